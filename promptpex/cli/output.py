@@ -39,16 +39,20 @@ def show_run(
     as_json: bool,
     totals: Mapping[str, Any] | None = None,
     view: Mapping[str, Any] | None = None,
+    prompt: Path | None = None,
 ) -> Summary:
     """Writes the reports of a run into its folder and prints them.
 
     ``view`` are ``confidence``, ``tolerance``, ``against``, ``weights`` and ``rank_by`` where the report shall differ
-    from how the run was made.
+    from how the run was made. People's grades are those beside ``prompt``, else beside the prompt that the run names.
     """
+    from promptpex.cli.progress import notices
     from promptpex.report import summarise, to_dict
     from promptpex.report.files import write
+    from promptpex.workflow.peoples_grades import peoples_grades
 
-    summary = summarise(run, folder=folder, **(view or {}))
+    people = peoples_grades(run, notices(verbose=False), prompt=prompt)
+    summary = summarise(run, folder=folder, people=people, **(view or {}))
     write(summary, folder)
     if as_json:
         print_json({**to_dict(summary), "requests": dict(totals or {})})

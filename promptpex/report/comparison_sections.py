@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptpex.report.ids import shortened
 from promptpex.report.percentages import TableRow, percent
 from promptpex.report.run_comparison import RunComparison
-from promptpex.report.secondary_tables import Section
+from promptpex.report.section import Section
 from promptpex.tables import records
 
 P = "p (Holm)"

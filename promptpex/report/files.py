@@ -25,7 +25,7 @@ def write(summary: Summary, folder: Path) -> list[Path]:
 
     Where there are scores, ``scores.csv`` is written as well, where there are metrics ``metrics.csv`` and further
     columns of the first two, where there are wrong answers ``confusions.csv``; where code and judges were both asked,
-    ``agreement.csv`` and ``disagreements.csv``.
+    ``agreement.csv`` and ``disagreements.csv``. People's grades add columns to the first.
 
     Links in the place of these files are replaced.
 
@@ -33,7 +33,7 @@ def write(summary: Summary, folder: Path) -> list[Path]:
         RunError: the folder cannot be written, or a link leads it elsewhere.
     """
     frames = {
-        "report.csv": tables.with_metrics(summary.models, summary.metrics),
+        "report.csv": _report(summary),
         "results.csv": tables.with_scores(summary.outputs, summary.scores),
         "verdicts.csv": summary.verdicts,
     }
@@ -45,6 +45,13 @@ def write(summary: Summary, folder: Path) -> list[Path]:
         return [*(folder / name for name in frames), page, *_where_there_is_any(summary, folder)]
     except OSError as error:
         raise RunError(f"cannot write the report ({error.strerror}); make the folder writable", path=folder) from error
+
+
+def _report(summary: Summary) -> pd.DataFrame:
+    """The table of models with what metrics and people's grades add to it."""
+    by_model = tables.with_metrics(summary.models, summary.metrics)
+    by_people = summary.by_people
+    return by_model if by_people is None else tables.with_corrections(by_model, by_people.corrections)
 
 
 def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:

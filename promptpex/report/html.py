@@ -22,7 +22,8 @@ from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
 from promptpex.report.percentages import ends
 from promptpex.report.quantities import counted
-from promptpex.report.secondary_tables import IDS, footnotes, sections
+from promptpex.report.secondary_tables import footnotes, sections
+from promptpex.report.section import IDS
 from promptpex.report.summary import Summary
 from promptpex.report.terminal import decision_text, money, percent, seconds
 from promptpex.report.view_model import VERDICTS, heat, page

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from promptpex.report.percentages import TableRow, with_ends
-from promptpex.report.secondary_tables import Section, few
+from promptpex.report.secondary_tables import few
+from promptpex.report.section import Section
 from promptpex.report.summary import Summary
 from promptpex.tables import records
 

@@ -10,11 +10,12 @@ from promptpex import tables
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.records import EXPECTED, AnyRun
+from promptpex.report.corrections_in_words import corrected_change_sentences
 from promptpex.report.headline import FEW
 from promptpex.report.percentages import TableRow, percent
 from promptpex.report.ranked_metric import require_metric
 from promptpex.report.summary import NO_EXPECTED
-from promptpex.tables import records
+from promptpex.tables import PeoplesGrades, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,8 @@ class RunComparison:
     Attributes:
         models: a row per model, columns ``tables.COMPARISON_COLUMNS``.
         metrics: a row per model and metric that both runs have, columns ``tables.METRIC_CHANGE_COLUMNS``.
+        corrections: the same by people's grades, columns ``tables.CORRECTED_CHANGE_COLUMNS``; empty where neither run
+            has any.
         changed: the cases that one run breaks more often than the other, columns ``tables.CHANGED_COLUMNS``.
         answer: the same in plain words.
         notes: what a reader has to know about it.
@@ -36,6 +39,7 @@ class RunComparison:
 
     models: pd.DataFrame
     metrics: pd.DataFrame
+    corrections: pd.DataFrame
     changed: pd.DataFrame
     answer: str
     notes: tuple[str, ...]
@@ -51,6 +55,7 @@ def compare_runs(
     tolerance: float | None = None,
     weights: tables.Weights | None = None,
     rank_by: str = "non-compliance",
+    people: tuple[PeoplesGrades | None, PeoplesGrades | None] = (None, None),
 ) -> RunComparison:
     """Compares two runs per model, on the cases of the same id and inputs.
 
@@ -60,6 +65,7 @@ def compare_runs(
         tolerance: a loss that does not count as a regression where it is shown to be no greater; None: none.
         weights: how many times each case counts.
         rank_by: what decides whether a model is worse.
+        people: what people's grades say of either run.
 
     Raises:
         RunError: the runs have no model or no case in common.
@@ -69,30 +75,38 @@ def compare_runs(
     rows = tables.outputs(before), tables.outputs(after)
     same = [case for case in after.suite.cases if case.id in set(cases)]
     tables.check_weights(weights or {}, [case.rule for case in same], [case.inverse for case in same])
+    right = _expected(before, after, rows)
     by_model = tables.comparison(
-        *rows,
-        models=models,
-        cases=cases,
-        confidence=confidence,
-        tolerance=tolerance,
-        weights=weights,
-        expected=_expected(before, after, rows),
+        *rows, models=models, cases=cases, confidence=confidence, tolerance=tolerance, weights=weights, expected=right
     )
     scores = tables.scores(before), tables.scores(after)
     by_metric = tables.metric_changes(*scores, models=models, cases=cases, confidence=confidence, weights=weights)
     figures = records(by_model)
-    require_metric(rank_by, list(dict.fromkeys(by_metric["metric"].tolist())))
-    if rank_by == "accuracy" and not any(row["accuracy_cases"] for row in figures):
-        raise InputError(f"{NO_EXPECTED}; both runs need it, with the same expected outputs")
+    _require_ranked(rank_by, by_metric, figures)
+    corrected = tables.corrected_changes(
+        *rows, people, models=models, cases=cases, confidence=confidence, weights=weights
+    )
     return RunComparison(
         models=by_model,
         metrics=by_metric,
+        corrections=corrected,
         changed=tables.changed(*rows, models=models, cases=cases),
-        answer=_answer(figures, by_metric),
+        answer=" ".join([_answer(figures, by_metric), *corrected_change_sentences(records(corrected), confidence)]),
         notes=(*_notes(before, after, len(cases), figures), *_metric_note(scores, by_metric)),
         regressions=tuple(_regressions(figures, records(by_metric), rank_by, tolerance)),
         confidence=confidence,
     )
+
+
+def _require_ranked(rank_by: str, by_metric: pd.DataFrame, figures: Sequence[TableRow]) -> None:
+    """Refuses to let something decide that the runs have not measured.
+
+    Raises:
+        InputError: with what is missing.
+    """
+    require_metric(rank_by, list(dict.fromkeys(by_metric["metric"].tolist())))
+    if rank_by == "accuracy" and not any(row["accuracy_cases"] for row in figures):
+        raise InputError(f"{NO_EXPECTED}; both runs need it, with the same expected outputs")
 
 
 def to_dict(comparison: RunComparison) -> dict[str, Any]:
@@ -104,6 +118,7 @@ def to_dict(comparison: RunComparison) -> dict[str, Any]:
         "confidence": comparison.confidence,
         "models": records(comparison.models),
         "metrics": records(comparison.metrics),
+        **({"corrected": records(comparison.corrections)} if len(comparison.corrections) else {}),
         "changed": records(comparison.changed),
     }
 

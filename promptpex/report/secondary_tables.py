@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from promptpex.codecs.wording import plural
+from promptpex.report.corrections_in_words import calibration_section, correction_section
 from promptpex.report.headline import FEW
 from promptpex.report.ids import shortened_list
 from promptpex.report.percentages import TableRow, percent, with_ends
+from promptpex.report.section import Section
 from promptpex.report.summary import Summary
 from promptpex.stats import RULE_CORRELATION
 from promptpex.tables import records, weighed
@@ -20,34 +21,10 @@ DAGGER = "†"
 """Marks a decision that holds for these rules and would not be shown if they were a sample."""
 
 
-IDS = ("model", "rule", "case")
-"""Columns of ids and names, of which a long one is shortened."""
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A table with what it means.
-
-    Attributes:
-        id: for links.
-        title: what it answers.
-        note: how to read it; stands above the table, as its caption.
-        header: the columns.
-        rows: the cells, as texts.
-        file: the CSV that has all of it, where there is one.
-    """
-
-    id: str
-    title: str
-    note: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    file: str = ""
-
-
 def sections(summary: Summary) -> tuple[Section, ...]:
     """The sections that have something to say, in their order."""
     made = (
+        *_by_people(summary),
         _by_case_type(summary),
         _scenarios(summary),
         _repeats(summary),
@@ -58,6 +35,16 @@ def sections(summary: Summary) -> tuple[Section, ...]:
         _discrimination(summary),
     )
     return tuple(section for section in made if section.rows)
+
+
+def _by_people(summary: Summary) -> Iterator[Section]:
+    """What people's grades say of the models and of the judges; nothing where there are none."""
+    by_people = summary.by_people
+    if by_people is None:
+        return
+    versus = {row["model"]: row["versus"] for row in records(summary.models) if row["versus"] is not None}
+    yield correction_section(records(by_people.corrections), versus, by_people.grades.label_rules, summary.confidence)
+    yield calibration_section(records(by_people.calibrations))
 
 
 def rule_section(summary: Summary, most: int = 6) -> Section:
@@ -381,9 +368,3 @@ def _kappa(row: TableRow) -> str:
     if row["kappa"] is None or always_the_same:
         return "–"
     return f"{row['kappa']:z.2f} ({row['kappa_low']:z.2f} to {row['kappa_high']:z.2f})"
-
-
-def cut(rows: Iterable[tuple[str, ...]], most: int) -> tuple[list[tuple[str, ...]], int]:
-    """The first ``most`` rows, and how many are left out."""
-    every = list(rows)
-    return every[:most], max(0, len(every) - most)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
 from promptpex.core.errors import InputError
 from promptpex.core.records import NOT_ASKED, AnyRun, Spec, Suite, collector_paused
+from promptpex.report.corrections_in_words import corrected_sentences
 from promptpex.report.headline import answer
 from promptpex.report.ranked_metric import require_metric, with_ranked_metric
 from promptpex.stats import DEFAULT_TOLERANCE
-from promptpex.tables import Discrimination, RankingOptions, Rankings, records
+from promptpex.tables import Discrimination, PeoplesGrades, RankingOptions, Rankings, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +36,7 @@ class Summary:
         gaps: what could not be scored or judged, and why.
         examples: the rules that fail most often, with an example each.
         rankings: the decisions about the models.
+        by_people: what people's grades say; None where there are none.
         saved: what stopping early has saved; None for a run that asked everything.
         answer: the run's answer in one paragraph of plain words.
     """
@@ -52,6 +54,7 @@ class Summary:
     gaps: Gaps
     examples: tuple[FailureExample, ...]
     rankings: Rankings
+    by_people: ByPeople | None = None
     saved: Saved | None = None
     answer: str | None = None
 
@@ -101,6 +104,21 @@ class Gaps:
 
 
 @dataclass(frozen=True, slots=True)
+class ByPeople:
+    """What people's grades say of a run.
+
+    Attributes:
+        grades: what they come to.
+        corrections: of the models, columns ``tables.CORRECTION_COLUMNS``; empty where no output is graded.
+        calibrations: of the judges, columns ``tables.CALIBRATION_COLUMNS``.
+    """
+
+    grades: PeoplesGrades
+    corrections: pd.DataFrame
+    calibrations: pd.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
 class Saved:
     """What a run that stops when it is decided did not have to ask.
 
@@ -141,20 +159,19 @@ def summarise(
     against: str | None = None,
     weights: tables.Weights | None = None,
     rank_by: str | None = None,
+    people: PeoplesGrades | None = None,
     most: int = 5,
 ) -> Summary:
     """The tables of a run, the decisions about its models, and its ``most`` most frequent failures with an example.
 
-    ``confidence``, ``tolerance``, ``against``, ``weights`` and ``rank_by`` are by default as the run was made with.
+    ``confidence`` to ``rank_by`` are by default as the run was made with; ``people`` is what their grades come to.
 
     Raises:
         InputError: ``against`` is not one of the run's models, a weight is for no rule of the cases, models are to be
             ranked by accuracy where no output was compared with an expected one, or by a metric that the run lacks.
     """
     given = {"tolerance": tolerance, "against": against, "confidence": confidence, "rank_by": rank_by}
-    options = _options(run, {**given, "weights": weights})
-    cases = run.suite.usable()
-    tables.check_weights(options.weights, [case.rule for case in cases], [case.inverse for case in cases])
+    options = _options(run, given | {"weights": weights})
     cube = tables.verdicts(run)
     rows = tables.outputs(run, cube)
     order, names = [*run.manifest.mode_rules, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
@@ -165,7 +182,7 @@ def summarise(
     by_model = tables.models(rows, order=names, ranking=rankings, expected=right)
     by_metric = tables.metrics(scores, order=names, ranking=rankings)
     details, whose = _details(run, rows, cube, right, options.confidence), references(run.suite)
-    return Summary(
+    summary = Summary(
         run=run,
         folder=folder,
         outputs=rows,
@@ -182,6 +199,24 @@ def summarise(
         saved=_saved(run, rows) if options.looks else None,
         answer=answer(_answered_of(by_model, by_metric, options), rankings, records(details.judges), references=whose),
     )
+    return summary if people is None else _with_people(summary, people)
+
+
+def _with_people(summary: Summary, people: PeoplesGrades) -> Summary:
+    """The summary with what people's grades say of the models and of the judges."""
+    by_model, options = records(summary.models), summary.rankings.options
+    corrected = tables.corrections(
+        summary.outputs,
+        people,
+        order=[row["model"] for row in by_model] if people.graded else [],
+        confidence=options.confidence,
+        weights=options.weights,
+        versus={row["model"]: row["versus"] for row in by_model if row["versus"] is not None},
+    )
+    states = tables.calibration_states(summary.verdicts, summary.run.spec.rules, people)
+    sentences = corrected_sentences(records(corrected), options.confidence)
+    in_words = " ".join(filter(None, (summary.answer, *sentences)))
+    return replace(summary, by_people=ByPeople(people, corrected, states), answer=in_words)
 
 
 def _answered_of(by_model: pd.DataFrame, by_metric: pd.DataFrame, options: RankingOptions) -> list[dict[str, Any]]:
@@ -190,9 +225,15 @@ def _answered_of(by_model: pd.DataFrame, by_metric: pd.DataFrame, options: Ranki
 
 
 def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
-    """How models are ranked: as given, else as the run was made, else by default."""
+    """How models are ranked: as given, else as the run was made, else by default.
+
+    Raises:
+        InputError: a weight is for no rule of the cases.
+    """
     made = run.manifest.settings
     chosen = {name: made.get(name) if value is None else value for name, value in given.items()}
+    cases = run.suite.usable()
+    tables.check_weights(chosen["weights"] or {}, [case.rule for case in cases], [case.inverse for case in cases])
     return RankingOptions(
         tolerance=chosen["tolerance"] or DEFAULT_TOLERANCE,
         against=chosen["against"] or None,
@@ -316,6 +357,17 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "discrimination": asdict(details.discrimination),
         "judges_asked": records(details.judges),
         "confusions": records(details.confusions),
+        **(_people_to_dict(summary.by_people) if summary.by_people is not None else {}),
+    }
+
+
+def _people_to_dict(by_people: ByPeople) -> dict[str, Any]:
+    """What people's grades say, as JSON-ready data."""
+    return {
+        "corrected": records(by_people.corrections),
+        "calibrations": records(by_people.calibrations),
+        "graded": by_people.grades.graded,
+        "label_rules": by_people.grades.label_rules,
     }
 
 

@@ -16,7 +16,8 @@ from promptpex.report.ids import shortened
 from promptpex.report.metrics_in_words import metric_section, points, scales
 from promptpex.report.percentages import TableRow
 from promptpex.report.quantities import NON_COMPLIANCE, Quantity, quantities
-from promptpex.report.secondary_tables import DAGGER, IDS, Section, cut, footnotes, rule_section, sections
+from promptpex.report.secondary_tables import DAGGER, footnotes, rule_section, sections
+from promptpex.report.section import IDS, Section, cut
 from promptpex.report.summary import FailureExample, Summary
 from promptpex.report.wrong_answers import wrong_answer_section
 from promptpex.tables import records

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.core.records import EXPECTED, NOT_CONCERNED, Case
+from promptpex.report.corrections_in_words import STATES
 from promptpex.report.headline import FEW
 from promptpex.report.metrics_in_words import points, scales
 from promptpex.report.quantities import Estimate, Quantity, quantities
-from promptpex.report.summary import Summary
+from promptpex.report.summary import ByPeople, Summary
 from promptpex.report.wrong_answers import WrongAnswers, wrong_answers
 from promptpex.tables import plain_values, records
 
@@ -84,7 +85,8 @@ class HeatmapCell:
 
 @dataclass(frozen=True, slots=True)
 class RuleRow:
-    """A row of the heatmap."""
+    """A row of the heatmap; ``untried``: why its judges are not known to agree with people, empty where they are tried
+    or nobody has graded."""
 
     id: str
     text: str
@@ -92,6 +94,7 @@ class RuleRow:
     source: str | None
     judged: bool
     half_judged: bool
+    untried: str
     cells: tuple[HeatmapCell, ...]
 
 
@@ -247,7 +250,7 @@ def _rules(summary: Summary, names: Iterable[str]) -> Iterable[RuleRow]:
     cells = {(row["rule"], row["model"]): row for row in records(summary.rules)}
     spec = {rule.id: rule for rule in summary.run.spec.rules}
     counted = [rule for rule, _ in cells]
-    of_mode = summary.run.manifest.mode_rules
+    of_mode, untried = summary.run.manifest.mode_rules, untried_judges(summary.by_people)
     for rule_id in dict.fromkeys([*(rule for rule in of_mode if rule in counted), *spec, *counted]):
         rule = spec.get(rule_id)
         yield RuleRow(
@@ -257,8 +260,18 @@ def _rules(summary: Summary, names: Iterable[str]) -> Iterable[RuleRow]:
             source=rule.source if rule else None,
             judged=rule_id not in summary.gaps.unjudged_rules,
             half_judged=rule_id in summary.gaps.half_judged_rules,
+            untried=untried.get(rule_id, ""),
             cells=tuple(_cell(name, cells.get((rule_id, name))) for name in names),
         )
+
+
+def untried_judges(by_people: ByPeople | None) -> dict[str, str]:
+    """By rule, which of its judges are not calibrated on it, and why."""
+    by_rule: defaultdict[str, list[str]] = defaultdict(list)
+    for row in records(by_people.calibrations) if by_people is not None else ():
+        if STATES[row["state"]]:
+            by_rule[row["rule"]].append(f"{row['judge']} {STATES[row['state']]}")
+    return {rule: "; ".join(judges) for rule, judges in by_rule.items()}
 
 
 def _cell(model: str, row: Mapping[str, Any] | None) -> HeatmapCell:
@@ -311,7 +324,7 @@ def _answer(row: Mapping[str, Any], index: int, verdicts: list[ShownVerdict]) ->
 
 
 _LISTED = ("pass", NOT_CONCERNED)
-"""What is said of an output in one line for all its rules."""
+"""What is by_people of an output in one line for all its rules."""
 
 
 def _marks(answers: Iterable[ShownOutput]) -> Iterable[str]:
@@ -320,7 +333,7 @@ def _marks(answers: Iterable[ShownOutput]) -> Iterable[str]:
 
 
 def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[ShownVerdict]]:
-    """Per output on the page its verdicts, without those of rules that had no judge: that is said at the rule."""
+    """Per output on the page its verdicts, without those of rules that had no judge: that is by_people at the rule."""
     keys, cube = ["case", "model", "repeat"], summary.verdicts
     unjudged = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
     shown_verdicts = cube.loc[~unjudged, [*keys, *ShownVerdict._fields]].merge(shown[keys].drop_duplicates(), on=keys)

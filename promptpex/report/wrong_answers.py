@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.report.secondary_tables import Section
+from promptpex.report.section import Section
 from promptpex.report.summary import Summary
 from promptpex.tables import records
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from promptpex.tables.accuracy import expected_outcomes
 from promptpex.tables.agreement import AGREEMENT_COLUMNS, DISAGREEMENT_COLUMNS, agreements, disagreements
+from promptpex.tables.calibration_states import CALIBRATION_COLUMNS, calibration_states
 from promptpex.tables.compare_runs import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
 from promptpex.tables.confusions import ANSWER_COLUMNS, CONFUSION_COLUMNS, answer_counts, confusions
+from promptpex.tables.corrections import (
+    CORRECTED_CHANGE_COLUMNS,
+    CORRECTION_COLUMNS,
+    corrected_changes,
+    corrections,
+    with_corrections,
+)
 from promptpex.tables.counts_per_case import Counted, Weights, check_weights, counted, weighed
 from promptpex.tables.discrimination import Discrimination, discrimination, untriggered
 from promptpex.tables.frames import (
@@ -34,6 +42,7 @@ from promptpex.tables.metrics import (
     with_metrics,
     with_scores,
 )
+from promptpex.tables.peoples_grades import PeoplesGrades
 from promptpex.tables.plain_values import plain_values, records
 from promptpex.tables.proportions import (
     CASE_TYPE_COLUMNS,
@@ -54,6 +63,14 @@ from promptpex.tables.repeats import (
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [
+    "CALIBRATION_COLUMNS",
+    "CORRECTED_CHANGE_COLUMNS",
+    "CORRECTION_COLUMNS",
+    "PeoplesGrades",
+    "calibration_states",
+    "corrected_changes",
+    "corrections",
+    "with_corrections",
     "ANSWER_COLUMNS",
     "CONFUSION_COLUMNS",
     "answer_counts",

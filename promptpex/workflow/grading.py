@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import is_inside, project_of
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import GradeError
 from promptpex.core.events import Listener, Notice
@@ -23,6 +22,7 @@ from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.examples import examples_of, merged, of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.workflow.machine_opinions import opinions_of
+from promptpex.workflow.peoples_grades import prompt_file_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +142,10 @@ def _prompt_of(read_runs: Sequence[Run]) -> Path:
     Raises:
         GradeError: it is not there.
     """
+    file = prompt_file_of(read_runs[0])
+    if file is not None:
+        return file
     place = read_runs[0].prompt.path
-    here = project_of(Path.cwd())
-    if place is not None:
-        for file in dict.fromkeys((Path(place), here / place)):
-            if file.is_file() and is_inside(file, here):
-                return file
     message = (
         f"the prompt of the run ({place or 'its file is not known'}) is not in this project; grades are kept beside it:"
         " name its file with --prompt"

@@ -38,16 +38,24 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
+    from promptpex.cli.progress import notices
     from promptpex.core.errors import GateFailed
     from promptpex.report import runs
     from promptpex.report.run_comparison import compare_runs, to_dict
+    from promptpex.workflow.peoples_grades import peoples_grades
 
     resolved = settings(flags)
     chosen, results = resolved.settings, Path(resolved.settings.results)
     both = [runs.read_columns(runs.resolve(named, results)) for named in (before, after)]
     tolerance = chosen.tolerance if resolved.origins["tolerance"] == "flag" else None
+    listen = notices(verbose=False, quiet=bool(flags.get("quiet")))
     comparison = compare_runs(
-        *both, confidence=chosen.confidence, tolerance=tolerance, weights=chosen.weights, rank_by=chosen.rank_by
+        *both,
+        confidence=chosen.confidence,
+        tolerance=tolerance,
+        weights=chosen.weights,
+        rank_by=chosen.rank_by,
+        people=(peoples_grades(both[0], listen), peoples_grades(both[1], listen)),
     )
     if as_json:
         print_json(to_dict(comparison))

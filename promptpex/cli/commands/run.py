@@ -54,7 +54,7 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     files = files_of(prompt, spec=spec, suite=cases)
     with all_problems(prompt, spec, cases):
         finished, folder, totals, stopped = work(flags, _job(run, files), start=prompt.parent)
-    summary = show_run(finished, folder, as_json=as_json, totals=totals)
+    summary = show_run(finished, folder, as_json=as_json, totals=totals, prompt=files.prompt)
     made = finished.manifest.settings
     return exit_code(summary, stopped=stopped, fail_over=made["fail_over"], allow_missing=made["allow_missing_models"])
 

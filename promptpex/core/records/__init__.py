@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Record
-from promptpex.core.records.calibration import JudgeCalibration, MeasuredShare
+from promptpex.core.records.calibration import JudgeCalibration, MeasuredShare, calibration_of
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
 from promptpex.core.records.case import Case, Match, Rating, Suite
 from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
@@ -110,6 +110,7 @@ __all__ = [
     "VariableSpec",
     "Verdict",
     "collector_paused",
+    "calibration_of",
     "output_key",
     "superseded",
 ]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from promptpex.core.records._base import Record
 from promptpex.core.records.grade import Digest, Name
+
+CalibrationState = Literal["current", "reworded", "another judge", "never"]
+"""Whether a calibration holds: for the words of the rule as they are, and for the judge as it is; or there is none."""
 
 GradedOutputs = Annotated[int, Field(ge=0, le=10_000_000)]
 """How many outputs: more than people ever grade."""
@@ -82,3 +86,23 @@ class JudgeCalibration(Record):
             if getattr(self, name).low < 0:
                 raise ValueError(f"{name} is a share, from 0 to 1")
         return self
+
+    def state(self, fingerprint: str, rule_digest: str) -> CalibrationState:
+        """Whether it holds for the judge whose verdicts have this fingerprint and for the rule with this digest."""
+        if self.rule_digest != rule_digest:
+            return "reworded"
+        return "current" if self.fingerprint == fingerprint else "another judge"
+
+
+def calibration_of(
+    known: Iterable[JudgeCalibration], judge: str, fingerprint: str, rule_digest: str
+) -> tuple[CalibrationState, JudgeCalibration | None]:
+    """What is known of a judge on a rule: the calibration that holds, else a stale one, else none."""
+    stale: tuple[CalibrationState, JudgeCalibration | None] = ("never", None)
+    for one in known:
+        if one.judge == judge:
+            state = one.state(fingerprint, rule_digest)
+            if state == "current":
+                return state, one
+            stale = (state, one)
+    return stale

@@ -1,0 +1,191 @@
+"""Non-compliance corrected by people's grades on a random sample of the outputs, per model and for pairs of models."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from promptpex.stats import Interval, JudgedOutputs, corrected_difference, corrected_share
+from promptpex.tables.counts_per_case import Weights, has_status, missing, weighed
+from promptpex.tables.frames import typed
+from promptpex.tables.peoples_grades import PeoplesGrades
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_DIFFERENCE = {
+    "corrected_difference": "Float64",
+    "corrected_difference_low": "Float64",
+    "corrected_difference_high": "Float64",
+}
+CORRECTION_COLUMNS: Mapping[str, str] = {
+    "model": "string",
+    "graded": "Int64",
+    "corrected": "Float64",
+    "corrected_low": "Float64",
+    "corrected_high": "Float64",
+    "grades_alone": "Int64",
+    **_DIFFERENCE,
+}
+"""Columns of ``corrections``. ``graded`` are the model's outputs of the random sample with a label from people, each
+text of the same inputs once; ``corrected`` is the non-compliance that grades and verdicts give together, by
+prediction-powered inference, with its interval, of all usable outputs, those without a verdict too; ``grades_alone``:
+so many grades without a judge would tell as much. The difference is from the model that it is compared with
+(``versus``). All but ``graded`` are missing where fewer than two outputs are graded."""
+
+CORRECTED_CHANGE_COLUMNS: Mapping[str, str] = {
+    "model": "string",
+    "graded_before": "Int64",
+    "graded_after": "Int64",
+    "corrected_before": "Float64",
+    "corrected_after": "Float64",
+    **_DIFFERENCE,
+}
+"""Columns of ``corrected_changes``: as ``CORRECTION_COLUMNS``, in either run, on the cases of both; the difference is
+after minus before."""
+
+FEWEST = 2
+"""Graded outputs from which on there is an estimate."""
+
+
+def corrections(
+    rows: pd.DataFrame,
+    people: PeoplesGrades,
+    *,
+    order: Sequence[str],
+    confidence: float = 0.95,
+    weights: Weights | None = None,
+    versus: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """A row per model, in ``order``; columns ``CORRECTION_COLUMNS``.
+
+    Args:
+        rows: a table of outputs.
+        people: what people said of them.
+        confidence: of the intervals.
+        weights: how many times each case counts.
+        versus: by model, the one that it is compared with.
+    """
+    per_case = _case_weights(rows, weights)
+    numbers = {case: number for number, case in enumerate(per_case)}
+
+    def outputs_of(model: str, cases: Collection[str] | None = None) -> JudgedOutputs:
+        return _judged(rows, people, model, per_case, numbers, cases)
+
+    table: list[dict[str, Any]] = []
+    for model in order:
+        judged = outputs_of(model)
+        table.append({"model": model, "graded": judged.graded, **_share_cells(judged, confidence)})
+        other = (versus or {}).get(model)
+        if other is not None:
+            both = _answered(rows, model) & _answered(rows, other)
+            table[-1] |= _difference_cells(outputs_of(model, both), outputs_of(other, both), confidence)
+    return typed(table, CORRECTION_COLUMNS)
+
+
+def corrected_changes(
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    people: tuple[PeoplesGrades | None, PeoplesGrades | None],
+    *,
+    models: Sequence[tuple[str, str]],
+    cases: Collection[str],
+    confidence: float = 0.95,
+    weights: Weights | None = None,
+) -> pd.DataFrame:
+    """A row per model, from the tables of outputs of two runs, none without grades; ``CORRECTED_CHANGE_COLUMNS``.
+
+    Args:
+        before, after: tables of outputs.
+        people: what people said of the outputs of either run.
+        models: each model's name in the first and in the second run.
+        cases: the ids of the cases that are the same in both.
+        confidence: of the intervals.
+        weights: how many times each case counts.
+    """
+    if not any(grades is not None and grades.graded for grades in people):
+        return typed([], CORRECTED_CHANGE_COLUMNS)
+    per_case = _case_weights(after, weights)
+    numbers = {case: number for number, case in enumerate(per_case)}
+    table: list[dict[str, Any]] = []
+    for names in models:
+        both = set(cases) & _answered(before, names[0]) & _answered(after, names[1])
+        old, new = (
+            _judged(rows, grades or PeoplesGrades(), name, per_case, numbers, both)
+            for rows, grades, name in zip((before, after), people, names, strict=True)
+        )
+        row: dict[str, Any] = {
+            "model": names[0] if names[0] == names[1] else f"{names[0]} -> {names[1]}",
+            "graded_before": old.graded,
+            "graded_after": new.graded,
+        }
+        for when, judged in (("before", old), ("after", new)):
+            row[f"corrected_{when}"] = _share_cells(judged, confidence).get("corrected")
+        table.append(row | _difference_cells(new, old, confidence))
+    return typed(table, CORRECTED_CHANGE_COLUMNS)
+
+
+def with_corrections(by_model: pd.DataFrame, corrected: pd.DataFrame) -> pd.DataFrame:
+    """A table of models with the columns of ``corrections`` after those that it has; as it is where there are none."""
+    return by_model.merge(corrected, on="model", how="left") if len(corrected) else by_model
+
+
+def _case_weights(rows: pd.DataFrame, weights: Weights | None) -> dict[str, int]:
+    """How many times each case counts, in the order of the rows."""
+    about = rows.drop_duplicates("case")
+    rules = about["rule"].astype(object).where(about["rule"].notna(), None).tolist()
+    sides = about["inverse"].astype(object).where(about["inverse"].notna(), None).tolist()
+    return dict(zip(about["case"].tolist(), weighed(rules, sides, weights), strict=True))
+
+
+def _answered(rows: pd.DataFrame, model: str) -> set[str]:
+    """The cases that a model gave a usable answer to."""
+    return set(rows.loc[rows["model"].isin([model]) & missing(rows, "error"), "case"])
+
+
+def _judged(
+    rows: pd.DataFrame,
+    people: PeoplesGrades,
+    model: str,
+    per_case: Mapping[str, int],
+    numbers: Mapping[str, int],
+    cases: Collection[str] | None,
+) -> JudgedOutputs:
+    """The items of a model's usable outputs: each with its case, its share of the mean over cases, the verdict of its
+    first output, and people's grade where it is in the random sample."""
+    import numpy as np
+
+    own = rows[rows["model"].isin([model]) & missing(rows, "error")]
+    verdicts = np.where(has_status(own["verdict"], "fail"), 1, np.where(has_status(own["verdict"], "pass"), 0, -1))
+    keys = list(zip(own["case"].tolist(), own["repeat"].tolist(), strict=True))
+    inside = [
+        (case, people.items.get((case, model, int(repeat))), verdict)
+        for (case, repeat), verdict in zip(keys, verdicts.tolist(), strict=True)
+        if per_case[case] and (cases is None or case in cases)
+    ]
+    answers = Counter(case for case, _, _ in inside)
+    labels = people.broken.get(model, {})
+    items: dict[Any, list[float]] = {}
+    for number, (case, item, verdict) in enumerate(inside):
+        grade = int(labels[item]) if item is not None and item in labels else -1
+        first = items.setdefault(number if item is None else item, [numbers[case], 0.0, verdict, grade])
+        first[1] += per_case[case] / answers[case]
+    columns = np.array(list(items.values()), dtype="float64").reshape(-1, 4).T
+    counts = columns[[0, 2, 3]].astype("int64")
+    return JudgedOutputs(counts[0], columns[1], counts[1], counts[2])
+
+
+def _share_cells(judged: JudgedOutputs, confidence: float) -> dict[str, Any]:
+    if judged.graded < FEWEST:
+        return {}
+    made = corrected_share(judged, confidence=confidence)
+    ends = {"corrected_low": made.interval.low, "corrected_high": made.interval.high}
+    return {"corrected": made.interval.estimate, **ends, "grades_alone": round(made.alone)}
+
+
+def _difference_cells(first: JudgedOutputs, second: JudgedOutputs, confidence: float) -> dict[str, Any]:
+    if min(first.graded, second.graded) < FEWEST:
+        return {}
+    gap: Interval = corrected_difference(first, second, confidence=confidence)
+    return dict(zip(_DIFFERENCE, (gap.estimate, gap.low, gap.high), strict=True))

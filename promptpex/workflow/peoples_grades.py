@@ -1,0 +1,117 @@
+"""What people's grades, in the file beside a prompt, say of a run: read for reports, and never in their way."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from promptpex.codecs.ordinary_files import is_inside, project_of
+from promptpex.core.errors import InputError
+from promptpex.core.events import Listener, Notice
+from promptpex.core.records import (
+    OUTPUT_SUBJECT,
+    AnyRun,
+    Columns,
+    Example,
+    Grade,
+    JudgeCalibration,
+    Output,
+    Spec,
+    output_key,
+)
+from promptpex.documents.human_grades import read_grades
+from promptpex.grading.book import GradeBook
+from promptpex.grading.random_sample import random_sample, reached_by
+from promptpex.grading.subjects import subjects_of
+from promptpex.promptfile import sibling
+from promptpex.specs.file import read_spec
+from promptpex.tables import PeoplesGrades
+
+Items = Mapping[tuple[str, str, int], Example]
+"""What each usable output is for graders, by its key."""
+
+
+def peoples_grades(run: AnyRun, emit: Listener, *, prompt: Path | None = None) -> PeoplesGrades | None:
+    """What people said of a run's outputs, and of the judges; None where there is neither.
+
+    A file that cannot be read is a warning: the report is made without it.
+
+    Args:
+        prompt: the prompt's file; None: where the run says it is, if that is in the project that one works in.
+    """
+    file = prompt or prompt_file_of(run)
+    if file is None:
+        return None
+    try:
+        grades = read_grades(sibling(file, "grades"))
+        calibrations = _calibrations(sibling(file, "spec"), run.spec)
+    except InputError as error:
+        emit(Notice(f"the report is made without people's grades: {error}", "warning"))
+        return None
+    if not grades and not any(calibrations.values()):
+        return None
+    return grades_of_run(run, grades, calibrations)
+
+
+def prompt_file_of(run: AnyRun) -> Path | None:
+    """The prompt's file as the run names it; None where it is not in the project that one works in."""
+    place, here = run.prompt.path, project_of(Path.cwd())
+    if place is None:
+        return None
+    files = dict.fromkeys((Path(place), here / place))
+    return next((file for file in files if file.is_file() and is_inside(file, here)), None)
+
+
+def grades_of_run(
+    run: AnyRun, grades: Iterable[Grade], calibrations: Mapping[str, tuple[JudgeCalibration, ...]] | None = None
+) -> PeoplesGrades:
+    """What these grades come to on the whole outputs of a run, by its rules as they read in it.
+
+    Only the random sample stands for all outputs of a model. Outputs that judges may have been shown with their grades
+    are left out of it where the run's judges were shown any.
+    """
+    grades = tuple(grades)
+    book, items, reached = GradeBook.of(grades, subjects_of(run.spec.rules)), _items(run), reached_by(grades)
+    by_model: defaultdict[str, dict[str, Example]] = defaultdict(dict)
+    for (_, model, _), item in items.items():
+        by_model[model][item.id] = item
+    every = {item.id: item for item in items.values()}
+    graded = {name for name, item in every.items() if book.joint(item, OUTPUT_SUBJECT).graded}
+    may_be_shown = bool(run.manifest.settings.get("judge_examples"))
+    broken = {
+        model: {
+            name: label == "bad"
+            for name in random_sample(own, graded, reached)
+            if not (may_be_shown and own[name].is_shown)
+            and (label := book.joint(own[name], OUTPUT_SUBJECT).label) is not None
+        }
+        for model, own in by_model.items()
+    }
+    return PeoplesGrades(
+        items={key: item.id for key, item in items.items()},
+        broken=broken,
+        graded=len(graded),
+        label_rules=book.rules.sentence(),
+        calibrations=calibrations or {},
+    )
+
+
+def _items(run: AnyRun) -> Items:
+    """The usable outputs of a run as graders see them; outputs of cases that the suite has lost are left out."""
+    inputs = {case.id: case.inputs for case in run.suite.cases}
+    columns = Columns.of(run.outputs, Output)
+    fields = zip(*(columns[name] for name in ("case", "model", "repeat", "text", "error")), strict=True)
+    return {
+        (case, model, repeat): Example(
+            id=output_key(inputs[case], text), inputs=dict(inputs[case]), output=text, case=case, model=model
+        )
+        for case, model, repeat, text, error in fields
+        if error is None and text is not None and case in inputs
+    }
+
+
+def _calibrations(path: Path, of_run: Spec) -> dict[str, tuple[JudgeCalibration, ...]]:
+    """The calibrations in the spec beside the prompt as it is now; in that of the run where there is no such file."""
+    spec = read_spec(path) if path.exists() else of_run
+    return {rule.id: rule.judge for rule in spec.rules if rule.judge}
