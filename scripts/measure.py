@@ -22,18 +22,13 @@ from measuring import figures, settings, usage  # noqa: E402
 from measuring.tree import Module, modules  # noqa: E402
 
 FOR_LATER = {
-    "promptpex.grading.desk.GradingDesk": "grading: on a page and a terminal",
     "promptpex.grading.desk.GradingDesk.next": "grading: on a page and a terminal",
     "promptpex.grading.desk.GradingDesk.give": "grading: on a page and a terminal",
     "promptpex.grading.desk.GradingDesk.undo": "grading: on a page and a terminal",
     "promptpex.grading.desk.GradingDesk.progress": "grading: on a page and a terminal",
     "promptpex.grading.book.GradeBook.accuracies": "grading: on a page and a terminal",
     "promptpex.grading.desk.GradingDesk.forecasts": "grading: on a page and a terminal",
-    "promptpex.grading.book.GradeBook.random_sample": "alignment: what every estimate rests on",
     "promptpex.grading.book.GradeBook.person_pairs": "grading: on a page and a terminal",
-    "promptpex.workflow.grading.open_desk": "grading: on a page and a terminal",
-    "promptpex.workflow.grading.GradingProject.run": "grading: on a page and a terminal",
-    "promptpex.workflow.grading.GradingProject.grades": "grading: on a page and a terminal",
     "promptpex.engines.jobs.FunctionJob": "engines: matrices of assertions and examples",
     "promptpex.judging.modes.register": "judge modes of other programs",
     "promptpex.judging.modes.unregister": "judge modes of other programs",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from promptpex.alignment.choose import Contender, CriterionChoice, GradedOutputs, Wanted, choose, chosen_of
+from promptpex.alignment.choose import Contender, GradedOutputs, Wanted, choose, chosen_of
 from promptpex.alignment.figures import Observation, figures_of
-from promptpex.core.records import AlignmentFigures
+from promptpex.core.records import AlignmentFigures, CardAddition
 from promptpex.stats import Fold, held_out
 
 Chosen = Mapping[str, frozenset[str]]
@@ -19,6 +19,10 @@ Chosen = Mapping[str, frozenset[str]]
 
 WHOLE_SET = ""
 """What stands for the chosen set in place of a criterion's id."""
+
+
+EVERY = -1
+"""All outputs, as bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +50,14 @@ def cross_fitted_choice(
         wanted, contenders, graded: as for ``choose``.
         clusters: what each output belongs to, such as its case.
     """
+    folds = folds_of_graded(graded, clusters, lambda outputs: chosen_by(wanted, contenders, graded.among(outputs)))
+    return figures_of_folds(folds, contenders, graded, clusters)
 
-    def by(outputs: int) -> Chosen:
-        choices: Sequence[CriterionChoice] = choose(wanted, contenders, graded.among(outputs))
-        return {**{one.wanted.id: frozenset(one.chosen) for one in choices}, WHOLE_SET: chosen_of(choices)}
 
-    return figures_of_folds(folds_of_graded(graded, clusters, by), contenders, graded, clusters)
+def chosen_by(wanted: Sequence[Wanted], contenders: Sequence[Contender], graded: GradedOutputs) -> Chosen:
+    """What ``choose`` chooses, by criterion and in all."""
+    choices = choose(wanted, contenders, graded)
+    return {**{one.wanted.id: frozenset(one.chosen) for one in choices}, WHOLE_SET: chosen_of(choices)}
 
 
 def folds_of_graded(
@@ -74,25 +80,72 @@ def folds_of_graded(
 
 
 def figures_of_folds(
-    folds: Sequence[Fold[Chosen]], contenders: Sequence[Contender], graded: GradedOutputs, clusters: Sequence[str]
+    folds: Sequence[Fold[Chosen]],
+    contenders: Sequence[Contender],
+    graded: GradedOutputs,
+    clusters: Sequence[str],
+    counted: int = EVERY,
 ) -> dict[str, HeldOutFigures]:
-    """What was chosen in each fold, counted on the fold, by criterion and of the set."""
+    """What was chosen in each fold, counted on the fold, by criterion and of the set.
+
+    Args:
+        counted: the outputs that count, as bits.
+    """
     fails = {one.id: one.fails for one in contenders}
     names = folds[0].chosen if folds else ()
-    return {name: _figures(name, folds, fails, graded, clusters) for name in names}
+    return {name: _figures(name, folds, fails, graded, clusters, counted) for name in names}
 
 
 def _figures(
-    name: str, folds: Sequence[Fold[Chosen]], fails: Mapping[str, int], graded: GradedOutputs, clusters: Sequence[str]
+    name: str,
+    folds: Sequence[Fold[Chosen]],
+    fails: Mapping[str, int],
+    graded: GradedOutputs,
+    clusters: Sequence[str],
+    counted: int,
 ) -> HeldOutFigures:
     evidence = graded.evidence(name)
     bad, good = (graded.bad, graded.good) if name == WHOLE_SET else (evidence.to_catch, evidence.good)
-    observations = []
+    observations: list[Observation] = []
     for fold in folds:
         flagged = union(fails[one] for one in fold.chosen[name])
-        members = as_bits(fold.held_out) if fold.chosen[name] else 0
-        observations += list(observed(bad & members, good & members, flagged, clusters))
+        members = as_bits(fold.held_out) & counted if fold.chosen[name] else 0
+        observations += observed(bad & members, good & members, flagged, clusters)
     return HeldOutFigures(figures_of(observations), len(folds), sum(not fold.chosen[name] for fold in folds))
+
+
+def additions(
+    folds: Sequence[Fold[Chosen]], contenders: Sequence[Contender], graded: GradedOutputs, counted: int = EVERY
+) -> tuple[CardAddition, ...]:
+    """What each assertion that was chosen in a fold adds to the set there, counted on the fold; the most useful first.
+
+    Args:
+        counted: as for ``figures_of_folds``.
+    """
+    fails = {one.id: one.fails for one in contenders}
+    names = dict.fromkeys(one for fold in folds for one in sorted(fold.chosen[WHOLE_SET]))
+    made = [_addition(name, folds, fails, graded, counted) for name in names]
+    return tuple(sorted(made, key=lambda one: (-one.caught, one.flagged, one.id)))
+
+
+def _addition(
+    name: str, folds: Sequence[Fold[Chosen]], fails: Mapping[str, int], graded: GradedOutputs, counted: int
+) -> CardAddition:
+    among = alone = 0
+    chosen_in = [fold for fold in folds if name in fold.chosen[WHOLE_SET]]
+    for fold in chosen_in:
+        members = as_bits(fold.held_out) & counted
+        among |= members
+        alone |= members & fails[name] & ~union(fails[one] for one in fold.chosen[WHOLE_SET] if one != name)
+    return CardAddition(
+        id=name,
+        chosen_in=len(chosen_in),
+        folds=len(folds),
+        caught=(alone & graded.bad).bit_count(),
+        bad=(among & graded.bad).bit_count(),
+        flagged=(alone & graded.good).bit_count(),
+        good=(among & graded.good).bit_count(),
+    )
 
 
 def observed(bad: int, good: int, fails: int, clusters: Sequence[str]) -> Iterable[Observation]:

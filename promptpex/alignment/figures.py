@@ -67,6 +67,19 @@ def figures_of(observations: Iterable[Observation], confidence: float = CONFIDEN
     )
 
 
+def share_of(flags: Iterable[tuple[str, bool]], confidence: float = CONFIDENCE) -> CardFigure:
+    """The share of outputs of which something holds.
+
+    Args:
+        flags: an output each: what it belongs to, such as its case, and whether it holds.
+    """
+    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for cluster, holds in flags:
+        counts[cluster][0] += holds
+        counts[cluster][1] += 1
+    return as_figure(korn_graubard([ones for ones, _ in counts.values()], [n for _, n in counts.values()], confidence))
+
+
 _CELLS = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from promptpex.alignment.choose import CriterionChoice, Rated
 from promptpex.alignment.cross_fit import WHOLE_SET, HeldOutFigures
 from promptpex.alignment.figures import UNDEFINED
+from promptpex.alignment.reasons import lacking
 from promptpex.cli.choice_in_words import change_sentences, left_out_sentences
 from promptpex.cli.selection_in_words import MISSING, NAME, wrapped
-from promptpex.codecs.wording import cut, plural, quoted
+from promptpex.codecs.wording import cut, plural
 from promptpex.core.records import CardFigure
-from promptpex.report.percentages import as_given, percent, with_ends
+from promptpex.report.percentages import percent, with_ends
 from promptpex.synthesis.selection.problem import SelectionFigures
 from promptpex.workflow.choosing_by_alignment import AlignedChoice
 
@@ -34,20 +35,13 @@ def aligned_lines(made: AlignedChoice) -> list[str]:
 
 
 def without_good_candidate(made: AlignedChoice) -> list[str]:
-    """Why a criterion has no assertion, and which limit would give it one, a sentence each."""
+    """Why a criterion has no assertion, and what is nearest to one, a sentence each."""
     missing = MISSING.get(made.choice.selection.state)
     if missing:
         return [missing]
-    lacking = [one for one in made.criteria if not one.chosen]
-    sentences = [f"{_called(made, one)}: {_why_none(one)}." for one in lacking[:SHOWN]]
-    if len(lacking) > SHOWN:
-        sentences.append(f"And {len(lacking) - SHOWN} more criteria without a good candidate; --json has all.")
-    beyond = [one for one in made.criteria if one.wanted.must and _is_beyond(one)]
-    return sentences + [
-        f"{_called(made, one)}: chosen beyond its FFR limit of {as_given(float(one.wanted.limit))}, since it must have "
-        "an assertion."
-        for one in beyond
-    ]
+    sentences = lacking(made.criteria, made.texts)
+    more = [f"And {len(sentences) - SHOWN} more; --json has all."] if len(sentences) > SHOWN else []
+    return sentences[:SHOWN] + more
 
 
 def _headline(made: AlignedChoice) -> str:
@@ -90,32 +84,6 @@ def _share(part: int, whole: int) -> str:
 
 def _alignment(rated: Rated) -> str:
     return "–" if rated.alignment is None else percent(float(rated.alignment))
-
-
-def _called(made: AlignedChoice, one: CriterionChoice) -> str:
-    return f"{one.wanted.id} {quoted(made.texts[one.wanted.id], 60)}"
-
-
-def _why_none(one: CriterionChoice) -> str:
-    """Why nothing is chosen for a criterion."""
-    if not one.rated:
-        return "no candidate"
-    limit = as_given(float(one.wanted.limit))
-    if all(rated.state == "not-comparable" for rated in one.rated):
-        kind = "good" if one.rated[0].bad else "bad"
-        return f"no good candidate, since no output is known to be {kind}"
-    if one.nearest is None:
-        return f"no good candidate: none within an FFR of {limit} catches a bad output"
-    near = one.nearest
-    flags = f"{near.flagged} of {near.good} good outputs ({_share(near.flagged, near.good)})"
-    return (
-        f"no good candidate within an FFR of {limit}; the nearest, {near.contender.id}, flags {flags} and catches "
-        f"{near.caught} of {near.bad} bad ones"
-    )
-
-
-def _is_beyond(one: CriterionChoice) -> bool:
-    return any(rated.state == "chosen" and rated.flagged > one.wanted.limit * rated.good for rated in one.rated)
 
 
 def _elsewhere(held_out: Mapping[str, HeldOutFigures]) -> list[str]:

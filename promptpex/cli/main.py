@@ -17,6 +17,7 @@ STEPS = (
     ("Write", ("init", "extract", "generate", "validate", "diff")),
     ("Run", ("estimate", "run", "judge", "check")),
     ("Read", ("report", "view", "compare", "gate")),
+    ("Grade", ("align",)),
     ("Choose assertions", ("synthesize", "select")),
     ("Exchange", ("import", "export")),
     ("Housekeeping", ("models", "cache", "evaluate-paper")),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,6 +23,24 @@ from promptpex.cli.help import (
 from promptpex.core.matching import DEFAULT_MATCH, MATCH_KINDS
 from promptpex.judging import modes
 
+
+class ShareOption(click.ParamType[Fraction]):
+    """A share, ``.25`` or ``25%``, as a fraction: nothing is rounded."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        """The fraction that a person wrote."""
+        from promptpex.core.errors import InputError
+        from promptpex.synthesis.selection.limits import share
+
+        try:
+            return value if isinstance(value, Fraction) else share(value)
+        except InputError as error:
+            self.fail(error.message, param, ctx)
+
+
+SHARE = ShareOption()
 PATH = click.Path(path_type=Path)
 COUNT = click.IntRange(1)
 COUNT_OR_NONE = click.IntRange(0)

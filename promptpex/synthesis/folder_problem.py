@@ -4,7 +4,7 @@ implies what."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -64,7 +64,12 @@ class FolderProblem:
 
 
 def read_folder(
-    path: Path, limits: SelectionLimits, *, weigh_questions: bool = False, screens: bool = True
+    path: Path,
+    limits: SelectionLimits,
+    *,
+    weigh_questions: bool = False,
+    screens: bool = True,
+    labels: Callable[[Sequence[Example]], Sequence[Example]] | None = None,
 ) -> FolderProblem:
     """What a synthesis folder gives to choose from, with what is known by now.
 
@@ -73,6 +78,7 @@ def read_folder(
         limits: implications count between candidates whose own FFR is below the limit.
         weigh_questions: whether a candidate weighs 1, and 1 more for each question that a judge is asked per example.
         screens: whether candidates that tell nothing are left out.
+        labels: gives the examples other labels than those in the file.
 
     Raises:
         SynthesisError: no candidates, candidates that were not run on all examples, a file that cannot be used, or a
@@ -87,6 +93,7 @@ def read_folder(
     synthesis = read_candidates(folder.candidates)
     kept = folder.read_examples()
     examples = _current(kept, path, synthesis)
+    examples = tuple(labels(examples)) if labels is not None else examples
     matrix = Matrix(in_force(synthesis), examples)
     matrix.take(MatrixFile(folder.matrix).read())
     _require_whole(matrix, folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +18,8 @@ from promptpex.alignment.choose import (
     chosen_of,
 )
 from promptpex.alignment.cross_fit import WHOLE_SET, HeldOutFigures, as_bits, cross_fitted_choice
-from promptpex.core.records import Criterion, Example, Synthesis
+from promptpex.alignment.graded import graded_outputs
+from promptpex.core.records import Criterion, Example, Rule, Synthesis
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, require_known_grader
@@ -116,21 +117,17 @@ def choose_aligned(
     limits = SelectionLimits(Fraction(), ffr)
     source = read_folder(path, limits, screens=False)
     folder = SynthesisFolder(path)
-    contest = contest_of(source.matrix, read_candidates(folder.candidates), folder, ffr, graders or LabelRules())
+    synthesis = read_candidates(folder.candidates)
+    graded = _graded(source.matrix.examples, synthesis, folder, graders or LabelRules())
+    contest = contest_of(source.matrix, synthesis, graded, ffr)
     way = WayToChoose("aligned", limits, lambda examples: _selection(source, contest, limits, examples))
     choice = choose_from(source, folder, way, curve_seconds=curve_seconds)
     held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters)
     return AlignedChoice(choice, contest.texts, contest.choose(), held_out)
 
 
-def contest_of(
-    matrix: Matrix, synthesis: Synthesis, folder: SynthesisFolder, ffr: Fraction, rules: LabelRules
-) -> FolderContest:
-    """The criteria, the candidates and what people say, of a folder whose candidates were run.
-
-    Raises:
-        InputError: the spec or the grades cannot be read.
-    """
+def contest_of(matrix: Matrix, synthesis: Synthesis, graded: GradedOutputs, ffr: Fraction) -> FolderContest:
+    """The criteria and the candidates of a folder whose candidates were run, and what people say of the examples."""
     criteria = {one.id: one for one in synthesis.criteria}
     contenders = []
     wanted = {one.id: Wanted(one.id, _limit(one, ffr), one.must) for one in synthesis.criteria if one.selected}
@@ -143,7 +140,6 @@ def contest_of(
             texts[candidate.id] = candidate.description or candidate.id
         order = preference(matrix, number)
         contenders.append(Contender(candidate.id, tuple(mine), matrix.fails(number), order, candidate.choice))
-    graded = _graded(matrix.examples, synthesis, folder, rules)
     clusters = tuple(example.cluster for example in matrix.examples)
     return FolderContest(tuple(wanted.values()), texts, tuple(contenders), graded, clusters)
 
@@ -159,20 +155,16 @@ def _graded(
     prompt = folder.prompt(synthesis.prompt)
     spec = sibling(prompt, "spec")
     spec_rules = read_spec(spec).rules if spec.exists() else ()
-    subjects = subjects_of(spec_rules, synthesis.criteria)
     grades = read_grades(sibling(prompt, "grades"))
     require_known_grader(rules, {grade.grader for grade in grades})
-    book = GradeBook.of(grades, subjects, rules)
-    rule_texts = {rule.id: rule.rule for rule in spec_rules}
-    criterion_of = {subject_of_criterion(one, rule_texts): one.id for one in synthesis.criteria}
-    own: dict[str, tuple[int, int]] = {}
-    for subject in subjects[1:]:
-        labels = [joint.label if not joint.derived else None for joint in (book.joint(e, subject.id) for e in examples)]
-        bad, good = (as_bits(n for n, label in enumerate(labels) if label == kind) for kind in ("bad", "good"))
-        if bad or good:
-            own[criterion_of.get(subject.id, subject.id)] = (bad, good)
-    bad, good = (as_bits(n for n, one in enumerate(examples) if one.label == kind) for kind in ("bad", "good"))
-    return GradedOutputs(bad, good, own)
+    book = GradeBook.of(grades, subjects_of(spec_rules, synthesis.criteria), rules)
+    return graded_outputs(examples, book, criteria_by_subject(synthesis, spec_rules))
+
+
+def criteria_by_subject(synthesis: Synthesis, rules: Iterable[Rule]) -> dict[str, str]:
+    """By the id of what people grade, the criterion that it is, where it is one."""
+    texts = {rule.id: rule.rule for rule in rules}
+    return {subject_of_criterion(one, texts): one.id for one in synthesis.criteria}
 
 
 def _selection(

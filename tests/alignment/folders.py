@@ -7,9 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs import jsonl
-from promptpex.core.records import Candidate, Check, Criterion, Example, Grade, Spec, Synthesis, output_key
+from promptpex.core.records import (
+    Candidate,
+    Case,
+    Check,
+    Criterion,
+    Example,
+    Grade,
+    Manifest,
+    Output,
+    Prompt,
+    Run,
+    Score,
+    Spec,
+    Suite,
+    Synthesis,
+    Verdict,
+    output_key,
+)
 from promptpex.documents.human_grades import append_grades
 from promptpex.promptfile import read, sibling
+from promptpex.report import runs
 from promptpex.specs.file import write_spec
 from promptpex.synthesis.candidate_file import write_candidates
 from promptpex.synthesis.folder import SynthesisFolder
@@ -37,6 +55,7 @@ class AlignedFolder:
             Example(
                 id=output_key({"city": f"Hue {n}"}, f"text {n}"),
                 inputs={"city": f"Hue {n}"},
+                prompt=f"Name the city Hue {n}. Stay calm.",
                 output=f"text {n}",
                 case=f"c{n}",
                 model="m",
@@ -78,6 +97,71 @@ class AlignedFolder:
         ]
         MatrixFile(self.folder.matrix).add("".join(jsonl.dump_record(matrix.record(cell)) for cell in cells))
         return self
+
+    def run(
+        self,
+        verdicts: Mapping[tuple[str, str], str],
+        spec: Spec,
+        *,
+        name: str = "r1",
+        prompt: Prompt | None = None,
+        texts: Mapping[int, str] | None = None,
+        scores: Mapping[str, Sequence[float]] | None = None,
+    ) -> Path:
+        """Writes a run whose outputs are the examples, and gives its folder.
+
+        Args:
+            verdicts: a sign per output, by rule and source, such as ``("r1", "judge:gpt")``: ``p``, ``f``, ``u`` for
+                unscored, ``-`` for none.
+            prompt: in other words than the file has now.
+            texts: other outputs, by their numbers.
+            scores: of metrics.
+        """
+        prompt = prompt or read(self.prompt).replace(path="trip.md")
+        numbers = range(len(self.examples))
+        cases = tuple(Case(id=f"c{n}", inputs=self.examples[n].inputs, origin="added") for n in numbers)
+        outputs = tuple(
+            Output(case=f"c{n}", model="m", text=(texts or {}).get(n, self.examples[n].output)) for n in numbers
+        )
+        statuses = {"p": "pass", "f": "fail", "u": "unscored"}
+        made = tuple(
+            Verdict.of((f"c{n}", "m", 0), rule, statuses[sign], source)  # type: ignore[arg-type]
+            for (rule, source), signs in verdicts.items()
+            for n, sign in enumerate(signs)
+            if sign in statuses
+        )
+        values = tuple(
+            Score.of((f"c{n}", "m", 0), metric, "judge:gpt", value=value)
+            for metric, each in (scores or {}).items()
+            for n, value in enumerate(each)
+        )
+        manifest = Manifest(
+            run=name,
+            prompt=prompt.name,
+            prompt_fingerprint=prompt.fingerprint,
+            spec_digest="",
+            suite_digest="",
+            models=(),
+        )
+        run = Run(
+            manifest=manifest,
+            prompt=prompt,
+            spec=spec,
+            suite=Suite(prompt="trip.md", cases=cases),
+            outputs=outputs,
+            verdicts=made,
+            scores=values,
+        )
+        folder = self.prompt.parent / "results" / "trip" / name
+        runs.finish(folder, run)
+        return folder
+
+    def renamed(self, texts: Mapping[int, str]) -> list[Example]:
+        """The examples with other outputs, by their numbers."""
+        return [
+            one.replace(output=texts[n], id=output_key(one.inputs, texts[n])) if n in texts else one
+            for n, one in enumerate(self.examples)
+        ]
 
     def grade(self, signs: str, subject: str = "output", text: str = "", grader: str = "ada", **more: Any) -> None:
         """Grades on a subject, a letter per output: good, bad, unsure, or ``-`` for none."""

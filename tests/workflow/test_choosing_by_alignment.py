@@ -72,7 +72,7 @@ def test_the_terminal_names_the_criteria_without_a_good_candidate(
     assert "8 of 8 bad outputs caught by the set" in text
     assert "c1 calm 50% 0% 67%" in text
     assert "c3 “It is c3.”: no good candidate within an FFR of 20%" in text
-    assert "the nearest, ask_tone, flags 6 of 12 good outputs (50%) and catches 2 of 8 bad ones." in text
+    assert "the nearest, ask_tone, flags 6 of 12 good outputs and catches 2 of 8 bad ones." in text
     assert "idle “idle”: no good candidate: none within an FFR of 20% catches a bad output." in text
     assert "Chosen in the same way without the outputs that it is counted on (5 folds): coverage" in text
     page = (world.folder.path / "report.html").read_text(encoding="utf-8")
@@ -154,7 +154,7 @@ def test_a_limit_that_nothing_keeps_is_explained(world: AlignedFolder, capsys: p
     AlignedFolder(world.prompt.parent, LABELS, columns, {"loud": "c1"}).write()
     assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--ffr", "10%"]) == 1
     text = " ".join(capsys.readouterr().out.split())
-    assert "the nearest, loud, flags 6 of 12 good outputs (50%) and catches 8 of 8 bad ones." in text
+    assert "the nearest, loud, flags 6 of 12 good outputs and catches 8 of 8 bad ones." in text
     assert "asked for was FFR of at most 10%" in (world.folder.path / "report.html").read_text(encoding="utf-8")
 
 

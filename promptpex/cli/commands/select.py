@@ -14,6 +14,8 @@ from promptpex.cli.output import say
 from promptpex.synthesis.selection.methods import METHODS
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from promptpex.synthesis.folder_choice import FolderChoice
     from promptpex.synthesis.selection.limits import SelectionLimits
     from promptpex.synthesis.selection.problem import SelectionProblem
@@ -25,9 +27,14 @@ ALIGNED = "aligned"
 @click.command("select", cls=Command)
 @click.argument("source", type=click.Path(path_type=Path))
 @options.of_statistics("--method", type=click.Choice((ALIGNED, *METHODS)), default="sub", help="How to choose [sub].")
-@options.of_statistics("--coverage", metavar="SHARE", help="Least share of bad outputs caught [.6].")
 @options.of_statistics(
-    "--ffr", metavar="SHARE", help="Highest share of good outputs flagged [.25]; aligned: by each assertion [.2]."
+    "--coverage", type=options.SHARE, metavar="SHARE", help="Least share of bad outputs caught [.6]."
+)
+@options.of_statistics(
+    "--ffr",
+    type=options.SHARE,
+    metavar="SHARE",
+    help="Highest share of good outputs flagged [.25]; aligned: by each assertion [.2].",
 )
 @options.of_statistics("--graders", metavar="WHO", help="aligned: who counts on single criteria [majority].")
 @options.of_statistics("--screen", is_flag=True, help="topological: pass over what fails every output.")
@@ -47,8 +54,8 @@ ALIGNED = "aligned"
 def command(
     source: Path,
     method: Any,
-    coverage: str | None,
-    ffr: str | None,
+    coverage: Fraction | None,
+    ffr: Fraction | None,
     graders: str | None,
     screen: bool,
     weigh_questions: bool,
@@ -95,8 +102,8 @@ def command(
 
 def _by_alignment(
     source: Path,
-    coverage: str | None,
-    ffr: str | None,
+    coverage: Fraction | None,
+    ffr: Fraction | None,
     graders: str | None,
     *,
     as_json: bool,
@@ -104,6 +111,7 @@ def _by_alignment(
     out: Path | None,
 ) -> int:
     """Chooses from a synthesis folder by alignment, and puts the choice where it was asked for."""
+    from promptpex.alignment.choose import FFR_LIMIT
     from promptpex.cli.aligned_in_words import aligned_lines, without_good_candidate
     from promptpex.cli.output import print_json
     from promptpex.grading.labels import LabelRules
@@ -114,7 +122,7 @@ def _by_alignment(
     if not source.is_dir():
         raise click.UsageError("aligned needs the folder that `promptpex synthesize` wrote, with its criteria")
     rules = LabelRules(graders=graders) if graders else LabelRules()
-    made = choose_aligned(source, _share(ffr or ".2", "--ffr"), graders=rules)
+    made = choose_aligned(source, FFR_LIMIT if ffr is None else ffr, graders=rules)
     if as_json:
         print_json(made.to_dict())
     else:
@@ -125,10 +133,10 @@ def _by_alignment(
     return 0 if made.choice.selection.chosen is not None else 1
 
 
-def _limits(coverage: str | None, ffr: str | None) -> SelectionLimits:
-    from promptpex.synthesis.selection.limits import SelectionLimits
+def _limits(coverage: Fraction | None, ffr: Fraction | None) -> SelectionLimits:
+    from promptpex.synthesis.selection.limits import COVERAGE, FFR, SelectionLimits
 
-    return SelectionLimits(_share(coverage or ".6", "--coverage"), _share(ffr or ".25", "--ffr"))
+    return SelectionLimits(COVERAGE if coverage is None else coverage, FFR if ffr is None else ffr)
 
 
 def _from_file(
@@ -230,13 +238,3 @@ def _use(folder: Path, choice: FolderChoice, into_spec: bool, out: Path | None) 
             say(f"promptpex: {sentence}", err=True)
     for path in (*written, *([put_into_spec(folder, synthesis, chosen)] if into_spec else [])):
         say(f"promptpex: wrote {path}", err=True)
-
-
-def _share(text: str, flag: str) -> Any:
-    from promptpex.core.errors import InputError
-    from promptpex.synthesis.selection.limits import share
-
-    try:
-        return share(text)
-    except InputError as error:
-        raise click.BadParameter(error.message, param_hint=flag) from None

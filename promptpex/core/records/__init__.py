@@ -13,7 +13,24 @@ from promptpex.core.records.metric import METRIC_NAME, Language, Metric, Scale
 from promptpex.core.records.output import NOT_ASKED, NOT_CONCERNED, UNCLEAR, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
-from promptpex.core.records.report_card import AlignmentFigures, CardFigure, ConfusionCounts, Undefined
+from promptpex.core.records.report_card import (
+    AlignmentFigures,
+    CardAddition,
+    CardCandidate,
+    CardColumn,
+    CardDistribution,
+    CardEffect,
+    CardFigure,
+    CardLabels,
+    CardOutput,
+    CardRow,
+    ConfusionCounts,
+    Measured,
+    PeopleAgreement,
+    ReportCard,
+    RowKind,
+    Undefined,
+)
 from promptpex.core.records.run import RUNNING, Manifest, Run
 from promptpex.core.records.score import EXPECTED, Score
 from promptpex.core.records.spec import ALSO_VALID, WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
@@ -55,8 +72,20 @@ __all__ = [
     "Tag",
     "ALSO_VALID",
     "AlignmentFigures",
+    "CardAddition",
+    "CardCandidate",
+    "CardColumn",
+    "CardDistribution",
+    "CardEffect",
     "CardFigure",
+    "CardLabels",
+    "CardOutput",
+    "CardRow",
     "ConfusionCounts",
+    "Measured",
+    "PeopleAgreement",
+    "ReportCard",
+    "RowKind",
     "Undefined",
     "EXPECTED",
     "INPUT_VARIABLE",

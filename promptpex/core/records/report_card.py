@@ -86,3 +86,261 @@ class AlignmentFigures(Record):
     def n(self) -> int:
         """Outputs with a label that the assertion says something of."""
         return self.counts.bad + self.counts.good
+
+
+RowKind = Literal["set", "criterion", "candidate", "check", "judge", "verdicts"]
+"""What a row of a card is about: the chosen set, what was chosen for a criterion, a single candidate, the checks of a
+rule, a judge on a rule, or all verdicts of the run together."""
+
+Measured = Literal["held-out", "cross-fitted", "in-sample"]
+"""On which grades a row's figures come: no grade had a part in it; each output is counted with what was chosen without
+its case; the grades that it was chosen or refused by."""
+
+
+class CardRow(Record):
+    """An assertion, or several together, held against people.
+
+    Attributes:
+        kind, measured: see there.
+        id: of the criterion, rule or candidate; empty for the set.
+        subject: what people graded: ``output``, a rule or a criterion.
+        text: the words of the subject.
+        by: who decides: ``check:regex``, ``judge:NAME``, ids of candidates.
+        graded: the figures on all outputs with a label.
+        sample: those on the random sample alone, which hold for all outputs; None where there is no random sample.
+        on_whole: the same against grades on the whole output, where the subject is a part of it.
+        silent: outputs with a label of which it says nothing, such as after an error.
+        folds, folds_without: how it was cross-fitted, and in how many folds nothing was chosen.
+        basis: of a criterion, whether coverage is counted on known bad outputs or on suspects, too.
+    """
+
+    kind: RowKind
+    measured: Measured
+    id: str
+    subject: str
+    text: str = ""
+    by: tuple[str, ...] = ()
+    graded: AlignmentFigures
+    sample: AlignmentFigures | None = None
+    on_whole: ConfusionCounts | None = None
+    silent: Whole = 0
+    folds: Whole = 0
+    folds_without: Whole = 0
+    basis: Literal["known", "known-and-suspect", ""] = ""
+
+
+class CardAddition(Record):
+    """What one assertion of the chosen set adds to it, on outputs that had no part in choosing it.
+
+    Attributes:
+        id: of the candidate.
+        chosen_in: folds in which it was chosen; folds: how many there are.
+        caught, flagged: the bad and the good outputs of these folds that no other chosen one flags.
+        bad, good: of how many.
+    """
+
+    id: str
+    chosen_in: Whole
+    folds: Whole
+    caught: Whole
+    bad: Whole
+    flagged: Whole
+    good: Whole
+
+    @property
+    def coverage(self) -> float | None:
+        """By how much the set would catch less without it."""
+        return self.caught / self.bad if self.bad else None
+
+    @property
+    def ffr(self) -> float | None:
+        """By how much the set would flag less of what is good without it."""
+        return self.flagged / self.good if self.good else None
+
+
+class CardCandidate(Record):
+    """A candidate of a criterion, with what became of it and why; counted on the grades that the choice is made by.
+
+    Attributes:
+        state: ``chosen``, ``worse``, ``above-limit``, ``catches-nothing``, ``not-comparable``, ``refused``,
+            ``left-out`` (another way to choose did not take it) or ``not-run``.
+        why: the same in words.
+        by: ``code``, ``python`` or ``judge``.
+        check: what decides, as text.
+        errors: outputs on which it erred, which counts as a fail.
+    """
+
+    id: str
+    criterion: str
+    state: str
+    why: str
+    by: str
+    check: str = ""
+    counts: ConfusionCounts
+    alignment: Finite | None = None
+    errors: Whole = 0
+
+
+class PeopleAgreement(Record):
+    """How far two people agree.
+
+    Attributes:
+        subject: what both graded.
+        both_bad, first_bad, second_bad, both_good: outputs by what the two say.
+        kappa: Cohen's, with its interval.
+        agreed: the share on which they agree.
+    """
+
+    first: str
+    second: str
+    subject: str
+    both_bad: Whole
+    first_bad: Whole
+    second_bad: Whole
+    both_good: Whole
+    agreed: CardFigure
+    kappa: CardFigure
+
+
+class CardLabels(Record):
+    """How labels came about, and how many there are for one subject.
+
+    Attributes:
+        outputs: in all. good, bad: with a label. unsure, disputed: graded, and without one.
+        derived: labels that follow from a good grade on the whole.
+        stale: outputs with a grade on older words of it.
+        from_table: labels that come from a table that people filled in, not from grades.
+        sampled: outputs of the random sample; the other graded ones were targeted.
+        sampled_bad, sampled_good: of the random sample.
+        bad_share: the share of bad outputs by the random sample; None where there is none.
+    """
+
+    subject: str
+    text: str = ""
+    outputs: Whole
+    good: Whole = 0
+    bad: Whole = 0
+    unsure: Whole = 0
+    disputed: Whole = 0
+    derived: Whole = 0
+    stale: Whole = 0
+    from_table: Whole = 0
+    sampled: Whole = 0
+    sampled_bad: Whole = 0
+    sampled_good: Whole = 0
+    bad_share: CardFigure | None = None
+
+    @property
+    def graded(self) -> int:
+        """Outputs that somebody who counts has graded, also as unsure."""
+        return self.good + self.bad + self.unsure + self.disputed
+
+
+class CardColumn(Record):
+    """A column of the table of outputs and assertions."""
+
+    id: str
+    subject: str
+    by: str
+    chosen: bool = False
+
+
+class CardOutput(Record):
+    """An output of the table, with or without a label.
+
+    Attributes:
+        name: its case, model and repeat, or the beginning of its id.
+        label, how: what people say, and how that came about.
+        sampled: whether it is in the random sample.
+        cells: a sign per column: ``p`` pass, ``f`` fail, ``e`` error or not concerned, ``-`` not run.
+        measures: by name, such as ``words``.
+        text: its beginning.
+    """
+
+    id: str
+    name: str
+    label: Literal["good", "bad", "unsure", "disputed", ""] = ""
+    how: str = ""
+    sampled: bool = False
+    cells: str = ""
+    measures: dict[str, Finite] = Field(default_factory=dict)
+    text: str = ""
+
+
+class CardDistribution(Record):
+    """How a measure of outputs is distributed.
+
+    Attributes:
+        edges: of the bins, one more than there are bins; the last bin holds its upper edge.
+        good, bad, unlabelled: outputs in each bin.
+    """
+
+    name: str
+    edges: tuple[Finite, ...]
+    good: tuple[Whole, ...]
+    bad: tuple[Whole, ...]
+    unlabelled: tuple[Whole, ...]
+
+
+class CardEffect(Record):
+    """What an edit of the prompt did to one figure.
+
+    Attributes:
+        what: the row's id, or a subject; ``output`` for the whole.
+        by: as in ``CardRow``; empty where people alone speak.
+        figure: ``coverage``, ``ffr``, ``alignment`` or ``bad``, the share of outputs that people call bad.
+        before, after: of the older and of the newer run.
+        difference: after minus before; None where one of the two is not defined.
+        sampled: whether both are of random samples, so that they hold for all outputs.
+    """
+
+    what: str
+    by: str = ""
+    figure: Literal["coverage", "ffr", "alignment", "bad"]
+    before: CardFigure
+    after: CardFigure
+    difference: CardFigure | None
+    sampled: bool
+
+
+class ReportCard(Record):
+    """The report card of a run.
+
+    Attributes:
+        prompt, runs: their names.
+        rules: how grades become labels, in words.
+        graders: everyone whose grades count.
+        method, limit: how the set was chosen, and under which FFR limit; ``kept``: whether in ``selection.json``.
+        labels: per subject, the whole output first.
+        rows: the set, what was chosen for each criterion, all verdicts of the run, then rule by rule checks and judges.
+        additions: what each chosen assertion adds.
+        candidates: of every criterion, the best aligned first.
+        lacking: criteria without a good candidate and why, a sentence each.
+        people: any two graders.
+        columns, outputs: the table.
+        distributions: of measures.
+        against: the run of the older wording; effects: what the edit did.
+        notices: what to know before relying on the figures, a sentence each.
+        confidence: of all intervals.
+    """
+
+    prompt: str
+    runs: tuple[str, ...] = ()
+    rules: str = ""
+    graders: tuple[str, ...] = ()
+    method: str = ""
+    limit: Finite | None = None
+    kept: bool = False
+    labels: tuple[CardLabels, ...] = ()
+    rows: tuple[CardRow, ...] = ()
+    additions: tuple[CardAddition, ...] = ()
+    candidates: tuple[CardCandidate, ...] = ()
+    lacking: tuple[str, ...] = ()
+    people: tuple[PeopleAgreement, ...] = ()
+    columns: tuple[CardColumn, ...] = ()
+    outputs: tuple[CardOutput, ...] = ()
+    distributions: tuple[CardDistribution, ...] = ()
+    against: str = ""
+    effects: tuple[CardEffect, ...] = ()
+    notices: tuple[str, ...] = ()
+    confidence: Finite = 0.95

@@ -1,0 +1,133 @@
+"""What people say of outputs, as sets of numbers that choices and figures are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from promptpex.alignment.choose import GradedOutputs
+from promptpex.alignment.cross_fit import as_bits
+from promptpex.alignment.figures import Observation, figures_of, share_of
+from promptpex.core.ids import text_digest
+from promptpex.core.records import OUTPUT_SUBJECT, AlignmentFigures, CardLabels, ConfusionCounts, Example
+from promptpex.grading.book import GradeBook
+from promptpex.grading.labels import Label
+
+
+def with_labels(items: Iterable[Example], book: GradeBook) -> tuple[Example, ...]:
+    """The items with the labels that grades give them now; those of a table that people filled in stay."""
+
+    def one(item: Example) -> Example:
+        if item.from_table:
+            return item
+        joint = book.joint(item)
+        return item.replace(label=joint.label, label_from=joint.how)
+
+    return tuple(map(one, items))
+
+
+def graded_outputs(items: Sequence[Example], book: GradeBook, criterion_of: Mapping[str, str]) -> GradedOutputs:
+    """What people say of the items: on the whole by their labels, on each rule or criterion by grades on it itself.
+
+    Args:
+        items: with their labels.
+        criterion_of: by the id of a subject the criterion that it is, where it is one.
+    """
+    own: dict[str, tuple[int, int]] = {}
+    for subject in book.subjects:
+        if subject == OUTPUT_SUBJECT:
+            continue
+        joints = [book.joint(item, subject) for item in items]
+        labels = [None if joint.derived else joint.label for joint in joints]
+        bad, good = _numbers(labels, "bad"), _numbers(labels, "good")
+        if bad or good:
+            own[criterion_of.get(subject, subject)] = (bad, good)
+    whole = [item.label for item in items]
+    return GradedOutputs(_numbers(whole, "bad"), _numbers(whole, "good"), own)
+
+
+def _numbers(labels: Sequence[Label | None], wanted: Label) -> int:
+    return as_bits(number for number, label in enumerate(labels) if label == wanted)
+
+
+@dataclass(frozen=True)
+class GradedItems:
+    """Items that assertions are held against people on.
+
+    Attributes:
+        items: with their labels.
+        book: all grades.
+    """
+
+    items: tuple[Example, ...]
+    book: GradeBook
+
+    def of(self, subject: str) -> tuple[Example, ...]:
+        """The items that a subject is graded of: where the output alone decides, each text once."""
+        if subject == OUTPUT_SUBJECT or self.book.subjects[subject].needs != "output":
+            return self.items
+        return tuple({text_digest(item.output, 32): item for item in reversed(self.items)}.values())[::-1]
+
+    def label(self, item: Example, subject: str) -> Label | None:
+        """What people say of a subject of an item."""
+        return item.label if subject == OUTPUT_SUBJECT else self.book.joint(item, subject).label
+
+    def sample(self, subject: str) -> frozenset[str]:
+        """The ids of the random sample of the items, for a subject."""
+        return frozenset(item.id for item in self.book.random_sample(subject, self.items))
+
+    def figures(
+        self, subject: str, fails: Callable[[Example], bool | None], among: Callable[[Example], bool] = lambda _: True
+    ) -> tuple[AlignmentFigures, int]:
+        """The figures of an assertion on a subject, and of how many labelled outputs it says nothing.
+
+        Args:
+            fails: whether an item fails it; None where it does not say.
+            among: the items that count.
+        """
+        observations, silent = [], 0
+        for item in self.of(subject):
+            label = self.label(item, subject)
+            if label is None or not among(item):
+                continue
+            failed = fails(item)
+            if failed is None:
+                silent += 1
+            else:
+                observations.append(Observation(label == "bad", failed, item.cluster))
+        return figures_of(observations), silent
+
+    def on_whole(self, fails: Callable[[Example], bool | None]) -> ConfusionCounts:
+        """How often people say what of the whole output, and the assertion what."""
+        cells = [0, 0, 0, 0]
+        for item in self.items:
+            failed = fails(item)
+            if item.label is not None and failed is not None:
+                cells[2 * (item.label == "good") + (not failed)] += 1
+        return ConfusionCounts(caught=cells[0], missed=cells[1], flagged=cells[2], kept=cells[3])
+
+    def labels(self, subject: str) -> CardLabels:
+        """How many labels there are of a subject, and what the random sample says of it."""
+        items, sample = self.of(subject), self.sample(subject)
+        counts = self.book.counts(subject, items)
+        tables = sum(item.from_table for item in items) if subject == OUTPUT_SUBJECT else 0
+        labels = [self.label(item, subject) for item in items]
+        drawn = [(item.cluster, self.label(item, subject)) for item in items if item.id in sample]
+        known = [(cluster, label == "bad") for cluster, label in drawn if label is not None]
+        bad = sum(is_bad for _, is_bad in known)
+        return CardLabels(
+            subject=subject,
+            text=self.book.subjects[subject].text,
+            outputs=len(items),
+            good=labels.count("good"),
+            bad=labels.count("bad"),
+            unsure=counts.unsure,
+            disputed=counts.disagree,
+            derived=counts.derived,
+            stale=counts.stale,
+            from_table=tables,
+            sampled=len(drawn),
+            sampled_bad=bad,
+            sampled_good=len(known) - bad,
+            bad_share=share_of(known) if known else None,
+        )

@@ -1,0 +1,71 @@
+"""``promptpex align``: how far checks and judges agree with people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptpex.cli import options
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+@click.command("align", cls=Command)
+@click.argument("run", required=False, type=click.Path(path_type=Path))
+@options.of_statistics(
+    "--graders", default="majority", metavar="WHO", help="Whose grades count where graders differ [majority]."
+)
+@options.of_statistics(
+    "--ffr", type=options.SHARE, metavar="SHARE", help="Look at the choice by alignment at this FFR limit."
+)
+@options.of_statistics("--against", type=click.Path(path_type=Path), metavar="RUN", help="What changed since this run.")
+@options.of_files("--prompt", type=options.PATH, metavar="FILE", help="The prompt's file [where the run says it is].")
+@options.of_files("--csv", "table", type=options.PATH, metavar="FILE", help="Write the table of outputs to FILE.")
+@options.results
+@options.output_options
+@options.settings_options
+def command(
+    run: Path | None,
+    graders: str,
+    ffr: Fraction | None,
+    against: Path | None,
+    prompt: Path | None,
+    table: Path | None,
+    as_json: bool,
+    **flags: Any,
+) -> int:
+    """Hold checks and judges against people's grades.
+
+    RUN is a run's folder or id, or a prompt's file, which stands for its latest run; without it, the latest run. The
+    report card has coverage, FFR, alignment and kappa for each rule and for the chosen set, each with an interval, on
+    grades that had no part in choosing it. Nobody is asked.
+
+    \b
+      promptpex align
+      promptpex align prompt.md --against 4f2a --csv outputs.csv
+    """
+    from promptpex.cli.card_in_words import card_lines
+    from promptpex.cli.command_session import settings
+    from promptpex.cli.output import print_json
+    from promptpex.cli.progress import notices
+    from promptpex.grading.labels import LabelRules
+    from promptpex.report.card_csv import write_table
+    from promptpex.workflow.aligning import CardWishes, align
+
+    results = Path(settings(flags).settings.results)
+    wishes = CardWishes(prompt, LabelRules(graders=graders), ffr, against)
+    made = align(run, results, wishes, notices(False, quiet=bool(flags.get("quiet"))))
+    if as_json:
+        print_json(made.card.model_dump(mode="json"))
+    else:
+        for line in card_lines(made.card):
+            say(line)
+    if table is not None:
+        write_table(table, made.card, made.project.desk.pool)
+        say(f"promptpex: wrote {table}", err=True)
+    return 0

@@ -1,0 +1,291 @@
+"""``promptpex align``: from a run, its grades and a choice to the report card."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.cli.main import run_cli
+from promptpex.core.records import Check, Criterion, ReportCard, Rule, Spec
+from promptpex.promptfile import read
+from tests.alignment.folders import AlignedFolder
+
+LABELS = "g" * 12 + "b" * 8
+COLUMNS = {
+    "calm": "p" * 12 + "ffffpppp",
+    "ask_calm": "p" * 12 + "ffffpppp",
+    "loud": "f" * 6 + "p" * 6 + "f" * 8,
+    "city": "p" * 16 + "fffe",
+    "ask_tone": "f" * 6 + "p" * 14,
+}
+CRITERIA = {"calm": "c1", "ask_calm": "c1", "loud": "c1", "city": "c2", "ask_tone": "c3"}
+KNOWN = (
+    Criterion(id="c1", text="The reply stays calm.", rule="r1"),
+    Criterion(id="c2", text="The reply names the city.", rule="r2"),
+)
+RULES = (
+    Rule(id="r1", rule="The reply stays calm."),
+    Rule(id="r2", rule="The reply names the city.", needs="input"),
+)
+SPEC = Spec(prompt="trip.md", rules=RULES)
+VERDICTS = {
+    ("r1", "check:regex"): "p" * 12 + "ffffpppp",
+    ("r1", "judge:gpt"): "fp" * 6 + "ffffpppp",
+    ("r2", "judge:gpt"): "p" * 16 + "fffu",
+}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AlignedFolder:
+    """20 outputs, of which people call 12 good; 4 of the others break r1, and 4 r2."""
+    monkeypatch.chdir(tmp_path)
+    made = AlignedFolder(tmp_path, "-" * 20, COLUMNS, CRITERIA).write(KNOWN, spec=SPEC)
+    made.run(VERDICTS, SPEC, scores={"clarity": [number / 20 for number in range(20)]})
+    return made
+
+
+def graded(world: AlignedFolder) -> AlignedFolder:
+    world.grade(LABELS)
+    world.grade("-" * 12 + "bbbbgggg", "r1", "The reply stays calm.")
+    world.grade("-" * 16 + "bbbb", "r2", "The reply names the city.")
+    return world
+
+
+def card_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> ReportCard:
+    assert run_cli(["align", "--json", "-q", *arguments]) == 0
+    return ReportCard.model_validate_json(capsys.readouterr().out)
+
+
+def rows(card: ReportCard) -> dict[tuple[str, str, tuple[str, ...]], Any]:
+    return {(row.kind, row.subject, row.by): row for row in card.rows}
+
+
+def test_checks_and_judges_are_held_against_people_rule_by_rule(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded(world)
+    made = rows(card_of(capsys))
+    check, judge = made["check", "r1", ("check:regex",)], made["judge", "r1", ("judge:gpt",)]
+    # People: 4 break r1, 16 keep it (12 are good on the whole, 4 were graded so).
+    assert (check.graded.counts.caught, check.graded.counts.flagged, check.graded.counts.kept) == (4, 0, 16)
+    assert check.graded.alignment.estimate == 1.0
+    assert (judge.graded.coverage.estimate, judge.graded.ffr.estimate) == (1.0, 6 / 16)
+    # By hand: agreed 14/20, by chance (4 * 10 + 16 * 10) / 400.
+    assert judge.graded.kappa.estimate == pytest.approx((14 / 20 - 0.5) / 0.5)
+    assert (judge.on_whole.caught, judge.on_whole.missed) == (4, 4)
+    second = made["judge", "r2", ("judge:gpt",)]
+    assert (second.graded.counts.caught, second.graded.counts.bad, second.silent) == (3, 3, 1)
+    # r1's judge flags six good ones; the last output is open for r2 and in no figure of all verdicts.
+    verdicts = made["verdicts", "output", ()]
+    assert (verdicts.graded.counts.caught, verdicts.graded.counts.bad) == (7, 7)
+    assert verdicts.graded.counts.flagged == 6
+
+
+def test_the_chosen_set_is_measured_on_cases_that_did_not_choose_it(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded(world)
+    labelled = [*("good" for _ in range(12)), *("bad" for _ in range(8))]
+    world.examples = [one.replace(label=label) for one, label in zip(world.examples, labelled, strict=True)]
+    world.folder.write_examples(world.examples)
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 0
+    capsys.readouterr()
+    card = card_of(capsys)
+    made = rows(card)
+    assert (card.method, card.limit, card.kept) == ("aligned", 0.2, True)
+    whole = made["set", "output", ("calm", "city")]
+    shown = sum(one.is_shown for one in world.examples)
+    assert 0 < shown < 20
+    assert (whole.measured, whole.folds, whole.graded.n) == ("cross-fitted", 5, 20 - shown)
+    assert (whole.graded.counts.missed, whole.graded.counts.flagged) == (0, 0)
+    assert {one.id for one in card.additions} >= {"calm", "city"}
+    assert sum(one.caught for one in card.additions) == whole.graded.counts.caught
+    states = {one.id: (one.state, one.why) for one in card.candidates}
+    assert states["ask_calm"] == ("worse", "as well aligned as calm, which is simpler")
+    assert states["loud"] == ("above-limit", "flags 10 of 16 good outputs, more than 20%")
+    assert next(one.errors for one in card.candidates if one.id == "city") == 1
+    assert any("may be shown to those who write candidates" in notice for notice in card.notices)
+
+
+def test_the_terminal_says_how_labels_came_about_and_what_each_figure_rests_on(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded(world)
+    world.grade("ggub", grader="bob")
+    assert run_cli(["align"]) == 0
+    out = capsys.readouterr().out
+    assert [line for line in out.splitlines() if len(line) > 80] == []
+    text = " ".join(out.split())
+    assert "Report card of trip, 1 run r1. 20 of 20 outputs graded, by ada and bob: 11 good, 8 bad" in text
+    assert "1 disputed" in text
+    assert "Labels: the majority of the graders decides, a tie gives no label" in text
+    assert "r1 “The reply stays calm.”: judge:gpt" in text
+    assert "catches 4 of 4 bad, flags 6 of 16 good; of all bad outputs it catches 4 of 8" in text
+    assert "says nothing of 1" in text
+    assert "c3 “It is c3.”: no good candidate" in text
+    assert "c1 loud (code): flags 9 of 15 good outputs, more than 20%; catches 4 of 4" in text
+    assert "ada and bob on the whole output: agree on 67%" in text
+    assert "No set is chosen yet: this is what `promptpex select --method aligned` would choose." in text
+
+
+def test_another_grader_and_another_limit_can_be_looked_at(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded(world)
+    world.grade("b" * 20, grader="bob")
+    assert card_of(capsys, "--graders", "bob").labels[0].bad == 20
+    assert card_of(capsys, "--graders", "ada").labels[0].bad == 8
+    states = {one.id: one.state for one in card_of(capsys, "--graders", "ada", "--ffr", "65%").candidates}
+    assert (states["calm"], states["loud"]) == ("chosen", "worse")
+    assert run_cli(["align", "--graders", "eve"]) == 2
+    assert "no grader is called 'eve'" in capsys.readouterr().err
+
+
+def test_only_the_random_sample_speaks_for_all_outputs(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.grade("gg" + "-" * 10 + "bbb")
+    card = card_of(capsys)
+    assert card.labels[0].graded == 5
+    assert (card.labels[0].sampled, card.labels[0].bad_share) == (0, None)
+    assert all(row.sample is None for row in card.rows if row.subject == "output")
+    assert run_cli(["align"]) == 0
+    assert "these figures hold for the graded outputs alone" in " ".join(capsys.readouterr().out.split())
+    world.grade("--" + "g" * 10 + "---" + "bbbbb")
+    whole = card_of(capsys).labels[0]
+    assert (whole.sampled, whole.sampled_bad, whole.sampled_good) == (20, 8, 12)
+    assert whole.bad_share is not None
+    assert whole.bad_share.estimate == 0.4
+
+
+def test_without_a_single_grade_nothing_is_defined_and_nothing_is_zero(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    card = card_of(capsys)
+    assert all(row.graded.undefined == ("no-labels",) for row in card.rows)
+    assert all(row.graded.alignment.estimate is None for row in card.rows)
+    assert run_cli(["align"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "0 of 20 outputs graded: 0 good, 0 bad" in text
+    assert "no output has a label, so that nothing is defined" in text
+
+
+def test_the_table_holds_every_output_also_those_without_a_grade(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.grade("gb")
+    assert run_cli(["align", "-q", "--csv", "table.csv"]) == 0
+    assert "wrote table.csv" in capsys.readouterr().err
+    with Path("table.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["label"] for line in lines] == ["good", "bad", *[""] * 18]
+    assert lines[0]["r1: r1 judge:gpt"] == "fail"
+    assert (lines[19]["r2: r2 judge:gpt"], lines[19]["r2: city"]) == ("none", "none")
+    assert (lines[3]["words"], lines[3]["clarity"]) == ("2.0", "0.15")
+    assert (json.loads(lines[3]["inputs"]), lines[3]["output"]) == ({"city": "Hue 3"}, "text 3")
+    card = card_of(capsys)
+    assert {one.name for one in card.distributions} == {"words", "characters", "clarity"}
+    clarity = next(one for one in card.distributions if one.name == "clarity")
+    assert sum(clarity.good) + sum(clarity.bad) + sum(clarity.unlabelled) == 20
+    assert (sum(clarity.good), sum(clarity.bad)) == (1, 1)
+
+
+def test_a_check_with_a_threshold_is_a_measure(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    near = Check(kind="rouge-n", value="text 1 2 3", threshold=0.5)
+    spec = SPEC.replace(rules=(RULES[0].replace(checks=(near,)), RULES[1]))
+    world.write(KNOWN, spec=spec)
+    names = [one.name for one in card_of(capsys).distributions]
+    assert "r1 rouge-n" in names
+
+
+def test_the_effect_of_an_edit_is_a_difference_with_an_interval(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded(world)
+    older = read(world.prompt).replace(path="trip.md", messages=())
+    # The four outputs that break r2 were others under the older words; six more were bad then.
+    texts = {number: f"older {number}" for number in range(20)}
+    verdicts = {("r1", "judge:gpt"): "p" * 10 + "f" * 10}
+    world.run(verdicts, SPEC, name="r0", prompt=older, texts=texts)
+    now, world.examples = world.examples, world.renamed(texts)
+    world.grade("g" * 6 + "b" * 14)
+    world.grade("-" * 6 + "b" * 14, "r1", "The reply stays calm.")
+    world.examples = now
+    card = card_of(capsys, "r1", "--against", "r0")
+    assert card.against == "r0"
+    made = {(one.what, one.by, one.figure): one for one in card.effects}
+    whole = made["output", "", "bad"]
+    assert (whole.before.estimate, whole.after.estimate, whole.sampled) == (0.7, 0.4, True)
+    assert whole.difference is not None
+    assert whole.difference.estimate == pytest.approx(-0.3)
+    assert whole.difference.low < -0.3 < whole.difference.high
+    coverage = made["r1", "judge:gpt", "coverage"]
+    assert coverage.before.estimate == pytest.approx(10 / 14)
+    assert coverage.after.estimate == 1.0
+    assert made["r1", "judge:gpt", "ffr"].before.estimate == 0.0
+    assert run_cli(["align", "r1", "--against", "r0"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Since the run r0 the whole output, bad by people: 70% (46–88%), now 40% (19–64%): -30 points (" in text
+
+
+def test_grades_that_chose_an_assertion_do_not_measure_its_verdicts(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded(world)
+    world.examples = [
+        one.replace(label="good" if number < 12 else "bad") for number, one in enumerate(world.examples[:16])
+    ] + world.examples[16:]
+    world.folder.write_examples(world.examples)
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--into-spec"]) == 0
+    capsys.readouterr()
+    made = rows(card_of(capsys))
+    # calm is a check of r1 now; the 16 outputs that chose it are left out, four good ones (for r1) remain.
+    assert made["check", "r1", ("check:regex",)].graded.n == 4
+    assert made["judge", "r2", ("judge:gpt",)].graded.n in (3, 15)
+
+
+def test_a_choice_by_another_method_is_measured_in_its_own_way(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded(world)
+    world.examples = [one.replace(label="good" if number < 12 else "bad") for number, one in enumerate(world.examples)]
+    world.folder.write_examples(world.examples)
+    assert run_cli(["select", "trip.synthesis", "--method", "cov"]) == 0
+    capsys.readouterr()
+    card = card_of(capsys)
+    assert (card.method, card.kept) == ("cov", True)
+    whole = next(row for row in card.rows if row.kind == "set")
+    assert whole.measured == "cross-fitted"
+    assert {one.state for one in card.candidates} <= {"chosen", "left-out"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nowhere"], "no such run"),
+        (["--against", "nowhere"], "no such run"),
+        (["--ffr", "150%"], "'150%' is not a share"),
+        (["--csv", "results"], "the table cannot be written"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert run_cli(["align", "-q", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert sentence in err
+    assert "Traceback" not in err
+
+
+def test_candidates_that_were_not_run_are_said_and_the_rest_is_there(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.folder.matrix.unlink()
+    card = card_of(capsys)
+    assert not card.candidates
+    assert any("candidates are not on this card" in notice for notice in card.notices)
+    assert any(row.kind == "judge" for row in card.rows)
