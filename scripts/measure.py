@@ -53,7 +53,6 @@ SMALL_FILES = {
     "promptpex/promptfile/write.py": "the other way of reading, for imports",
     "promptpex/synthesis/names.py": "names of criteria and candidates: all that makes some shares it",
     "promptpex/stats/holm.py": "a method with a source of its own, shared by three tests",
-    "promptpex/web/ports.py": "what the pages are handed, whoever hands it to them",
     "promptpex/synthesis/check_file.py": "one of the three things that a choice of assertions becomes",
 }
 """Files of less than 30 lines, with the reason that they stand alone."""

@@ -21,6 +21,11 @@ LONGEST_LINE = 50_000_000
 """Bytes of an example: its inputs, the prompt with them, and the output."""
 
 
+def is_synthesis_folder(path: Path) -> bool:
+    """Whether this is the folder of a synthesis, and not of a run."""
+    return path.is_dir() and (SynthesisFolder(path).candidates.is_file() or path.name.endswith(ENDING))
+
+
 @dataclass(frozen=True, slots=True)
 class SynthesisFolder:
     """The folder of a prompt's synthesis; it need not exist."""

@@ -6,8 +6,11 @@ is declared here as a Protocol, implemented in ``workflow`` and handed in by the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from promptpex.report.choices.records import ChoicePage
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +21,10 @@ class Ports:
         results: the folder of the runs.
         run: the folder of the run that the command names, which may lie elsewhere; None where it names none.
         start: the path of the page that a browser is led to once it is let in.
+        choice: gives what there is to say of a choice of assertions, as its files are at that moment.
     """
 
     results: Path
     run: Path | None = None
     start: str = "/"
+    choice: Callable[[], ChoicePage] | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.errors import InputError
-from promptpex.report.html import environment
+from promptpex.report.html import POLICY, environment
 from promptpex.report.runs.listing import RunList
 from promptpex.web.made_pages import MadePages
 from promptpex.web.ports import Ports
@@ -57,6 +57,12 @@ class Site:
         from starlette.responses import HTMLResponse
 
         return HTMLResponse(self.rendered(template, request.url.path, **values), status_code=status)
+
+    def report(self, page: str) -> Response:
+        """A report, made by the template of its file: it keeps its own policy, which allows no script at all."""
+        from starlette.responses import HTMLResponse
+
+        return HTMLResponse(page, headers={"content-security-policy": f"{POLICY}; frame-ancestors 'none'"})
 
     def rendered(self, template: str, path: str, **values: Any) -> str:
         """The text of the page at this path, see ``page``."""

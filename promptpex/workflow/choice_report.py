@@ -57,8 +57,18 @@ def report_of_folder(path: Path) -> tuple[ChoicePage, Path]:
     Raises:
         InputError: the folder cannot be read, or the report not be written.
     """
+    page = page_of_folder(path)
+    return page, files.write(page, path)
+
+
+def page_of_folder(path: Path) -> ChoicePage:
+    """What there is to say of the choice that is kept in a folder, or of the folder alone where there is none.
+
+    Raises:
+        InputError: the folder cannot be read.
+    """
     choice = CHOICE.read(SynthesisFolder(path).selection)
-    return write_report(path, read_folder(path, _limits(choice)), choice)
+    return _page_of(path, read_folder(path, _limits(choice)), choice)
 
 
 def write_report(path: Path, source: FolderProblem, choice: SavedChoice | NoChoice | None) -> tuple[ChoicePage, Path]:
@@ -71,11 +81,15 @@ def write_report(path: Path, source: FolderProblem, choice: SavedChoice | NoChoi
     Raises:
         InputError: a file of the folder cannot be read, or the report not be written.
     """
+    page = _page_of(path, source, choice)
+    return page, files.write(page, path)
+
+
+def _page_of(path: Path, source: FolderProblem, choice: SavedChoice | NoChoice | None) -> ChoicePage:
     folder = SynthesisFolder(path)
     synthesis = read_candidates(folder.candidates)
     history = HISTORY.read(folder.versions) or History(prompt=synthesis.prompt)
-    page = _page(folder, source, choice, synthesis, history)
-    return page, files.write(page, path)
+    return _page(folder, source, choice, synthesis, history)
 
 
 def _page(

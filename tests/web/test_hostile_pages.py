@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from promptpex.web.ports import Ports
+from tests.report.choices.choice_records import page as choice_page
 from tests.web.browser import Browser
 from tests.web.hostile import HOSTILE, assert_nothing_runs
 from tests.web.serving import served
@@ -22,13 +24,15 @@ async def test_no_page_of_runs_executes_what_it_shows(tmp_path: Path, browser: B
     damaged = tmp_path / "evil" / "<script>alert(1)<script>"
     damaged.mkdir()
     (damaged / "manifest.json").write_text('{"run": "<script>alert(1)</script>"}')
-    with served(Ports(tmp_path)) as page_server:
+    choice = partial(choice_page, "".join(text for text in HOSTILE if len(text) < 500))
+    with served(Ports(tmp_path, choice=choice)) as page_server:
         page = await browser.page()
         await page.open(page_server.link)
         for path, expected in (
             ("/", "damaged"),
             ("/runs/evil/first", "how well do the models follow it?"),
             ("/runs/evil/second", "how well do the models follow it?"),
+            ("/choice", "which assertions are worth having?"),
             ("/compare?before=evil%2Ffirst&after=evil%2Fsecond", "What changed"),
         ):
             await assert_nothing_runs(page, f"{page_server.address}{path}", expected)

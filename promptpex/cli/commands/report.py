@@ -26,10 +26,11 @@ def command(run: Path | None, as_json: bool, **flags: Any) -> int:
     from promptpex.cli.command_session import report_options, settings
     from promptpex.cli.output import show_run
     from promptpex.report import runs
+    from promptpex.synthesis.folder import is_synthesis_folder
 
     resolved = settings(flags)
     view = report_options(resolved)
-    if run is not None and _is_synthesis(run):
+    if run is not None and is_synthesis_folder(run):
         if view:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in view)
             raise click.UsageError(f"{names} changes the report of a run; {run} is a synthesis folder")
@@ -38,12 +39,6 @@ def command(run: Path | None, as_json: bool, **flags: Any) -> int:
     folder = runs.resolve(run, Path(resolved.settings.results))
     show_run(runs.read_columns(folder), folder, as_json=as_json, view=view)
     return 0
-
-
-def _is_synthesis(folder: Path) -> bool:
-    from promptpex.synthesis.folder import ENDING, SynthesisFolder
-
-    return folder.is_dir() and (SynthesisFolder(folder).candidates.is_file() or folder.name.endswith(ENDING))
 
 
 def _of_choice(folder: Path, as_json: bool) -> None:

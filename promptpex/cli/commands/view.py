@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
+
+if TYPE_CHECKING:
+    from promptpex.web.ports import Ports
 
 
 @click.command("view", cls=Command)
@@ -20,17 +24,27 @@ def command(run: Path | None, port: int | None, no_open: bool, **flags: Any) -> 
     """Look at runs and compare them, in a browser.
 
     Starts a server for this machine alone and prints a link; Ctrl-C ends it. RUN is a run's folder or id, whose
-    report is shown first; without it, the list of all runs. Nothing is asked, and nothing is written.
+    report is shown first; without it, the list of all runs. Of a synthesis folder, such as prompt.synthesis, it is the
+    report of the last choice of assertions. Nothing is asked, and nothing is written.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.local_page import serve
+
+    return serve(_ports(run, Path(settings(flags).settings.results)), port=port, no_open=no_open)
+
+
+def _ports(named: Path | None, results: Path) -> Ports:
+    """What is shown, beginning with what was named."""
     from promptpex.report import runs
     from promptpex.report.runs.listing import RunList
+    from promptpex.synthesis.folder import is_synthesis_folder
     from promptpex.web.ports import Ports
 
-    results = Path(settings(flags).settings.results)
-    if run is None:
-        return serve(Ports(results), port=port, no_open=no_open)
-    folder = runs.resolve(run, results)
-    shown = RunList(results, folder).key(folder)
-    return serve(Ports(results, folder, f"/runs/{shown}"), port=port, no_open=no_open)
+    if named is None:
+        return Ports(results)
+    if is_synthesis_folder(named):
+        from promptpex.workflow.choice_report import page_of_folder
+
+        return Ports(results, start="/choice", choice=partial(page_of_folder, named))
+    folder = runs.resolve(named, results)
+    return Ports(results, folder, f"/runs/{RunList(results, folder).key(folder)}")

@@ -80,11 +80,11 @@ class ChoiceView:
     confidence: float
 
 
-def html(page: ChoicePage) -> str:
-    """The page of a choice; the same records give the same bytes."""
+def html(page: ChoicePage, tabs: Sequence[tuple[str, str, bool]] = ()) -> str:
+    """The page of a choice; the same records give the same bytes. ``tabs`` as for the page of a run."""
     places = {"LEFT": LEFT, "RIGHT": RIGHT, "BOTTOM": BOTTOM}
     limits = {"unfolded": UNFOLDED, "sentences": MOST_SENTENCES, "SHOWN_NAMES": SHOWN_NAMES}
-    return rendered("choice.html.jinja", page=page, view=view(page), **places, **limits)
+    return rendered("choice.html.jinja", tabs=tabs, page=page, view=view(page), **places, **limits)
 
 
 def view(page: ChoicePage) -> ChoiceView:

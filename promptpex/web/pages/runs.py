@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpex.report.html import POLICY
 from promptpex.report.runs.listing import FILES, ListedRun, stamp_of
 from promptpex.web.site import Site
 
@@ -22,7 +21,6 @@ def routes(site: Site) -> list[Route]:
     """``/``: the runs; ``/runs/KEY``: the report of one, made by the template of ``report.html`` from its files as they
     are now."""
     from starlette.exceptions import HTTPException
-    from starlette.responses import HTMLResponse
     from starlette.routing import Route
 
     def runs(request: Request) -> Response:
@@ -46,7 +44,7 @@ def routes(site: Site) -> list[Route]:
         if run is None:
             raise HTTPException(404)
         page = site.made.get(("report", run.folder), stamp_of(run.folder, FILES), lambda: _report(site, run))
-        return HTMLResponse(page, headers={"content-security-policy": f"{POLICY}; frame-ancestors 'none'"})
+        return site.report(page)
 
     return [Route("/", runs), Route(f"{RUNS}/{{key:path}}", report)]
 
