@@ -1,4 +1,4 @@
-"""Criteria drift, on the benchmark of EvalGen's task: what was graded under older words goes stale and is offered again.
+"""Criteria drift, on the benchmark of EvalGen's task: grades on older words go stale, and are offered again.
 
 Two graders of ``benchmarks/post-entities``: ada graded when the rule on hashtags forbade what the post names as a
 hashtag, bo since it allows the plain name.
