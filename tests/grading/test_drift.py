@@ -62,7 +62,7 @@ def test_what_nobody_has_graded_since_is_offered_again_and_counts_once_it_is_gra
         if desk.book.joint(item, HASHTAGS).stale and not desk.book.joint(item, HASHTAGS).graded
     }
     assert len(waiting) > 3
-    offered = set()
+    offered: set[str] = set()
     while waiting - offered:
         assignment = desk.next("ada")
         assert assignment is not None
