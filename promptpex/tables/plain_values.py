@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """A DataFrame's rows as plain dicts, missing values as None."""
+    if not len(frame):
+        return []
     names = [str(name) for name in frame.columns]
     columns = [plain_values(column) for _, column in frame.items()]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -27,10 +29,11 @@ def plain_values(column: pd.Series[Any], missing: Any = None) -> list[Any]:
     """
     import numpy as np
 
-    values: list[Any] = column.tolist()
-    if column.dtype == object:
+    array: Any = column.array  # what a column can be asked for makes another column each time
+    values: list[Any] = array.tolist()
+    if array.dtype == object:
         values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    gone = column.isna().to_numpy(bool)
+    gone = array.isna()
     if gone.any():
         values = [missing if is_gone else value for value, is_gone in zip(values, gone.tolist(), strict=True)]
     return values
