@@ -13,8 +13,9 @@ import pytest_asyncio
 from hypothesis import settings
 
 from promptpex.assertions import strikes
-from promptpex.llm.providers.weights import found_default
-from tests.servers import LlamaServer, OllamaServer, ScriptedServer, llama_server
+from promptpex.llm.providers.weights import DEFAULT_NAME, found_default, weights_path
+from tests.servers import LlamaServer, OllamaServer, ScriptedServer
+from tests.shallow_model import write_shallow
 
 os.environ["PROMPTPEX_EMBEDDED_THREADS"] = "1"
 os.environ.pop("CI", None)  # a command that chooses its judge itself refuses there
@@ -124,16 +125,23 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def llama() -> Iterator[LlamaServer]:
-    """A real OpenAI-compatible server on loopback: llama.cpp's own, with the embedded model."""
-    server = llama_server()
+def shallow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of the embedded model with few of its layers, for tests in which its words mean nothing."""
+    source = weights_path(DEFAULT_NAME)
+    return write_shallow(source, tmp_path_factory.mktemp("shallow") / source.name)
+
+
+@pytest.fixture(scope="session")
+def llama(shallow: Path) -> Iterator[LlamaServer]:
+    """A real OpenAI-compatible server on loopback: llama.cpp's own, with the shallow model."""
+    server = LlamaServer(shallow)
     yield server
     server.close()
 
 
 @pytest_asyncio.fixture
 async def ollama(llama: LlamaServer) -> AsyncIterator[OllamaServer]:
-    """A server that speaks Ollama's API and answers with the embedded model."""
+    """A server that speaks Ollama's API and answers with the shallow model."""
     async with OllamaServer(llama) as server:
         yield server
 

@@ -14,8 +14,6 @@ from typing import Any, Self
 import aiohttp
 from aiohttp import web
 
-from promptpex.llm.providers.weights import weights_path
-
 CONTEXT = 2048
 
 
@@ -24,6 +22,7 @@ class LlamaServer:
 
     Attributes:
         url: its address; give it as a base URL.
+        path: the file of its model.
         model: the id that it lists.
     """
 
@@ -39,16 +38,11 @@ class LlamaServer:
         params.verbosity = -1
         self._server: Any = xllamacpp.Server(params)
         self.url: str = self._server.listening_address
-        self.model = path.stem
+        self.path, self.model = path, path.stem
 
     def close(self) -> None:
         """Stops it and frees the model."""
         self._server = None
-
-
-def llama_server(*, context: int = CONTEXT) -> LlamaServer:
-    """A running llama.cpp server with SmolLM2-135M."""
-    return LlamaServer(weights_path("smollm2-135m"), context=context)
 
 
 class _Served:

@@ -14,7 +14,7 @@ import pytest_asyncio
 from ruamel.yaml import YAML
 
 from promptpex.workflow.validation import validate
-from tests.e2e.command import Done, in_process, promptpex
+from tests.e2e.command import Done, in_process
 from tests.e2e.scripted_author import AUTHOR, Author
 from tests.servers import ScriptedServer
 
@@ -209,7 +209,10 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.embedded
-def test_the_session_on_a_very_small_model_never_breaks_a_file(tmp_path: Path) -> None:
+def test_the_session_on_a_very_small_model_never_breaks_a_file(
+    tmp_path: Path, shallow: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROMPTPEX_EMBEDDED_MODEL", str(shallow))
     small = ("--author", "embedded/smollm2-135m?max_tokens=64", "--inverse-cases", "0")
     rules = ("--no-checks", "--max-rules", "1")
     few = ("--rounds", "0", "--cases-per-rule", "1")
@@ -217,7 +220,7 @@ def test_the_session_on_a_very_small_model_never_breaks_a_file(tmp_path: Path) -
     spec, cases = tmp_path / "prompt.spec.yaml", tmp_path / "prompt.cases.yaml"
 
     def machine(verb: str, *more: str) -> str:
-        done = promptpex(verb, "prompt.md", *small, *more, cwd=tmp_path)
+        done = in_process(verb, "prompt.md", *small, *more, cwd=tmp_path)
         assert done.code in (0, 3), done.err
         assert "Traceback" not in done.err
         assert not [problem.text() for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]

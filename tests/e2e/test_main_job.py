@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from promptpex.llm.providers.weights import DEFAULT_NAME, weights_path
 from tests.e2e.command import promptpex, promptpex_beside
 from tests.samples import contents
 from tests.servers import LlamaServer, OllamaServer
@@ -29,6 +31,14 @@ rules:
 """
 THINGS = ("cherry", "lemon", "leaf", "raven")
 """A short prompt, since its tokens are most of what a small model takes time for."""
+
+
+@pytest.fixture(scope="module")
+def llama() -> Iterator[LlamaServer]:
+    """The server with all of the model's layers: here its words count."""
+    server = LlamaServer(weights_path(DEFAULT_NAME))
+    yield server
+    server.close()
 
 
 def project(folder: Path, *, cases: int) -> str:

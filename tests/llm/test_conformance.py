@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -18,7 +19,6 @@ from promptpex.llm.providers.litellm import LitellmClient
 from promptpex.llm.providers.llama_engine import LlamaEngineKey, acquire, release
 from promptpex.llm.providers.ollama import OllamaClient
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
-from promptpex.llm.providers.weights import weights_path
 from promptpex.llm.resolve_model import origin
 from tests.llm.providers.questions import asked, closed_port
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer, Step, error_body
@@ -27,16 +27,16 @@ pytestmark = pytest.mark.embedded
 
 SCHEMA = {
     "type": "object",
-    "properties": {"verdict": {"enum": ["OK", "ERR"]}, "count": {"type": "integer"}},
+    "properties": {"verdict": {"enum": ["OK", "ERR"]}, "count": {"type": "integer", "minimum": 0, "maximum": 9}},
     "required": ["verdict", "count"],
     "additionalProperties": False,
 }
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _stays_loaded() -> Iterator[None]:
+def _stays_loaded(shallow: Path) -> Iterator[None]:
     """The embedded model is loaded once for all of these tests."""
-    engine = acquire(LlamaEngineKey(weights_path("smollm2-135m"), threads=1, slots=1))
+    engine = acquire(LlamaEngineKey(shallow, threads=1, slots=1))
     yield
     free = release(engine)
     if free is not None:
@@ -57,7 +57,8 @@ class House:
 
 
 async def _embedded(llama: LlamaServer, ollama: OllamaServer) -> House:
-    return House(EmbeddedClient("embedded/smollm2-135m"), "embedded/smollm2-135m", free=True)
+    options = ProviderOptions(embedded_model_path=str(llama.path))
+    return House(EmbeddedClient("embedded/smollm2-135m", options), "embedded/smollm2-135m", free=True)
 
 
 async def _openai(llama: LlamaServer, ollama: OllamaServer) -> House:

@@ -15,7 +15,8 @@ from tests.synthesis import audio_guide as guide
 pytestmark = [pytest.mark.embedded, pytest.mark.slow]
 
 
-def test_the_embedded_model_breaks_nothing(tmp_path: Path) -> None:
+def test_the_embedded_model_breaks_nothing(tmp_path: Path, shallow: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROMPTPEX_EMBEDDED_MODEL", str(shallow))
     guide.write_versions(tmp_path / "versions", 1)
     prompt = tmp_path / "guide.md"
     prompt.write_text(guide.VERSIONS[0], encoding="utf-8")

@@ -40,8 +40,8 @@ def _ask(text: str, **more: Any) -> Ask:
 
 
 @pytest.mark.embedded
-def test_the_context_grows_with_the_prompt_up_to_what_was_trained() -> None:
-    engine = LlamaEngine(LlamaEngineKey(_weights(), threads=1, slots=1))
+def test_the_context_grows_with_the_prompt_up_to_what_was_trained(shallow: Path) -> None:
+    engine = LlamaEngine(LlamaEngineKey(shallow, threads=1, slots=1))
     engine.ask(_ask("hi"))
     assert engine.context == 2048
     with pytest.raises(ContextTooSmall, match="8192"):
@@ -52,8 +52,8 @@ def test_the_context_grows_with_the_prompt_up_to_what_was_trained() -> None:
 
 @pytest.mark.slow
 @pytest.mark.embedded
-def test_a_prompt_denser_than_guessed_is_asked_again_with_room() -> None:
-    engine = LlamaEngine(LlamaEngineKey(_weights(), threads=1, slots=1), first_context=256)
+def test_a_prompt_denser_than_guessed_is_asked_again_with_room(shallow: Path) -> None:
+    engine = LlamaEngine(LlamaEngineKey(shallow, threads=1, slots=1), first_context=256)
     payload, _ = engine.ask(_ask("ệ" * 130, max_tokens=1))
     assert 256 < payload["usage"]["prompt_tokens"] < 512
     assert engine.context == 512
@@ -62,8 +62,8 @@ def test_a_prompt_denser_than_guessed_is_asked_again_with_room() -> None:
 
 @pytest.mark.slow
 @pytest.mark.embedded
-def test_an_answer_that_the_context_cut_is_asked_again_with_room() -> None:
-    engine = LlamaEngine(LlamaEngineKey(_weights(), threads=1, slots=1), first_context=256)
+def test_an_answer_that_the_context_cut_is_asked_again_with_room(shallow: Path) -> None:
+    engine = LlamaEngine(LlamaEngineKey(shallow, threads=1, slots=1), first_context=256)
     payload, _ = engine.ask(_ask("ệ" * 100, max_tokens=40, ignore_eos=True))
     assert engine.context == 512
     assert payload["usage"]["completion_tokens"] == 40
@@ -90,8 +90,8 @@ async def test_clients_of_one_model_share_it() -> None:
 
 @pytest.mark.slow
 @pytest.mark.embedded
-def test_several_slots_answer_side_by_side_while_the_context_grows() -> None:
-    engine = LlamaEngine(LlamaEngineKey(_weights(), threads=1, slots=2), first_context=128)
+def test_several_slots_answer_side_by_side_while_the_context_grows(shallow: Path) -> None:
+    engine = LlamaEngine(LlamaEngineKey(shallow, threads=1, slots=2), first_context=128)
     texts = ["one", "two " * 120, "three", "four"]
     asks = [engine.pool.submit(engine.ask, _ask(text)) for text in texts]
     assert [each.result(60)[0]["usage"]["completion_tokens"] for each in asks] == [2, 2, 2, 2]
