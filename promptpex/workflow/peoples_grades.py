@@ -22,7 +22,6 @@ from promptpex.core.records import (
 )
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
-from promptpex.grading.random_sample import random_sample, reached_by
 from promptpex.grading.subjects import subjects_of
 from promptpex.promptfile import sibling
 from promptpex.specs.file import read_spec
@@ -71,20 +70,18 @@ def grades_of_run(
     Only the random sample stands for all outputs of a model. Outputs that judges may have been shown with their grades
     are left out of it where the run's judges were shown any.
     """
-    grades = tuple(grades)
-    book, items, reached = GradeBook.of(grades, subjects_of(run.spec.rules)), _items(run), reached_by(grades)
+    book, items = GradeBook.of(grades, subjects_of(run.spec.rules)), _items(run)
     by_model: defaultdict[str, dict[str, Example]] = defaultdict(dict)
     for (_, model, _), item in items.items():
         by_model[model][item.id] = item
     every = {item.id: item for item in items.values()}
     graded = {name for name, item in every.items() if book.joint(item, OUTPUT_SUBJECT).graded}
-    may_be_shown = bool(run.manifest.settings.get("judge_examples"))
+    without_shown = bool(run.manifest.settings.get("judge_examples"))
     broken = {
         model: {
             name: label == "bad"
-            for name in random_sample(own, graded, reached)
-            if not (may_be_shown and own[name].is_shown)
-            and (label := book.joint(own[name], OUTPUT_SUBJECT).label) is not None
+            for name, item in _sample(book, own, without_shown=without_shown).items()
+            if (label := book.joint(item, OUTPUT_SUBJECT).label) is not None
         }
         for model, own in by_model.items()
     }
@@ -95,6 +92,12 @@ def grades_of_run(
         label_rules=book.rules.sentence(),
         calibrations=calibrations or {},
     )
+
+
+def _sample(book: GradeBook, items: Mapping[str, Example], *, without_shown: bool) -> dict[str, Example]:
+    """The random sample of these items, for grades on the whole output."""
+    wanted = [item for item in items.values() if not (without_shown and item.is_shown)]
+    return {item.id: item for item in book.random_sample(OUTPUT_SUBJECT, wanted)}
 
 
 def _items(run: AnyRun) -> Items:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 )
 @options.of_statistics("--against", type=click.Path(path_type=Path), metavar="RUN", help="What changed since this run.")
 @options.of_files("--prompt", type=options.PATH, metavar="FILE", help="The prompt's file [where the run says it is].")
+@options.of_files(
+    "--no-calibration", is_flag=True, help="Do not write into the spec how far its judges may be trusted."
+)
 @options.of_files("--csv", "table", type=options.PATH, metavar="FILE", help="Write the table of outputs to FILE.")
 @options.results
 @options.output_options
@@ -35,6 +39,7 @@ def command(
     ffr: Fraction | None,
     against: Path | None,
     prompt: Path | None,
+    no_calibration: bool,
     table: Path | None,
     as_json: bool,
     **flags: Any,
@@ -43,7 +48,8 @@ def command(
 
     RUN is a run's folder or id, or a prompt's file, which stands for its latest run; without it, the latest run. The
     report card has coverage, FFR, alignment and kappa for each rule and for the chosen set, each with an interval, on
-    grades that had no part in choosing it. Nobody is asked.
+    grades that had no part in choosing it. How far each judge agrees with people on each rule is written into the
+    spec. Nobody is asked.
 
     \b
       promptpex align
@@ -53,9 +59,11 @@ def command(
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
     from promptpex.cli.progress import notices
+    from promptpex.cli.selection_in_words import wrapped
     from promptpex.grading.labels import LabelRules
     from promptpex.report.card_csv import write_table
     from promptpex.workflow.aligning import CardWishes, align
+    from promptpex.workflow.calibrating import calibrate
 
     results = Path(settings(flags).settings.results)
     wishes = CardWishes(prompt, LabelRules(graders=graders), ffr, against)
@@ -65,6 +73,9 @@ def command(
     else:
         for line in card_lines(made.card):
             say(line)
+    if not no_calibration:
+        for line in wrapped(calibrate(made.project, datetime.now(UTC).date()).sentence()):
+            say(line, err=as_json)
     if table is not None:
         write_table(table, made.card, made.project.desk.pool)
         say(f"promptpex: wrote {table}", err=True)

@@ -1,0 +1,99 @@
+"""Judges held against people, rule by rule: the calibrations that a spec keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+
+from pydantic import ValidationError
+
+from promptpex.alignment.figures import Observation, figures_of
+from promptpex.core.ids import text_digest
+from promptpex.core.records import CardFigure, Example, JudgeCalibration, MeasuredShare, Rule
+from promptpex.grading.book import GradeBook
+
+DIGITS = 4
+"""After the point, of every share in a spec."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOnRule:
+    """What a judge says of the outputs of runs by one rule.
+
+    Attributes:
+        rule: as the judge was shown it.
+        judge: its label.
+        fingerprint: as its verdicts carry it.
+        items: the outputs that stand for all; none that the judge may have been shown with its grade.
+        fails: by the id of an item, whether the judge fails it; those that it says nothing of are not there.
+    """
+
+    rule: Rule
+    judge: str
+    fingerprint: str
+    items: Sequence[Example]
+    fails: Mapping[str, bool]
+
+
+def calibration(judged: JudgeOnRule, book: GradeBook, day: date) -> JudgeCalibration | None:
+    """How far the judge agrees with people on the random sample of the items; None where they share no output, or where
+    its verdicts, in a run from elsewhere, do not tell which judge it was.
+
+    Sensitivity and specificity are coverage and 1 - FFR of the judge's verdicts, with their intervals by case
+    (``figures_of``). Where the output alone decides the rule, each text counts once.
+    """
+    observations = [
+        Observation(label == "bad", judged.fails[item.id], item.cluster)
+        for item in _each_once(judged.rule, book.random_sample(judged.rule.id, judged.items))
+        if item.id in judged.fails and (label := book.joint(item, judged.rule.id).label) is not None
+    ]
+    if not observations:
+        return None
+    figures = figures_of(observations)
+    with suppress(ValidationError):
+        return JudgeCalibration(
+            judge=judged.judge,
+            fingerprint=judged.fingerprint,
+            rule_digest=judged.rule.digest,
+            date=day.isoformat(),
+            n=len(observations),
+            bad=figures.counts.bad,
+            good=figures.counts.good,
+            sensitivity=_share(figures.coverage),
+            specificity=_rest(_share(figures.ffr)),
+            kappa=_share(figures.kappa),
+        )
+    return None
+
+
+def with_calibrations(rule: Rule, new: Iterable[JudgeCalibration]) -> Rule:
+    """The rule with these calibrations in place of earlier ones of the same judges; one that says the same stays."""
+    known = {one.judge: one for one in rule.judge}
+    for one in new:
+        before = known.get(one.judge)
+        known[one.judge] = before if before is not None and before.replace(date=one.date) == one else one
+    return rule.replace(judge=tuple(known.values())) if tuple(known.values()) != rule.judge else rule
+
+
+def _each_once(rule: Rule, items: Iterable[Example]) -> Iterable[Example]:
+    if rule.needs != "output":
+        return items
+    by_text: dict[str, Example] = {}
+    for item in items:
+        by_text.setdefault(text_digest(item.output, 32), item)
+    return by_text.values()
+
+
+def _share(figure: CardFigure) -> MeasuredShare:
+    estimate = None if figure.estimate is None else round(figure.estimate, DIGITS)
+    return MeasuredShare(estimate=estimate, low=round(figure.low, DIGITS), high=round(figure.high, DIGITS))
+
+
+def _rest(share: MeasuredShare) -> MeasuredShare:
+    """What is left of a share to 1."""
+    low, high = round(1.0 - share.high, DIGITS), round(1.0 - share.low, DIGITS)
+    return MeasuredShare(
+        estimate=None if share.estimate is None else round(1.0 - share.estimate, DIGITS), low=low, high=high
+    )
