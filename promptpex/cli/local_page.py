@@ -28,7 +28,7 @@ def serve(ports: Ports, *, port: int | None, no_open: bool) -> int:
     require_extra()
     wanted = DEFAULT_PORT if port is None else port
     listener = listening(wanted)
-    server = LocalServer(listener, ports, say, _leave)
+    server = LocalServer(listener, ports, say, _leave, main.DEBUG)
     if wanted not in (0, server.port):
         say(f"Port {wanted} is taken; this is port {server.port}.", err=True)
 

@@ -50,6 +50,9 @@ DISK_ERRORS = frozenset(getattr(errno, name, None) for name in (*_FULL_OR_BROKEN
 WHOLE_PROCESS = False
 """Whether the process ends with the command: after a stop it then ignores further signals and exits with its code."""
 
+DEBUG = False
+"""Whether errors show a traceback: ``--debug``, or the variable PROMPTPEX_DEBUG."""
+
 AGAIN = "fix that and run the same command again: the answers so far are kept in the store"
 
 
@@ -110,7 +113,8 @@ def run_cli(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-    debug = "--debug" in arguments or bool(os.environ.get("PROMPTPEX_DEBUG"))
+    global DEBUG
+    debug = DEBUG = "--debug" in arguments or bool(os.environ.get("PROMPTPEX_DEBUG"))
     try:
         return _invoke([argument for argument in arguments if argument != "--debug"])
     except PromptpexError as error:

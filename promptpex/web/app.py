@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from promptpex.core.errors import InputError
 from promptpex.web.pages import choice, comparison, entrance, runs, static_files
 from promptpex.web.ports import Ports
-from promptpex.web.security import App, Door, Guard
+from promptpex.web.security import FAILED, App, Door, Guard, Refusal, sentence_alone, wants_page
 from promptpex.web.site import Site, Tab
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def build_app(ports: Ports, door: Door, port: int, failed: Callable[[Exception],
     """
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
+    from starlette.responses import Response as Alone
 
     site = Site(ports)
     groups = [(make(site), tab) for make, tab in PAGES]
@@ -46,11 +47,19 @@ def build_app(ports: Ports, door: Door, port: int, failed: Callable[[Exception],
         assert isinstance(error, HTTPException)
         return site.problem(request, error.status_code, _sentence(error))
 
+    async def closed(request: Request, error: Exception) -> Response:
+        status, sentence = (error.status, error.sentence) if isinstance(error, Refusal) else (500, FAILED)
+        text, kind = sentence_alone(sentence, wants_page(request.scope))
+        return Alone(text, status_code=status, media_type=kind)
+
     async def refused(request: Request, error: Exception) -> Response:
         return site.problem(request, 422, str(error))
 
     every = [route for routes, _ in groups for route in routes]
-    pages = Starlette(routes=every, exception_handlers={HTTPException: missing, InputError: refused})
+    pages = Starlette(
+        routes=every,
+        exception_handlers={HTTPException: missing, InputError: refused, Refusal: closed, Exception: closed},
+    )
     pages.state.door, pages.state.port = door, port
     return Guard(pages, door, port, failed)
 

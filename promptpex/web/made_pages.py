@@ -11,10 +11,10 @@ class MadePages:
     """The last pages that were made; two readers who ask for the same page at once wait for one making of it.
 
     Args:
-        most: how many pages are kept.
+        most: characters of all pages together; the last one is kept however long it is.
     """
 
-    def __init__(self, most: int = 8) -> None:
+    def __init__(self, most: int = 100_000_000) -> None:
         self._most = most
         self._pages: OrderedDict[Hashable, tuple[Hashable, str]] = OrderedDict()
         self._lock = threading.Lock()
@@ -40,6 +40,6 @@ class MadePages:
         with self._lock:
             self._pages[key] = page
             self._pages.move_to_end(key)
-            while len(self._pages) > self._most:
+            while len(self._pages) > 1 and sum(len(text) for _, text in self._pages.values()) > self._most:
                 oldest, _ = self._pages.popitem(last=False)
                 self._making.pop(oldest, None)

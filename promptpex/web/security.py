@@ -8,6 +8,8 @@ shared by all ports of a host. So each request is held against its Host, its ses
 from __future__ import annotations
 
 import hashlib
+import html
+import json
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
@@ -45,7 +47,24 @@ HEADERS = {
     "x-frame-options": "DENY",
 }
 
+_CLOSED_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Closed – promptpex</title>
+</head>
+<body>
+<h1>promptpex</h1>
+<p>{}</p>
+</body>
+</html>
+"""
+"""Whoever is not let in gets no stylesheet either."""
+
 CLOSED = "Open the link that the terminal shows: this page is for the browsers that came by such a link."
+FAILED = "Something went wrong in promptpex; the terminal says what."
 USED = "This link was used before. Open the one that the terminal shows last: each link lets in one browser."
 
 
@@ -124,7 +143,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"{scope['type']} is not served")
-        answer = _Outgoing(send)
+        answer = _Outgoing(send, wants_page(scope))
         try:
             self._admit(scope)
             await self.app(scope, self._limited(receive), answer.send)
@@ -132,7 +151,7 @@ class Guard:
             await answer.close(refusal.status, refusal.sentence)
         except Exception as error:
             self.failed(error)
-            await answer.close(500, "Something went wrong in promptpex; the terminal says what.")
+            await answer.close(500, FAILED)
 
     def _admit(self, scope: Scope) -> None:
         """Raises Refusal for what may not come in."""
@@ -173,6 +192,18 @@ class Guard:
         return counted
 
 
+def sentence_alone(sentence: str, is_page: bool) -> tuple[str, str]:
+    """An answer that is one sentence, for whoever is not let in, and its type: a page, or JSON for a script."""
+    if is_page:
+        return _CLOSED_PAGE.format(html.escape(sentence)), "text/html; charset=utf-8"
+    return json.dumps({"error": sentence}), "application/json"
+
+
+def wants_page(scope: Scope) -> bool:
+    """Whether a person waits for a page, and not a script for data."""
+    return scope["method"] in READING and "text/html" in _Headers(scope["headers"]).only("accept")
+
+
 def _is_visit(headers: _Headers) -> bool:
     """Whether a person goes to the page: the address becomes that of a whole tab, not part of another page."""
     return headers.only("sec-fetch-mode") == "navigate" and headers.only("sec-fetch-dest") == "document"
@@ -210,8 +241,8 @@ class _Headers:
 class _Outgoing:
     """A response on its way out, with the headers that every response has."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, send: Send, is_page: bool) -> None:
+        self._send, self._is_page = send, is_page
         self._has_begun = False
 
     async def send(self, message: Message) -> None:
@@ -225,10 +256,13 @@ class _Outgoing:
         await self._send(message)
 
     async def close(self, status: int, sentence: str) -> None:
-        """A sentence as the answer, where none has begun."""
+        """A sentence as the answer, where none has begun: a page, or ``{"error": SENTENCE}`` for a script."""
         if self._has_begun:
             return
-        body = sentence.encode("utf-8")
-        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+        kind = "text/html; charset=utf-8" if self._is_page else "application/json"
+        body = (
+            _CLOSED_PAGE.format(html.escape(sentence)) if self._is_page else json.dumps({"error": sentence})
+        ).encode()
+        headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 import webbrowser
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -70,6 +71,7 @@ class LocalServer:
         ports: what it shows.
         say: told each sentence for the terminal.
         leave: called where a stopped server does not come to its end.
+        debug: whether a page that fails shows a traceback in the terminal.
         make: makes secrets, see ``Door``.
     """
 
@@ -79,11 +81,12 @@ class LocalServer:
         ports: Ports,
         say: Callable[[str], None],
         leave: Callable[[], None] = lambda: None,
+        debug: bool = False,
         make: Callable[[], str] = fresh_secret,
     ) -> None:
         from promptpex.web.app import build_app
 
-        self._listener, self._say, self._leave = listener, say, leave
+        self._listener, self._say, self._leave, self._debug = listener, say, leave, debug
         self.port: int = listener.getsockname()[1]
         self._door = Door(make, self._say_further_link)
         self._uvicorn = _uvicorn(build_app(ports, self._door, self.port, self._failed))
@@ -112,6 +115,8 @@ class LocalServer:
 
     def _failed(self, error: Exception) -> None:
         self._say(f"promptpex: a page failed ({type(error).__name__}: {str(error)[:300]}); please report it")
+        if self._debug:
+            self._say("".join(traceback.format_exception(error)))
 
 
 def _uvicorn(app: App) -> uvicorn.Server:

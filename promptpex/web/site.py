@@ -13,7 +13,7 @@ from promptpex.report.html import POLICY, environment
 from promptpex.report.runs.listing import RunList
 from promptpex.web.made_pages import MadePages
 from promptpex.web.ports import Ports
-from promptpex.web.security import READING
+from promptpex.web.security import wants_page
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -75,7 +75,7 @@ class Site:
 
     def problem(self, request: Request, status: int, sentence: str) -> Response:
         """A problem in one sentence: a page where a page was asked for, else ``{"error": SENTENCE}``."""
-        if request.method in READING and "text/html" in request.headers.get("accept", ""):
+        if wants_page(request.scope):
             return self.page(request, "problem.html.jinja", status=status, sentence=sentence)
         return answer({"error": sentence}, status=status)
 

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
+from promptpex.report.choices.records import ChoicePage
 from promptpex.web.ports import Ports
-from promptpex.web.security import HEADERS, LARGEST_BODY, Door, Guard, Refusal, cookie_name
+from promptpex.web.security import FAILED, HEADERS, LARGEST_BODY, Door, Guard, Refusal, cookie_name
 from tests.web.serving import Served, served
 
 PATHS = ("/", "/runs/a/b", "/compare", "/static/page.css", "/static/report.css", "/favicon.ico", "/nothing", "/enter/x")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server without runs, beside whose results lies a run that is not theirs, with a link to it."""
+    folder = tmp_path_factory.mktemp("project")
+    secret = folder / "secret" / "run-1"
+    secret.mkdir(parents=True)
+    (secret / "manifest.json").write_text("secret", encoding="utf-8")
+    (folder / "results").mkdir()
+    (folder / "results" / "link").symlink_to(secret.parent)
+    with served(Ports(folder / "results")) as running:
+        yield running
 
 
 async def raw(server: Served, request: str) -> tuple[int, str]:
@@ -28,49 +43,46 @@ async def raw(server: Served, request: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_without_a_session_nothing_is_answered(tmp_path: Path, path: str) -> None:
-    with served(Ports(tmp_path)) as server:
-        wrong = {cookie_name(server.server.port): "x" * 43}
-        for cookies in ({}, wrong):
-            async with aiohttp.ClientSession(server.address, cookies=cookies) as session, session.get(path) as answer:
-                assert answer.status == 403
-                assert "Open the link" in await answer.text()
+async def test_without_a_session_nothing_is_answered(server: Served, path: str) -> None:
+    wrong = {cookie_name(server.server.port): "x" * 43}
+    for cookies in ({}, wrong):
+        async with aiohttp.ClientSession(server.address, cookies=cookies) as session, session.get(path) as answer:
+            assert answer.status == 403
+            assert "Open the link" in await answer.text()
 
 
-async def test_a_token_is_good_for_one_browser_and_no_other_text_is(tmp_path: Path) -> None:
-    with served(Ports(tmp_path)) as server:
-        async with aiohttp.ClientSession(server.address) as session:
-            link = server.link
-            for wrong in (link[:-1], f"{link}x", link.split("?")[0], link.replace("token=", "token=%00")):
-                async with session.get(wrong) as answer:
-                    assert (answer.status, answer.cookies) == (403, {})
-            for early in (session.head(link), session.get(link, headers={"Sec-Purpose": "prefetch"})):
-                async with early as answer:
-                    assert (answer.status, answer.cookies) == (403, {})
-            async with session.get(link) as answer:
-                assert answer.status == 200
-                assert answer.headers["set-cookie"].endswith("; Path=/; HttpOnly; SameSite=Strict")
-            async with aiohttp.ClientSession(server.address) as other, other.get(link) as answer:
+async def test_a_token_is_good_for_one_browser_and_no_other_text_is(server: Served) -> None:
+    async with aiohttp.ClientSession(server.address) as session:
+        link = server.link
+        for wrong in (link[:-1], f"{link}x", link.split("?")[0], link.replace("token=", "token=%00")):
+            async with session.get(wrong) as answer:
                 assert (answer.status, answer.cookies) == (403, {})
-                assert "used before" in await answer.text()
-        assert server.lines == [f"For another browser or person: {server.link}"]
-        assert server.link != link
+        for early in (session.head(link), session.get(link, headers={"Sec-Purpose": "prefetch"})):
+            async with early as answer:
+                assert (answer.status, answer.cookies) == (403, {})
+        async with session.get(link) as answer:
+            assert answer.status == 200
+            assert answer.headers["set-cookie"].endswith("; Path=/; HttpOnly; SameSite=Strict")
+        async with aiohttp.ClientSession(server.address) as other, other.get(link) as answer:
+            assert (answer.status, answer.cookies) == (403, {})
+            assert "used before" in await answer.text()
+    assert server.lines == [f"For another browser or person: {server.link}"]
+    assert server.link != link
 
 
 @pytest.mark.parametrize(
     "host", ["example.org", "127.0.0.1", "127.0.0.1:1", "localhost.example.org:{port}", "", "[::1]"]
 )
-async def test_another_name_for_this_machine_is_refused(tmp_path: Path, host: str) -> None:
-    with served(Ports(tmp_path)) as server:
-        async with server.session() as session:
-            name = host.replace("{port}", str(server.server.port))
-            async with session.get("/", headers={"Host": name}) as answer:
-                assert answer.status == 421
-        link = server.link
-        path = link.removeprefix(server.address)
-        status, _ = await raw(server, f"GET {path} HTTP/1.1\nHost: evil.example:80\nConnection: close\n\n")
-        assert status == 421
-        assert server.link == link
+async def test_another_name_for_this_machine_is_refused(server: Served, host: str) -> None:
+    async with server.session() as session:
+        name = host.replace("{port}", str(server.server.port))
+        async with session.get("/", headers={"Host": name}) as answer:
+            assert answer.status == 421
+    link = server.link
+    path = link.removeprefix(server.address)
+    status, _ = await raw(server, f"GET {path} HTTP/1.1\nHost: evil.example:80\nConnection: close\n\n")
+    assert status == 421
+    assert server.link == link
 
 
 @pytest.mark.parametrize(
@@ -88,39 +100,36 @@ async def test_another_name_for_this_machine_is_refused(tmp_path: Path, host: st
     ],
     ids=str,
 )
-async def test_what_another_page_sends_changes_nothing(tmp_path: Path, headers: dict[str, str]) -> None:
-    with served(Ports(tmp_path)) as server:
-        given = {name: value.replace("{port}", str(server.server.port)) for name, value in headers.items()}
-        async with server.session() as session:
-            for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
-                async with session.request(method, "/", headers=given) as answer:
-                    assert answer.status == 403
-                    assert "nothing was changed" in await answer.text()
-                async with session.request(method, "/") as answer:
-                    assert answer.status == 405  # let in, and the page takes none
+async def test_what_another_page_sends_changes_nothing(server: Served, headers: dict[str, str]) -> None:
+    given = {name: value.replace("{port}", str(server.server.port)) for name, value in headers.items()}
+    async with server.session() as session:
+        for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
+            async with session.request(method, "/", headers=given) as answer:
+                assert answer.status == 403
+                assert "nothing was changed" in await answer.text()
+            async with session.request(method, "/") as answer:
+                assert answer.status == 405  # let in, and the page takes none
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-async def test_another_page_may_lead_here_and_load_nothing(tmp_path: Path, site: str) -> None:
+async def test_another_page_may_lead_here_and_load_nothing(server: Served, site: str) -> None:
     visit = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     framed, loaded = visit | {"Sec-Fetch-Dest": "iframe"}, visit | {"Sec-Fetch-Mode": "no-cors"}
-    with served(Ports(tmp_path)) as server:
-        async with server.session() as session:
-            for path in ("/", "/static/page.css"):
-                for headers, status in ((visit, 200), (framed, 403), (loaded, 403)):
-                    async with session.get(path, headers=headers) as answer:
-                        assert answer.status == status
+    async with server.session() as session:
+        for path in ("/", "/static/page.css"):
+            for headers, status in ((visit, 200), (framed, 403), (loaded, 403)):
+                async with session.get(path, headers=headers) as answer:
+                    assert answer.status == status
 
 
-async def test_a_request_without_an_origin_changes_nothing(tmp_path: Path) -> None:
-    with served(Ports(tmp_path)) as server:
-        async with server.session() as session:
-            known = "; ".join(f"{one.key}={one.value}" for one in session.cookie_jar)
-        head = f"Host: 127.0.0.1:{server.server.port}\nCookie: {known}\nConnection: close\n"
-        assert (await raw(server, f"GET / HTTP/1.1\n{head}\n"))[0] == 200
-        assert (await raw(server, f"POST / HTTP/1.1\n{head}Content-Length: 0\n\n"))[0] == 403
-        doubled = f"{head}Origin: {server.address}\nOrigin: {server.address}\nContent-Length: 0\n"
-        assert (await raw(server, f"POST / HTTP/1.1\n{doubled}\n"))[0] == 403
+async def test_a_request_without_an_origin_changes_nothing(server: Served) -> None:
+    async with server.session() as session:
+        known = "; ".join(f"{one.key}={one.value}" for one in session.cookie_jar)
+    head = f"Host: 127.0.0.1:{server.server.port}\nCookie: {known}\nConnection: close\n"
+    assert (await raw(server, f"GET / HTTP/1.1\n{head}\n"))[0] == 200
+    assert (await raw(server, f"POST / HTTP/1.1\n{head}Content-Length: 0\n\n"))[0] == 403
+    doubled = f"{head}Origin: {server.address}\nOrigin: {server.address}\nContent-Length: 0\n"
+    assert (await raw(server, f"POST / HTTP/1.1\n{doubled}\n"))[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -142,36 +151,28 @@ async def test_a_request_without_an_origin_changes_nothing(tmp_path: Path) -> No
         "//evil.example/",
     ],
 )
-async def test_no_path_leads_out(tmp_path: Path, path: str) -> None:
-    secret = tmp_path / "secret" / "run-1"
-    secret.mkdir(parents=True)
-    (secret / "manifest.json").write_text("secret", encoding="utf-8")
-    results = tmp_path / "results"
-    results.mkdir()
-    (results / "link").symlink_to(secret.parent)
-    with served(Ports(results)) as server:
-        async with server.session() as session:
-            known = "; ".join(f"{one.key}={one.value}" for one in session.cookie_jar)
-        head = f"Host: 127.0.0.1:{server.server.port}\nCookie: {known}\nAccept: text/html\nConnection: close"
-        status, answer = await raw(server, f"GET {path} HTTP/1.1\n{head}\n\n")
-        assert status == 404
-        assert "There is no such page here." in answer
+async def test_no_path_leads_out(server: Served, path: str) -> None:
+    async with server.session() as session:
+        known = "; ".join(f"{one.key}={one.value}" for one in session.cookie_jar)
+    head = f"Host: 127.0.0.1:{server.server.port}\nCookie: {known}\nAccept: text/html\nConnection: close"
+    status, answer = await raw(server, f"GET {path} HTTP/1.1\n{head}\n\n")
+    assert status == 404
+    assert "There is no such page here." in answer
 
 
-async def test_every_answer_has_the_headers_that_protect_it(tmp_path: Path) -> None:
-    with served(Ports(tmp_path)) as server:
-        async with server.session() as inside, aiohttp.ClientSession(server.address) as outside:
-            for session in (inside, outside):
-                for path in PATHS:
-                    async with session.get(path) as answer:
-                        assert {name: answer.headers.getall(name) for name in HEADERS} == {
-                            name: [value] for name, value in HEADERS.items()
-                        }
-                        policy = answer.headers.getall("Content-Security-Policy")
-                        assert policy[0].startswith("default-src 'none'; ")
-                        assert "frame-ancestors 'none'" in policy[0]
-                        assert "unsafe" not in policy[0]
-                        assert "server" not in answer.headers
+async def test_every_answer_has_the_headers_that_protect_it(server: Served) -> None:
+    async with server.session() as inside, aiohttp.ClientSession(server.address) as outside:
+        for session in (inside, outside):
+            for path in PATHS:
+                async with session.get(path) as answer:
+                    assert {name: answer.headers.getall(name) for name in HEADERS} == {
+                        name: [value] for name, value in HEADERS.items()
+                    }
+                    policy = answer.headers.getall("Content-Security-Policy")
+                    assert policy[0].startswith("default-src 'none'; ")
+                    assert "frame-ancestors 'none'" in policy[0]
+                    assert "unsafe" not in policy[0]
+                    assert "server" not in answer.headers
 
 
 async def test_two_servers_keep_their_sessions_apart(tmp_path: Path) -> None:
@@ -183,10 +184,9 @@ async def test_two_servers_keep_their_sessions_apart(tmp_path: Path) -> None:
                 assert answer.status == 200
 
 
-async def test_a_body_that_is_too_large_is_not_read(tmp_path: Path) -> None:
-    with served(Ports(tmp_path)) as server:
-        async with server.session() as session, session.post("/", data=b"x" * (LARGEST_BODY + 1)) as answer:
-            assert answer.status == 413
+async def test_a_body_that_is_too_large_is_not_read(server: Served) -> None:
+    async with server.session() as session, session.post("/", data=b"x" * (LARGEST_BODY + 1)) as answer:
+        assert answer.status == 413
 
 
 class Exchange:
@@ -237,17 +237,38 @@ async def test_a_body_without_a_length_is_counted_as_it_comes() -> None:
     assert await Exchange(b"x", **{"content-length": str(LARGEST_BODY + 1)}).through(reads_all) == 413
 
 
+async def test_a_page_that_fails_ends_alone_and_is_said_in_the_terminal(tmp_path: Path) -> None:
+    def broken() -> ChoicePage:
+        raise KeyError("\x1b[31m<script>")
+
+    with served(Ports(tmp_path, choice=broken)) as failing:
+        async with failing.session() as session:
+            for accept, expected in (("text/html", f"<p>{FAILED}</p>"), ("*/*", json.dumps({"error": FAILED}))):
+                async with session.get("/choice", headers={"Accept": accept}) as answer:
+                    assert answer.status == 500
+                    assert expected in await answer.text()
+            async with session.get("/") as answer:
+                assert answer.status == 200
+    sentence = "promptpex: a page failed (KeyError: '\\x1b[31m<script>'); please report it"
+    assert failing.lines[1:] == [sentence] * 2
+
+
 async def test_a_page_that_fails_says_so_in_one_sentence() -> None:
     async def broken(scope: Any, receive: Any, send: Any) -> None:
         raise KeyError("<script>secret</script>")
 
     exchange = Exchange(b"")
     assert await exchange.through(broken) == 500
-    assert exchange.sent[1]["body"] == b"Something went wrong in promptpex; the terminal says what."
+    assert json.loads(exchange.sent[1]["body"]) == {
+        "error": "Something went wrong in promptpex; the terminal says what."
+    }
+    page = Exchange(b"", accept="text/html")
+    page.scope["method"] = "GET"
+    assert await page.through(broken) == 500
+    assert f"<p>{FAILED}</p>".encode() in page.sent[1]["body"]
     assert [repr(error) for error in exchange.failures] == ["KeyError('<script>secret</script>')"]
 
     async def refuses(scope: Any, receive: Any, send: Any) -> None:
         raise Refusal(409, "No.")
 
     assert await Exchange(b"").through(refuses) == 409
-    assert Exchange(b"").scope["method"] == "POST"

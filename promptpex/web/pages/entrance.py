@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpex.web.security import ENTER, USED, Door, cookie
+from promptpex.web.security import ENTER, USED, Door, Refusal, cookie, cookie_name
 from promptpex.web.site import Site
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ def routes(site: Site) -> list[Route]:
         door, port = request.app.state.door, request.app.state.port
         assert isinstance(door, Door)
         if "prefetch" in request.headers.get("sec-purpose", "") or request.method != "GET":
-            return site.problem(request, 403, "A link is used by opening it.")
+            raise Refusal(403, "A link is used by opening it.")
         session = door.enter(request.query_params.get("token", ""))
-        known = door.knows(request.cookies.get(f"promptpex-{port}", ""))
+        known = door.knows(request.cookies.get(cookie_name(port), ""))
         if session is None and not known:
-            return site.page(request, "closed.html.jinja", status=403, sentence=USED)
+            raise Refusal(403, USED)
         response = site.page(request, "entered.html.jinja", start=site.ports.start)
         if session is not None:
             response.headers["set-cookie"] = cookie(port, session)

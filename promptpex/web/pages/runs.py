@@ -59,8 +59,10 @@ def _report(site: Site, run: ListedRun) -> str:
 
 def _suggested(runs: list[ListedRun]) -> tuple[str, str]:
     """The runs that one probably compares, newest first: the last one, and the one of the same prompt before it."""
-    for place, run in enumerate(runs):
-        earlier = [other for other in runs[place + 1 :] if other.prompt == run.prompt and not other.problem]
-        if earlier and not run.problem:
-            return earlier[0].key, run.key
-    return "", ""
+    of_prompt: dict[str, list[str]] = {}
+    whole = [run for run in runs if not run.problem]
+    for run in whole:
+        of_prompt.setdefault(run.prompt, []).append(run.key)
+    pairs = (of_prompt[run.prompt][1::-1] for run in whole if len(of_prompt[run.prompt]) > 1)
+    before, after = next(pairs, ("", ""))
+    return before, after
