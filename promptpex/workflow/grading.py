@@ -22,6 +22,7 @@ from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.examples import examples_of, merged, of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.workflow.machine_opinions import opinions_of
+from promptpex.workflow.near_decisions import near_decisions
 from promptpex.workflow.peoples_grades import prompt_file_of
 
 
@@ -115,6 +116,7 @@ def open_desk(sources: Sequence[Path], results: Path, wishes: GradingWishes, emi
         sibling(file, "grades"),
         rules=wishes.rules,
         opinions=opinions,
+        weights=near_decisions(read_runs),
         policy=wishes.policy,
         ask=_asked(wishes.ask, subjects),
         second_share=wishes.second_share,
