@@ -50,17 +50,17 @@ def _is_read(command: click.Command, name: str, read: set[str]) -> bool:
 
 def _texts(modules: Iterable[Module]) -> set[str]:
     """Every text by which code looks something up: ``flags["x"]``, ``flags.pop("x")``, a tuple of names."""
-    return {text for one in modules for text in _looked_up(one.tree)}
+    return {text for one in modules for text in _looked_up(one)}
 
 
-def _looked_up(tree: ast.Module) -> Iterator[str]:
+def _looked_up(module: Module) -> Iterator[str]:
     declared = {
         id(part)
-        for node in ast.walk(tree)
+        for node in module.nodes
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".option", ".argument"))
         for part in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in declared:
             yield node.value
 

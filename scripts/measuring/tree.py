@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,8 +41,9 @@ class Module:
         return (node for node in self.nodes if isinstance(node, ast.ClassDef))
 
 
+@cache
 def modules(folder: Path = ROOT / PACKAGE) -> list[Module]:
-    """Every module below a package's folder, by path."""
+    """Every module below a package's folder, by path; read once, so do not change the list."""
     return [_module(path, folder) for path in sorted(folder.rglob("*.py"))]
 
 

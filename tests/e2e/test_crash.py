@@ -14,7 +14,7 @@ from tests.e2e.command import ROOT
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_runs_killed_at_random_moments_lose_nothing_and_pay_again_what_was_in_flight() -> None:
-    script = [sys.executable, str(ROOT / "scripts" / "kill_runs.py"), "--kills", "8", "--outputs", "150"]
+    script = [sys.executable, str(ROOT / "scripts" / "kill_runs.py"), "--kills", "6", "--outputs", "100"]
     done = subprocess.run(
         [*script, "--seconds", "240"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
