@@ -22,13 +22,6 @@ from measuring import figures, settings, usage  # noqa: E402
 from measuring.tree import Module, modules  # noqa: E402
 
 FOR_LATER = {
-    "promptpex.grading.desk.GradingDesk.next": "grading: on a page and a terminal",
-    "promptpex.grading.desk.GradingDesk.give": "grading: on a page and a terminal",
-    "promptpex.grading.desk.GradingDesk.undo": "grading: on a page and a terminal",
-    "promptpex.grading.desk.GradingDesk.progress": "grading: on a page and a terminal",
-    "promptpex.grading.book.GradeBook.accuracies": "grading: on a page and a terminal",
-    "promptpex.grading.desk.GradingDesk.forecasts": "grading: on a page and a terminal",
-    "promptpex.grading.book.GradeBook.person_pairs": "grading: on a page and a terminal",
     "promptpex.engines.jobs.FunctionJob": "engines: matrices of assertions and examples",
     "promptpex.judging.modes.register": "judge modes of other programs",
     "promptpex.judging.modes.unregister": "judge modes of other programs",

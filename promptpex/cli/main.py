@@ -17,7 +17,7 @@ STEPS = (
     ("Write", ("init", "extract", "generate", "validate", "diff")),
     ("Run", ("estimate", "run", "judge", "check")),
     ("Read", ("report", "view", "compare", "gate")),
-    ("Grade", ("align",)),
+    ("Grade", ("grade", "align")),
     ("Choose assertions", ("synthesize", "select")),
     ("Exchange", ("import", "export")),
     ("Housekeeping", ("models", "cache", "evaluate-paper")),
@@ -31,7 +31,8 @@ MODULES = {"import": "import_", "evaluate-paper": "evaluate_paper"}
 
 ELSEWHERE = {
     **dict.fromkeys(("eval", "evaluate", "test"), "run"),
-    **dict.fromkeys(("score", "grade"), "judge"),
+    **dict.fromkeys(("label", "annotate"), "grade"),
+    "score": "judge",
     **dict.fromkeys(("show", "open", "serve", "ui"), "view"),
     "lint": "validate",
 }

@@ -236,6 +236,23 @@ effort = of_cases(
     metavar="LEVEL",
     help="Preset of the rest: min, low, medium, high.",
 )
+labelling = together(
+    of_cases(
+        "--graders",
+        metavar="WHICH",
+        default="majority",
+        help="majority, any-bad, latest, accuracy, adjudicated:NAME, or one grader's name [majority].",
+    ),
+    of_cases(
+        "--rule-grades",
+        type=click.Choice(["every", "graded", "none"]),
+        default="every",
+        help="Good by grades on rules: every rule good, the graded ones, or never [every].",
+    ),
+    of_cases("--unsure-is-bad", is_flag=True, help='Count "unsure" as bad, not as no vote.'),
+)
+"""How grades become labels: the fields of ``LabelRules``."""
+
 inverse_cases = of_cases(
     "--inverse-cases", type=COUNT_OR_NONE, metavar="N", expert=True, help="Generated cases for each inverse [1]."
 )

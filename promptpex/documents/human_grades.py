@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,16 @@ _BEGINNING = re.compile(r'(?=\{"id":)')
 
 @dataclass
 class _Reading:
-    """The grades of a file so far, the line of each, and what is wrong."""
+    """The grades of a file so far, the line of each, and what is wrong.
+
+    Attributes:
+        foreign: whether the file is to be merged: ids are computed where they are missing, and held to the rest.
+        known: grades of the file that it is merged into.
+    """
 
     path: Path
+    foreign: bool = False
+    known: Mapping[str, Grade] = field(default_factory=dict)
     grades: dict[str, Grade] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -49,6 +56,27 @@ class _Reading:
             self.problems.append(
                 Problem(path=str(self.path), line=line, message=message, suggestion=suggestion, severity=severity)
             )
+
+    def refuse(self, grade: Grade, message: str) -> None:
+        """Names what is wrong with a grade, which is then not merged."""
+        self.add_problem(self.lines[grade.id], message)
+        if self.foreign:
+            del self.grades[grade.id]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedGrades:
+    """What became of the lines of a file that was merged into ours.
+
+    Attributes:
+        new: the grades that were added.
+        known: how many were there already.
+        problems: the lines that were refused, with the reason; an unfinished last line is a warning among them.
+    """
+
+    new: tuple[Grade, ...]
+    known: int
+    problems: tuple[Problem, ...]
 
 
 def read_grades(path: Path | str) -> tuple[Grade, ...]:
@@ -75,7 +103,28 @@ def current(grades: Iterable[Grade]) -> tuple[Grade, ...]:
 
 def examine(path: Path | str) -> tuple[tuple[Grade, ...], list[Problem]]:
     """All grades of the file that can be read, and its problems, not just the first; at most ``MOST_PROBLEMS``."""
-    reading = _Reading(Path(path))
+    return _examined(_Reading(Path(path)))
+
+
+def import_grades(source: Path, into: Path) -> ImportedGrades:
+    """Adds the grades of a file that was made elsewhere to ours, all that can be used at once.
+
+    A line may lack its ``id``, which is then computed; one that does not belong to its line is refused.
+
+    Raises:
+        GradeError: the file cannot be opened, or ours cannot be read or written.
+    """
+    known = {grade.id: grade for grade in read_grades(into)}
+    if not os.path.lexists(source):
+        raise GradeError(f"there is no such {WHAT}", path=source)
+    grades, problems = _examined(_Reading(source, foreign=True, known=known))
+    new = [grade for grade in grades if grade.id not in known]
+    append_grades(into, new)
+    return ImportedGrades(tuple(new), len(grades) - len(new), tuple(problems))
+
+
+def _examined(reading: _Reading) -> tuple[tuple[Grade, ...], list[Problem]]:
+    path = reading.path
     try:
         for line in jsonl.raw_lines(path, what=WHAT, error=GradeError, longest=LONGEST_LINE):
             if line.end > MAX_BYTES:
@@ -142,10 +191,13 @@ def _take_grade(text: str, line: int, reading: _Reading) -> None:
         reading.add_problem(line, "each line must hold one grade, a JSON object")
         return
     try:
-        grade = Grade.model_validate(data)
+        grade = Grade.identified(data) if reading.foreign else Grade.model_validate(data)
     except ValidationError as failure:
         for problem in record_problems(failure, Grade):
             reading.add_problem(line, problem.message, problem.suggestion)
+        return
+    if data.get("id", grade.id) != grade.id:
+        reading.add_problem(line, "the id does not belong to this line, which was changed after it was written")
         return
     first = reading.grades.setdefault(grade.id, grade)
     reading.lines.setdefault(grade.id, line)
@@ -168,15 +220,17 @@ def _beginning(text: str) -> Any:
 
 def _check_replacements(reading: _Reading) -> None:
     """Names grades that replace one which is not there, or is on something else, or each other."""
-    for grade in reading.grades.values():
+    for grade in tuple(reading.grades.values()):
         if grade.replaces is None:
             continue
-        line, old = reading.lines[grade.id], reading.grades.get(grade.replaces)
-        if old is None:
+        line, old = reading.lines[grade.id], reading.grades.get(grade.replaces) or reading.known.get(grade.replaces)
+        if old is None and not reading.foreign:
             message = f"the grade {grade.id} replaces {grade.replaces}, which is not in this file"
             reading.add_problem(line, message, "merge the file that holds it", "warning")
-        elif (old.key, old.subject) != (grade.key, grade.subject):
-            reading.add_problem(line, f"the grade {grade.id} replaces {old.id}, which is on something else")
+        elif old is not None and (old.key, old.subject) != (grade.key, grade.subject):
+            reading.refuse(grade, f"the grade {grade.id} replaces {old.id}, which is on something else")
+        elif old is not None and reading.foreign and old.grader != grade.grader:
+            reading.refuse(grade, f"the grade {grade.id} replaces {old.id}, which is another person's")
     for name in _in_circles(reading.grades):
         reading.add_problem(reading.lines[name], f"the grade {name} replaces itself by way of others", "take it out")
 

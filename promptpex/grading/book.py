@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import combinations
 
 from promptpex.core.ids import text_digest
@@ -96,6 +97,7 @@ class GradeBook:
     _by_text: Mapping[str, tuple[Grade, ...]] = field(repr=False)
     _tips: Mapping[Thing, Grade] = field(repr=False)
     _by_id: Mapping[str, Grade] = field(repr=False)
+    _last: Mapping[str, datetime] = field(repr=False)
     _joints: dict[str, dict[tuple[str, str], Joint]] = field(default_factory=dict, repr=False, compare=False)
     _texts: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     _accuracies: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
@@ -118,6 +120,7 @@ class GradeBook:
             {text: tuple(each) for text, each in by_text.items()},
             _tips(grades),
             {grade.id: grade for grade in grades},
+            _last(grades),
         )
         if book.rules.graders == "accuracy":
             book._accuracies.update(accuracies(book._all_votes()))
@@ -136,6 +139,7 @@ class GradeBook:
             _by_text=_with(self._by_text, grade.output_digest, grade, gone),
             _tips={**self._tips, _thing(grade): grade},
             _by_id={**self._by_id, grade.id: grade},
+            _last={**self._last, **_last([grade], self._last)},
             _joints=joints,
         )
 
@@ -172,6 +176,10 @@ class GradeBook:
         """What this grader gave at this time on a subject of the output with this key, even if it no longer holds."""
         thing = (time, grader, key, subject_id)
         return next((one for one in self.grades if (one.time, *_thing(one)) == thing), None)
+
+    def last_time(self, grader: str) -> datetime | None:
+        """When this grader last said anything, also what no longer holds."""
+        return self._last.get(grader)
 
     def latest_of(self, grader: str, keys: Container[str]) -> Grade | None:
         """The last grade of this grader that holds, on one of the outputs with these keys."""
@@ -296,6 +304,16 @@ def _latest(grades: Iterable[Grade]) -> dict[str, dict[str, Grade]]:
     for grade in grades:
         latest[grade.grader][grade.subject] = grade
     return latest
+
+
+def _last(grades: Iterable[Grade], known: Mapping[str, datetime] | None = None) -> dict[str, datetime]:
+    """When each grader last said anything."""
+    last: dict[str, datetime] = {}
+    for grade in grades:
+        time = datetime.fromisoformat(grade.time)
+        before = last.get(grade.grader) or (known or {}).get(grade.grader)
+        last[grade.grader] = time if before is None else max(before, time)
+    return last
 
 
 def _thing(grade: Grade) -> Thing:

@@ -144,7 +144,6 @@ class GradingDesk:
         self._clock, self._random = clock, Random(seed)
         self._items: Mapping[str, Example] = {item.id: item for item in pool}
         self._lock = RLock()
-        self._last = datetime.min.replace(tzinfo=UTC)
         self._out: dict[str, _HandedOut] = {}
         self._file: tuple[int, int, int] | None = None
         self._book = self._read()
@@ -224,7 +223,7 @@ class GradingDesk:
             grade = _grade_of(
                 item,
                 subject,
-                {**how, "value": value, "note": words, "time": time or self._now(), "grader": grader},
+                {**how, "value": value, "note": words, "time": time or self._now(grader), "grader": grader},
                 before,
             )
             self._append(grade)
@@ -245,7 +244,7 @@ class GradingDesk:
                 return None
             before = self._book.before(latest)
             if before is None or before.withdrawn:
-                self._append(latest.instead_of(latest, withdrawn=True, time=self._now()))
+                self._append(latest.instead_of(latest, withdrawn=True, time=self._now(grader)))
             else:
                 self._append(before.instead_of(latest))
             self._out.pop(grader, None)
@@ -349,10 +348,10 @@ class GradingDesk:
             raise GradeError(message)
         return subject
 
-    def _now(self) -> str:
-        """The time now, later than any that this desk gave before."""
-        self._last = max(self._clock(), self._last + timedelta(microseconds=1))
-        return self._last.isoformat()
+    def _now(self, grader: str) -> str:
+        """The time now, later than that of anything this grader said, whatever another computer's clock shows."""
+        now, last = self._clock(), self._book.last_time(grader)
+        return (now if last is None else max(now, last + timedelta(microseconds=1))).isoformat()
 
     def _append(self, grade: Grade) -> None:
         before, length = self._file, len(jsonl.dump_record(grade).encode())

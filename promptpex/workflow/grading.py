@@ -10,6 +10,7 @@ from promptpex.codecs.wording import plural
 from promptpex.core.errors import GradeError
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import OUTPUT_SUBJECT, Example, Prompt, Run, Spec, Synthesis, output_key
+from promptpex.documents.human_grades import ImportedGrades, import_grades
 from promptpex.grading.desk import SECOND_SHARE, GradingDesk
 from promptpex.grading.labels import LabelRules
 from promptpex.grading.opinions import Opinions
@@ -36,7 +37,6 @@ class GradingWishes:
         policy: how the next output is chosen.
         ask: the ids of the subjects that are asked; ``all`` is every one, empty the whole output alone.
         second_share: the share of assignments that are second opinions.
-        seed: of all that is random.
     """
 
     prompt: Path | None = None
@@ -44,7 +44,6 @@ class GradingWishes:
     policy: str = DEFAULT_POLICY
     ask: tuple[str, ...] = ()
     second_share: float = SECOND_SHARE
-    seed: int = 0
 
 
 ALL_SUBJECTS = "all"
@@ -120,9 +119,28 @@ def open_desk(sources: Sequence[Path], results: Path, wishes: GradingWishes, emi
         policy=wishes.policy,
         ask=_asked(wishes.ask, subjects),
         second_share=wishes.second_share,
-        seed=wishes.seed,
     )
     return GradingProject(file, prompt, spec, synthesis, read_runs, desk, opinions, folder)
+
+
+def import_into(
+    source: Path, sources: Sequence[Path], results: Path, wishes: GradingWishes
+) -> tuple[Path, ImportedGrades]:
+    """Merges grades that were given elsewhere into those of a prompt.
+
+    Args:
+        source: what an offline page or a colleague's file holds.
+        sources, results: as for ``open_desk``; they say which prompt it is.
+
+    Returns:
+        The file of grades, and what became of the lines.
+
+    Raises:
+        RunError, GradeError: as ``open_desk``; also where the source cannot be read.
+    """
+    file = wishes.prompt or next((one for one in sources if one.is_file()), None)
+    grades = sibling(file or _prompt_of(_runs(sources, results, None)), "grades")
+    return grades, import_grades(source, grades)
 
 
 def _runs(named: Sequence[Path], results: Path, file: Path | None) -> tuple[Run, ...]:

@@ -43,16 +43,7 @@ if TYPE_CHECKING:
 @options.of_cases(
     "--labels", type=options.PATH, metavar="FILE", help="CSV or JSON lines with labels, or labelled outputs."
 )
-@options.of_cases(
-    "--graders", metavar="WHICH", default="majority", help="majority, any-bad, latest, or one grader's name [majority]."
-)
-@options.of_cases(
-    "--rule-grades",
-    type=click.Choice(["every", "graded", "none"]),
-    default="every",
-    help="Good by grades on rules: every rule good, the graded ones, or never [every].",
-)
-@options.of_cases("--unsure-is-bad", is_flag=True, help='Count "unsure" as bad, not as no vote.')
+@options.labelling
 @options.of_models("-j", "--judge", metavar="NAMES", help="Answers candidates' questions, and says what implies what.")
 @options.of_limits("--workers", type=options.COUNT, metavar="N", help="Processes that run candidates [as needed].")
 @options.of_output("--tagged", is_flag=True, help="Print the prompt with the words that show its categories.")

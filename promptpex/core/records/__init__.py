@@ -8,7 +8,15 @@ from promptpex.core.records.call import Completion, ModelName, Params, Request, 
 from promptpex.core.records.case import Case, Match, Rating, Suite
 from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
 from promptpex.core.records.gc_pause import collector_paused
-from promptpex.core.records.grade import KEY_LENGTH, OUTPUT_SUBJECT, Grade, GradeValue, output_key, superseded
+from promptpex.core.records.grade import (
+    KEY_LENGTH,
+    LONGEST_NAME,
+    OUTPUT_SUBJECT,
+    Grade,
+    GradeValue,
+    output_key,
+    superseded,
+)
 from promptpex.core.records.metric import METRIC_NAME, Language, Metric, Scale
 from promptpex.core.records.output import NOT_ASKED, NOT_CONCERNED, UNCLEAR, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity
@@ -91,6 +99,7 @@ __all__ = [
     "INPUT_VARIABLE",
     "JudgeCalibration",
     "KEY_LENGTH",
+    "LONGEST_NAME",
     "MeasuredShare",
     "MAX_EXACT",
     "MAX_TOKENS_COUNTED",

@@ -122,10 +122,11 @@ class Grade(Record):
             "subject": subject,
             "subject_digest": text_digest(subject_text, KEY_LENGTH) if subject_text else None,
         }
-        return cls._identified(fields)
+        return cls.identified(fields)
 
     @classmethod
-    def _identified(cls, fields: Mapping[str, Any]) -> Self:
+    def identified(cls, fields: Mapping[str, Any]) -> Self:
+        """The grade with these fields and the id that belongs to them, whatever id they bring."""
         links = {name: fields[name] for name in ("replaces", "withdrawn") if fields.get(name)}
         draft = cls.model_validate({**fields, "replaces": None, "withdrawn": False, "id": "0" * KEY_LENGTH})
         content = draft.model_dump(mode="json", exclude={"id"}, exclude_defaults=True)
@@ -138,7 +139,7 @@ class Grade(Record):
         Args:
             withdrawn: whether it says nothing, and only takes the other one back.
         """
-        return self._identified({**self.model_dump(), **changed, "replaces": other.id, "withdrawn": withdrawn})
+        return self.identified({**self.model_dump(), **changed, "replaces": other.id, "withdrawn": withdrawn})
 
 
 def output_key(inputs: Mapping[str, Any], output: str) -> str:

@@ -1,0 +1,134 @@
+"""``promptpex grade``: people's verdicts on outputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from promptpex.cli import options
+from promptpex.cli.help import Command
+from promptpex.cli.output import say
+
+if TYPE_CHECKING:
+    from promptpex.workflow.grading import GradingWishes
+
+
+@click.command("grade", cls=Command)
+@click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
+@options.of_output("--terminal", is_flag=True, help="Grade in this terminal, by keys.")
+@options.of_files("--import", "file", type=options.PATH, metavar="FILE", help="Merge grades that were given elsewhere.")
+@options.of_files("--prompt", type=options.PATH, metavar="FILE", help="The prompt's file [where the run says it is].")
+@options.of_cases("--as", "grader", metavar="NAME", help="Who grades [git's user, or the account's name].")
+@options.of_cases("--rules", "all_rules", is_flag=True, help="Ask for every rule and criterion, too.")
+@options.of_cases(
+    "--on", multiple=True, metavar="ID", help="Ask for this rule or criterion alone; several may be given."
+)
+@options.of_cases(
+    "--policy",
+    metavar="NAME",
+    default="informative",
+    help="What to grade next: informative, random, highest, lowest or alternating [informative].",
+)
+@options.labelling
+@options.of_cases(
+    "--second-opinions",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    expert=True,
+    help="Share of outputs that others have graded, to see how far people agree [.1].",
+)
+@options.results
+@options.settings_options
+@options.output_options
+def command(
+    runs: tuple[Path, ...],
+    terminal: bool,
+    file: Path | None,
+    prompt: Path | None,
+    grader: str | None,
+    all_rules: bool,
+    on: tuple[str, ...],
+    policy: str,
+    graders: str,
+    rule_grades: Literal["every", "graded", "none"],
+    unsure_is_bad: bool,
+    second_opinions: float | None,
+    as_json: bool,
+    **flags: Any,
+) -> int:
+    """Say of outputs whether they are good.
+
+    RUN is a run's folder or id, several of one prompt, or the prompt's file for what `promptpex check --put-up` took
+    from its logs; by default the latest run. Grades go to PROMPT.grades.jsonl, each as soon as it is given.
+
+    \b
+      promptpex grade --terminal
+      promptpex grade --terminal --rules --as ada
+      promptpex grade --import ada.grades.jsonl
+    """
+    from promptpex.cli.command_session import settings
+    from promptpex.grading.labels import LabelRules
+    from promptpex.workflow.grading import ALL_SUBJECTS, GradingWishes
+
+    if all_rules and on:
+        raise click.UsageError("--rules asks for all rules, and --on for some: leave one out")
+    if as_json and file is None:
+        raise click.UsageError("--json says what became of the lines of --import; give that, too")
+    resolved = settings({name: flags[name] for name in ("results", "config", "no_config", "trust_settings")})
+    how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
+    wishes = GradingWishes(prompt, how, policy, (ALL_SUBJECTS,) if all_rules else on)
+    if second_opinions is not None:
+        wishes = replace(wishes, second_share=second_opinions)
+    results = Path(resolved.settings.results)
+    if file is not None:
+        return _import(file, runs, results, wishes, as_json)
+    if not terminal:
+        raise click.UsageError("say how to grade: --terminal, or --import FILE for grades that were given elsewhere")
+    return _in_terminal(runs, results, wishes, grader, flags)
+
+
+def _import(file: Path, runs: tuple[Path, ...], results: Path, wishes: GradingWishes, as_json: bool) -> int:
+    """Merges the file and says what became of its lines; exit code 1 where one was refused."""
+    from promptpex.cli.output import print_json
+    from promptpex.codecs.wording import plural
+    from promptpex.workflow.grading import import_into
+
+    path, imported = import_into(file, runs, results, wishes)
+    refused = [problem for problem in imported.problems if problem.severity == "error"]
+    if as_json:
+        problems = [problem.to_dict() for problem in imported.problems]
+        print_json({"file": str(path), "new": len(imported.new), "known": imported.known, "problems": problems})
+    else:
+        for problem in imported.problems:
+            say(f"promptpex: {problem.text()}", err=True)
+        parts = [f"{plural(len(imported.new), 'new grade')}", f"{imported.known} known", f"{len(refused)} refused"]
+        say(f"{path}: {', '.join(parts)}")
+    return 1 if refused else 0
+
+
+def _in_terminal(
+    runs: tuple[Path, ...], results: Path, wishes: GradingWishes, grader: str | None, flags: dict[str, Any]
+) -> int:
+    import contextlib
+    import sys
+
+    from promptpex.cli.command_session import listeners
+    from promptpex.cli.grader_name import grader_name
+    from promptpex.cli.grading_screen import show_end, show_outlook
+    from promptpex.cli.interrupts import interrupts
+    from promptpex.cli.keys import keys_of
+    from promptpex.cli.terminal_grading import TerminalGrading
+    from promptpex.workflow.grading import open_desk
+
+    with listeners(quiet=bool(flags.get("quiet")), verbose=False, log=None) as emit:
+        project = open_desk(runs, results, wishes, emit)
+    name = grader_name(grader, project.file.parent)
+    say(f"{project.prompt.name}, graded by {name} (--as NAME); labels: {wishes.rules.sentence()}")
+    with contextlib.suppress(KeyboardInterrupt), interrupts(), keys_of(sys.stdin.buffer) as keys:
+        TerminalGrading(project.desk, name, keys).run()
+    show_end(project.desk.progress(name), str(project.grades))
+    show_outlook(project.desk)
+    return 0

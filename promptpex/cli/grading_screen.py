@@ -1,0 +1,153 @@
+"""What grading in a terminal shows: an output with its inputs, a rule, how far one is.
+
+Foreign text stands on lines of its own, so that a text that runs from right to left does not take ours along, and the
+terminal breaks its lines; signs that a terminal would obey are shown as U+FFFD.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import click
+
+from promptpex.cli.output import say
+from promptpex.codecs.controls import visible
+from promptpex.codecs.inputs_as_text import value_text
+from promptpex.codecs.wording import named, plural
+from promptpex.core.records import OUTPUT_SUBJECT, Grade
+from promptpex.grading.desk import Assignment, GradingDesk, Progress
+from promptpex.grading.subjects import Subject
+
+KEYS = "g good   b bad   u unsure   n note   z undo   p back   r rules   m more   ? help   q finish"
+KEYS_OF_RULES = "g good   b bad   u unsure   n note   p back   a all others good   x leave"
+HELP = """\
+g b u      the whole output is good, bad, or you are unsure
+n          a note, which goes with the next grade; on an output that you have graded, with that grade
+r          grade the rules and criteria one by one; there: g b u n, p the one before, a all others good, x leave
+z          take your latest grade back, again and again; what you said before of the same holds again
+p, left    back to the output before; right: on again
+m          the whole of it: all inputs, the prompt as it was sent, the output
+q          finish; each grade is on disk as soon as you have given it"""
+ROWS = 24
+"""Rows of a terminal that each of inputs and output takes at most, until all of it is asked for."""
+_LONG = 200_000
+_FORECASTS = 8
+"""Sentences about what more would bring: one for each rule that a judge decides, of a usual spec."""
+
+
+def show_item(assignment: Assignment, progress: Progress, own: tuple[Grade, ...]) -> None:
+    """An output with its inputs, and what the grader has said of it."""
+    item = assignment.item
+    where = f" · case {item.case}" if item.case else ""
+    _title(f"{progress.done} of {plural(progress.items, 'output')} graded{where}")
+    for name, value in item.inputs.items():
+        _named(name)
+        _text(value_text(value), ROWS)
+    _named("output")
+    _text(item.output, ROWS)
+    _title("")
+    for grade in own:
+        what = "You" if grade.subject == OUTPUT_SUBJECT else f"{grade.subject}: you"
+        say(f"{what} said {grade.value}{f': {grade.note}' if grade.note else ''}")
+
+
+def show_all(assignment: Assignment) -> None:
+    """All of an item, the prompt as it was sent too."""
+    item = assignment.item
+    if item.prompt:
+        _named("prompt, as it was sent")
+        say(item.prompt)
+    for name, value in item.inputs.items():
+        _named(name)
+        say(value_text(value))
+    _named("output")
+    say(item.output)
+    _title("")
+
+
+def show_subject(subject: Subject, number: int, of: int, own: Grade | None) -> None:
+    """A rule or criterion, and what the grader has said of it."""
+    _named(f"{subject.id} ({number} of {of})")
+    say(subject.text)
+    if own is not None:
+        older = "" if own.subject_digest == subject.digest else " of older words of it"
+        say(f"You said {own.value}{older}{f': {own.note}' if own.note else ''}")
+
+
+def show_keys(keys: str) -> None:
+    """The keys that can be pressed."""
+    click.secho(keys, dim=True)
+
+
+def show_end(progress: Progress, path: str) -> None:
+    """How far grading is."""
+    open_items = progress.items - progress.done
+    parts = [f"{progress.done} of {plural(progress.items, 'output')} graded"]
+    for count, what in (
+        (progress.unsure, "of them unsure"),
+        (progress.disputed, "with graders who disagree"),
+        (progress.stale, "with grades on older words, which count no more"),
+    ):
+        parts += [f"{count} {what}"] if count else []
+    say(f"{', '.join(parts)}; the grades are in {path}")
+    if not open_items and progress.unseen:
+        these = "1 that" if progress.unseen == 1 else f"{progress.unseen} that"
+        say(f"Nothing is left but {these} others have graded and you have not: --second-opinions 1 shows them.")
+    elif not open_items:
+        say("Nothing is left to grade.")
+
+
+def show_outlook(desk: GradingDesk) -> None:
+    """How far graders agree, how accurate they are where that counts, and what more grades would bring."""
+    for pair in desk.book.person_pairs(OUTPUT_SUBJECT, desk.pool):
+        both = sum(map(sum, pair.table))
+        if both:
+            same = pair.table[0][0] + pair.table[1][1]
+            say(f"{pair.first} and {pair.second} agree on {same} of {plural(both, 'output')} that both have graded.")
+    accuracies = [f"{name} {share:.0%}" for name, share in desk.book.accuracies.items()]
+    if accuracies:
+        say(f"Estimated accuracy: {named(accuracies)}.")
+    for forecast in desk.forecasts()[:_FORECASTS]:
+        say(f"{forecast.sentence()}.")
+
+
+def _title(text: str) -> None:
+    width = min(shutil.get_terminal_size().columns, 100)
+    line = f"── {text} " if text else ""
+    click.secho(line + "─" * max(0, width - len(line)), dim=True)
+
+
+def _named(name: str) -> None:
+    click.secho(visible(name), bold=True)
+
+
+def _text(text: str, rows: int) -> None:
+    """The beginning of a text that fits into so many rows, and how much there is besides."""
+    shown = _beginning(visible(text), rows, shutil.get_terminal_size().columns)
+    say(shown if shown.strip() else "(empty)" if not text.strip() else shown)
+    if len(shown) < len(text):
+        click.secho(f"... {len(text) - len(shown):,} more characters: m shows all of it", dim=True)
+
+
+def _beginning(text: str, rows: int, columns: int) -> str:
+    """As much of a text as fits, counting that a Chinese or Japanese character takes two columns."""
+    from rich.cells import cell_len
+
+    taken = used = 0
+    for line in text[:_LONG].splitlines(keepends=True):
+        height = max(1, -(-cell_len(line.rstrip("\n")) // max(1, columns)))
+        if used + height > rows:
+            return text[: taken + _fitting(line, (rows - used) * columns)] if used < rows else text[:taken]
+        taken, used = taken + len(line), used + height
+    return text[:taken]
+
+
+def _fitting(line: str, cells: int) -> int:
+    """How many characters of a line fit into so many columns."""
+    from rich.cells import cell_len
+
+    low, high = 0, min(len(line), cells)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if cell_len(line[:middle]) <= cells else (low, middle - 1)
+    return low
