@@ -29,9 +29,7 @@ FOR_LATER = {
     "promptpex.workflow.stages.unregister": "stages of other programs, such as synthesis",
     "promptpex.core.response_store.ResponseStore.entries": "stores: moving replies from one backend to another",
     "promptpex.store.sqlite_store.SqliteStore.entries": "stores: moving replies from one backend to another",
-    "promptpex.web.site.body": "the local page: what people send",
-    "promptpex.synthesis.graded_examples.examples_for": "the local page: candidates made of grades",
-    "promptpex.synthesis.suggest_criteria.reword": "the local page: criteria made of notes",
+    "promptpex.workflow.grading_criteria.criteria_beside": "the local page: criteria beside grading",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""

@@ -169,6 +169,27 @@ class GradingDesk:
                 self._book = self._read()
             return self._book
 
+    def regard(self, subjects: Sequence[Subject], opinions: Opinions | None = None) -> None:
+        """Takes up what can be graded now: criteria come, go and are reworded while people grade.
+
+        Args:
+            opinions: what machines say now; None = as before.
+
+        Raises:
+            GradeError: the file cannot be read.
+        """
+        with self._lock:
+            if tuple(subjects) != self.subjects:
+                had_all = len(self.ask) > 1 and {one.id for one in self.subjects if one.asked} <= set(self.ask)
+                self.subjects = tuple(subjects)
+                known = tuple(one.id for one in subjects if one.asked)
+                kept = known if had_all else tuple(name for name in self.ask if name in known)
+                self.ask = kept or (OUTPUT_SUBJECT,)
+                self._out.clear()
+                self._book = self._read()
+            if opinions is not None:
+                self.opinions = opinions
+
     def next(self, grader: str, policy: str | None = None) -> Assignment | None:
         """What this grader shall grade next; the same until it is graded. None where nothing is left.
 

@@ -64,6 +64,11 @@ class SynthesisFolder:
         return self.path / "matrix.jsonl"
 
     @property
+    def asked(self) -> Path:
+        """What authors were asked for each criterion on the local page."""
+        return self.path / "asked.json"
+
+    @property
     def selection(self) -> Path:
         """The last choice."""
         return self.path / "selection.json"

@@ -66,16 +66,16 @@ def examples_for(book: GradeBook, examples: Iterable[Example], subject: str) -> 
 def examples_for_notes(
     book: GradeBook, examples: Iterable[Example], *, used: Collection[str] = (), most_bad: int
 ) -> GradedExamples:
-    """What an author of criteria is shown: outputs that are bad as a whole or in any respect, with the reasons, and a
-    few good ones. Criteria are words that nobody measures, so all grades may be shown.
+    """What an author of criteria is shown: outputs that were called bad as a whole, with the reasons, and a few good
+    ones. Criteria are words that nobody measures, so all grades may be shown. What was noted on a rule or criterion is
+    about that.
 
     Args:
         used: ids of grades that criteria were made from; outputs without another reason are left out.
         most_bad: bad ones of a request.
     """
     examples = list(examples)
-    bad_ids = {one.id for subject in book.subjects for one in _of_label(book, examples, subject, "bad")}
-    bad = _described("b", [one for one in examples if one.id in bad_ids], _reasons(book, None, set(used)))
+    bad = _described("b", _of_label(book, examples, OUTPUT_SUBJECT, "bad"), _bad_notes(book, set(used)))
     good = _described("g", _of_label(book, examples, OUTPUT_SUBJECT, "good"), _reasons(book, OUTPUT_SUBJECT))
     with_reason = [one for one in bad if one.reason]
     return GradedExamples(tuple(good[:MOST_OF_A_KIND]), tuple(with_reason[:most_bad]))
@@ -85,20 +85,22 @@ def _of_label(book: GradeBook, examples: Sequence[Example], subject: str, label:
     return [one for one in examples if book.joint(one, subject).label == label]
 
 
-def _reasons(
-    book: GradeBook, subject: str | None, used: Collection[str] = frozenset()
-) -> Callable[[Example], list[Grade]]:
-    """The grades with a note on an output: on this subject and on the whole of it; for None, the bad ones on anything.
-
-    Args:
-        used: ids of grades that are left out.
-    """
+def _reasons(book: GradeBook, subject: str) -> Callable[[Example], list[Grade]]:
+    """The grades with a note on an output: on this subject and on the whole of it."""
 
     def of(example: Example) -> list[Grade]:
-        noted = [one for one in book.holding(example) if one.note.strip() and one.id not in used]
-        if subject is None:
-            return [one for one in noted if one.value == "bad"]
+        noted = [one for one in book.holding(example) if one.note.strip()]
         return [one for one in noted if one.subject in (subject, OUTPUT_SUBJECT)]
+
+    return of
+
+
+def _bad_notes(book: GradeBook, used: Collection[str]) -> Callable[[Example], list[Grade]]:
+    """The grades that call the whole of an output bad and say why, without those that are ``used``, by their ids."""
+
+    def of(example: Example) -> list[Grade]:
+        noted = [one for one in book.holding(example, OUTPUT_SUBJECT) if one.note.strip()]
+        return [one for one in noted if one.value == "bad" and one.id not in used]
 
     return of
 

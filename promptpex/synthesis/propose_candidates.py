@@ -79,12 +79,14 @@ class Demand:
         by: by what they decide; what decides otherwise is refused.
         wish: the prompt's owner's words, such as ``stricter ones``.
         graded: outputs with people's grades and reasons.
+        turn: how often the same was asked before, so that a fresh answer comes.
     """
 
     several: bool = False
     by: Means = "both"
     wish: str = ""
     graded: GradedExamples = field(default_factory=GradedExamples)
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,9 @@ class _Requests:
     async def ask(self, batch: Sequence[Criterion], refused: Sequence[_Refusal] = ()) -> ListReply[CandidateReply]:
         limit = SEVERAL if self.demand.several else PER_CRITERION * len(batch)
         rendered = self._rendered(batch, refused, limit)
-        return await ask_list(self.author, rendered, CandidateReply, limit, stage=STAGE, rescue=True)
+        return await ask_list(
+            self.author, rendered, CandidateReply, limit, stage=STAGE, rescue=True, repeat=self.demand.turn
+        )
 
     def _rendered(self, batch: Sequence[Criterion], refused: Sequence[_Refusal], limit: int) -> Rendered:
         return render(

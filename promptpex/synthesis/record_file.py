@@ -13,6 +13,7 @@ from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import MEGABYTE, read_bytes
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import History, Record
+from promptpex.core.records.criteria_board import AskedCriteria
 
 MOST_BYTES = 100 * MEGABYTE
 
@@ -63,3 +64,6 @@ class RecordFile(Generic[One]):
 
 HISTORY = RecordFile(History, "file of versions", "it is made again")
 """``versions.json``: the versions of a prompt and what each changed, as far as they were looked at."""
+
+ASKED = RecordFile(AskedCriteria, "file of what was asked", "authors are asked again")
+"""``asked.json``: what authors were asked for each criterion on the local page, and what was of no use."""

@@ -43,18 +43,19 @@ def list_reply(item: type[BaseModel], limit: int) -> type[BaseModel]:
 
 
 async def ask_list(
-    author: RoleModel, rendered: Rendered, item: type[Item], limit: int, *, stage: str, rescue: bool
+    author: RoleModel, rendered: Rendered, item: type[Item], limit: int, *, stage: str, rescue: bool, repeat: int = 0
 ) -> ListReply[Item]:
     """The author's list.
 
     Args:
+        repeat: of several answers to the same request, which one.
         rescue: whether the items that stand whole in a broken reply are taken, where there are some.
 
     Raises:
         ModelError: there is no usable reply.
     """
     try:
-        reply = await author.ask(rendered, list_reply(item, limit), stage=stage)
+        reply = await author.ask(rendered, list_reply(item, limit), stage=stage, repeat=repeat)
     except (MalformedReply, TruncatedReply) as error:
         whole = [each for each in whole_objects(error.reply or "") if reads(item, each)] if rescue else []
         if not whole:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from promptpex.codecs.wording import cut, plural
-from promptpex.synthesis.matrix import ERROR, PASS, Matrix, distance_from_code
+from promptpex.synthesis.matrix import ERROR, MISSING, PASS, Matrix, distance_from_code
 from promptpex.synthesis.selection.bitsets import patterns
 from promptpex.synthesis.selection.problem import SelectionProblem
 
@@ -34,16 +34,18 @@ class Screened:
 def screened(matrix: Matrix) -> tuple[Screened, ...]:
     """The candidates that are not chosen from, in order; none without examples.
 
-    What a person has decided on is not screened, and stands for others with the same results.
+    What a person has decided on is not screened, and stands for others with the same results. Nothing is said of those
+    that were not run on all examples.
     """
     if not matrix.examples:
         return ()
+    unknown = {number for number in range(len(matrix.candidates)) if matrix.where(number, MISSING)}
     telling_nothing = {
         number: state
         for number, candidate in enumerate(matrix.candidates)
-        if candidate.choice is None and (state := _constant(matrix, number)) is not None
+        if candidate.choice is None and number not in unknown and (state := _constant(matrix, number)) is not None
     }
-    alike = _same_results(matrix, set(telling_nothing))
+    alike = _same_results(matrix, unknown | set(telling_nothing))
     return tuple(sorted((*telling_nothing.values(), *alike), key=lambda one: one.candidate))
 
 

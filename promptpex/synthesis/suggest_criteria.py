@@ -110,6 +110,7 @@ async def infer_criteria(
     known: Sequence[Criterion] = (),
     taken: Collection[str] = (),
     instructions: str = "",
+    turn: int = 0,
     emit: Listener = ignore_events,
 ) -> Suggestions:
     """Criteria that the author infers from the prompt alone.
@@ -117,6 +118,7 @@ async def infer_criteria(
     Args:
         known: criteria that there are; none is given again.
         taken: further ids that no criterion may have.
+        turn: how often the same was asked in vain, so that a fresh answer comes.
 
     Raises:
         ModelError: of a kind that holds for the whole model.
@@ -131,7 +133,7 @@ async def infer_criteria(
     )
 
     async def ask(rendered: Rendered) -> Sequence[SuggestedReply]:
-        return (await ask_list(author, rendered, InferredReply, MOST, stage="infer", rescue=True)).items
+        return (await ask_list(author, rendered, InferredReply, MOST, stage="infer", rescue=True, repeat=turn)).items
 
     (items,) = await map_requests("infer", author.label, [rendered], ask, emit, default=None)
     return _suggestions(items, known, taken, {}, emit)
@@ -145,13 +147,14 @@ async def criteria_from_notes(
     known: Sequence[Criterion] = (),
     taken: Collection[str] = (),
     instructions: str = "",
+    turn: int = 0,
     emit: Listener = ignore_events,
 ) -> Suggestions:
     """Criteria behind what people said of bad outputs; none where there is no bad one.
 
     Args:
         graded: at most ``MOST_BAD`` bad outputs.
-        known, taken: as in ``infer_criteria``.
+        known, taken, turn: as in ``infer_criteria``.
 
     Raises:
         ModelError: of a kind that holds for the whole model.
@@ -170,7 +173,7 @@ async def criteria_from_notes(
     )
 
     async def ask(rendered: Rendered) -> Sequence[SuggestedReply]:
-        return (await ask_list(author, rendered, NoteReply, MOST, stage="notes", rescue=True)).items
+        return (await ask_list(author, rendered, NoteReply, MOST, stage="notes", rescue=True, repeat=turn)).items
 
     (items,) = await map_requests("notes", author.label, [rendered], ask, emit, default=None)
     return _suggestions(items, known, taken, {one.id: one.grades for one in graded.bad}, emit)
@@ -183,12 +186,14 @@ async def reword(
     *,
     response: str = "",
     instructions: str = "",
+    turn: int = 0,
     emit: Listener = ignore_events,
 ) -> str:
     """What somebody wrote, as a criterion; empty where the author gave no usable reply.
 
     Args:
         response: the output that it was said of; empty where that is not known.
+        turn: as in ``infer_criteria``.
 
     Raises:
         ModelError: of a kind that holds for the whole model.
@@ -202,7 +207,7 @@ async def reword(
     )
 
     async def ask(rendered: Rendered) -> str:
-        reply = await author.ask(rendered, WordingReply, stage="reword")
+        reply = await author.ask(rendered, WordingReply, stage="reword", repeat=turn)
         return " ".join(reply.value.criterion.split())
 
     (text_or_none,) = await map_requests("reword", author.label, [rendered], ask, emit, default=None)

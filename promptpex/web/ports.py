@@ -6,11 +6,82 @@ is declared here as a Protocol, implemented in ``workflow`` and handed in by the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from promptpex.core.records import Choice, Means
+from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
 from promptpex.report.choices.records import ChoicePage
+
+
+class CriteriaPort(Protocol):
+    """Criteria and their candidates while people grade (``workflow.criteria_project``).
+
+    What does something gives a sentence that says what was done, and raises InputError, with the reason, where it
+    cannot be done. May be used from several threads.
+    """
+
+    def board(self) -> CriteriaBoard:
+        """All that the page shows."""
+
+    def add(self, text: str, title: str = "") -> str:
+        """Adds a criterion."""
+
+    def from_note(self, grade: str) -> str:
+        """Makes a criterion of the note of the grade with this id."""
+
+    def reword(self, name: str, text: str) -> str:
+        """Rewords a criterion."""
+
+    def merge(self, names: Sequence[str], text: str) -> str:
+        """Makes one criterion of several, in these words."""
+
+    def delete(self, name: str) -> str:
+        """Deletes a criterion with its candidates."""
+
+    def settle(self, name: str, by: Means, selected: bool, max_ffr: float | None, must: bool) -> str:
+        """Sets by what a criterion is decided, whether it takes part, its own limit, and whether it is a must."""
+
+    def add_candidate(self, criterion: str, form: CandidateForm, text: str) -> str:
+        """Adds a person's candidate."""
+
+    def edit_candidate(self, name: str, form: CandidateForm, text: str) -> str:
+        """Puts another check under a candidate's name."""
+
+    def keep_candidate(self, name: str) -> str:
+        """Says that a candidate fits the present words of its criteria."""
+
+    def choose(self, name: str, choice: Choice | None) -> str:
+        """Sets whether a candidate is always chosen, or never."""
+
+    def delete_candidate(self, name: str) -> str:
+        """Deletes a candidate."""
+
+    def infer(self) -> str:
+        """Has criteria inferred from the prompt."""
+
+    def from_notes(self) -> str:
+        """Has criteria made of notes on bad outputs."""
+
+    def suggest_words(self, name: str) -> str:
+        """Has other words suggested for a criterion."""
+
+    def leave_words(self, name: str) -> str:
+        """Puts suggested words away."""
+
+    def make(self, name: str = "", wish: str = "") -> str:
+        """Has candidates made, for one criterion or for all that have none in their present words."""
+
+    def ask_judge(self) -> str:
+        """Lets the judge answer the questions of candidates."""
+
+    def renew(self, on: bool) -> str:
+        """Sets whether candidates are made again as grades come."""
+
+    def stop(self) -> str:
+        """Starts nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +93,11 @@ class Ports:
         run: the folder of the run that the command names, which may lie elsewhere; None where it names none.
         start: the path of the page that a browser is led to once it is let in.
         choice: gives what there is to say of a choice of assertions, as its files are at that moment.
+        criteria: the criteria that people judge by, and their candidates.
     """
 
     results: Path
     run: Path | None = None
     start: str = "/"
     choice: Callable[[], ChoicePage] | None = None
+    criteria: CriteriaPort | None = None

@@ -29,11 +29,13 @@ class Suggesting:
         infer: whether from the prompt alone.
         graded: bad outputs with notes; none: not from notes.
         taken: ids that no new criterion may have, since grades on rules have them as their subject.
+        turn: how often the same was asked in vain, so that a fresh answer comes.
     """
 
     infer: bool = False
     graded: GradedExamples = field(default_factory=GradedExamples)
     taken: frozenset[str] = frozenset()
+    turn: int = 0
 
     @property
     def requests(self) -> int:
@@ -76,7 +78,13 @@ async def suggest(
     if asking.infer:
         note = own.get("infer", "")
         inferred = await infer_criteria(
-            session.roles.author(), prompt, known=known, taken=asking.taken, instructions=note, emit=session.emit
+            session.roles.author(),
+            prompt,
+            known=known,
+            taken=asking.taken,
+            instructions=note,
+            turn=asking.turn,
+            emit=session.emit,
         )
         made += inferred.criteria
         in_vain += [] if inferred.answered else ["infer"]
@@ -88,6 +96,7 @@ async def suggest(
             known=[*known, *made],
             taken=asking.taken,
             instructions=own.get("notes", ""),
+            turn=asking.turn,
             emit=session.emit,
         )
         made += noted.criteria

@@ -142,7 +142,7 @@ def planned(session: Session, files: Files, wishes: SynthesisWishes = SynthesisW
     synthesis = synthesis.replace(prompt=name)
     synthesis = _renamed(synthesis, before, history)
     if wishes.spec_rules and files.spec.exists():
-        history, synthesis = _with_rules(history, synthesis, read_spec(files.spec))
+        history, synthesis = with_rules(history, synthesis, read_spec(files.spec))
     asking = _suggesting(session, files, prompt, synthesis, wishes)
     new = unasked(history.deltas, history.sentences)
     plan = SynthesisPlan(prompt, folder, history, synthesis, new, asking)
@@ -294,7 +294,7 @@ def _renamed(synthesis: Synthesis, before: History, now: History) -> Synthesis:
     return synthesis.replace(criteria=tuple(criteria))
 
 
-def _with_rules(history: History, synthesis: Synthesis, spec: Spec) -> tuple[History, Synthesis]:
+def with_rules(history: History, synthesis: Synthesis, spec: Spec) -> tuple[History, Synthesis]:
     """The rules of the spec as criteria, with their checks as candidates; people's own stay as they are."""
     taken = from_rules(spec, synthesis, history.rules, history.criteria)
     synthesis = synthesis.replace(

@@ -95,7 +95,8 @@ async def test_notes_on_bad_outputs_become_criteria_that_name_their_grades() -> 
     grades = [
         graded(examples[0], "good", "as it should be"),
         graded(examples[1], "bad", "not in capitals"),
-        graded(examples[2], "bad", "no colour", subject="r1", text=RULE.rule),
+        graded(examples[2], "bad", "no colour"),
+        graded(examples[2], "bad", "about the rule", subject="r1", text=RULE.rule),
         graded(examples[3], "bad"),
     ]
     book = GradeBook.of(grades, subjects_of([RULE], KNOWN))

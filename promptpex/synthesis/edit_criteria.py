@@ -1,0 +1,253 @@
+"""What people do to criteria and candidates: each a step from one state of ``candidates.yaml`` to the next.
+
+All that comes of it is a person's (origin ``added`` or ``edited``), and nothing is made up to date in silence: what was
+written for other words of a criterion says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from promptpex.core.errors import SynthesisError
+from promptpex.core.records import Candidate, Check, Choice, Criterion, Means, Synthesis
+from promptpex.core.surrogates import replace_surrogates
+from promptpex.documents.ownership import owned_by_people
+from promptpex.synthesis.names import free_name
+from promptpex.synthesis.suggest_criteria import LONGEST_CRITERION, criterion_id
+
+_WORDS_OF_AN_ID = 5
+
+Item = TypeVar("Item", Criterion, Candidate)
+
+
+def checked_text(text: str) -> str:
+    """A criterion's words on one line.
+
+    Raises:
+        SynthesisError: there are none, or too many.
+    """
+    plain = " ".join(replace_surrogates(text).split())
+    if not plain:
+        raise SynthesisError("write the criterion: what has to be true of a good output")
+    if len(plain) > LONGEST_CRITERION:
+        raise SynthesisError(f"a criterion has at most {LONGEST_CRITERION:,} characters; this one has {len(plain):,}")
+    return plain
+
+
+def find(synthesis: Synthesis, name: str) -> Criterion:
+    """The criterion of this id.
+
+    Raises:
+        SynthesisError: there is none.
+    """
+    criterion = next((one for one in synthesis.criteria if one.id == name), None)
+    if criterion is None:
+        raise SynthesisError(f"there is no criterion {name[:60]!r} any more; load the page again")
+    return criterion
+
+
+def find_candidate(synthesis: Synthesis, name: str) -> Candidate:
+    """The candidate of this id.
+
+    Raises:
+        SynthesisError: there is none.
+    """
+    candidate = next((one for one in synthesis.candidates if one.id == name), None)
+    if candidate is None:
+        raise SynthesisError(f"there is no candidate {name[:60]!r} any more; load the page again")
+    return candidate
+
+
+def add(
+    synthesis: Synthesis, text: str, *, title: str = "", taken: Collection[str] = (), notes: Sequence[str] = ()
+) -> tuple[Synthesis, str]:
+    """With a person's new criterion, and its id.
+
+    Args:
+        title: what the id is made of; else the first words are.
+        taken: ids that it may not have.
+        notes: ids of the grades that it comes from.
+
+    Raises:
+        SynthesisError: there is no text, or too much.
+    """
+    plain = checked_text(text)
+    words = title.strip() or " ".join(plain.split()[:_WORDS_OF_AN_ID])
+    name = criterion_id(words, {*taken, *(one.id for one in synthesis.criteria)})
+    criterion = Criterion(id=name, text=plain, notes=tuple(notes), origin="added")
+    return synthesis.replace(criteria=(*synthesis.criteria, criterion)), name
+
+
+def reword(synthesis: Synthesis, name: str, text: str) -> Synthesis:
+    """With other words for a criterion; its candidates are then for the old ones.
+
+    Raises:
+        SynthesisError: as ``add``, or it is not there.
+    """
+    old, plain = find(synthesis, name), checked_text(text)
+    if old.text == plain:
+        return synthesis
+    dated = [_dated(candidate, [old]) for candidate in synthesis.candidates]
+    new = old.replace(text=plain, origin=_edited(old.origin))
+    return synthesis.replace(criteria=_with(synthesis.criteria, new), candidates=tuple(dated))
+
+
+def merge(synthesis: Synthesis, names: Sequence[str], text: str) -> Synthesis:
+    """With one criterion in the place of several: the first one's id, these words, and the candidates of all.
+
+    Raises:
+        SynthesisError: fewer than two, one that is not there, or a rule of the spec that would be gone.
+    """
+    names = list(dict.fromkeys(names))
+    if len(names) < 2:
+        raise SynthesisError("choose at least two criteria to merge")
+    old = [find(synthesis, name) for name in names]
+    rules = [one for one in old if one.rule is not None]
+    if len(rules) > 1:
+        raise SynthesisError(f"{rules[0].rule} and {rules[1].rule} are rules of the spec: merge them there")
+    kept = rules[0] if rules else old[0]
+    gone = {one.id for one in old if one is not kept}
+    notes = tuple(dict.fromkeys(note for one in old for note in one.notes))
+    merged = kept.replace(text=checked_text(text), notes=notes, origin=_edited(kept.origin))
+    candidates = [_moved(_dated(one, old), gone, kept.id) for one in synthesis.candidates]
+    criteria = tuple(one for one in _with(synthesis.criteria, merged) if one.id not in gone)
+    return synthesis.replace(criteria=criteria, candidates=tuple(candidates))
+
+
+def delete(synthesis: Synthesis, name: str) -> Synthesis:
+    """Without a criterion and the candidates that are for it alone.
+
+    Raises:
+        SynthesisError: it is not there.
+    """
+    find(synthesis, name)
+    candidates = []
+    for one in synthesis.candidates:
+        if name not in one.criteria:
+            candidates.append(one)
+        elif len(one.criteria) > 1:
+            left = tuple(each for each in one.criteria if each != name)
+            candidates.append(one.replace(criteria=left, origin=_edited(one.origin)))
+    criteria = tuple(one for one in synthesis.criteria if one.id != name)
+    return _without_dangling(synthesis.replace(criteria=criteria, candidates=tuple(candidates)))
+
+
+def settle(
+    synthesis: Synthesis, name: str, *, by: Means, selected: bool, max_ffr: float | None, must: bool
+) -> Synthesis:
+    """With what a person set of a criterion; it stays whose it is.
+
+    Raises:
+        SynthesisError: it is not there, or the limit is no share.
+    """
+    if max_ffr is not None and not 0 <= max_ffr <= 1:
+        raise SynthesisError("the limit of false alarms is a share from 0 to 1, such as 0.1")
+    new = find(synthesis, name).replace(by=by, selected=selected, max_ffr=max_ffr, must=must)
+    return synthesis.replace(criteria=_with(synthesis.criteria, new))
+
+
+def add_candidate(synthesis: Synthesis, criterion: str, name: str, check: Check) -> tuple[Synthesis, str]:
+    """With a person's candidate for a criterion, and its id.
+
+    Raises:
+        SynthesisError: there is no such criterion, or the same check for it.
+    """
+    held = find(synthesis, criterion)
+    for one in synthesis.candidates:
+        if criterion in one.criteria and one.check == check:
+            raise SynthesisError(f"{one.id} is the same check")
+    free = free_name(name or f"checks_{criterion}"[:60], {one.id for one in synthesis.candidates})
+    new = Candidate(id=free, criteria=(criterion,), check=check, origin="added").written_for([held])
+    return synthesis.replace(candidates=(*synthesis.candidates, new)), free
+
+
+def edit_candidate(synthesis: Synthesis, name: str, check: Check) -> Synthesis:
+    """With another check under a candidate's name; it is then for its criteria's present words.
+
+    Raises:
+        SynthesisError: it is not there.
+    """
+    old = find_candidate(synthesis, name)
+    if old.check == check:
+        return synthesis
+    new = old.replace(check=check, origin=_edited(old.origin)).written_for(synthesis.criteria)
+    return synthesis.replace(candidates=_with(synthesis.candidates, new))
+
+
+def keep_candidate(synthesis: Synthesis, name: str) -> Synthesis:
+    """With a person's word that a candidate still fits its criteria's present words.
+
+    Raises:
+        SynthesisError: it is not there.
+    """
+    new = find_candidate(synthesis, name).written_for(synthesis.criteria)
+    return synthesis.replace(candidates=_with(synthesis.candidates, new))
+
+
+def choose(synthesis: Synthesis, name: str, choice: Choice | None) -> Synthesis:
+    """With a person's choice of a candidate; None leaves it to the selection.
+
+    Raises:
+        SynthesisError: it is not there.
+    """
+    new = find_candidate(synthesis, name).replace(choice=choice)
+    return synthesis.replace(candidates=_with(synthesis.candidates, new))
+
+
+def delete_candidate(synthesis: Synthesis, name: str) -> Synthesis:
+    """Without a candidate.
+
+    Raises:
+        SynthesisError: it is not there.
+    """
+    find_candidate(synthesis, name)
+    left = tuple(one for one in synthesis.candidates if one.id != name)
+    return _without_dangling(synthesis.replace(candidates=left))
+
+
+def with_new(synthesis: Synthesis, new: Iterable[Candidate]) -> tuple[Synthesis, tuple[str, ...]]:
+    """With an author's candidates under names that are free now, those of criteria that are gone left out; and the
+    ids that they got."""
+    criteria = {one.id for one in synthesis.criteria}
+    taken = {one.id for one in synthesis.candidates}
+    made = []
+    for one in new:
+        if criteria.isdisjoint(one.criteria):
+            continue
+        made.append(one.replace(id=free_name(one.id, taken)))
+        taken.add(made[-1].id)
+    return synthesis.replace(candidates=(*synthesis.candidates, *made)), tuple(one.id for one in made)
+
+
+def _edited(origin: Any) -> Any:
+    """The origin of an item that a person has changed."""
+    return origin if owned_by_people(origin) else "edited"
+
+
+def _with(items: Sequence[Item], new: Item) -> tuple[Item, ...]:
+    return tuple(new if one.id == new.id else one for one in items)
+
+
+def _dated(candidate: Candidate, criteria: Iterable[Criterion]) -> Candidate:
+    """The candidate, which says of these criteria for which words it was written: these, if it does not say yet."""
+    wordings = {one.id: one.wording for one in criteria if one.id in candidate.criteria}
+    return candidate.replace(wordings={**wordings, **candidate.wordings}) if wordings else candidate
+
+
+def _moved(candidate: Candidate, gone: set[str], to: str) -> Candidate:
+    """The candidate of a criterion that is merged into another one."""
+    if gone.isdisjoint(candidate.criteria):
+        return candidate
+    own: Mapping[str, str] = candidate.wordings
+    criteria = tuple(dict.fromkeys(to if name in gone else name for name in candidate.criteria))
+    wordings = {name: digest for name, digest in own.items() if name not in gone}
+    wordings.setdefault(to, next(own[name] for name in candidate.criteria if name in gone))
+    return candidate.replace(criteria=criteria, wordings=wordings, origin=_edited(candidate.origin))
+
+
+def _without_dangling(synthesis: Synthesis) -> Synthesis:
+    """Without implications of candidates that are gone."""
+    ids = {one.id for one in synthesis.candidates}
+    left = tuple(one for one in synthesis.implications if {one.stronger, one.weaker} <= ids)
+    return synthesis.replace(implications=left)

@@ -1,0 +1,234 @@
+"""Criteria and candidates as the local page shows them: what stands in the files, what people's grades come to, and
+what candidates say of the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from promptpex.codecs.wording import cut, plural
+from promptpex.core.records import Candidate, Criterion, Example, Rule, Synthesis
+from promptpex.core.records.criteria_board import AskedCriteria, CandidateState, ShownCandidate, ShownCriterion
+from promptpex.documents.ownership import owned_by_people
+from promptpex.grading.book import GradeBook
+from promptpex.grading.subjects import subject_of_criterion
+from promptpex.synthesis.in_force import admits, in_force
+from promptpex.synthesis.matrix import ERROR, FAIL, MISSING, PASS, Matrix, may_ask
+from promptpex.synthesis.screens import Screened, screened
+from promptpex.synthesis.written_candidates import form_of, shown
+
+USUAL_LIMIT = 0.2
+"""The share of good outputs that an assertion may flag where its criterion sets no limit (the study's default)."""
+WAYS_OUT = "Ask for others, write one, keep the criterion without an assertion, or delete it."
+_CULLING = ("always-errs", "same-results")
+
+
+@dataclass(frozen=True)
+class BoardSources:
+    """What the page is made of.
+
+    Attributes:
+        synthesis, rules: as the files have them.
+        pool: the outputs that people grade.
+        book: their grades, on all criteria, those that are set aside too.
+        matrix: what the candidates that take part say of the outputs.
+        asked: what authors were asked.
+        unanswered: why the judge gave no answer to the questions of a candidate, by its id.
+    """
+
+    synthesis: Synthesis
+    rules: Sequence[Rule]
+    pool: tuple[Example, ...]
+    book: GradeBook
+    matrix: Matrix
+    asked: AskedCriteria
+    unanswered: Mapping[str, str] = field(default_factory=dict)
+
+    def subject(self, criterion: Criterion) -> str:
+        """What people grade where this criterion is meant."""
+        return subject_of_criterion(criterion, {rule.id: rule.rule for rule in self.rules})
+
+    def measured(self, criterion: Criterion) -> tuple[list[str], list[str]]:
+        """The ids of the good outputs and of the bad ones by this criterion that no author was shown."""
+        subject = self.subject(criterion)
+        labels = [(one.id, self.book.joint(one, subject).label) for one in self.pool if not one.is_shown]
+        return [name for name, label in labels if label == "good"], [name for name, label in labels if label == "bad"]
+
+
+def shown_criteria(
+    sources: BoardSources, working: Mapping[str, str], suggestions: Mapping[str, str]
+) -> tuple[ShownCriterion, ...]:
+    """The criteria in the file's order, each with its candidates.
+
+    Args:
+        working: what is being done for a criterion, by its id.
+        suggestions: other words that an author suggests, by id.
+    """
+    rows = _CandidateRows(sources)
+    notes = {grade.id: grade.note for grade in sources.book.grades}
+    return tuple(
+        _shown(sources, one, rows, notes, working.get(one.id, ""), suggestions.get(one.id, ""))
+        for one in sources.synthesis.criteria
+    )
+
+
+def _shown(
+    sources: BoardSources,
+    criterion: Criterion,
+    rows: _CandidateRows,
+    notes: Mapping[str, str],
+    working: str,
+    suggestion: str,
+) -> ShownCriterion:
+    counts = sources.book.counts(sources.subject(criterion), sources.pool)
+    candidates = rows.of(criterion)
+    asked = sources.asked.of(criterion.id)
+    is_same = asked is not None and asked.wording == criterion.wording
+    verdict, is_lacking = ("", False) if working else verdict_of(criterion, candidates, was_asked=is_same)
+    return ShownCriterion(
+        id=criterion.id,
+        text=criterion.text,
+        comes_from=comes_from(criterion),
+        rule=criterion.rule,
+        by=criterion.by,
+        selected=criterion.selected,
+        max_ffr=criterion.max_ffr,
+        must=criterion.must,
+        notes=tuple(notes[name] for name in criterion.notes if notes.get(name)),
+        good=counts.good,
+        bad=counts.bad,
+        unsure=counts.unsure + counts.disagree,
+        stale=counts.stale,
+        candidates=candidates,
+        refused=asked.refused if asked is not None and is_same else {},
+        verdict=verdict,
+        is_lacking=is_lacking,
+        working=working,
+        suggestion=suggestion,
+    )
+
+
+def comes_from(criterion: Criterion) -> str:
+    """Where a criterion comes from, in words."""
+    if criterion.rule is not None:
+        return f"rule {criterion.rule} of the spec"
+    if criterion.notes:
+        return f"from {plural(len(criterion.notes), 'note')}"
+    if criterion.version is not None:
+        return f"added by version {criterion.version}"
+    return "inferred from the prompt" if criterion.origin == "extracted" else "written by a person"
+
+
+def verdict_of(criterion: Criterion, candidates: Sequence[ShownCandidate], *, was_asked: bool) -> tuple[str, bool]:
+    """What to know of a criterion's candidates as a whole, and whether there is something to do about it.
+
+    A candidate is good if it keeps to the limit of false alarms and catches a bad output, where there are any.
+    """
+    if not criterion.selected:
+        return "Set aside: it is not graded, and its candidates are neither run nor chosen from.", False
+    if not candidates:
+        if not was_asked:
+            return "No candidate yet.", True
+        return f"The author gave no candidate that can be used. {WAYS_OUT}", True
+    left = [one for one in candidates if one.state != "aside" and one.choice != "never"]
+    if not left:
+        means = {"code": "by code, and its candidates ask a judge", "judge": "by a judge, and its candidates are code"}
+        why = f"It is to be decided {means[criterion.by]}" if criterion.by in means else "Every candidate is refused"
+        return f"{why}. {WAYS_OUT}", True
+    if all(one.outdated for one in left):
+        return "Its candidates were written for other words. Ask for new ones, or say that they still fit.", True
+    if all(one.state == "culled" and one.errors for one in left):
+        return f"Each of its candidates errs on every output. {WAYS_OUT}", True
+    return _by_grades(criterion, left)
+
+
+def _by_grades(criterion: Criterion, left: Sequence[ShownCandidate]) -> tuple[str, bool]:
+    limit = USUAL_LIMIT if criterion.max_ffr is None else criterion.max_ffr
+    run = [one for one in left if not one.waiting and one.state == "kept"]
+    graded = max((one.good + one.bad for one in left), default=0)
+    if not run:
+        return "Its candidates have not been run on all outputs yet.", False
+    if not graded:
+        return "No output that tells how good they are is graded by this criterion yet.", False
+    good = [one for one in run if one.flagged <= limit * one.good and (one.caught or not one.bad)]
+    if good:
+        agrees = "agrees" if len(good) == 1 else "agree"
+        return f"{len(good)} of {plural(len(run), 'candidate')} {agrees} with people so far.", False
+    return (
+        f"None is good: each flags more than {limit:.0%} of the good outputs, or catches no bad one. {WAYS_OUT}",
+        True,
+    )
+
+
+class _CandidateRows:
+    """The candidates as they are shown; what holds of all of them is found once."""
+
+    def __init__(self, sources: BoardSources) -> None:
+        self._sources = sources
+        self._numbers = {one.id: number for number, one in enumerate(sources.matrix.candidates)}
+        self._screens = {one.candidate: one for one in screened(sources.matrix)}
+        self._rows = {one.id: row for row, one in enumerate(sources.matrix.examples)}
+        self._taking_part = {one.id for one in in_force(sources.synthesis)}
+
+    def of(self, criterion: Criterion) -> tuple[ShownCandidate, ...]:
+        """Those of a criterion, in the file's order."""
+        mine = [one for one in self._sources.synthesis.candidates if criterion.id in one.criteria]
+        good, bad = (self._bits(names) for names in self._sources.measured(criterion))
+        return tuple(self._row(one, criterion, good, bad) for one in mine)
+
+    def _bits(self, names: Sequence[str]) -> int:
+        return sum(1 << self._rows[name] for name in names if name in self._rows)
+
+    def _row(self, candidate: Candidate, criterion: Criterion, good: int, bad: int) -> ShownCandidate:
+        form = form_of(candidate.check)
+        about = ShownCandidate(
+            id=candidate.id,
+            description=candidate.description,
+            form=form,
+            text=shown(candidate.check),
+            asks=may_ask(candidate.check),
+            choice=candidate.choice,
+            outdated=candidate.is_outdated([criterion]),
+            yours=owned_by_people(candidate.origin),
+        )
+        number = self._numbers.get(candidate.id)
+        if number is None or candidate.id not in self._taking_part or not admits(criterion, candidate):
+            return about.replace(state="aside", why=_why_aside(criterion, candidate))
+        matrix = self._sources.matrix
+        state, why = _fate(matrix, number, self._screens.get(number))
+        why = why or self._sources.unanswered.get(candidate.id, "") if state == "waiting" else why
+        flags = matrix.fails(number) & ~matrix.where(number, MISSING)
+        known = ~matrix.where(number, MISSING)
+        return about.replace(
+            state=state,
+            why=why,
+            passes=matrix.where(number, PASS).bit_count(),
+            fails=matrix.where(number, FAIL).bit_count(),
+            errors=matrix.where(number, ERROR).bit_count(),
+            waiting=matrix.where(number, MISSING).bit_count(),
+            caught=(flags & bad).bit_count(),
+            bad=(bad & known).bit_count(),
+            flagged=(flags & good).bit_count(),
+            good=(good & known).bit_count(),
+        )
+
+
+def _fate(matrix: Matrix, number: int, screen: Screened | None) -> tuple[CandidateState, str]:
+    """What became of a candidate, and why."""
+    if matrix.where(number, MISSING):
+        return "waiting", ""
+    if screen is not None:
+        return ("culled" if screen.state in _CULLING else "kept"), screen.sentence
+    errors = matrix.errors[number]
+    if errors:
+        reason, count = errors.most_common(1)[0]
+        return "kept", f"errs on {plural(count, 'output')}: {cut(reason, 160)}"
+    return "kept", ""
+
+
+def _why_aside(criterion: Criterion, candidate: Candidate) -> str:
+    if not criterion.selected:
+        return "the criterion is set aside"
+    return (
+        "the criterion is to be decided by code alone" if criterion.by == "code" else "it is to be decided by a judge"
+    )
