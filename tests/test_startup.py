@@ -50,6 +50,12 @@ def test_help_of_a_verb_loads_nothing_heavy(verb: str) -> None:
     assert not loaded & HEAVY
 
 
+def test_help_of_the_local_page_loads_nothing_heavy() -> None:
+    loaded, printed = _loaded(AS_MODULE, "view", "--help")
+    assert "--no-open" in printed
+    assert not loaded & HEAVY
+
+
 def test_version_loads_nothing_heavy() -> None:
     loaded, printed = _loaded(AS_MODULE, "--version")
     assert "promptpex" in printed

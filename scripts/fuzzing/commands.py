@@ -177,10 +177,14 @@ class Commands:
         return [part.replace("\0", "") for part in line]
 
 
+SERVING = {"view", "grade"}
+"""Commands that go on until Ctrl-C; what they read is among the readers."""
+
+
 def _all_commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
     from promptpex.cli.main import COMMANDS, cli
 
-    for name in COMMANDS:
+    for name in (name for name in COMMANDS if name not in SERVING):
         command = cli.get_command(click.Context(cli), name)
         assert command is not None
         if isinstance(command, click.Group):

@@ -12,6 +12,8 @@ from typing import Any
 
 from fuzzing import seeds
 from fuzzing.making import Maker
+from promptpex.codecs import safe_csv
+from promptpex.core.errors import PromptpexError
 from promptpex.core.records import (
     Completion,
     Manifest,
@@ -32,7 +34,11 @@ from promptpex.llm.record_replay import RecordingClient, ReplayClient
 from promptpex.llm.redaction import scrubbed_request
 from promptpex.report import html, runs, summarise, to_dict
 from promptpex.report.run_comparison import compare_runs
+from promptpex.report.runs.listing import RunList
 from promptpex.store import SqliteStore
+from promptpex.web.pages.runs import list_values
+from promptpex.web.ports import Ports
+from promptpex.web.site import Site
 
 REQUEST = Request(model="openai/a", messages=(Message(role="user", content="apple"),), stage="output")
 
@@ -90,6 +96,23 @@ def run_folders(maker: Maker, folder: Path) -> object:
     if maker.rng.random() < 0.05:
         return _reported(folder), compare_runs(_good_run(), runs.read_columns(folder))
     return runs.read_columns(folder)
+
+
+def run_lists(maker: Maker, folder: Path) -> object:
+    """A results folder whose run is hurt: it is in the list all the same, and the list is a page."""
+    run = folder / "p" / "run-1"
+    run.mkdir(parents=True, exist_ok=True)
+    run_files(maker, run, hurt=maker.rng.random() < 0.5)
+    kind = maker.rng.random()
+    header, *rows = (line.split(",") for line in seeds.REPORT_CSV.splitlines())
+    cells = [[str(maker.value()) if maker.rng.random() < 0.05 else cell for cell in row] for row in rows]
+    table = safe_csv.dumps([header, *cells]) if kind < 0.5 else maker.mangled(seeds.REPORT_CSV)
+    (run / "report.csv").write_bytes(maker.bytes_of(table))
+    try:
+        (listed,) = RunList(folder).all()
+        return listed, Site(Ports(folder)).rendered("runs.html.jinja", "/", **list_values(RunList(folder), None))
+    except PromptpexError as error:
+        raise RuntimeError("one hurt run hides the list") from error
 
 
 def run_files(maker: Maker, folder: Path, *, hurt: bool) -> None:

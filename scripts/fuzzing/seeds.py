@@ -325,3 +325,9 @@ GRADE: dict[str, Any] = {
     "note": 'two words: "{\"id\":"', "policy": "random", "probability": 0.25,
 }  # fmt: skip
 CORRECTION: dict[str, Any] = {**GRADE, "id": "e" * 32, "value": "good", "note": "", "replaces": GRADE["id"]}
+
+REPORT_CSV = """model,cases,outputs,scored,non_compliance,ci_low,ci_high,at_least,decision,accuracy,accuracy_scored,\
+accuracy_ci_low,accuracy_ci_high,accuracy_at_least
+a,2,4,4,0.25,0.01,0.8,False,best,0.5,4,0.1,0.9,True
+b,2,4,0,,,,True,undecided,,,,,
+"""

@@ -26,6 +26,9 @@ from typing import Any
 import aiohttp
 
 PROGRAM = shutil.which("chromium")
+DIES_WITH_US = (SETPRIV, "--pdeathsig", "KILL", "--") if (SETPRIV := shutil.which("setpriv")) else ()
+"""Has the kernel kill the browser when the tests' process is gone, however that ended."""
+
 HANGS_S = 90
 """Seconds after which a test is taken for one that hangs."""
 
@@ -80,7 +83,7 @@ def chromium() -> Iterator[str]:
     assert PROGRAM is not None
     folder = Path(tempfile.mkdtemp(prefix="chromium-"))
     process = subprocess.Popen(
-        [PROGRAM, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
+        [*DIES_WITH_US, PROGRAM, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from promptpex.report.runs.listing import FILES, ListedRun, stamp_of
+from promptpex.report.runs.listing import FILES, ListedRun, RunList, stamp_of
 from promptpex.web.site import Site
 
 if TYPE_CHECKING:
@@ -24,20 +24,8 @@ def routes(site: Site) -> list[Route]:
     from starlette.routing import Route
 
     def runs(request: Request) -> Response:
-        every = site.runs.all()
-        prompts = sorted({run.prompt for run in every})
-        wanted = request.query_params.get("prompt")
-        listed = [run for run in every if wanted in (None, "", run.prompt)]
-        return site.page(
-            request,
-            "runs.html.jinja",
-            runs=listed[:MOST_SHOWN],
-            more=len(listed) - MOST_SHOWN,
-            prompts=prompts,
-            wanted=wanted if wanted in prompts else None,
-            results=site.ports.results,
-            pair=_suggested(listed),
-        )
+        values = list_values(site.runs, request.query_params.get("prompt"))
+        return site.page(request, "runs.html.jinja", **values)
 
     def report(request: Request) -> Response:
         run = site.runs.one(request.path_params["key"])
@@ -47,6 +35,16 @@ def routes(site: Site) -> list[Route]:
         return site.report(page)
 
     return [Route("/", runs), Route(f"{RUNS}/{{key:path}}", report)]
+
+
+def list_values(runs: RunList, prompt: str | None) -> dict[str, Any]:
+    """What the list of runs shows: all of them, or those of one prompt where there is such a one."""
+    every = runs.all()
+    prompts = sorted({run.prompt for run in every})
+    wanted = prompt if prompt in prompts else None
+    listed = [run for run in every if wanted in (None, run.prompt)]
+    shown = {"runs": listed[:MOST_SHOWN], "more": len(listed) - MOST_SHOWN, "pair": _suggested(listed)}
+    return {"prompts": prompts, "wanted": wanted, "results": runs.results, **shown}
 
 
 def _report(site: Site, run: ListedRun) -> str:
