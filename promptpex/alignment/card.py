@@ -134,7 +134,8 @@ def _chosen_rows(contest: CardContest, graded: GradedItems) -> tuple[list[CardRo
         if name in on_all and (name == WHOLE_SET or on_all[name].without < on_all[name].folds):
             of_sample = on_sample[name] if name == WHOLE_SET and sample else None
             rows.append(_chosen_row(contest, name, on_all[name], of_sample))
-    return rows, additions(folds, contest.contenders, contest.graded, measured)
+    added = additions(folds, contest.contenders, contest.graded, measured)
+    return rows, tuple(one for one in added if one.id in contest.chosen)
 
 
 def _measured(contest: CardContest, graded: GradedItems) -> int:

@@ -15,15 +15,6 @@ from promptpex.stats import Interval, clustered_agreement, harmonic_mean, korn_g
 
 CONFIDENCE = 0.95
 
-UNDEFINED: dict[Undefined, str] = {
-    "no-labels": "no output has a label, so that nothing is defined",
-    "no-bad": "no output is bad, so that neither coverage nor alignment is defined",
-    "no-good": "no output is good, so that neither FFR nor alignment is defined",
-    "zero": "it catches nothing bad and flags everything good, so that alignment is 0/0",
-    "one-answer": "people and the assertion say one thing throughout, so that kappa is not defined",
-}
-"""The reasons of ``AlignmentFigures.undefined`` in words."""
-
 _Table = tuple[tuple[int, int], tuple[int, int]]
 
 

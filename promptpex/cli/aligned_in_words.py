@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 from promptpex.alignment.choose import CriterionChoice, Rated
 from promptpex.alignment.cross_fit import WHOLE_SET, HeldOutFigures
-from promptpex.alignment.figures import UNDEFINED
 from promptpex.alignment.reasons import lacking
 from promptpex.cli.choice_in_words import change_sentences, left_out_sentences
 from promptpex.cli.selection_in_words import MISSING, NAME, wrapped
 from promptpex.codecs.wording import cut, plural
-from promptpex.core.records import CardFigure
-from promptpex.report.percentages import percent, with_ends
+from promptpex.report.cards.words import UNDEFINED, range_of
+from promptpex.report.percentages import percent
 from promptpex.synthesis.selection.problem import SelectionFigures
 from promptpex.workflow.choosing_by_alignment import AlignedChoice
 
@@ -100,8 +99,3 @@ def _elsewhere(held_out: Mapping[str, HeldOutFigures]) -> list[str]:
         f"Chosen in the same way without the outputs that it is counted on ({whole.folds} folds{without}): "
         f"{figures}{lacking}."
     ]
-
-
-def range_of(one: CardFigure) -> str:
-    """A share with its interval; ``undefined`` where it is not defined."""
-    return "undefined" if one.estimate is None else with_ends(one.estimate, one.low, one.high)

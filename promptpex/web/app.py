@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from promptpex.core.errors import InputError
-from promptpex.web.pages import choice, comparison, criteria, entrance, runs, static_files
+from promptpex.web.pages import card, choice, comparison, criteria, entrance, runs, static_files
 from promptpex.web.ports import Ports
 from promptpex.web.security import FAILED, App, Door, Guard, Refusal, sentence_alone, wants_page
 from promptpex.web.site import Site, Tab
@@ -24,6 +24,7 @@ PAGES: tuple[tuple[Callable[[Site], Sequence[Route]], Tab | None], ...] = (
     (comparison.routes, None),
     (criteria.routes, Tab("Criteria", criteria.CRITERIA)),
     (choice.routes, Tab("Choice", choice.CHOICE)),
+    (card.routes, Tab("Report card", card.CARD)),
 )
 """The routes of each group of pages, and its place in the navigation; a group that gives no route has none."""
 

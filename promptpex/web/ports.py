@@ -6,12 +6,12 @@ is declared here as a Protocol, implemented in ``workflow`` and handed in by the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from promptpex.core.records import Choice, Means
+from promptpex.core.records import Choice, Means, ReportCard
 from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
 from promptpex.report.choices.records import ChoicePage
 
@@ -84,6 +84,27 @@ class CriteriaPort(Protocol):
         """Starts nothing more."""
 
 
+class CardPort(Protocol):
+    """The report card of a run, from its files as they are now."""
+
+    def stamp(self) -> Hashable:
+        """What changes whenever a file does that the card is made from.
+
+        Raises:
+            InputError: there is no run.
+        """
+
+    def card(self, limit: str) -> ReportCard:
+        """The card.
+
+        Args:
+            limit: the FFR limit of a choice to look at, as a person writes it; empty: the kept choice.
+
+        Raises:
+            InputError: a file cannot be used, or it is not a limit.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """What a server shows; a page that needs a part that is None has no tab and no routes.
@@ -94,6 +115,7 @@ class Ports:
         start: the path of the page that a browser is led to once it is let in.
         choice: gives what there is to say of a choice of assertions, as its files are at that moment.
         criteria: the criteria that people judge by, and their candidates.
+        card: the report card.
     """
 
     results: Path
@@ -101,3 +123,4 @@ class Ports:
     start: str = "/"
     choice: Callable[[], ChoicePage] | None = None
     criteria: CriteriaPort | None = None
+    card: CardPort | None = None

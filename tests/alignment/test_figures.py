@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.alignment.figures import UNDEFINED, Observation, figures_of
+from promptpex.alignment.figures import Observation, figures_of
+from promptpex.report.cards.words import UNDEFINED
 from promptpex.stats import korn_graubard
 
 OBSERVATIONS = st.lists(

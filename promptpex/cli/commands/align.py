@@ -61,7 +61,7 @@ def command(
     from promptpex.cli.progress import notices
     from promptpex.cli.selection_in_words import wrapped
     from promptpex.grading.labels import LabelRules
-    from promptpex.report.card_csv import write_table
+    from promptpex.report.cards.table_csv import write_table
     from promptpex.workflow.aligning import CardWishes, align
     from promptpex.workflow.calibrating import calibrate
 

@@ -39,12 +39,15 @@ def _ports(named: Path | None, results: Path) -> Ports:
     from promptpex.report.runs.listing import RunList
     from promptpex.synthesis.folder import is_synthesis_folder
     from promptpex.web.ports import Ports
+    from promptpex.workflow.aligning import CardWishes
+    from promptpex.workflow.card_port import CardOfRun
 
     if named is None:
-        return Ports(results)
+        return Ports(results, card=CardOfRun(None, results, CardWishes()))
     if is_synthesis_folder(named):
         from promptpex.workflow.choice_report import page_of_folder
 
         return Ports(results, start="/choice", choice=partial(page_of_folder, named))
     folder = runs.resolve(named, results)
-    return Ports(results, folder, f"/runs/{RunList(results, folder).key(folder)}")
+    card = CardOfRun(folder, results, CardWishes())
+    return Ports(results, folder, f"/runs/{RunList(results, folder).key(folder)}", card=card)

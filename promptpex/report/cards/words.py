@@ -1,0 +1,135 @@
+"""The words of a report card that terminal and page share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from promptpex.codecs.wording import plural
+from promptpex.core.records import (
+    CardAddition,
+    CardCandidate,
+    CardEffect,
+    CardFigure,
+    CardLabels,
+    CardRow,
+    PeopleAgreement,
+    ReportCard,
+    Undefined,
+)
+from promptpex.report.percentages import as_given, listed, percent, with_ends
+
+UNDEFINED: dict[Undefined, str] = {
+    "no-labels": "no output has a label, so that nothing is defined",
+    "no-bad": "no output is bad, so that neither coverage nor alignment is defined",
+    "no-good": "no output is good, so that neither FFR nor alignment is defined",
+    "zero": "it catches nothing bad and flags everything good, so that alignment is 0/0",
+    "one-answer": "people and the assertion say one thing throughout, so that kappa is not defined",
+}
+"""The reasons of ``AlignmentFigures.undefined`` in words."""
+
+FIGURES = {"coverage": "coverage", "ffr": "FFR", "alignment": "alignment", "bad": "bad by people"}
+"""What ``CardEffect.figure`` is called."""
+
+
+def range_of(one: CardFigure) -> str:
+    """A share with its interval; a dash where it is not defined."""
+    return "–" if one.estimate is None else with_ends(one.estimate, one.low, one.high)
+
+
+def kappa_of(one: CardFigure) -> str:
+    """Kappa with its interval; a dash where it is not defined."""
+    return "–" if one.estimate is None else f"{one.estimate:.2f} ({one.low:.1f}–{one.high:.1f})"
+
+
+def name_of(row: CardRow) -> str:
+    """What a row is called."""
+    return {"set": "the whole set", "verdicts": "all verdicts together"}.get(row.kind, row.id)
+
+
+def subject_name(subject: str) -> str:
+    """What people graded."""
+    return "the whole output" if subject == "output" else subject
+
+
+def opening(card: ReportCard) -> Iterator[str]:
+    """What the card rests on, a sentence each: how many grades there are, how they become labels, what is random."""
+    whole = card.labels[0]
+    by = f", by {listed(card.graders)}" if card.graders else ""
+    yield (
+        f"{whole.graded + whole.from_table} of {plural(whole.outputs, 'output')} graded{by}: {whole.good} good, "
+        f"{whole.bad} bad, {whole.unsure} unsure, {whole.disputed} disputed{_stale(card)}."
+    )
+    yield f"Labels: {card.rules}."
+    yield _sample(whole)
+    if card.kept and card.limit is not None:
+        limit = as_given(card.limit)
+        yield f"The set in selection.json was chosen by the method {card.method}, FFR of at most {limit}."
+
+
+def _stale(card: ReportCard) -> str:
+    stale = sum(one.stale for one in card.labels)
+    return f"; {plural(stale, 'grade')} on older words of a rule or criterion, which do not count" if stale else ""
+
+
+def _sample(whole: CardLabels) -> str:
+    """What is random of it, and what that says of all outputs."""
+    if whole.bad_share is None or whole.bad_share.estimate is None:
+        return "No output of the random sample is graded: these figures hold for the graded outputs alone."
+    targeted = whole.graded - whole.sampled
+    rest = f"; {targeted} others were targeted or picked" if targeted > 0 else ""
+    return (
+        f"Random sample: {plural(whole.sampled, 'output')}{rest}. By it people call {range_of(whole.bad_share)} of all "
+        f"outputs bad ({whole.sampled_bad} of {whole.sampled_bad + whole.sampled_good})."
+    )
+
+
+def counts_of(row: CardRow) -> str:
+    """The counts behind a row's figures."""
+    counts = row.graded.counts
+    return f"catches {counts.caught} of {counts.bad} bad, flags {counts.flagged} of {counts.good} good"
+
+
+def remarks_of(row: CardRow) -> list[str]:
+    """What to know of a row's figures, and which are not defined."""
+    remarks = []
+    if row.basis == "known-and-suspect":
+        remarks.append("bad ones of which nobody said what is wrong are among them")
+    if row.on_whole is not None and row.on_whole.bad:
+        remarks.append(f"of all bad outputs it catches {row.on_whole.caught} of {row.on_whole.bad}")
+    if row.silent:
+        remarks.append(f"says nothing of {row.silent}")
+    if row.folds_without:
+        remarks.append(f"nothing chosen in {row.folds_without} of {row.folds} folds")
+    return remarks + [UNDEFINED[why] for why in row.graded.undefined]
+
+
+def addition_of(one: CardAddition) -> str:
+    """What an assertion adds to the set."""
+    coverage = "–" if one.coverage is None else percent(one.coverage)
+    ffr = "–" if one.ffr is None else percent(one.ffr)
+    return (
+        f"coverage {coverage} ({one.caught} of {one.bad} that no other catches), FFR {ffr} ({one.flagged} of "
+        f"{one.good}); chosen in {one.chosen_in} of {one.folds} folds"
+    )
+
+
+def candidate_counts(one: CardCandidate) -> str:
+    """What a candidate does on the grades that the choice is made by."""
+    counts = one.counts
+    aligned = "" if one.alignment is None else f", alignment {percent(one.alignment)}"
+    erring = f", errs on {one.errors}" if one.errors else ""
+    return f"catches {counts.caught} of {counts.bad}, flags {counts.flagged} of {counts.good}{aligned}{erring}"
+
+
+def people_of(one: PeopleAgreement) -> str:
+    """How far two people agree."""
+    kappa = "kappa is not defined" if one.kappa.estimate is None else f"kappa {kappa_of(one.kappa)}"
+    return f"agree on {range_of(one.agreed)} of {one.agreed.n}, {kappa}"
+
+
+def points_of(one: CardEffect) -> str:
+    """By how many points a figure changed, with the interval; empty where that is not defined."""
+    if one.difference is None or one.difference.estimate is None:
+        return ""
+    points = [f"{100 * value:+.0f}" for value in (one.difference.estimate, one.difference.low, one.difference.high)]
+    return f"{points[0]} points ({points[1]} to {points[2]})"

@@ -1,0 +1,70 @@
+"""The report card for the local page: made anew when a file has changed that it is made from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from dataclasses import replace
+from pathlib import Path
+
+from promptpex.core.events import ignore_events
+from promptpex.core.records import ReportCard
+from promptpex.promptfile import sibling
+from promptpex.report import runs
+from promptpex.synthesis.selection.limits import share
+from promptpex.workflow.aligning import CardWishes, align
+
+
+class CardOfRun:
+    """The card of a run, or of a prompt's latest one.
+
+    Args:
+        source, results, wishes: as for ``align``.
+    """
+
+    def __init__(self, source: Path | None, results: Path, wishes: CardWishes) -> None:
+        self._source, self._results, self._wishes = source, results, wishes
+        self._files: tuple[Path, ...] = ()
+
+    def stamp(self) -> Hashable:
+        """What changes whenever a file does that the card is made from; the latest run is one of them.
+
+        Raises:
+            RunError: there is no run.
+        """
+        source = self._source
+        folder = None if source is not None and source.is_file() else runs.resolve(source, self._results)
+        return (folder, len(self._files), *map(_state, (*self._files, *_files_in(folder))))
+
+    def card(self, limit: str) -> ReportCard:
+        """The card.
+
+        Args:
+            limit: as a person writes it: ``25%``; empty: the kept choice.
+
+        Raises:
+            InputError: a file that cannot be used, or it is not a limit.
+        """
+        wishes = replace(self._wishes, ffr=share(limit)) if limit.strip() else self._wishes
+        made = align(self._source, self._results, wishes, ignore_events)
+        project = made.project
+        self._files = (
+            project.file,
+            project.grades,
+            sibling(project.file, "spec"),
+            *(project.folder.path / name for name in ("candidates.yaml", "examples.jsonl", "matrix.jsonl")),
+            project.folder.selection,
+        )
+        return made.card
+
+
+def _files_in(folder: Path | None) -> tuple[Path, ...]:
+    return () if folder is None else (folder / "manifest.json", folder / "outputs.jsonl", folder / "verdicts.jsonl")
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return state.st_size, state.st_mtime_ns
