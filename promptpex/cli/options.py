@@ -166,6 +166,14 @@ verdict_options = together(
 )
 """What becomes of the judges' replies, where there are replies."""
 
+min_agreement = of_judging(
+    "--min-agreement",
+    type=float,
+    metavar="KAPPA",
+    expert=True,
+    help="Let a judge count on a rule only where its kappa with people is known to be this or more.",
+)
+
 allow_missing_models = of_statistics(
     "--allow-missing-models",
     is_flag=True,

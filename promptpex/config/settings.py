@@ -62,6 +62,7 @@ class Settings(Record):
         match: how outputs are compared with expected ones, where a case does not say it; None = as the case file says.
         metrics: which metrics beside the prompt score the outputs, by name; None: all of them.
         judge_repeat: times each judge is asked. quorum: how several judges agree.
+        min_agreement: a judge counts on a rule only where its kappa with people is known to be no less.
         effort: preset for what nothing else sets.
         max_rules, cases_per_rule, inverse_cases, rounds, expansion, validity, checks: how much is extracted, generated
             and verified.
@@ -119,6 +120,7 @@ class Settings(Record):
     judge_repeat: int = Field(default=1, ge=1)
     judge_confidence: bool = False
     quorum: Literal["majority", "unanimous"] = "majority"
+    min_agreement: float | None = Field(default=None, ge=0, le=1)
     effort: Effort | None = None
     max_rules: int = Field(default=20, ge=1)
     cases_per_rule: int = Field(default=2, ge=0)
@@ -222,4 +224,5 @@ class Settings(Record):
         """The settings that shape what is asked or how it is judged: two runs that differ in one are two runs."""
         everything = self.to_dict()
         names = (*_SHAPING, *(_STOPPING if self.until_decided else ()), *(("match",) if self.match else ()))
+        names += ("min_agreement",) if self.min_agreement is not None else ()
         return {name: everything[name] for name in names}

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from promptpex.core.records import NOT_ASKED, NOT_CONCERNED, Output, Rule, Spec, Status, Verdict
+from promptpex.judging.trust import Trust
 
 Quorum = Literal["majority", "unanimous"]
 
@@ -140,30 +141,49 @@ def _closed(verdict: Verdict, cause: str) -> Verdict:
 
 
 def weigh(
-    spec: Spec, checked: Iterable[Verdict], judged: Sequence[Sequence[Verdict]], *, quorum: Quorum = "majority"
+    spec: Spec,
+    checked: Iterable[Verdict],
+    judged: Sequence[Sequence[Verdict]],
+    *,
+    quorum: Quorum = "majority",
+    min_agreement: float | None = None,
 ) -> list[Verdict]:
     """All verdicts, each with ``counts`` as it should be, and one verdict for several judges.
 
     Args:
-        spec: tells which rules code decides wholly.
+        spec: tells which rules code decides wholly, and how far judges agree with people.
         checked: the verdicts of code; they count.
         judged: per judge, its verdicts. A lone judge counts where code does not decide wholly; of several judges none
             counts alone, their majority or unanimity does.
+        min_agreement: a judge takes part in a rule only where its kappa with people is known to be no less; where no
+            judge takes part the rule is unscored.
     """
     wholly = {rule.id for rule in spec.rules if not rule.needs_judge}
+    trust = Trust(spec, min_agreement)
     verdicts = list(checked)
     if len(judged) == 1:
-        return verdicts + [
-            verdict.replace(counts=not verdict.turn and verdict.rule not in wholly) for verdict in judged[0]
-        ]
+        for verdict in judged[0]:
+            decides = not verdict.turn and verdict.rule not in wholly
+            trusted = verdict.status == "unscored" or trust.holds(verdict)
+            verdicts.append(verdict.replace(counts=decides and trusted))
+            verdicts += [trust.unscored(verdict)] if decides and not trusted else []
+        return verdicts
     together: dict[tuple[tuple[str, str, int], str], list[Verdict]] = defaultdict(list)
     for verdict in (verdict for judge in judged for verdict in judge):
         verdicts.append(verdict.replace(counts=False))
         if verdict.turn == 0:
             together[verdict.key, verdict.rule].append(verdict)
     return verdicts + [
-        agreed(group, quorum).replace(counts=rule not in wholly) for (_, rule), group in together.items()
+        _jointly(group, quorum, trust).replace(counts=rule not in wholly) for (_, rule), group in together.items()
     ]
+
+
+def _jointly(group: Sequence[Verdict], quorum: Quorum, trust: Trust) -> Verdict:
+    """The joint verdict of the judges that are trusted on the rule."""
+    trusted = [verdict for verdict in group if trust.holds(verdict)]
+    if trusted or any(verdict.unscored in NOT_ASKED for verdict in group):
+        return agreed(trusted or group, quorum)
+    return trust.unscored(group[0])
 
 
 def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:

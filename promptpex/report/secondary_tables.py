@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from promptpex.codecs.wording import plural
+from promptpex.core.records import UNTRUSTED
 from promptpex.report.corrections_in_words import calibration_section, correction_section
 from promptpex.report.headline import FEW
 from promptpex.report.ids import shortened_list
@@ -83,7 +84,19 @@ def footnotes(summary: Summary) -> tuple[str, ...]:
     small = summary.models["scored"].between(1, FEW - 1).any()
     marked = [f"* fewer than {FEW} scored outputs: treat the share as a rough guide."] if small else []
     notes = (*_interval_notes(summary), *_accuracy_note(summary))
+    notes = (*notes, *_trust_note(summary))
     return (*marked, *notes, *_decision_notes(summary), *_saved_note(summary), *_store_note(summary))
+
+
+def _trust_note(summary: Summary) -> Iterator[str]:
+    """The rules that are unscored since no judge is known to agree with people on them."""
+    cube, least = summary.verdicts, summary.run.manifest.settings.get("min_agreement")
+    rules = list(dict.fromkeys(cube.loc[cube["unscored"].eq(UNTRUSTED).fillna(False), "rule"]))
+    if rules and least is not None:
+        yield (
+            f"{UNTRUSTED}: no judge is known to agree with people on {shortened_list(rules)} with a kappa of "
+            f"{least:g} or more; the judges' verdicts there are kept and do not count."
+        )
 
 
 def _store_note(summary: Summary) -> Iterator[str]:

@@ -26,10 +26,11 @@ from promptpex.llm.stack import rates_for
 from promptpex.promptfile import RENDERING_SECONDS
 from promptpex.workflow.collect import Cell, cells, request_for
 from promptpex.workflow.generating import generation, planned
+from promptpex.workflow.judges import judges_for
 from promptpex.workflow.metric_criteria import criteria_texts
 from promptpex.workflow.metrics import metric_judges, metrics_of
 from promptpex.workflow.questions import open_questions, outputs_with_cases, question_judges
-from promptpex.workflow.running import judges_for, rules_of_outputs, verdicts_of_code
+from promptpex.workflow.running import rules_of_outputs, verdicts_of_code
 from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, find, stages

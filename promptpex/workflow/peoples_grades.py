@@ -17,6 +17,7 @@ from promptpex.core.records import (
     Grade,
     JudgeCalibration,
     Output,
+    Run,
     Spec,
     output_key,
 )
@@ -112,6 +113,18 @@ def _items(run: AnyRun) -> Items:
         for case, model, repeat, text, error in fields
         if error is None and text is not None and case in inputs
     }
+
+
+def with_calibrations_of_now(run: Run, emit: Listener) -> Run:
+    """The run with the calibrations of judges that the spec beside its prompt has now; they change nothing it asked."""
+    file = prompt_file_of(run)
+    try:
+        known = {} if file is None else _calibrations(sibling(file, "spec"), run.spec)
+    except InputError as error:
+        emit(Notice(f"calibrations of judges are those that the run has: {error}", "warning"))
+        return run
+    rules = tuple(rule.replace(judge=known[rule.id]) if rule.id in known else rule for rule in run.spec.rules)
+    return run.replace(spec=run.spec.replace(rules=rules))
 
 
 def _calibrations(path: Path, of_run: Spec) -> dict[str, tuple[JudgeCalibration, ...]]:

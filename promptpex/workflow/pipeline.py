@@ -38,6 +38,7 @@ from promptpex.workflow.file_notices import (
 from promptpex.workflow.files import Files, read_existing, read_for_update, read_prompt
 from promptpex.workflow.generating import Generated, Wishes
 from promptpex.workflow.metrics import announce_requests, metrics_of, metrics_to_score
+from promptpex.workflow.peoples_grades import with_calibrations_of_now
 from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
@@ -175,9 +176,11 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
     require_prices(session, judges)
     require_answers_within_tpm(session, judges)
     announce_requests(session, anew, len(run_read.outputs))
-    judged = await running.judge(
-        session, run_read if spec is None else run_read.replace(spec=read_for_prompt(spec, run_read.prompt))
-    )
+    if spec is not None:
+        run_read = run_read.replace(spec=read_for_prompt(spec, run_read.prompt))
+    else:
+        run_read = with_calibrations_of_now(run_read, session.emit)
+    judged = await running.judge(session, run_read)
     runs.finish(folder, judged)
     _tell_of_replaced(session, run_read.manifest, judged.manifest)
     running.warn_about_self_preference(session, judged.manifest.judges, judged.manifest.models, judged.manifest.author)

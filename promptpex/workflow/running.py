@@ -9,14 +9,13 @@ from importlib.metadata import version
 from typing import Any
 
 from promptpex.assertions import check_conditions
-from promptpex.config import Settings
 from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Manifest, Metric, ModelName, Output, Prompt, Rule, Run, Score, Spec, Suite, Verdict
 from promptpex.engines import run_all
 from promptpex.judging.judge import STAGE as JUDGE
-from promptpex.judging.judge import Judge, Judging, judgeable
+from promptpex.judging.judge import Judge, judgeable
 from promptpex.judging.match import STAGE as MATCH
 from promptpex.judging.match import MatchJudge
 from promptpex.judging.metric_judge import STAGE as METRIC
@@ -29,6 +28,7 @@ from promptpex.llm.role_model import RoleModel
 from promptpex.workflow.collect import STAGE as OUTPUT
 from promptpex.workflow.collect import cells, collect, requests_for
 from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.judges import judges_for
 from promptpex.workflow.metrics import announce_requests, metric_judges, metric_scores, metrics_of, metrics_to_score
 from promptpex.workflow.order import cell_order, judging_order, serial_server
 from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
@@ -146,7 +146,9 @@ async def judge(session: Session, run: Run) -> Run:
     asked = {rule.id for judge in judges for rule in judge.rules}
     judged = await _ask_judges(session, judges, usable, run.suite, code.settled)
     by_code = [*code.unmet, *left_open(code.checked, rules, asked), *code.closed_for(asked)]
-    verdicts = after_broken(rules, weigh(run.spec, by_code, judged, quorum=session.settings.quorum))
+    settings = session.settings
+    weighed = weigh(run.spec, by_code, judged, quorum=settings.quorum, min_agreement=settings.min_agreement)
+    verdicts = after_broken(rules, weighed)
     if not judges:
         verdicts += [verdict for output in usable for verdict in unjudged(output, rules, left_out.get(output.key, ()))]
     mode_rules = {rule.id: rule.rule for judge in judges for rule in judge.options.judge_mode.own_rules}
@@ -229,33 +231,6 @@ def _judged_by(session: Session, manifest: Manifest) -> Manifest:
     return manifest.replace(
         settings={**manifest.settings, **{name: settings[name] for name in judging_settings}},
         origins={**manifest.origins, **{name: origins[name] for name in judging_settings}},
-    )
-
-
-def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...]:
-    """The judges, if anything is left to judge; none where code decides every rule."""
-    options = judging(session.settings, prompt)
-    if not options.rules(spec):
-        return ()
-    judges = tuple(Judge(role_model, prompt, spec, options) for role_model in session.roles.judges())
-    if judges and options.sees_input and not options.judge_mode.shows_inputs:
-        session.emit(Notice(f"the judge mode {options.mode!r} never shows the input to the judge", "warning"))
-    if judges and options.confidence and not options.judge_mode.labels:
-        message = f"replies in the judge mode {options.mode!r} have no word that tells how sure the judge was"
-        session.emit(Notice(message, "warning"))
-    return judges
-
-
-def judging(settings: Settings, prompt: Prompt) -> Judging:
-    """How to judge, by the settings."""
-    return Judging(
-        mode=settings.judge_mode,
-        sees_input=settings.judge_sees_input,
-        sees_prompt=settings.judge_sees_prompt,
-        all_rules=settings.judge_all,
-        turns=settings.judge_repeat,
-        confidence=settings.judge_confidence,
-        instructions=instructions_of(settings, prompt).get("judge", ""),
     )
 
 

@@ -289,6 +289,7 @@ _REGISTRY: dict[str, Stage] = {
                 "judge_repeat",
                 "judge_confidence",
                 "quorum",
+                "min_agreement",
             ),
         ),
         Stage(

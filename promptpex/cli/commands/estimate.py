@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @options.models
 @options.author
 @options.judge_options
+@options.min_agreement
 @options.generation
 @options.extraction
 @options.sampling

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
 
+if TYPE_CHECKING:
+    from promptpex.core.records import Run
+
 
 @click.command("report", cls=Command)
 @click.argument("run", required=False, type=click.Path(path_type=Path))
 @options.comparison_options
+@options.min_agreement
 @options.results
 @options.settings_options
 @options.output_options
@@ -37,8 +41,21 @@ def command(run: Path | None, as_json: bool, **flags: Any) -> int:
         _of_choice(run, as_json)
         return 0
     folder = runs.resolve(run, Path(resolved.settings.results))
-    show_run(runs.read_columns(folder), folder, as_json=as_json, view=view)
+    least = resolved.settings.min_agreement if resolved.origins["min_agreement"] == "flag" else None
+    show_run(
+        runs.read_columns(folder) if least is None else _weighed(folder, least), folder, as_json=as_json, view=view
+    )
     return 0
+
+
+def _weighed(folder: Path, least: float) -> Run:
+    """The run of a folder with the judges that agree with people, by the calibrations of now."""
+    from promptpex.cli.progress import notices
+    from promptpex.report import runs
+    from promptpex.workflow.peoples_grades import with_calibrations_of_now
+    from promptpex.workflow.reweighing import reweighed
+
+    return reweighed(with_calibrations_of_now(runs.read(folder), notices(verbose=False)), least)
 
 
 def _of_choice(folder: Path, as_json: bool) -> None:

@@ -18,6 +18,7 @@ from promptpex.cli.help import Command
 @options.author
 @options.judge_options
 @options.verdict_options
+@options.min_agreement
 @options.generation
 @options.rounds
 @options.extraction

@@ -18,7 +18,7 @@ from promptpex.core.records.grade import (
     superseded,
 )
 from promptpex.core.records.metric import METRIC_NAME, Language, Metric, Scale
-from promptpex.core.records.output import NOT_ASKED, NOT_CONCERNED, UNCLEAR, Output, Status, Verdict
+from promptpex.core.records.output import NOT_ASKED, NOT_CONCERNED, UNCLEAR, UNTRUSTED, Output, Status, Verdict
 from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
 from promptpex.core.records.report_card import (
@@ -109,6 +109,7 @@ __all__ = [
     "OUTPUT_SUBJECT",
     "RUNNING",
     "UNCLEAR",
+    "UNTRUSTED",
     "WHOLE_INPUT",
     "AnyRun",
     "Case",

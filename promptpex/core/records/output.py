@@ -15,6 +15,9 @@ NOT_CONCERNED: Status = "not_concerned"
 UNCLEAR = "judge-unclear"
 """The reason code of a verdict where a judge says that it cannot tell."""
 
+UNTRUSTED = "untrusted-judge"
+"""The reason code where the judges of a rule are not known to agree with people as far as ``min_agreement`` demands."""
+
 _ENDED = ("budget", "deadline", "interrupted")
 NOT_ASKED = frozenset((*_ENDED, *(f"judge-{reason}" for reason in _ENDED)))
 """Reason codes of outputs and verdicts that were never requested, since a budget, a deadline or a stop ended the run.

@@ -17,7 +17,7 @@ from promptpex.core.records.spec import Spec
 _NUMBER = ((int, float), "a number")
 _COUNT = (int, "a whole number")
 _COMPUTED_WITH: dict[str, tuple[type | tuple[type, ...], str]] = {
-    **dict.fromkeys(("tolerance", "confidence", "decide_at"), _NUMBER),
+    **dict.fromkeys(("tolerance", "confidence", "decide_at", "min_agreement"), _NUMBER),
     **dict.fromkeys(("repeats", "judge_repeat"), _COUNT),
     **dict.fromkeys(("against", "judge_mode", "rank_by"), (str, "a text")),
     "weights": (dict, "a mapping"),

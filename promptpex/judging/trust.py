@@ -1,0 +1,61 @@
+"""Which judges may decide which rules: those that people's grades have shown to agree with people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from promptpex.core.records import UNTRUSTED, Rule, Spec, Verdict, calibration_of
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far judges must agree with people before their verdicts count.
+
+    Attributes:
+        spec: its rules say how far each judge does.
+        min_agreement: the least kappa; None: every judge counts.
+    """
+
+    spec: Spec
+    min_agreement: float | None
+    _known: dict[tuple[str, str, str], bool] = field(default_factory=dict, repr=False, compare=False)
+
+    def holds(self, verdict: Verdict) -> bool:
+        """Whether the judge of this verdict may decide its rule."""
+        if self.min_agreement is None:
+            return True
+        key = (verdict.rule, verdict.source, verdict.fingerprint)
+        if key not in self._known:
+            rule = self._rules.get(verdict.rule)
+            judge = verdict.source.removeprefix("judge:")
+            self._known[key] = rule is not None and self.in_rule(rule, judge, verdict.fingerprint)
+        return self._known[key]
+
+    def in_rule(self, rule: Rule, judge: str, fingerprint: str) -> bool:
+        """Whether the judge with this fingerprint may decide the rule: its calibration is current and good enough."""
+        state, one = calibration_of(rule.judge, judge, fingerprint, rule.digest)
+        if self.min_agreement is None or state != "current" or one is None or one.kappa.estimate is None:
+            return self.min_agreement is None
+        return one.kappa.estimate >= self.min_agreement
+
+    def untrusted(self, rules: Iterable[Rule], judge: str, fingerprint: str) -> list[str]:
+        """The ids of the rules that the judge may not decide."""
+        return [rule.id for rule in rules if not self.in_rule(rule, judge, fingerprint)]
+
+    def unscored(self, verdict: Verdict) -> Verdict:
+        """What stands in the place of a verdict whose judge may not decide its rule."""
+        reason = f"no judge is known to agree with people on this rule with a kappa of {self.min_agreement:g} or more"
+        return verdict.replace(
+            status="unscored",
+            unscored=UNTRUSTED,
+            reason=reason,
+            source="none",
+            fingerprint="",
+            confidence=None,
+            counts=True,
+        )
+
+    @property
+    def _rules(self) -> Mapping[str, Rule]:
+        return {rule.id: rule for rule in self.spec.rules}

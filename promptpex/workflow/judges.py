@@ -1,0 +1,80 @@
+"""The judges of a run, as the settings have them, and what there is to say about them before they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from promptpex.codecs.wording import plural
+from promptpex.config import Settings
+from promptpex.core.errors import ConfigError
+from promptpex.core.events import Notice
+from promptpex.core.records import Prompt, Spec
+from promptpex.judging.judge import Judge, Judging
+from promptpex.judging.trust import Trust
+from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.session import Session
+
+MOST_NAMED = 8
+"""Rules that a warning names."""
+
+
+def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...]:
+    """The judges, if anything is left to judge; none where code decides every rule.
+
+    Raises:
+        ConfigError: a judge that decides on the prompt as a whole is to agree with people on rules.
+    """
+    options = judging(session.settings, prompt)
+    require_rules(session.settings, options)
+    if not options.rules(spec):
+        return ()
+    judges = tuple(Judge(role_model, prompt, spec, options) for role_model in session.roles.judges())
+    if judges and options.sees_input and not options.judge_mode.shows_inputs:
+        session.emit(Notice(f"the judge mode {options.mode!r} never shows the input to the judge", "warning"))
+    if judges and options.confidence and not options.judge_mode.labels:
+        message = f"replies in the judge mode {options.mode!r} have no word that tells how sure the judge was"
+        session.emit(Notice(message, "warning"))
+    _announce_untrusted(session, judges, spec)
+    return judges
+
+
+def judging(settings: Settings, prompt: Prompt) -> Judging:
+    """How to judge, by the settings."""
+    return Judging(
+        mode=settings.judge_mode,
+        sees_input=settings.judge_sees_input,
+        sees_prompt=settings.judge_sees_prompt,
+        all_rules=settings.judge_all,
+        turns=settings.judge_repeat,
+        confidence=settings.judge_confidence,
+        instructions=instructions_of(settings, prompt).get("judge", ""),
+    )
+
+
+def require_rules(settings: Settings, options: Judging) -> None:
+    """Refuses a least agreement on rules where judges decide on something else.
+
+    Raises:
+        ConfigError: with what to do.
+    """
+    if settings.min_agreement is not None and options.judge_mode.own_rules:
+        raise ConfigError(
+            f"--min-agreement is about single rules, and a judge in the mode {options.mode!r} decides on the prompt"
+            " as a whole: leave one of the two out"
+        )
+
+
+def _announce_untrusted(session: Session, judges: Iterable[Judge], spec: Spec) -> None:
+    """Warns of the rules on which a judge will not count."""
+    trust = Trust(spec, session.settings.min_agreement)
+    for judge in judges:
+        rules = judge.rules
+        ids = trust.untrusted(rules, judge.role_model.label, judge.fingerprint())
+        if ids:
+            named = ", ".join(ids[:MOST_NAMED]) + (", ..." if len(ids) > MOST_NAMED else "")
+            message = (
+                f"{judge.role_model.label} will not count on {len(ids)} of {plural(len(rules), 'rule')} ({named}): no"
+                f" calibration that holds there says a kappa of {trust.min_agreement:g} or more; its verdicts are kept."
+                " `promptpex grade` and `promptpex align` measure it"
+            )
+            session.emit(Notice(message, "warning"))

@@ -1,0 +1,116 @@
+"""Judges that are not known to agree with people: their verdicts are kept and do not count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from promptpex.core.records import UNTRUSTED, JudgeCalibration, MeasuredShare, Rule, Spec, Verdict
+from promptpex.judging.verdict_precedence import weigh
+from tests.judging.output_verdict import row_status
+from tests.samples import spec
+
+MARK = "0123456789abcdef"
+
+
+def calibration(rule: Rule, judge: str = "a", kappa: float | None = 0.7, **changes: Any) -> JudgeCalibration:
+    share = MeasuredShare(low=0.0, high=1.0)
+    values: dict[str, Any] = {
+        "judge": judge,
+        "fingerprint": MARK,
+        "rule_digest": rule.digest,
+        "date": "2026-03-01",
+        "n": 10,
+        "bad": 4,
+        "good": 6,
+        "sensitivity": share,
+        "specificity": share,
+        "kappa": MeasuredShare(estimate=kappa, low=-1.0, high=1.0),
+    }
+    return JudgeCalibration(**{**values, **changes})
+
+
+def calibrated(*calibrations: JudgeCalibration, rule: str = "r2") -> Spec:
+    rules = tuple(one.replace(judge=calibrations) if one.id == rule else one for one in spec().rules)
+    return spec().replace(rules=rules)
+
+
+def verdict(status: str, rule: str = "r2", judge: str = "a", unscored: str | None = None, mark: str = MARK) -> Verdict:
+    data = {"case": "c1", "model": "m", "rule": rule, "status": status, "source": f"judge:{judge}"}
+    return Verdict.model_validate({**data, "unscored": unscored, "fingerprint": mark})
+
+
+R2 = spec().rules[1]
+
+
+def test_a_judge_that_agrees_with_people_counts() -> None:
+    (one,) = weigh(calibrated(calibration(R2)), [], [[verdict("fail")]], min_agreement=0.7)
+    assert (one.status, one.counts) == ("fail", True)
+
+
+@pytest.mark.parametrize(
+    ("calibrations", "why"),
+    [
+        ((), "nobody has graded"),
+        ((calibration(R2, kappa=0.69),), "it agrees too little"),
+        ((calibration(R2, kappa=None),), "kappa is not defined"),
+        ((calibration(R2, fingerprint="f" * 16),), "another judge"),
+        ((calibration(R2, rule_digest="f" * 32),), "other words"),
+        ((calibration(R2, judge="b"),), "of another model"),
+    ],
+)
+@pytest.mark.parametrize("status", ["pass", "fail", "not_concerned"])
+def test_one_that_is_not_known_to_agree_does_not_count(
+    calibrations: tuple[JudgeCalibration, ...], why: str, status: str
+) -> None:
+    weighed = weigh(calibrated(*calibrations), [], [[verdict(status)]], min_agreement=0.7)
+    assert [(one.status, one.unscored, one.source, one.counts) for one in weighed] == [
+        (status, None, "judge:a", False),
+        ("unscored", UNTRUSTED, "none", True),
+    ], why
+    assert "kappa of 0.7 or more" in weighed[1].reason
+    assert row_status(weighed) == ("unscored", UNTRUSTED)
+    assert weigh(calibrated(*calibrations), [], [[verdict(status)]]) == [verdict(status)]
+
+
+def test_a_failure_by_code_stays_one_and_what_code_leaves_open_is_unscored() -> None:
+    partly = spec().replace(rules=(spec().rules[0].replace(decides="partly"), spec().rules[1]))
+    rows = {}
+    for status in ("pass", "fail"):
+        code = verdict(status, "r1").replace(source="check:word-count")
+        rows[status] = row_status(weigh(partly, [code], [[verdict("pass", "r1")]], min_agreement=0.5))
+    assert rows == {"pass": ("unscored", UNTRUSTED), "fail": ("fail", None)}
+
+
+def test_why_a_judge_gave_no_verdict_stays_and_rules_of_code_are_left_alone() -> None:
+    lost = verdict("unscored", unscored="judge-budget")
+    beside_code = verdict("pass", "r1")
+    weighed = weigh(spec(), [], [[lost, beside_code, verdict("pass").replace(turn=1)]], min_agreement=0.5)
+    assert [(one.rule, one.unscored, one.counts) for one in weighed] == [
+        ("r2", "judge-budget", True),
+        ("r1", None, False),
+        ("r2", None, False),
+    ]
+
+
+def test_of_several_judges_those_that_agree_with_people_decide() -> None:
+    known = calibrated(calibration(R2, "a"), calibration(R2, "b", 0.2), calibration(R2, "c", 0.9))
+    votes = [[verdict("pass", judge="a")], [verdict("fail", judge="b")], [verdict("pass", judge="c")]]
+    *single, joint = weigh(known, [], votes, quorum="unanimous", min_agreement=0.6)
+    assert [one.counts for one in single] == [False, False, False]
+    assert (joint.status, joint.source, joint.reason) == (
+        "pass",
+        "judges:unanimous",
+        "2 of 2 judges pass it, 0 fail it",
+    )
+    *_, none = weigh(known, [], votes, min_agreement=0.95)
+    assert (none.status, none.unscored, none.source, none.counts) == ("unscored", UNTRUSTED, "none", True)
+    *_, alone = weigh(known, [], votes, min_agreement=0.8)
+    assert (alone.status, alone.reason) == ("pass", "1 of 1 judges pass it, 0 fail it")
+
+
+def test_several_judges_that_were_not_asked_say_so() -> None:
+    votes = [[verdict("unscored", judge=judge, unscored="judge-budget")] for judge in ("a", "b")]
+    *_, joint = weigh(spec(), [], votes, min_agreement=0.6)
+    assert (joint.unscored, joint.source) == ("judge-budget", "judges:majority")
