@@ -22,6 +22,8 @@ from promptpex.synthesis.replies import list_reply
 from tests.samples import spec
 
 FAR = 1_000_000
+MANY = 10_000
+"""Characters and items that no limit reaches."""
 LONG_WORD = 15
 """Characters of a word and its blank, of which few are longer on average in any language."""
 WORDS = {2: "two", 4: "four", 8: "eight", 20: "twenty"}
@@ -56,13 +58,13 @@ TYPES: dict[str, type[BaseModel]] = {
 def limits(kind: Any, marks: Any = (), *, within: str = "") -> Iterator[tuple[str, int]]:
     """How each text, value of an input or list of a reply is asked for at most: what it is, and the number."""
     is_list = list in (kind, get_origin(kind))
-    given: Any = ["x"] * FAR if is_list else "x" * FAR
+    given: Any = ["x"] * MANY if is_list else "x" * FAR
     cuts: list[Any] = [mark.func for mark in marks if isinstance(mark, BeforeValidator)]
     lefts = [left for left in (cut(given) for cut in cuts) if isinstance(left, str | list) and left[:1] == given[:1]]
     for most in map(len, lefts):
         if within == "Inputs":
             yield "value", most // TOLERATED
-        elif 0 < most < FAR:  # a list loses all that is not an item of it, which is not a limit
+        elif 0 < most < len(given):  # a list loses all that is not an item of it, which is not a limit
             yield "list" if is_list else "text", most
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         for field in kind.model_fields.values():

@@ -181,9 +181,11 @@ def _why(summary: Summary, model: str, reasons: Iterable[str]) -> list[tuple[str
 
 def clean(text: Any, limit: int = SHORT) -> str:
     """Foreign text for one line of a terminal: control characters shown as blanks, cut at ``limit``."""
-    one_line = " ".join(str("" if text is None else text).split())
-    safe = "".join(" " if unicodedata.category(letter) in ("Cc", "Cf", "Cs") else letter for letter in one_line)
-    return safe if len(safe) <= limit else safe[: limit - 1] + "…"
+    words = str("" if text is None else text).split(maxsplit=limit)  # as many fill the line, however long the text is
+    one_line = " ".join(words)
+    shown = one_line[:limit]
+    safe = "".join(" " if unicodedata.category(letter) in ("Cc", "Cf", "Cs") else letter for letter in shown)
+    return safe if len(one_line) <= limit else safe[: limit - 1] + "…"
 
 
 def named(name: str) -> str:

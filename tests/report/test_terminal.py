@@ -12,6 +12,7 @@ from promptpex.report import summarise
 from promptpex.report.terminal import clean, money, notes, percent, seconds
 from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
+from tests.work import calls
 
 EVIL = "\x1b]0;owned\x07\x1b[31m red \x9b31m \u202e back \u2028 line \r over \x00 [/b] [link=x] :smile:"
 
@@ -114,6 +115,10 @@ def test_clean_gives_one_line_of_at_most_the_limit(text: str, limit: int) -> Non
     cleaned = clean(text, limit)
     assert len(cleaned) <= limit
     assert not any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in cleaned)
+
+
+def test_clean_looks_at_no_more_of_a_text_than_it_shows() -> None:
+    assert calls(clean, "many \x1b words " * 100_000, 50) < 300
 
 
 def test_clean_keeps_what_people_read() -> None:

@@ -69,11 +69,12 @@ def test_a_place_that_hangs_on_a_model_keeps_it_in() -> None:
 
 
 def test_over_all_looks_together_no_claim_is_wrong_more_often_than_alpha() -> None:
-    rng, rounds = np.random.default_rng(4), 80
+    rng, rounds = np.random.default_rng(4), 50
     worse = sum(any(place == "worse" for _, place, _ in raced(drawn(rng, [0.1, 0.1], 100))[1]) for _ in range(rounds))
     tied = sum(("b", "tied", None) in raced(drawn(rng, [0.1, 0.2], 100), tolerance=0.1)[1] for _ in range(rounds))
-    assert worse <= 9
-    assert tied <= 9
+    # 0.05 and two and a half standard errors of so many rounds.
+    assert worse <= 6
+    assert tied <= 6
 
 
 @pytest.mark.parametrize(("shares", "rounds"), [((0.3, 0.3), 200), ((0.3, 0.5, 0.3), 60)], ids=["two alike", "one bad"])
@@ -89,13 +90,13 @@ def test_over_all_looks_equal_models_are_seldom_called_worse(shares: tuple[float
 
 
 def test_close_models_are_decided_nearly_as_often_as_by_one_look() -> None:
-    rng, rounds = np.random.default_rng(5), 60
+    rng, rounds = np.random.default_rng(5), 40
     once = often = 0
     for _ in range(rounds):
         made = drawn(rng, [0.05, 0.05], 200)
         once += all(one.claim for one in suitability(made).models.values())
         often += all(one.claim for one in raced(made)[0].suitability.models.values())
-    assert once > 20
+    assert once > 13
     assert often >= once - 0.15 * rounds
 
 
