@@ -14,6 +14,8 @@ from typing import Protocol
 from promptpex.core.records import Choice, Means, ReportCard
 from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
 from promptpex.report.choices.records import ChoicePage
+from promptpex.report.summary import DEFAULT_CONFIDENCE
+from promptpex.tables import Weights
 
 
 class CriteriaPort(Protocol):
@@ -106,6 +108,14 @@ class CardPort(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ComparisonSettings:
+    """The level of the intervals, and how many times each case counts, as the project's settings have them."""
+
+    confidence: float = DEFAULT_CONFIDENCE
+    weights: Weights | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ports:
     """What a server shows; a page that needs a part that is None has no tab and no routes.
 
@@ -113,6 +123,7 @@ class Ports:
         results: the folder of the runs.
         run: the folder of the run that the command names, which may lie elsewhere; None where it names none.
         start: the path of the page that a browser is led to once it is let in.
+        comparing: how two runs are compared.
         choice: gives what there is to say of a choice of assertions, as its files are at that moment.
         criteria: the criteria that people judge by, and their candidates.
         card: the report card.
@@ -121,6 +132,7 @@ class Ports:
     results: Path
     run: Path | None = None
     start: str = "/"
+    comparing: ComparisonSettings = ComparisonSettings()
     choice: Callable[[], ChoicePage] | None = None
     criteria: CriteriaPort | None = None
     card: CardPort | None = None

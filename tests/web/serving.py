@@ -45,10 +45,10 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(ports: Ports, port: int = 0) -> Iterator[Served]:
+def served(ports: Ports, port: int = 0, *, debug: bool = False) -> Iterator[Served]:
     """Serves in a thread until the end of the block."""
     lines: list[str] = []
-    server = LocalServer(listening(port), ports, lines.append)
+    server = LocalServer(listening(port), ports, lines.append, debug=debug)
     thread = threading.Thread(target=server.run, name="local page")
     thread.start()
     try:

@@ -14,7 +14,7 @@ from promptpex.report.choices.page import html as html_of_choice
 from promptpex.report.choices.records import ChoicePage
 from promptpex.report.html import html
 from promptpex.report.runs.listing import RunList
-from promptpex.web.ports import Ports
+from promptpex.web.ports import ComparisonSettings, Ports
 from tests.report.choices.choice_records import page as choice_page
 from tests.web.browser import DESKTOP, PHONE, Browser
 from tests.web.serving import Served, served
@@ -106,6 +106,14 @@ async def test_two_runs_are_compared(results: Path) -> None:
     assert "a shows no clear change: 33% before, 33% after" in text
     assert "1 of 3 1 of 3" in text
     assert "damaged/manifest.json" in damaged
+
+
+async def test_runs_are_compared_as_the_settings_say(results: Path) -> None:
+    inverse_cases_out = ComparisonSettings(0.8, {"inverse": 0})
+    with served(Ports(results, comparing=inverse_cases_out)) as server:
+        text = words(await page_of(server, "/compare?before=colours/first&after=colours/second"))
+    assert "points (80% CI)" in text
+    assert "1 of 2 1 of 2" in text
 
 
 async def test_a_run_from_elsewhere_is_shown_too(results: Path, tmp_path: Path) -> None:

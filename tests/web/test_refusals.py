@@ -251,6 +251,10 @@ async def test_a_page_that_fails_ends_alone_and_is_said_in_the_terminal(tmp_path
                 assert answer.status == 200
     sentence = "promptpex: a page failed (KeyError: '\\x1b[31m<script>'); please report it"
     assert failing.lines[1:] == [sentence] * 2
+    with served(Ports(tmp_path, choice=broken), debug=True) as failing:
+        async with failing.session() as session, session.get("/choice"):
+            pass
+    assert failing.lines[2].startswith("Traceback")
 
 
 async def test_a_page_that_fails_says_so_in_one_sentence() -> None:

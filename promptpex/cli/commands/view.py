@@ -12,6 +12,7 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 
 if TYPE_CHECKING:
+    from promptpex.config import Settings
     from promptpex.web.ports import Ports
 
 
@@ -30,24 +31,25 @@ def command(run: Path | None, port: int | None, no_open: bool, **flags: Any) -> 
     from promptpex.cli.command_session import settings
     from promptpex.cli.local_page import serve
 
-    return serve(_ports(run, Path(settings(flags).settings.results)), port=port, no_open=no_open)
+    return serve(_ports(run, settings(flags).settings), port=port, no_open=no_open)
 
 
-def _ports(named: Path | None, results: Path) -> Ports:
+def _ports(named: Path | None, chosen: Settings) -> Ports:
     """What is shown, beginning with what was named."""
     from promptpex.report import runs
     from promptpex.report.runs.listing import RunList
     from promptpex.synthesis.folder import is_synthesis_folder
-    from promptpex.web.ports import Ports
+    from promptpex.web.ports import ComparisonSettings, Ports
     from promptpex.workflow.aligning import CardWishes
     from promptpex.workflow.card_port import CardOfRun
 
+    results, comparing = Path(chosen.results), ComparisonSettings(chosen.confidence, chosen.weights)
     if named is None:
-        return Ports(results, card=CardOfRun(None, results, CardWishes()))
+        return Ports(results, comparing=comparing, card=CardOfRun(None, results, CardWishes()))
     if is_synthesis_folder(named):
         from promptpex.workflow.choice_report import page_of_folder
 
-        return Ports(results, start="/choice", choice=partial(page_of_folder, named))
+        return Ports(results, start="/choice", comparing=comparing, choice=partial(page_of_folder, named))
     folder = runs.resolve(named, results)
     card = CardOfRun(folder, results, CardWishes())
-    return Ports(results, folder, f"/runs/{RunList(results, folder).key(folder)}", card=card)
+    return Ports(results, folder, f"/runs/{RunList(results, folder).key(folder)}", comparing, card=card)

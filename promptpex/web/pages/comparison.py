@@ -37,7 +37,9 @@ def _page(site: Site, before: ListedRun, after: ListedRun) -> str:
     from promptpex.report.comparison_sections import changed_section, compared_sections
     from promptpex.report.run_comparison import compare_runs
 
-    comparison = compare_runs(*(runs.read_columns(run.folder) for run in (before, after)))
+    both = (runs.read_columns(run.folder) for run in (before, after))
+    chosen = site.ports.comparing
+    comparison = compare_runs(*both, confidence=chosen.confidence, weights=chosen.weights)
     return site.rendered(
         "comparison.html.jinja",
         COMPARE,
