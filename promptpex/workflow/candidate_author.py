@@ -10,6 +10,7 @@ from promptpex.codecs.inputs_as_text import named_text
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Example, Prompt, Synthesis
 from promptpex.core.records.criteria_board import AskedCriterion
+from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subject_of_criterion
 from promptpex.synthesis import edit_criteria
 from promptpex.synthesis.asking_again import may_be_shown
@@ -66,20 +67,16 @@ class CandidateAuthor:
         Raises:
             InputError, ModelError: as ``infer``.
         """
-        graded = self.noted()
+        synthesis = self._files.read()
+        graded = self.noted(synthesis, self._files.book(synthesis))
         if not graded.bad:
             return "No bad output has a note that no criterion was made from."
         return await self._suggested(Suggesting(graded=graded, taken=taken_ids(self._files.rules())), "notes")
 
-    def noted(self, most: int = MOST_BAD) -> GradedExamples:
-        """Bad outputs with notes that no criterion was made from.
-
-        Raises:
-            InputError: a file cannot be read.
-        """
-        synthesis = self._files.read()
+    def noted(self, synthesis: Synthesis, book: GradeBook, most: int = MOST_BAD) -> GradedExamples:
+        """Bad outputs with notes that no criterion was made from."""
         used = {name for one in synthesis.criteria for name in one.notes}
-        return examples_for_notes(self._files.book(synthesis), self._pool, used=used, most_bad=most)
+        return examples_for_notes(book, self._pool, used=used, most_bad=most)
 
     async def _suggested(self, asking: Suggesting, stage: str) -> str:
         session, prompt = await self._ready()

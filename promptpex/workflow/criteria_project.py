@@ -84,7 +84,7 @@ class CriteriaProject(CriteriaEdits):
         is_working = self._jobs.is_working or self._runs.is_running  # what ends after this look is not on the page yet
         try:
             sources = self._sources()
-            noted = len(self._author.noted(most=len(self.pool)).bad)
+            noted = len(self._author.noted(sources.synthesis, sources.book, most=len(self.pool)).bad)
         except InputError as failure:
             return CriteriaBoard(prompt=name, trouble=str(failure), work=self._jobs.shown())
         criteria = shown_criteria(sources, self._jobs.working(), dict(self._suggestions))

@@ -15,15 +15,17 @@ from random import Random
 import pytest
 
 from promptpex.core.errors import GradeError
-from promptpex.core.records import Grade
+from promptpex.core.records import Criterion, Grade
 from promptpex.documents.human_grades import current, read_grades
 from promptpex.grading.desk import ADJUDICATED, HELD_MINUTES, SECOND_OPINION, Assignment, GradingDesk
 from promptpex.grading.labels import LabelRules
+from promptpex.grading.opinions import Opinion
 from promptpex.grading.random_sample import RANDOM
 from promptpex.grading.subjects import subjects_of
 from tests.grading.graded_project import RULES, TEXTS, item, items, ticking
 
 SUBJECTS = subjects_of(RULES)
+OPINION = Opinion("short", "kind", "candidate", status="fail")
 SKY, GRASS, SEA, NIGHT = items()
 
 
@@ -252,6 +254,7 @@ _GRADE_FOR_EVER = """
 import sys
 from pathlib import Path
 from promptpex.grading.desk import GradingDesk
+from promptpex.grading.opinions import Opinion
 from promptpex.grading.random_sample import RANDOM
 from promptpex.grading.subjects import subjects_of
 from tests.grading.graded_project import RULES, items
@@ -295,3 +298,27 @@ def test_a_grade_that_was_answered_for_survives_kill_9_of_several_processes(tmp_
     assert len(given) >= 40
     assert set(given) <= kept.keys()
     assert desk(path).give("cleo", SKY.id, "output", "good").id in {one.id for one in read_grades(path)}
+
+
+def test_what_can_be_graded_changes_while_people_grade(tmp_path: Path) -> None:
+    table = desk(tmp_path / "g.jsonl", ask=("r1", "r2"))
+    table.give("ada", SKY.id, "r1", "bad")
+    rules = [RULES[0].replace(rule="The output is a single word."), RULES[1]]
+    table.regard(subjects_of(rules, [Criterion(id="kind", text="It is kind.")]), {SKY.id: (OPINION,)})
+    assert table.book.joint(SKY, "r1").label is None
+    assert len(table.book.joint(SKY, "r1").stale) == 1, "it was given for other words, and says so"
+    assert (table.ask, table.opinions[SKY.id]) == (("r1", "r2"), (OPINION,))
+    table.give("ada", SKY.id, "kind", "good")
+    table.regard(subjects_of(rules[1:]))
+    assert (table.ask, table.opinions[SKY.id]) == (("r2",), (OPINION,))
+    table.regard(subjects_of(()))
+    assert table.ask == ("output",)
+
+
+def test_who_grades_everything_is_asked_for_what_is_new_too(tmp_path: Path) -> None:
+    table = desk(tmp_path / "g.jsonl", ask=("output", "r1", "r2"))
+    table.regard(subjects_of(RULES, [Criterion(id="kind", text="It is kind.")]))
+    assert table.ask == ("output", "r1", "r2", "kind")
+    alone = desk(tmp_path / "g.jsonl")
+    alone.regard(subjects_of(RULES, [Criterion(id="kind", text="It is kind.")]))
+    assert alone.ask == ("output",)

@@ -121,17 +121,22 @@ class Bench:
 
     def until(self, holds: Callable[[CriteriaBoard], bool]) -> CriteriaBoard:
         """Looks at the page until it is as wanted."""
-        pause = threading.Event()
-        for _ in range(HANGS_S * 100):
-            board = self.project.board()
-            if holds(board):
-                return board
-            pause.wait(0.01)
-        raise AssertionError(f"it never was so: {board}")
+        return until(self.project, holds)
 
     def settled(self) -> CriteriaBoard:
         """The page once nothing is under way."""
         return self.until(lambda board: not board.is_working)
+
+
+def until(project: CriteriaProject, holds: Callable[[CriteriaBoard], bool]) -> CriteriaBoard:
+    """Looks at a page until it is as wanted."""
+    pause = threading.Event()
+    for _ in range(HANGS_S * 100):
+        board = project.board()
+        if holds(board):
+            return board
+        pause.wait(0.01)
+    raise AssertionError(f"it never was so: {board}")
 
 
 def criterion(board: CriteriaBoard, name: str) -> ShownCriterion:
