@@ -24,6 +24,8 @@ _COLUMNS = frozenset(
     ("id", "output", "text", "vars", "inputs", "cost", "cost_usd", "latency_ms", "logprobs", "finish_reason")
 ) | {"threshold", "prompt", "metadata", "error", "message", "expected", *_ASSERTIONS}
 """What the columns of a CSV file may mean; every other column is a variable."""
+TIMES = ("time", "timestamp", "created_at", "created", "date", "datetime")
+"""What the time of a row may be called."""
 _NUMBERS = ("cost", "cost_usd", "latency_ms", "threshold")
 OUTPUTS, INPUTS = "outputs.jsonl", "inputs.json"
 INPUTS_LIMIT = 200_000_000
@@ -47,6 +49,7 @@ class CheckRow:
         line: of the file, from 1.
         length: of what the file has of it, in characters.
         answers: what a judge has said to questions about the output; not sent to other processes, where none is asked.
+        time: when it came about, where a row of JSON says so under one of ``TIMES``; nothing is checked by it.
     """
 
     id: object
@@ -62,6 +65,7 @@ class CheckRow:
     line: int | None = None
     length: int = 0
     answers: Answers = field(default_factory=dict)
+    time: object = None
 
     @property
     def text(self) -> str:
@@ -159,6 +163,7 @@ def row_of(data: Mapping[str, Any], number: int, cases: Mapping[str, Any] | None
     if variables is None:
         variables = case.get("inputs", {})
     row.vars = variables if isinstance(variables, Mapping) else {}
+    row.time = next((data[name] for name in TIMES if data.get(name) is not None), None)
     row.asserts = next((data[key] for key in _ASSERTIONS if key in data), None)
     if isinstance(row.asserts, Mapping):
         row.asserts = [row.asserts]

@@ -38,7 +38,7 @@ _FORECASTS = 8
 def show_item(assignment: Assignment, progress: Progress, own: tuple[Grade, ...]) -> None:
     """An output with its inputs, and what the grader has said of it."""
     item = assignment.item
-    where = f" · case {item.case}" if item.case else ""
+    where = f" · case {item.case}" if item.case else f" · production, {item.put_up}" if item.put_up else ""
     _title(f"{progress.done} of {plural(progress.items, 'output')} graded{where}")
     for name, value in item.inputs.items():
         _named(name)

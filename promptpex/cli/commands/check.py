@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,15 @@ if TYPE_CHECKING:
     default=1,
     help="Processes that check rows, at most one for each CPU that may be used [1].",
 )
+@options.of_cases(
+    "--put-up",
+    type=options.PATH,
+    metavar="PROMPT",
+    help="Put a sample of the outputs up for grading: they are PROMPT's.",
+)
+@options.of_cases(
+    "--per-day", type=options.COUNT, metavar="N", help="Outputs of each day that are put up, by the row's time [20]."
+)
 @options.of_output("--fail-unscored", is_flag=True, help="Exit 1 also when a row could not be judged.")
 @options.of_judging("-j", "--judge", metavar="NAME", help="Judge that answers the questions of checks [none].")
 @options.request_options
@@ -55,6 +65,8 @@ def command(
     as_json: bool,
     out: Path | None,
     workers: int,
+    put_up: Path | None,
+    per_day: int | None,
     fail_unscored: bool,
     **flags: Any,
 ) -> int:
@@ -67,6 +79,9 @@ def command(
 
     Checks that put questions (`question`, `python` with `ask`) are unscored unless --judge names who answers;
     the other options about requests, settings and the store are for that judge.
+
+    With --put-up PROMPT a random sample of each day goes to PROMPT.synthesis/, for `promptpex grade PROMPT`; reading
+    the log again takes the same outputs. Rows without assertions are then checked by PROMPT's spec, if it has checks.
     """
     from promptpex.assertions import report_formats
     from promptpex.assertions.rows_to_check import read
@@ -74,11 +89,14 @@ def command(
     quiet, judged = bool(flags["quiet"]), flags["judge"] is not None
     _refuse_idle_options(flags, judged=judged, workers=workers)
     rows = read(file)
-    checks = _checks(file, assertions, quiet)
+    sample = _Sample.of(put_up, per_day)
+    checks = _checks(file, sample.assertions(file, assertions), quiet)
+    rows = sample.watch(rows, checks)
     counts: Counter[str] = Counter()
     with _judged(file, rows, checks, flags) if judged else _by_code(rows, checks, workers) as checked:
         reports = _counted(_placed(checked, file), counts)
         _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
+    sample.put_up(quiet)
     if not quiet:
         click.echo(f"{counts['pass']} pass, {counts['fail']} fail, {counts['unscored']} unscored", err=True)
     if counts[_OPEN] and not quiet:
@@ -88,6 +106,44 @@ def command(
 
 
 _OPEN = "needs a judge"
+
+
+class _Sample:
+    """What is put up for grading of the rows that are read, if anything is."""
+
+    def __init__(self, prompt: Path | None, per_day: int) -> None:
+        from promptpex.workflow.putting_up import production_sample
+
+        self._prompt = prompt
+        self._taken = None if prompt is None else production_sample(prompt, per_day, datetime.now(UTC))
+
+    @classmethod
+    def of(cls, prompt: Path | None, per_day: int | None) -> _Sample:
+        """The sample that the options ask for."""
+        from promptpex.workflow.putting_up import PER_DAY
+
+        if prompt is None and per_day is not None:
+            raise click.UsageError("--per-day says how many outputs --put-up PROMPT puts up; give that, too")
+        return cls(prompt, per_day or PER_DAY)
+
+    def assertions(self, file: Path, given: Path | None) -> Path | None:
+        """The file of assertions: the given one, else the prompt's spec where a file of rows is put up."""
+        from promptpex.workflow.putting_up import checks_of_prompt
+
+        return given if given or self._prompt is None or file.is_dir() else checks_of_prompt(self._prompt)
+
+    def watch(self, rows: Iterator[CheckRow], checks: CheckFile | None) -> Iterator[CheckRow]:
+        """The rows that are checked, all of them looked at."""
+        return rows if self._taken is None else self._taken[0].watch(rows, only_checked=checks is None)
+
+    def put_up(self, quiet: bool) -> None:
+        """Keeps the sample, and says what it is."""
+        if self._taken is None:
+            return
+        sample, folder = self._taken
+        made = sample.put_up(folder)
+        if not quiet:
+            say(f"{folder.examples}: {made.sentence()}; to grade them: promptpex grade {self._prompt}", err=True)
 
 
 def _refuse_idle_options(flags: Mapping[str, Any], *, judged: bool, workers: int) -> None:
