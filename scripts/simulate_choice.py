@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Simulates how often the intervals of a choice's figures hold the truth; docs/synthesis.md quotes the tables.
+"""Simulates how often the intervals of a choice's figures hold the truth; docs/synthesis.md and
+docs/alignment.md quote the tables.
 
 python scripts/simulate_choice.py            # about two minutes
 python scripts/simulate_choice.py --draws 50 # roughly, in seconds
@@ -16,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from promptpex.stats import PpiItem, korn_graubard, ppi_conditional, share_bootstrap  # noqa: E402
+from promptpex.stats import PpiItem, harmonic_mean, korn_graubard, ppi_conditional, share_bootstrap  # noqa: E402
 
 
 def shares(draws: int) -> Iterator[str]:
@@ -79,12 +80,36 @@ def few_labels(draws: int) -> Iterator[str]:
                 )
 
 
+def alignments(draws: int) -> Iterator[str]:
+    """Alignment, the harmonic mean of coverage and 1 - FFR: MOVER on the reciprocals."""
+    yield f"{'bad':>4} {'good':>4} {'each':>4} {'coverage':>8} {'FFR':>4} {'alignment':>9}   {'held':>6} {'width':>5}"
+    rng = random.Random(5)
+    for bad, good, each in ((5, 10, 1), (8, 22, 1), (20, 40, 1), (9, 21, 3), (21, 39, 3)):
+        for coverage, ffr in ((0.5, 0.05), (0.9, 0.1), (0.3, 0.02), (0.73, 0.39)):
+            truth = 2.0 * coverage * (1.0 - ffr) / (coverage + 1.0 - ffr)
+            held, width = 0, 0.0
+            for _ in range(draws):
+                caught = _clustered(rng, coverage, bad // each, each)
+                kept = _clustered(rng, 1.0 - ffr, good // each, each)
+                mean = harmonic_mean(*(korn_graubard(ones, [each] * len(ones)) for ones in (caught, kept)))
+                held += mean.low <= truth <= mean.high
+                width += mean.width
+            shown = f"{coverage:>8} {ffr:>4} {truth:>9.2f}   {held / draws:>6.1%} {width / draws:>5.2f}"
+            yield f"{bad:>4} {good:>4} {each:>4} {shown}"
+
+
+def _clustered(rng: random.Random, share: float, cases: int, each: int) -> list[int]:
+    """The ones of each case; those of a case correlate by a half where there are several."""
+    rates = [rng.betavariate(share, 1.0 - share) if each > 1 else share for _ in range(cases)]
+    return [sum(rng.random() < rate for _ in range(each)) for rate in rates]
+
+
 def main() -> None:
-    """Prints both tables."""
+    """Prints all tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--draws", type=int, default=400, help="samples per line of a table [400]")
     draws = parser.parse_args().draws
-    for table in (shares, few_labels):
+    for table in (shares, few_labels, alignments):
         print((table.__doc__ or "").strip())
         for line in table(draws):
             print(line)

@@ -16,7 +16,7 @@ from promptpex.alignment.cross_fit import (
     folds_of_graded,
 )
 from promptpex.alignment.figures import as_figure
-from promptpex.alignment.graded import GradedItems
+from promptpex.alignment.graded import GradedItems, may_be_seen, measured_outputs
 from promptpex.alignment.table import columns_of, distributions_of, outputs_of
 from promptpex.codecs.wording import plural
 from promptpex.core.records import (
@@ -77,6 +77,7 @@ class CardData:
         measures: by name, of each output by its id.
         contest: None where there are no candidates, or not all were run.
         chosen_rules: ids of rules that were made of chosen candidates: grades that chose them do not measure them.
+        by_example: whether judges were shown graded outputs: these do not measure them.
         notices: what to know, a sentence each.
     """
 
@@ -88,6 +89,7 @@ class CardData:
     measures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     contest: CardContest | None = None
     chosen_rules: frozenset[str] = frozenset()
+    by_example: bool = False
     notices: tuple[str, ...] = ()
 
 
@@ -125,7 +127,7 @@ def _chosen_rows(contest: CardContest, graded: GradedItems) -> tuple[list[CardRo
     """The set and what was chosen for each criterion, each output counted with what was chosen without its case."""
     clusters = [example.cluster for example in contest.examples]
     folds = folds_of_graded(contest.graded, clusters, contest.choose)
-    measured = _measured(contest, graded)
+    measured = measured_outputs(contest.examples, graded.book)
     sample = as_bits(n for n, one in enumerate(contest.examples) if one.id in graded.sample(OUTPUT_SUBJECT))
     on_all = figures_of_folds(folds, contest.contenders, contest.graded, clusters, measured)
     on_sample = figures_of_folds(folds, contest.contenders, contest.graded, clusters, measured & sample)
@@ -138,19 +140,11 @@ def _chosen_rows(contest: CardContest, graded: GradedItems) -> tuple[list[CardRo
     return rows, tuple(one for one in added if one.id in contest.chosen)
 
 
-def _measured(contest: CardContest, graded: GradedItems) -> int:
-    """The examples that measure what a model wrote: not those whose grades its author may have been shown."""
-    return as_bits(number for number, one in enumerate(contest.examples) if not _is_seen(one, graded))
-
-
-def _is_seen(item: Example, graded: GradedItems) -> bool:
-    return item.is_shown and bool(graded.book.holding(item))
-
-
 def _notices(data: CardData) -> Iterator[str]:
     yield from data.notices
     if data.contest is not None:
-        seen = sum(_is_seen(one, data.graded) for one in data.contest.examples if one.label is not None)
+        book = data.graded.book
+        seen = sum(may_be_seen(one, book) for one in data.contest.examples if one.label is not None)
         if seen:
             yield (
                 f"{plural(seen, 'graded output')} may be shown to those who write candidates, and so "
@@ -215,15 +209,17 @@ def _row(
     graded = data.graded
     is_chosen = subject in data.chosen_rules or (kind == "verdicts" and bool(data.chosen_rules))
     chose = data.contest.used if data.contest is not None and is_chosen else frozenset[str]()
+    by_example = data.by_example and kind != "check"
     sample = graded.sample(subject)
 
     def failed(item: Example) -> bool | None:
         return fails.get(item.id)
 
-    on_all, silent = graded.figures(subject, failed, lambda item: item.id in fails and item.id not in chose)
-    on_sample, _ = graded.figures(
-        subject, failed, lambda item: item.id in fails and item.id in sample and item.id not in chose
-    )
+    def measures(item: Example) -> bool:
+        return item.id in fails and item.id not in chose and not (by_example and item.is_shown)
+
+    on_all, silent = graded.figures(subject, failed, measures)
+    on_sample, _ = graded.figures(subject, failed, lambda item: measures(item) and item.id in sample)
     return CardRow.model_validate(
         {
             "kind": kind,

@@ -42,16 +42,21 @@ class HeldOutFigures:
 
 
 def cross_fitted_choice(
-    wanted: Sequence[Wanted], contenders: Sequence[Contender], graded: GradedOutputs, clusters: Sequence[str]
+    wanted: Sequence[Wanted],
+    contenders: Sequence[Contender],
+    graded: GradedOutputs,
+    clusters: Sequence[str],
+    counted: int = EVERY,
 ) -> dict[str, HeldOutFigures]:
     """The figures of ``choose``, by criterion and, under ``WHOLE_SET``, of the set; empty where labels are too few.
 
     Args:
         wanted, contenders, graded: as for ``choose``.
         clusters: what each output belongs to, such as its case.
+        counted: as for ``figures_of_folds``.
     """
     folds = folds_of_graded(graded, clusters, lambda outputs: chosen_by(wanted, contenders, graded.among(outputs)))
-    return figures_of_folds(folds, contenders, graded, clusters)
+    return figures_of_folds(folds, contenders, graded, clusters, counted)
 
 
 def chosen_by(wanted: Sequence[Wanted], contenders: Sequence[Contender], graded: GradedOutputs) -> Chosen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from promptpex.alignment.choose import GradedOutputs
 from promptpex.alignment.cross_fit import as_bits
@@ -24,6 +24,16 @@ def with_labels(items: Iterable[Example], book: GradeBook) -> tuple[Example, ...
         return item.replace(label=joint.label, label_from=joint.how)
 
     return tuple(map(one, items))
+
+
+def measured_outputs(items: Sequence[Example], book: GradeBook) -> int:
+    """The items, as bits, that measure what a model wrote: not those whose grades its author may have been shown."""
+    return as_bits(number for number, item in enumerate(items) if not may_be_seen(item, book))
+
+
+def may_be_seen(item: Example, book: GradeBook) -> bool:
+    """Whether authors of candidates may have been shown the item with its grades."""
+    return item.is_shown and bool(book.holding(item))
 
 
 def graded_outputs(items: Sequence[Example], book: GradeBook, criterion_of: Mapping[str, str]) -> GradedOutputs:
@@ -61,6 +71,7 @@ class GradedItems:
 
     items: tuple[Example, ...]
     book: GradeBook
+    _samples: dict[str, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, subject: str) -> tuple[Example, ...]:
         """The items that a subject is graded of: where the output alone decides, each text once."""
@@ -74,7 +85,9 @@ class GradedItems:
 
     def sample(self, subject: str) -> frozenset[str]:
         """The ids of the random sample of the items, for a subject."""
-        return frozenset(item.id for item in self.book.random_sample(subject, self.items))
+        if subject not in self._samples:
+            self._samples[subject] = frozenset(item.id for item in self.book.random_sample(subject, self.items))
+        return self._samples[subject]
 
     def figures(
         self, subject: str, fails: Callable[[Example], bool | None], among: Callable[[Example], bool] = lambda _: True

@@ -96,11 +96,12 @@ class CardPort(Protocol):
             InputError: there is no run.
         """
 
-    def card(self, limit: str) -> ReportCard:
+    def card(self, limit: str = "", against: Path | None = None) -> ReportCard:
         """The card.
 
         Args:
             limit: the FFR limit of a choice to look at, as a person writes it; empty: the kept choice.
+            against: the folder of a run of other words, for what an edit of the prompt did.
 
         Raises:
             InputError: a file cannot be used, or it is not a limit.

@@ -85,6 +85,7 @@ def card_of(project: GradingProject, results: Path, wishes: CardWishes) -> Repor
         chosen_rules=frozenset(
             rule.id for rule in project.spec.rules if any(check.metric in chosen for check in rule.checks)
         ),
+        by_example=_by_example(project.runs),
         notices=contest.notices,
     )
     made = card(data)
@@ -118,6 +119,11 @@ def _broken(read_runs: Iterable[Run]) -> dict[str, bool]:
     return broken
 
 
+def _by_example(read_runs: Iterable[Run]) -> bool:
+    """Whether a judge of the runs was shown graded outputs."""
+    return any(run.manifest.settings.get("judge_examples") for run in read_runs)
+
+
 def _with_effect(made: ReportCard, data: CardData, project: GradingProject, folder: Path) -> ReportCard:
     """The card with what changed since another run of the prompt.
 
@@ -138,6 +144,7 @@ def _with_effect(made: ReportCard, data: CardData, project: GradingProject, fold
         broken=_broken([run]),
         contest=data.contest,
         chosen_rules=data.chosen_rules,
+        by_example=_by_example([run]),
     )
     same = f"the run {run.manifest.run} has the words that the prompt has now"
     notices = (*made.notices, same) if run.prompt.fingerprint == project.prompt.fingerprint else made.notices

@@ -36,16 +36,18 @@ class CardOfRun:
         folder = None if source is not None and source.is_file() else runs.resolve(source, self._results)
         return (folder, len(self._files), *map(_state, (*self._files, *_files_in(folder))))
 
-    def card(self, limit: str) -> ReportCard:
+    def card(self, limit: str = "", against: Path | None = None) -> ReportCard:
         """The card.
 
         Args:
             limit: as a person writes it: ``25%``; empty: the kept choice.
+            against: the folder of a run of other words.
 
         Raises:
             InputError: a file that cannot be used, or it is not a limit.
         """
         wishes = replace(self._wishes, ffr=share(limit)) if limit.strip() else self._wishes
+        wishes = wishes if against is None else replace(wishes, against=against)
         made = align(self._source, self._results, wishes, ignore_events)
         project = made.project
         self._files = (

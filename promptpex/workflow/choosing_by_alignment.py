@@ -18,8 +18,8 @@ from promptpex.alignment.choose import (
     chosen_of,
 )
 from promptpex.alignment.cross_fit import WHOLE_SET, HeldOutFigures, as_bits, cross_fitted_choice
-from promptpex.alignment.graded import graded_outputs
-from promptpex.core.records import Criterion, Example, Rule, Synthesis
+from promptpex.alignment.graded import graded_outputs, measured_outputs
+from promptpex.core.records import Criterion, Rule, Synthesis
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, require_known_grader
@@ -118,11 +118,13 @@ def choose_aligned(
     source = read_folder(path, limits, screens=False)
     folder = SynthesisFolder(path)
     synthesis = read_candidates(folder.candidates)
-    graded = _graded(source.matrix.examples, synthesis, folder, graders or LabelRules())
+    book, criterion_of = _book(synthesis, folder, graders or LabelRules())
+    graded = graded_outputs(source.matrix.examples, book, criterion_of)
+    measured = measured_outputs(source.matrix.examples, book)
     contest = contest_of(source.matrix, synthesis, graded, ffr)
     way = WayToChoose("aligned", limits, lambda examples: _selection(source, contest, limits, examples))
     choice = choose_from(source, folder, way, curve_seconds=curve_seconds)
-    held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters)
+    held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters, measured)
     return AlignedChoice(choice, contest.texts, contest.choose(), held_out)
 
 
@@ -148,17 +150,15 @@ def _limit(criterion: Criterion, ffr: Fraction) -> Fraction:
     return ffr if criterion.max_ffr is None else Fraction(str(criterion.max_ffr))
 
 
-def _graded(
-    examples: Sequence[Example], synthesis: Synthesis, folder: SynthesisFolder, rules: LabelRules
-) -> GradedOutputs:
-    """What people say of the examples: on the whole by their labels, on each criterion by their grades on it."""
+def _book(synthesis: Synthesis, folder: SynthesisFolder, rules: LabelRules) -> tuple[GradeBook, dict[str, str]]:
+    """All grades of the prompt, and by what they are on, the criterion that it is."""
     prompt = folder.prompt(synthesis.prompt)
     spec = sibling(prompt, "spec")
     spec_rules = read_spec(spec).rules if spec.exists() else ()
     grades = read_grades(sibling(prompt, "grades"))
     require_known_grader(rules, {grade.grader for grade in grades})
     book = GradeBook.of(grades, subjects_of(spec_rules, synthesis.criteria), rules)
-    return graded_outputs(examples, book, criteria_by_subject(synthesis, spec_rules))
+    return book, criteria_by_subject(synthesis, spec_rules)
 
 
 def criteria_by_subject(synthesis: Synthesis, rules: Iterable[Rule]) -> dict[str, str]:

@@ -107,6 +107,7 @@ class AlignedFolder:
         prompt: Prompt | None = None,
         texts: Mapping[int, str] | None = None,
         scores: Mapping[str, Sequence[float]] | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> Path:
         """Writes a run whose outputs are the examples, and gives its folder.
 
@@ -142,6 +143,7 @@ class AlignedFolder:
             spec_digest="",
             suite_digest="",
             models=(),
+            settings=dict(settings or {}),
         )
         run = Run(
             manifest=manifest,

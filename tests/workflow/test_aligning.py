@@ -248,6 +248,16 @@ def test_grades_that_chose_an_assertion_do_not_measure_its_verdicts(
     assert made["judge", "r2", ("judge:gpt",)].graded.n in (3, 15)
 
 
+def test_what_a_judge_was_shown_does_not_measure_it(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    graded(world)
+    world.run(VERDICTS, SPEC, settings={"judge_examples": 4})
+    made = rows(card_of(capsys))
+    shown = sum(one.is_shown for one in world.examples)
+    assert made["judge", "r1", ("judge:gpt",)].graded.n == 20 - shown
+    assert made["check", "r1", ("check:regex",)].graded.n == 20
+    assert made["verdicts", "output", ()].graded.n < 20 - shown + 1
+
+
 def test_a_choice_by_another_method_is_measured_in_its_own_way(
     world: AlignedFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:

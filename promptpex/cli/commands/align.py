@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("align", cls=Command)
 @click.argument("run", required=False, type=click.Path(path_type=Path))
-@options.of_statistics(
-    "--graders", default="majority", metavar="WHO", help="Whose grades count where graders differ [majority]."
-)
+@options.labelling
 @options.of_statistics(
     "--ffr", type=options.SHARE, metavar="SHARE", help="Look at the choice by alignment at this FFR limit."
 )
@@ -36,6 +34,8 @@ if TYPE_CHECKING:
 def command(
     run: Path | None,
     graders: str,
+    rule_grades: Literal["every", "graded", "none"],
+    unsure_is_bad: bool,
     ffr: Fraction | None,
     against: Path | None,
     prompt: Path | None,
@@ -66,7 +66,8 @@ def command(
     from promptpex.workflow.calibrating import calibrate
 
     results = Path(settings(flags).settings.results)
-    wishes = CardWishes(prompt, LabelRules(graders=graders), ffr, against)
+    how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
+    wishes = CardWishes(prompt, how, ffr, against)
     made = align(run, results, wishes, notices(False, quiet=bool(flags.get("quiet"))))
     if as_json:
         print_json(made.card.model_dump(mode="json"))

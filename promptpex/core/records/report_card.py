@@ -92,9 +92,9 @@ RowKind = Literal["set", "criterion", "candidate", "check", "judge", "verdicts"]
 """What a row of a card is about: the chosen set, what was chosen for a criterion, a single candidate, the checks of a
 rule, a judge on a rule, or all verdicts of the run together."""
 
-Measured = Literal["held-out", "cross-fitted", "in-sample"]
-"""On which grades a row's figures come: no grade had a part in it; each output is counted with what was chosen without
-its case; the grades that it was chosen or refused by."""
+Measured = Literal["held-out", "cross-fitted"]
+"""Of which grades a row's figures come: of those that had no part in it; of all, each output being counted with what
+was chosen without its case."""
 
 
 class CardRow(Record):

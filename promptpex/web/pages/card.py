@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from promptpex.core.records import CardFigure, ReportCard
 from promptpex.report.cards import words
 from promptpex.report.cards.histogram import BOTTOM, LEFT, drawn_histogram
+from promptpex.report.runs.listing import ListedRun
 from promptpex.report.view_model import Bar
 from promptpex.web.site import Site, answer
 
@@ -19,12 +20,16 @@ CARD = "/card"
 MOST_OUTPUTS, MOST_COLUMNS = 500, 60
 """Rows and columns of the table of outputs on the page; ``align --csv`` has all."""
 MOST_CANDIDATES = 300
+MOST_RUNS = 50
+"""Other runs of the prompt that the card can be compared with."""
 MOST_LIMIT = 20
 """Characters of a limit in an address."""
 
 
 def routes(site: Site) -> list[Route]:
-    """``/card``, with ``?limit=SHARE`` for another FFR limit; ``/card.json``: the same as data."""
+    """``/card``, with ``?limit=SHARE`` for another FFR limit and ``?against=RUN`` for what an edit did; ``/card.json``:
+    the same as data."""
+    from starlette.exceptions import HTTPException
     from starlette.responses import HTMLResponse
     from starlette.routing import Route
 
@@ -32,24 +37,37 @@ def routes(site: Site) -> list[Route]:
     if port is None:
         return []
 
+    def wishes(request: Request) -> tuple[str, ListedRun | None]:
+        limit, key = request.query_params.get("limit", "")[:MOST_LIMIT], request.query_params.get("against", "")
+        run = site.runs.one(key) if key else None
+        if key and run is None:
+            raise HTTPException(404)
+        return limit, run
+
     def page(request: Request) -> Response:
-        limit = request.query_params.get("limit", "")[:MOST_LIMIT]
-        made = site.made.get(("card", limit), port.stamp(), lambda: _page(site, port.card(limit), limit))
+        limit, run = wishes(request)
+        key, folder = (run.key, run.folder) if run is not None else ("", None)
+        made = site.made.get(
+            ("card", limit, key), port.stamp(), lambda: _page(site, port.card(limit, folder), limit, key)
+        )
         return HTMLResponse(made)
 
     def data(request: Request) -> Response:
-        return answer(port.card(request.query_params.get("limit", "")[:MOST_LIMIT]).model_dump(mode="json"))
+        limit, run = wishes(request)
+        return answer(port.card(limit, run.folder if run is not None else None).model_dump(mode="json"))
 
     return [Route(CARD, page), Route(f"{CARD}.json", data)]
 
 
-def _page(site: Site, card: ReportCard, limit: str) -> str:
+def _page(site: Site, card: ReportCard, limit: str, against: str) -> str:
     chosen = {one.id for one in card.candidates if one.state == "chosen"}
     return site.rendered(
         "card.html.jinja",
         CARD,
         card=card,
         limit=limit,
+        against=against,
+        others=[run for run in site.runs.all() if _may_be_compared(run, card)][:MOST_RUNS],
         words=words,
         opening=list(words.opening(card)),
         parts=(
@@ -67,6 +85,10 @@ def _page(site: Site, card: ReportCard, limit: str) -> str:
         LEFT=LEFT,
         BOTTOM=BOTTOM,
     )
+
+
+def _may_be_compared(run: ListedRun, card: ReportCard) -> bool:
+    return run.prompt == card.prompt and not run.problem and run.folder.name not in card.runs
 
 
 def _bar(figure: CardFigure) -> Bar | None:
