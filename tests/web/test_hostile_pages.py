@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from promptpex.core.records import ReportCard
+from promptpex.core.records.criteria_board import CriteriaBoard
 from promptpex.web.ports import Ports
 from tests.report.choices.choice_records import page as choice_page
 from tests.web.browser import Browser
 from tests.web.hostile import HOSTILE, assert_nothing_runs
+from tests.web.hostile_records import filled
 from tests.web.serving import served
 from tests.web.stored_runs import hostile_run, named_run, store
+
+JOINED = " ".join(text for text in HOSTILE if len(text) < 500)
+"""The corpus as one text, but for what is only long."""
 
 
 @pytest.mark.browser
@@ -24,7 +31,7 @@ async def test_no_page_of_runs_executes_what_it_shows(tmp_path: Path, browser: B
     damaged = tmp_path / "evil" / "<script>alert(1)<script>"
     damaged.mkdir()
     (damaged / "manifest.json").write_text('{"run": "<script>alert(1)</script>"}')
-    choice = partial(choice_page, "".join(text for text in HOSTILE if len(text) < 500))
+    choice = partial(choice_page, JOINED)
     with served(Ports(tmp_path, choice=choice)) as page_server:
         page = await browser.page()
         await page.open(page_server.link)
@@ -36,3 +43,34 @@ async def test_no_page_of_runs_executes_what_it_shows(tmp_path: Path, browser: B
             ("/compare?before=evil%2Ffirst&after=evil%2Fsecond", "What changed"),
         ):
             await assert_nothing_runs(page, f"{page_server.address}{path}", expected)
+
+
+class Stub:
+    """A port that gives one record, whatever it is asked."""
+
+    def __init__(self, record: Any) -> None:
+        self._record = record
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: self._record
+
+
+@pytest.mark.browser
+async def test_the_page_of_criteria_executes_nothing(tmp_path: Path, browser: Browser) -> None:
+    board = filled(CriteriaBoard, JOINED).replace(is_working=False)
+    await _shown(Ports(tmp_path, criteria=Stub(board)), browser, "/criteria", "Criteria")
+
+
+@pytest.mark.browser
+async def test_the_report_card_executes_nothing(tmp_path: Path, browser: Browser) -> None:
+    fixed = {"edges": (0.0, 1.0, 2.0), "cells": "pf"}
+    card = filled(ReportCard, JOINED, fixed)
+    await _shown(Ports(tmp_path, card=Stub(card)), browser, "/card", "How far do they agree with people?")
+
+
+async def _shown(ports: Ports, browser: Browser, path: str, expected: str) -> None:
+    with served(ports) as page_server:
+        page = await browser.page()
+        await page.open(page_server.link)
+        await assert_nothing_runs(page, f"{page_server.address}{path}", expected)
+        assert "<script>alert(1)</script>" in await page.text("main")
