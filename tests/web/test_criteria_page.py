@@ -11,10 +11,14 @@ from typing import Any
 
 import pytest
 
-from promptpex.core.records import Request
+from promptpex.core.records import Check, Request, Synthesis
+from promptpex.core.surrogates import replace_surrogates
+from promptpex.synthesis import edit_criteria
+from promptpex.synthesis.candidate_file import write_candidates
 from promptpex.web.ports import Ports
 from tests.samples import asked
 from tests.web.browser import PHONE, Browser, Page
+from tests.web.hostile import HOSTILE, RUNS_SOMETHING, assert_nothing_runs
 from tests.web.serving import Served, served
 from tests.workflow.criteria_bench import CAPITALS, Bench, proposed
 
@@ -150,36 +154,36 @@ async def test_an_author_at_work_is_seen_and_stopped(bench: Bench, browser: Brow
         await page.until("document.getElementById('whole').dataset.working === 'no'")
 
 
-HOSTILE = (
-    "</textarea></script><script>alert(1)</script>",
-    "<img src=x onerror=alert(1)>",
-    '" onfocus=alert(1) autofocus x="',
-    "{{ 7 * 7 }}",
-    "\u202eevil\u202c 日本語 العربية",
-    "x" * 900,
-)
-
-
 @pytest.mark.browser
 async def test_hostile_texts_execute_nothing_and_fit_a_phone(bench: Bench, browser: Browser) -> None:
-    for text in HOSTILE:
-        bench.project.add(text)
-        name = bench.on_file().criteria[-1].id
-        bench.project.add_candidate(name, "yaml", json.dumps({"kind": "contains", "value": text}))
-        grade = bench.grade(bench.pool[0], "bad", text)
-        bench.project.from_note(grade.id)
-    bench.replies["candidates"] = [proposed("<b>x</b>", "regex", "([<script>alert(1)</script>", "any")]
-    bench.project.make(name)
+    texts = [replace_surrogates(text) for text in HOSTILE if text.strip() and len(text) < 1_000]
+    synthesis = Synthesis(prompt="colours.md")
+    for text in texts:
+        synthesis, name = edit_criteria.add(synthesis, text)
+        check = Check(kind="contains", value=text)
+        synthesis, _ = edit_criteria.add_candidate(synthesis, name, "", check)
+    bench.file.parent.mkdir()
+    names = [one.id for one in write_candidates(bench.file, synthesis, by_hand=True).criteria]
+    for number, text in enumerate(texts[:3]):
+        bench.project.from_note(bench.grade(bench.pool[number], "bad", text).id)
+    bench.replies["candidates"] = [
+        proposed(f"<b>{text}</b>"[:50], "regex", f"([{text}", names[0]) for text in texts[:12]
+    ]
+    bench.replies["reword"] = json.dumps({"criterion": texts[0]})
+    bench.project.make(names[0])
+    bench.project.suggest_words(names[0])
     bench.settled()
-    async with opened(bench, browser) as page:
+    with served(Ports(bench.path, criteria=bench.project)) as page_server:
+        page = await browser.page()
+        await page.open(page_server.link)
+        await assert_nothing_runs(page, f"{page_server.address}/criteria", "Criteria of colours.md")
         await page.look(PHONE)
-        await page.until(f"{SHOWN} === {2 * len(HOSTILE)}")
+        bench.project.add("One more </script>.")
+        await page.until(f"{SHOWN} === {len(texts) + 4}")
         await page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        bench.project.add("One more.")
-        await page.until(f"{SHOWN} === {2 * len(HOSTILE) + 1}")
-        assert await page.evaluate("document.querySelectorAll('article script, article img').length") == 0
+        assert await page.evaluate(RUNS_SOMETHING) == []
         assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
-        assert "49" not in await page.text("article:nth-child(7) .words")
+        assert page.dialogs == []
 
 
 async def posted(page_server: Served, path: str, sent: Any) -> tuple[int, dict[str, Any]]:
