@@ -61,7 +61,7 @@ def test_what_nobody_has_graded_since_is_offered_again_and_counts_once_it_is_gra
         for item in desk.pool
         if desk.book.joint(item, HASHTAGS).stale and not desk.book.joint(item, HASHTAGS).graded
     }
-    assert len(waiting) > 3
+    assert len(waiting) == 3
     offered: set[str] = set()
     while waiting - offered:
         assignment = desk.next("ada")
