@@ -47,9 +47,9 @@ class Readers:
     """Two models, an author and a judge. What none of them was asked before is an error."""
 
     def __init__(self) -> None:
-        said = json.loads(DATA.read_text(encoding="utf-8"))
-        self._left = {stage: list(replies) for stage, replies in said["author"].items()}
-        self._about: dict[str, list[str]] = said["questions"]
+        replies = json.loads(DATA.read_text(encoding="utf-8"))
+        self._left = {stage: list(each) for stage, each in replies["author"].items()}
+        self._about: dict[str, list[str]] = replies["questions"]
         self.examples = SynthesisFolder(BENCHMARK / "prompt.synthesis").read_examples()
         self._careful = {one.inputs["post"]: one for one in self.examples if one.model != "careless"}
         self._careless = {one.inputs["post"]: one for one in self.examples if one.model == "careless"}
