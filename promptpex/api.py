@@ -32,6 +32,7 @@ from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
 from promptpex.workflow import early_stopping, generating, running, specifying, synthesizing, trying_candidates
 from promptpex.workflow.files import files_of
+from promptpex.workflow.judge_examples import take_judge_examples
 from promptpex.workflow.session import Session, open_session
 
 T = TypeVar("T")
@@ -88,6 +89,7 @@ def run(
     """Every usable case sent to every model, and each answer judged; ``promptpex.tables`` makes DataFrames of it."""
 
     async def job(session: Session) -> Run:
+        take_judge_examples(session, _path(prompt.path), prompt, spec)
         return await early_stopping.execute(session, await running.begin(session, prompt, spec, suite))
 
     if not models:
@@ -99,6 +101,7 @@ def judge(run: Run, *, judge: str | Sequence[str] | None = None, client: Client 
     """The run with new verdicts on its outputs; no model under test is asked."""
 
     async def job(session: Session) -> Run:
+        take_judge_examples(session, _path(run.prompt.path), run.prompt, run.spec)
         return await running.judge(session, run)
 
     return _in_session(job, {"judge": _listed(judge), **settings}, client)

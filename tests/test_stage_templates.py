@@ -85,6 +85,8 @@ def _values(name: str, text: str, *, switch: bool, optional: bool, variable: str
         "items": [SimpleNamespace(id="i1", text=text), SimpleNamespace(id="i2", text=text)],
         "good": [SimpleNamespace(id="g1", inputs=text, output=text, reason=text)] if optional else [],
         "bad": [SimpleNamespace(id="b1", inputs=text, output=text, reason=text)] if optional else [],
+        "broken": [SimpleNamespace(rule="r1", inputs=text, output=text, reason=text)] if optional else [],
+        "kept": [SimpleNamespace(rule="r2", inputs=text, output=text, reason="")] if optional else [],
         "variables": ("topic", "tone"),
         "variable": variable,
         "whole": WHOLE,

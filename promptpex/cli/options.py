@@ -174,6 +174,18 @@ min_agreement = of_judging(
     help="Let a judge count on a rule only where its kappa with people is known to be this or more.",
 )
 
+judged_by_people = together(
+    min_agreement,
+    of_judging(
+        "--judge-examples",
+        type=click.IntRange(0, 8),
+        metavar="N",
+        expert=True,
+        help="Graded outputs that judges are shown for each rule [0].",
+    ),
+)
+"""What people's grades do to judges, where judges are asked."""
+
 allow_missing_models = of_statistics(
     "--allow-missing-models",
     is_flag=True,

@@ -63,6 +63,7 @@ class Settings(Record):
         metrics: which metrics beside the prompt score the outputs, by name; None: all of them.
         judge_repeat: times each judge is asked. quorum: how several judges agree.
         min_agreement: a judge counts on a rule only where its kappa with people is known to be no less.
+        judge_examples: graded outputs that judges are shown for each rule.
         effort: preset for what nothing else sets.
         max_rules, cases_per_rule, inverse_cases, rounds, expansion, validity, checks: how much is extracted, generated
             and verified.
@@ -121,6 +122,7 @@ class Settings(Record):
     judge_confidence: bool = False
     quorum: Literal["majority", "unanimous"] = "majority"
     min_agreement: float | None = Field(default=None, ge=0, le=1)
+    judge_examples: int = Field(default=0, ge=0, le=8)
     effort: Effort | None = None
     max_rules: int = Field(default=20, ge=1)
     cases_per_rule: int = Field(default=2, ge=0)
@@ -225,4 +227,5 @@ class Settings(Record):
         everything = self.to_dict()
         names = (*_SHAPING, *(_STOPPING if self.until_decided else ()), *(("match",) if self.match else ()))
         names += ("min_agreement",) if self.min_agreement is not None else ()
+        names += ("judge_examples",) if self.judge_examples else ()
         return {name: everything[name] for name in names}

@@ -18,12 +18,14 @@ from promptpex.core.records import Output, Prompt, Request, Rule, Spec, Verdict
 from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.judging import modes
 from promptpex.judging.confidence import confidences
-from promptpex.judging.judge_mode import JudgeFinding, JudgeMode, Material
+from promptpex.judging.judge_mode import JudgeExample, JudgeFinding, JudgeMode, Material
 from promptpex.judging.rule_wording import points_into_prompt
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import reply_schema
 
 STAGE = "judge"
+
+_SHOWN = (("broken", True), ("kept", False))
 
 FEWEST_TO_HALVE = 4
 """Rules from which on a reply of no use is asked for in halves; with fewer, it was not their number."""
@@ -84,6 +86,8 @@ class Judge:
     prompt: Prompt
     spec: Spec
     options: Judging = field(default_factory=Judging)
+    examples: tuple[JudgeExample, ...] = ()
+    """Graded outputs that it is shown; those whose rule is asked about."""
 
     @property
     def source(self) -> str:
@@ -183,16 +187,25 @@ class Judge:
         return self.rules[start:] + self.rules[:start]
 
     def _rendered(self, output: Output, question: Question) -> Rendered:
-        mode = self.options.judge_mode
+        mode, examples = self.options.judge_mode, self._examples(question)
         shows_prompt = self.options.sees_prompt or any(map(points_into_prompt, question.rules))
         return render(
-            mode.template,
+            mode.examples_template if examples else mode.template,
             output=output.text or "",
             inputs=question.inputs,
             instructions=self.options.instructions,
             wording=question.turn % 2,
             **mode.shows(Material(self.prompt, self.spec, question.rules, question.inputs, shows_prompt)),
+            **({name: [one for one in examples if one.is_broken == is_broken] for name, is_broken in _SHOWN}),
         )
+
+    def _examples(self, question: Question) -> list[JudgeExample]:
+        """The examples of the rules that are asked about, with their inputs where the judge sees those."""
+        if not self.options.judge_mode.examples_template:
+            return []
+        asked = {rule.id for rule in question.rules}
+        shown = [one for one in self.examples if one.rule in asked]
+        return shown if question.inputs else [replace(one, inputs="") for one in shown]
 
     def _verdict(self, output: Output, turn: int) -> Callable[[str, JudgeFinding], Verdict]:
         own_fingerprint = self.fingerprint()
@@ -213,12 +226,17 @@ class Judge:
         return verdict
 
     def fingerprint(self) -> str:
-        """Hash of all that shapes its verdicts: the template, who answers, its settings, the rules and how they are
-        put to it."""
+        """Hash of all that shapes its verdicts: the template, who answers, its settings, the rules, how they are put to
+        it, and the graded outputs that it is shown."""
         mode = self.options.judge_mode
         rules = [rule.promised() for rule in self.rules if rule not in mode.own_rules]
         who = [*self.role_model.identity, self.role_model.defaults.to_dict()]
-        return digest([fingerprint(mode.template), who, asdict(self.options), self.spec.intent, rules], 16)
+        parts = [fingerprint(mode.template), who, asdict(self.options), self.spec.intent, rules]
+        asked = {rule.id for rule in self.rules}
+        examples = [asdict(one) for one in self.examples if one.rule in asked]
+        if examples and mode.examples_template:
+            parts += [fingerprint(mode.examples_template), examples]
+        return digest(parts, 16)
 
 
 def judgeable(outputs: Sequence[Output]) -> list[Output]:

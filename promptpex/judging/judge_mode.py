@@ -31,6 +31,23 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeExample:
+    """An output that people graded by a rule, as a judge is shown it.
+
+    Attributes:
+        rule: the rule's id.
+        is_broken: what people found.
+        inputs, output, reason: as text; the inputs are shown where the rule needs them.
+    """
+
+    rule: str
+    is_broken: bool
+    inputs: str
+    output: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeFinding:
     """What a judge says about one rule: the verdict and its reason.
 
@@ -57,12 +74,15 @@ class JudgeMode(ABC):
         labels: the words under ``"verdict"`` in a reply, whose probability tells how sure the judge was; none where its
             replies have no such word.
         shows_inputs: whether it can show the judge the inputs.
+        examples_template: the template that asks the judge where it is shown graded outputs; it also gets ``broken``
+            and ``kept``, lists of ``JudgeExample``. Empty: the mode shows none.
         own_rules: rules that it adds to those of the spec, such as one for the prompt as a whole.
     """
 
     name: ClassVar[str]
     labels: ClassVar[tuple[str, ...]] = ("pass", "fail")
     shows_inputs: ClassVar[bool] = True
+    examples_template: ClassVar[str] = ""
     own_rules: ClassVar[tuple[Rule, ...]] = ()
 
     @property

@@ -28,7 +28,10 @@ def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...
     require_rules(session.settings, options)
     if not options.rules(spec):
         return ()
-    judges = tuple(Judge(role_model, prompt, spec, options) for role_model in session.roles.judges())
+    examples = session.judge_examples
+    judges = tuple(Judge(role_model, prompt, spec, options, examples) for role_model in session.roles.judges())
+    if judges and session.settings.judge_examples and not options.judge_mode.examples_template:
+        session.emit(Notice(f"the judge mode {options.mode!r} shows the judge no graded outputs", "warning"))
     if judges and options.sees_input and not options.judge_mode.shows_inputs:
         session.emit(Notice(f"the judge mode {options.mode!r} never shows the input to the judge", "warning"))
     if judges and options.confidence and not options.judge_mode.labels:

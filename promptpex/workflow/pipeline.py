@@ -37,8 +37,9 @@ from promptpex.workflow.file_notices import (
 )
 from promptpex.workflow.files import Files, read_existing, read_for_update, read_prompt
 from promptpex.workflow.generating import Generated, Wishes
+from promptpex.workflow.judge_examples import take_judge_examples
 from promptpex.workflow.metrics import announce_requests, metrics_of, metrics_to_score
-from promptpex.workflow.peoples_grades import with_calibrations_of_now
+from promptpex.workflow.peoples_grades import prompt_file_of, with_calibrations_of_now
 from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
@@ -153,6 +154,7 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     spec = await _spec_of_run(session, prompt, files)
     suite = await _suite_of_run(session, prompt, files, spec)
     session.emit(Notice(detectable(session, len(suite.usable()))))
+    take_judge_examples(session, files.prompt, prompt, spec)
     begun = await running.begin(session, prompt, spec, suite, author=author.label if author else None, metrics=metrics)
     return await execute_into_folder(session, begun)
 
@@ -161,6 +163,8 @@ async def estimate_files(session: Session, files: Files) -> tuple[list[EstimateL
     """What ``run`` would ask and what it would cost, and what it can show at best; nothing is sent or written."""
     prompt = read_prompt(session, files.prompt)
     spec, suite = read_existing(prompt, files)
+    if spec is not None:
+        take_judge_examples(session, files.prompt, prompt, spec)
     cases = number_of_cases(session, prompt, spec, suite)
     return await estimate(session, prompt, spec, suite), detectable(session, cases, guessed=suite is None)
 
@@ -180,6 +184,7 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
         run_read = run_read.replace(spec=read_for_prompt(spec, run_read.prompt))
     else:
         run_read = with_calibrations_of_now(run_read, session.emit)
+    take_judge_examples(session, prompt_file_of(run_read), run_read.prompt, run_read.spec)
     judged = await running.judge(session, run_read)
     runs.finish(folder, judged)
     _tell_of_replaced(session, run_read.manifest, judged.manifest)

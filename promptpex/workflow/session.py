@@ -13,6 +13,7 @@ from promptpex.config import Resolved, Settings
 from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.response_store import ResponseStore
 from promptpex.engines import Engine, LocalEngine
+from promptpex.judging.judge_mode import JudgeExample
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
 from promptpex.llm.providers import Router
@@ -36,6 +37,7 @@ class Session:
         provider_notices: warnings of the providers, in the order in which they came.
         clock: the wall clock, in UTC; it dates manifests.
         engine: where the checks on outputs run.
+        judge_examples: graded outputs that judges are shown.
     """
 
     resolved: Resolved
@@ -46,6 +48,7 @@ class Session:
     provider_notices: dict[str, None] = field(default_factory=dict)
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     engine: Engine = field(default_factory=LocalEngine)
+    judge_examples: tuple[JudgeExample, ...] = ()
 
     @property
     def settings(self) -> Settings:

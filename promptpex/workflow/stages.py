@@ -98,7 +98,9 @@ def _case_answer_tokens(work: Workload) -> int:
 
 
 def _judge_tokens(work: Workload) -> int:
-    return TYPICAL_ANSWER + modes.mode(work.settings.judge_mode).typical_tokens(work.prompt_tokens)
+    mode = modes.mode(work.settings.judge_mode)
+    examples = work.settings.judge_examples * work.rules if mode.examples_template else 0
+    return TYPICAL_ANSWER * (1 + examples) + mode.typical_tokens(work.prompt_tokens)
 
 
 def _rules_answer_tokens(work: Workload) -> int:
@@ -279,7 +281,7 @@ _REGISTRY: dict[str, Stage] = {
             role="judge",
             requests=lambda work: work.outputs * work.models * work.settings.judge_repeat,
             request_tokens=_judge_tokens,
-            templates=tuple(f"judging/{mode}" for mode in modes.names()),
+            templates=("judging/rules_with_examples", *(f"judging/{mode}" for mode in modes.names())),
             settings=(
                 "judge",
                 "judge_mode",
@@ -290,6 +292,7 @@ _REGISTRY: dict[str, Stage] = {
                 "judge_confidence",
                 "quorum",
                 "min_agreement",
+                "judge_examples",
             ),
         ),
         Stage(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @options.models
 @options.author
 @options.judge_options
-@options.min_agreement
+@options.judged_by_people
 @options.generation
 @options.extraction
 @options.sampling

@@ -16,7 +16,7 @@ from promptpex.cli.help import Command
 @click.argument("run", required=False, type=click.Path(path_type=Path))
 @options.judge_options
 @options.verdict_options
-@options.min_agreement
+@options.judged_by_people
 @options.of_files("--spec", type=options.PATH, metavar="FILE", help="Judge by this spec instead of the run's own.")
 @options.request_options
 @options.comparison_options

@@ -18,7 +18,7 @@ from promptpex.cli.help import Command
 @options.author
 @options.judge_options
 @options.verdict_options
-@options.min_agreement
+@options.judged_by_people
 @options.generation
 @options.rounds
 @options.extraction

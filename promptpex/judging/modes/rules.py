@@ -58,6 +58,7 @@ class Mode(JudgeMode):
 
     name = "rules"
     labels = ("pass", "fail", "not concerned", "unclear")
+    examples_template = "judging/rules_with_examples"
 
     def rules(self, spec: Spec, *, all_rules: bool) -> tuple[Rule, ...]:
         return tuple(rule for rule in spec.rules if not rule.stale and (all_rules or rule.needs_judge))

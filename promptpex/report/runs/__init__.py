@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from promptpex.report.runs.folder import (
     RecordWriter,
+    all_of,
     begin,
     finish,
     folder_for,
@@ -18,6 +19,7 @@ from promptpex.report.runs.folder import (
 
 __all__ = [
     "RecordWriter",
+    "all_of",
     "begin",
     "finish",
     "folder_for",

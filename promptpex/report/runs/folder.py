@@ -243,6 +243,12 @@ def latest_of(results: Path, prompt_name: str) -> Path | None:
     return _newest(path for path in of_prompt.glob(f"*/{MANIFEST}") if is_inside(path, results))
 
 
+def all_of(results: Path, prompt_name: str) -> list[Path]:
+    """The folders of all runs of this prompt, sorted by their ids."""
+    of_prompt = folder_for(results, prompt_name, "*").parent
+    return sorted(path.parent for path in of_prompt.glob(f"*/{MANIFEST}") if is_inside(path, results))
+
+
 def _newest(manifests: Iterable[Path]) -> Path | None:
     """The folder of the manifest that was written last."""
     newest = max(manifests, key=lambda path: (path.stat().st_mtime_ns, str(path)), default=None)
