@@ -51,6 +51,10 @@ def listening(port: int) -> socket.socket:
     """
     for candidate in range(port, min(port + MOST_TRIES, 65_536)):
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if (
+            os.name == "posix"
+        ):  # a server that has just ended still holds its port for a minute; elsewhere it means more
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, candidate))
             listener.listen(128)

@@ -67,6 +67,21 @@ async def test_a_port_that_is_taken_is_said_and_the_next_one_used(tmp_path: Path
     assert link.split(":")[2].split("/")[0] in done.err
 
 
+def test_a_server_that_is_started_again_has_the_same_port(tmp_path: Path) -> None:
+    with served(Ports(tmp_path)) as first:
+        port = first.server.port
+        held = socket.create_connection(("127.0.0.1", port))
+        held.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        answer = held.recv(4096)
+        while b"Open the link" not in answer:
+            answer += held.recv(4096)
+    assert held.recv(4096) == b""  # the server closed first, so that the port lingers on its side
+    held.close()
+    with served(Ports(tmp_path), port) as second, listening(port) as third:
+        assert second.server.port == port
+        assert third.getsockname()[1] > port
+
+
 @pytest.mark.parametrize("named", ["nosuch", "/nosuch/run", "../x"])
 def test_a_run_that_is_not_there_is_named(tmp_path: Path, named: str) -> None:
     done = in_process("view", named, "--no-open", "--port", "0", cwd=tmp_path)
