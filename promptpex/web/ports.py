@@ -31,8 +31,8 @@ class CriteriaPort(Protocol):
     def add(self, text: str, title: str = "") -> str:
         """Adds a criterion."""
 
-    def from_note(self, grade: str) -> str:
-        """Makes a criterion of the note of the grade with this id."""
+    def from_note(self, grader: str, output: str, subject: str) -> str:
+        """Makes a criterion of what a grader noted on a subject of the output with this key."""
 
     def reword(self, name: str, text: str) -> str:
         """Rewords a criterion."""

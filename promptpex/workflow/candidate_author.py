@@ -97,7 +97,7 @@ class CandidateAuthor:
         """
         session, prompt = await self._ready()
         criterion = edit_criteria.find(self._files.read(), name)
-        keys = {self._files.grade(note).key for note in criterion.notes[:1]}
+        keys = self._files.noted_on(criterion.notes[:1])
         said_of = next((one.output for one in self._pool if one.id in keys), "")
         note = instructions_of(session.settings, prompt).get("reword", "")
         turn = self._in_vain[criterion.wording]

@@ -34,20 +34,23 @@ class CriteriaEdits:
         """
         return f"{self._added(text, title, ())} is a criterion now."
 
-    def from_note(self, grade: str) -> str:
-        """Makes a criterion of the note of this grade, and says what it is called.
+    def from_note(self, grader: str, output: str, subject: str) -> str:
+        """Makes a criterion of what a grader noted on a subject of an output, and says what it is called.
+
+        Args:
+            output: its key.
 
         Raises:
             InputError: there is no such grade, or it has no note.
         """
-        given = self.files.grade(grade)
-        known = next((one.id for one in self.files.read().criteria if grade in one.notes), None)
+        grade = self.files.grade(grader, output, subject)
+        known = next((one.id for one in self.files.read().criteria if grade.id in one.notes), None)
         if known is not None:
             return f"{known} was made of this note."
-        if not given.note.strip():
+        if not grade.note.strip():
             raise SynthesisError("this grade has no note; write what is wrong with the output first")
-        text = " ".join(given.note.split())[:LONGEST_CRITERION]
-        return f"{self._added(text, '', (grade,))} is a criterion now; reword it so that it holds for all outputs."
+        text = " ".join(grade.note.split())[:LONGEST_CRITERION]
+        return f"{self._added(text, '', (grade.id,))} is a criterion now; reword it so that it holds for all outputs."
 
     def _added(self, text: str, title: str, notes: Sequence[str]) -> str:
         made: list[str] = []

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Criterion, Grade, History, Rule, Synthesis
 from promptpex.core.records.criteria_board import AskedCriteria, AskedCriterion
-from promptpex.documents.human_grades import read_grades
+from promptpex.documents.human_grades import current, read_grades
 from promptpex.documents.ownership import owned_by_people
 from promptpex.grading.book import GradeBook
-from promptpex.grading.labels import LabelRules
+from promptpex.grading.labels import LabelRules, moment
 from promptpex.promptfile import sibling
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.synthesis import edit_criteria
@@ -148,16 +148,25 @@ class CriteriaFiles:
         """
         return book_of(self.prompt, self.rules(), synthesis.criteria, self.how)
 
-    def grade(self, name: str) -> Grade:
-        """A grade of the file.
+    def grade(self, grader: str, output: str, subject: str) -> Grade:
+        """What a grader said last of a subject of the output with this key.
 
         Raises:
             GradeError, SynthesisError: the file cannot be read; there is no such grade.
         """
-        grade = next((one for one in read_grades(self.grades) if one.id == name), None)
-        if grade is None:
+        wanted = (grader, output, subject)
+        mine = [one for one in current(read_grades(self.grades)) if (one.grader, one.key, one.subject) == wanted]
+        if not mine:
             raise SynthesisError("this grade is not in the file of grades; load the page again")
-        return grade
+        return max(mine, key=moment)
+
+    def noted_on(self, grades: Collection[str]) -> frozenset[str]:
+        """The keys of the outputs that these grades, by their ids, are on.
+
+        Raises:
+            GradeError: the file cannot be read.
+        """
+        return frozenset(one.key for one in read_grades(self.grades) if one.id in grades)
 
     def stamp(self) -> tuple[tuple[int, int] | None, ...]:
         """What changes whenever one of the files does."""

@@ -105,7 +105,7 @@ async def test_what_one_writes_survives_what_others_do_and_a_refusal(bench: Benc
 async def test_criteria_are_reworded_merged_set_aside_and_deleted(bench: Bench, browser: Browser) -> None:
     bench.replies["reword"] = json.dumps({"criterion": "Every letter is a capital."})
     note = bench.grade(bench.pool[2], "bad", "why not in capitals")
-    bench.project.from_note(note.id)
+    bench.note(note)
     bench.project.add("It is kind.", "Kind")
     async with opened(bench, browser) as page:
         await page.evaluate("document.querySelectorAll('[data-name=words]').forEach((one) => { one.open = true; })")
@@ -165,7 +165,7 @@ async def test_hostile_texts_execute_nothing_and_fit_a_phone(bench: Bench, brows
     bench.file.parent.mkdir()
     names = [one.id for one in write_candidates(bench.file, synthesis, by_hand=True).criteria]
     for number, text in enumerate(texts[:3]):
-        bench.project.from_note(bench.grade(bench.pool[number], "bad", text).id)
+        bench.note(bench.grade(bench.pool[number], "bad", text))
     bench.replies["candidates"] = [
         proposed(f"<b>{text}</b>"[:50], "regex", f"([{text}", names[0]) for text in texts[:12]
     ]
@@ -208,7 +208,7 @@ async def posted(page_server: Served, path: str, sent: Any) -> tuple[int, dict[s
         ("add-candidate", {"id": "capitals", "form": "python", "text": "def f(:"}, "the function f has 0 parameters"),
         ("add-candidate", {"id": "capitals", "form": "shell", "text": "rm"}, "one of python, question, yaml"),
         ("choose", {"candidate": "gone", "choice": "must"}, "no candidate 'gone'"),
-        ("from-note", {"grade": "0" * 32}, "not in the file of grades"),
+        ("from-note", {"grader": "ada", "item": "0" * 32, "subject": "output"}, "not in the file of grades"),
         ("make", {"id": "gone"}, "no criterion 'gone'"),
     ],
 )
@@ -225,6 +225,8 @@ async def test_what_cannot_be_done_is_a_sentence(bench: Bench, action: str, sent
 async def test_a_note_becomes_a_criterion_by_one_request(bench: Bench) -> None:
     grade = bench.grade(bench.pool[2], "bad", "not in capitals")
     with served(Ports(bench.path, criteria=bench.project)) as page_server:
-        status, reply = await posted(page_server, "/criteria/from-note", {"grade": grade.id})
+        status, reply = await posted(
+            page_server, "/criteria/from-note", {"grader": "ada", "item": grade.key, "subject": "output"}
+        )
     assert (status, reply["sentence"].partition(";")[0]) == (200, "not_in_capitals is a criterion now")
     assert bench.on_file().criteria[0].notes == (grade.id,)

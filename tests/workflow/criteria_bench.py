@@ -113,6 +113,10 @@ class Bench:
         append_grades(self.path / "colours.grades.jsonl", [grade])
         return grade
 
+    def note(self, grade: Grade) -> str:
+        """Makes a criterion of a grade's note."""
+        return self.project.from_note(grade.grader, grade.key, grade.subject)
+
     def grade_capitals(self, count: int, subject: str = "capitals", text: str = "") -> None:
         """Grades the first outputs by whether they are in capitals."""
         for item in self.pool[:count]:

@@ -31,7 +31,7 @@ def test_the_embedded_model_breaks_nothing_and_what_it_lacks_is_said(tmp_path: P
         page.infer()
         page.from_notes()
         until(page, lambda board: not board.is_working)
-        page.from_note(grade.id)
+        page.from_note(grade.grader, grade.key, grade.subject)
         (made,) = [one.id for one in page.board().criteria if one.notes]
         page.suggest_words(made)
         page.make(made)

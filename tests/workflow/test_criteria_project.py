@@ -91,11 +91,11 @@ def test_nothing_is_lost_when_the_server_dies_and_nothing_is_paid_twice(bench: B
 def test_a_criterion_is_made_of_a_note_at_once_and_reworded_on_demand(bench: Bench) -> None:
     grade = bench.grade(bench.pool[2], "bad", "why  not in\ncapitals?!")
     assert bench.project.board().noted == 1
-    sentence = bench.project.from_note(grade.id)
+    sentence = bench.note(grade)
     (made,) = bench.on_file().criteria
     assert (made.text, made.origin, made.notes) == ("why not in capitals?!", "added", (grade.id,))
     assert sentence.startswith(f"{made.id} is a criterion now")
-    assert bench.project.from_note(grade.id) == f"{made.id} was made of this note."
+    assert bench.note(grade) == f"{made.id} was made of this note."
     assert bench.project.board().noted == 0
     bench.replies["reword"] = json.dumps({"criterion": TEXT})
     bench.project.suggest_words(made.id)
@@ -108,7 +108,7 @@ def test_a_criterion_is_made_of_a_note_at_once_and_reworded_on_demand(bench: Ben
         TEXT, "", "from 1 note", ("why  not in\ncapitals?!",),
     )  # fmt: skip
     with pytest.raises(SynthesisError, match="no note"):
-        bench.project.from_note(bench.grade(bench.pool[0], "good").id)
+        bench.note(bench.grade(bench.pool[0], "good"))
 
 
 def test_criteria_come_from_the_prompt_and_from_the_first_grades(bench: Bench) -> None:

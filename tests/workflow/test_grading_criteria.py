@@ -56,7 +56,7 @@ def test_from_a_note_to_checks_of_the_spec(opened: Opened, tmp_path: Path) -> No
         bad = " " in item.output
         grade = grading.desk.give("ada", item.id, OUTPUT_SUBJECT, "bad" if bad else "good", "one word" if bad else "")
     noted = next(one for one in grading.desk.book.grades if one.note)
-    criteria.from_note(noted.id)
+    criteria.from_note(noted.grader, noted.key, noted.subject)
     subject = next(one for one in grading.desk.subjects if one.id == "one_word")
     grading.desk.give("ada", grade.key, subject.id, "bad")
     assert grading.desk.book.joint(grading.desk.pool[0], "r1").label is None

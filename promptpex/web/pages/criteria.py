@@ -129,7 +129,7 @@ def _form(sent: Sent) -> CandidateForm:
 
 ACTIONS: dict[str, Callable[[CriteriaPort, Sent], str]] = {
     "add": lambda port, sent: port.add(_text(sent, "text", needed=False), _text(sent, "title", needed=False)),
-    "from-note": lambda port, sent: port.from_note(_text(sent, "grade")),
+    "from-note": lambda port, sent: port.from_note(*(_text(sent, name) for name in ("grader", "item", "subject"))),
     "reword": lambda port, sent: port.reword(_text(sent, "id"), _text(sent, "text", needed=False)),
     "merge": lambda port, sent: port.merge(_names(sent), _text(sent, "text", needed=False)),
     "delete": lambda port, sent: port.delete(_text(sent, "id")),
