@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import combinations
 
 from promptpex.core.ids import text_digest
@@ -101,6 +102,16 @@ class GradeBook:
     _joints: dict[str, dict[tuple[str, str], Joint]] = field(default_factory=dict, repr=False, compare=False)
     _texts: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     _accuracies: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def _digests(self) -> dict[str, str | None]:
+        """The digest of each subject's words."""
+        return {subject.id: subject.digest for subject in self.subjects.values()}
+
+    @cached_property
+    def _required(self) -> frozenset[str]:
+        """The subjects that must be good where nobody has graded the whole."""
+        return frozenset(subject.id for subject in self.subjects.values() if subject.required)
 
     @classmethod
     def of(cls, grades: Iterable[Grade], subjects: Iterable[Subject], rules: LabelRules | None = None) -> GradeBook:
@@ -200,13 +211,19 @@ class GradeBook:
                 first = earlier
         return self._by_id.get(first.replaces or "")
 
-    @property
+    @cached_property
     def has_stale(self) -> bool:
         """Whether there is any grade on words that a rule or criterion no longer has."""
-        return any(
-            tip.subject in self.subjects and not tip.withdrawn and not self._is_current(tip)
-            for tip in self._tips.values()
-        )
+        return any(tip.subject in self.subjects and not self._is_current(tip) for tip in self._holding())
+
+    @cached_property
+    def outdated(self) -> int:
+        """How many grades hold no more since their rule or criterion was reworded, or is gone."""
+        return sum(not self._is_current(grade) for grade in self._holding())
+
+    def partial(self, items: Iterable[Example]) -> int:
+        """How often a person graded rules of an item, all of them good, and too few for a vote on the whole of it."""
+        return sum(self._graders_of_rules(item) - len(self.joint(item).votes) for item in items)
 
     def counts(self, subject_id: str, items: Iterable[Example]) -> GradeCounts:
         """How many of the items are what."""
@@ -245,12 +262,11 @@ class GradeBook:
 
     def _whole_votes(self, item: Example) -> list[Vote]:
         """Each grader's vote on the whole output: the grade on it, else what those on single rules come to."""
-        wanted = frozenset(subject.id for subject in self.subjects.values() if subject.required)
         votes = []
         for grader, latest in _latest(self.holding(item)).items():
             whole = latest.pop(OUTPUT_SUBJECT, None)
             current = {name: grade for name, grade in latest.items() if self._is_current(grade)}
-            vote = _vote(whole) if whole is not None else by_rules(grader, current, wanted, self.rules)
+            vote = _vote(whole) if whole is not None else by_rules(grader, current, self._required, self.rules)
             votes += [vote] if vote is not None else []
         return votes
 
@@ -259,14 +275,18 @@ class GradeBook:
         current = {grade.grader: grade for grade in own if self._is_current(grade)}
         old = {grade.grader: grade for grade in own if grade.grader not in current}
         wholes = self._by_text.get(text, ()) if subject.needs == "output" else self._by_key.get(item.id, ())
-        derived = {grade.grader: grade for grade in wholes if grade.subject == OUTPUT_SUBJECT}
+        good = {one.grader: one for one in wholes if one.subject == OUTPUT_SUBJECT and one.value == "good"}
         votes = [_vote(grade) for grade in current.values()]
-        votes += [
-            _vote(grade, derived=True)
-            for grader, grade in derived.items()
-            if grade.value == "good" and grader not in current
-        ]
+        votes += [_vote(grade, derived=True) for grader, grade in good.items() if grader not in current]
         return votes, tuple(old.values())
+
+    def _graders_of_rules(self, item: Example) -> int:
+        """How many have graded the item by words that its subjects still have."""
+        return len({grade.grader for grade in self.holding(item) if self._is_current(grade)})
+
+    def _holding(self) -> Iterator[Grade]:
+        """Each grader's last word on each thing, where it was not taken back."""
+        return (tip for tip in self._tips.values() if not tip.withdrawn)
 
     def _all_votes(self) -> Iterator[Sequence[Vote]]:
         """The votes on every single thing that was graded, to estimate graders by."""
@@ -279,8 +299,7 @@ class GradeBook:
         return (tuple(votes.values()) for votes in things.values())
 
     def _is_current(self, grade: Grade) -> bool:
-        subject = self.subjects.get(grade.subject)
-        return subject is not None and subject.digest == grade.subject_digest
+        return grade.subject in self._digests and self._digests[grade.subject] == grade.subject_digest
 
     def _is_about_text(self, subject_id: str) -> bool:
         subject = self.subjects.get(subject_id)

@@ -7,16 +7,15 @@ judge says of an output gets here, so that assertions are never chosen by their 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from promptpex.codecs.wording import did_you_mean, plural
 from promptpex.core.errors import SynthesisError
-from promptpex.core.ids import text_digest
-from promptpex.core.records import KEY_LENGTH, OUTPUT_SUBJECT, Example, Grade, GradeValue, Rule, superseded
+from promptpex.core.records import Example, Grade, GradeValue
 from promptpex.stats.grader_accuracy import UNKNOWN_ACCURACY, logit, one_coin
 
 Label = Literal["good", "bad"]
@@ -91,52 +90,6 @@ class Vote:
     order: float
     by_rules: bool = False
     derived: bool = False
-
-
-@dataclass(slots=True)
-class GradeVotes:
-    """The votes that grades come to.
-
-    Attributes:
-        votes: by the key of the output.
-        outdated: grades on rules that were reworded since, or are gone: they no longer count.
-        partial: outputs of which a person graded some rules, all of them good: too little for a vote.
-    """
-
-    votes: dict[str, list[Vote]] = field(default_factory=dict)
-    outdated: int = 0
-    partial: int = 0
-
-
-def votes_of_grades(grades: Sequence[Grade], rules: Sequence[Rule], how: LabelRules) -> GradeVotes:
-    """The vote of each grader on each output: the grade on the whole, else what those on single rules come to.
-
-    Of several grades of one person on the same thing the latest counts, and none that another one replaces.
-    """
-    wording = {rule.id: text_digest(rule.rule, KEY_LENGTH) for rule in rules}
-    wanted = frozenset(rule.id for rule in rules if not rule.when and not rule.stale)
-    result = GradeVotes()
-    for (key, grader), latest in _latest(grades).items():
-        whole = latest.pop(OUTPUT_SUBJECT, None)
-        current = {name: grade for name, grade in latest.items() if grade.subject_digest == wording.get(name)}
-        result.outdated += len(latest) - len(current)
-        if whole is not None:
-            vote: Vote | None = Vote(grader, whole.value, moment(whole)[0])
-        else:
-            vote = by_rules(grader, current, wanted, how)
-            result.partial += bool(current) and vote is None
-        if vote is not None:
-            result.votes.setdefault(key, []).append(vote)
-    return result
-
-
-def _latest(grades: Sequence[Grade]) -> dict[tuple[str, str], dict[str, Grade]]:
-    """By output and grader, the grade that counts on each subject."""
-    replaced = superseded(grades)
-    latest: defaultdict[tuple[str, str], dict[str, Grade]] = defaultdict(dict)
-    for grade in sorted((grade for grade in grades if grade.id not in replaced), key=moment):
-        latest[grade.key, grade.grader][grade.subject] = grade
-    return latest
 
 
 def moment(grade: Grade) -> tuple[float, str]:
@@ -250,12 +203,16 @@ def labelled(
     grades: Mapping[str, Sequence[Vote]],
     table: Mapping[str, Sequence[Vote]],
     how: LabelRules,
+    accuracy: Mapping[str, float] | None = None,
 ) -> tuple[Example, ...]:
     """The examples with their labels. A table that people filled in counts before the grades of the same output.
 
     Where neither says anything, a label from an earlier table stays; one from grades does not.
+
+    Args:
+        grades, table: what each says of the examples, by their ids.
+        accuracy: as for ``label_of``.
     """
-    accuracy = accuracies((*grades.values(), *table.values())) if how.graders == "accuracy" else {}
 
     def one(example: Example) -> Example:
         votes = table.get(example.id)

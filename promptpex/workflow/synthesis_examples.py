@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice
-from promptpex.core.records import Example, Prompt, Rule, Run
+from promptpex.core.records import Criterion, Example, Prompt, Rule, Run
 from promptpex.documents.human_grades import read_grades
-from promptpex.grading.labels import GradeVotes, LabelRules, labelled, require_grader, votes_of_grades
+from promptpex.grading.book import GradeBook
+from promptpex.grading.labels import LabelRules, accuracies, labelled, require_grader
+from promptpex.grading.subjects import subjects_of
 from promptpex.promptfile import sibling
+from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.examples import RunExamples, examples_of, merged, of_version, require_final
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.label_table import read_labels
@@ -53,14 +56,23 @@ def update_examples(
     run = _of_run(prompt, sources.run, emit)
     known = merged(folder.read_examples(), run.examples)
     table = _of_table(prompt, known, run, sources, emit)
-    grades = votes_of_grades(read_grades(sibling(file, "grades")), rules, sources.rules)
-    votes = [vote for voices in (grades.votes, table.votes) for spoken in voices.values() for vote in spoken]
-    require_grader(sources.rules, votes)
-    examples = labelled((*known, *table.imported.values()), grades.votes, table.votes, sources.rules)
+    book = GradeBook.of(read_grades(sibling(file, "grades")), subjects_of(rules, _criteria(folder)), sources.rules)
+    unlabelled = (*known, *table.imported.values())
+    votes = {example.id: book.joint(example).votes for example in unlabelled}
+    spoken = [vote for voices in (votes, table.votes) for each in voices.values() for vote in each]
+    require_grader(sources.rules, spoken)
+    weights = {**accuracies(table.votes.values()), **book.accuracies}
+    examples = labelled(unlabelled, votes, table.votes, sources.rules, weights)
     folder.write_examples(examples)
     current = of_version(examples, prompt.fingerprint)
-    _report(current, len(examples), grades, sources.rules, emit)
+    _report(current, len(examples), book, emit)
     return current
+
+
+def _criteria(folder: SynthesisFolder) -> Iterator[Criterion]:
+    """The criteria that take part; grades on them are held against their words, too."""
+    if folder.candidates.exists():
+        yield from (one for one in read_candidates(folder.candidates).criteria if one.selected)
 
 
 def _of_run(prompt: Prompt, run: Run | None, emit: Listener) -> RunExamples:
@@ -83,21 +95,22 @@ def _of_table(
     return made
 
 
-def _report(examples: Sequence[Example], total: int, grades: GradeVotes, rules: LabelRules, emit: Listener) -> None:
+def _report(examples: Sequence[Example], total: int, book: GradeBook, emit: Listener) -> None:
     """Says how labels came about, how many there are, and what gave none."""
     tally = Counter(example.label for example in examples)
     counts = f"{plural(tally['good'], 'good example')}, {tally['bad']} bad, {tally[None]} without a label"
-    emit(Notice(f"labels: {counts}; {rules.sentence()}", "always"))
+    emit(Notice(f"labels: {counts}; {book.rules.sentence()}", "always"))
     if total > len(examples):
         other = plural(total - len(examples), "example")
         emit(Notice(f"{other} of other versions of the prompt: kept, and not chosen by"))
     disagreeing = sum(example.label is None and "disagree" in example.label_from for example in examples)
     for count, what in (
         (disagreeing, "without a label since the graders disagree evenly"),
-        (grades.partial, "with all graded rules good, but not every rule graded: no label from that person"),
+        (book.partial(examples), "with all graded rules good, but not every rule graded: no label from that person"),
     ):
         if count:
             emit(Notice(f"labels: {plural(count, 'output')} {what}"))
-    if grades.outdated:
-        was = "was" if grades.outdated == 1 else "were"
-        emit(Notice(f"labels: {plural(grades.outdated, 'grade')} on rules that have other words now {was} left out"))
+    if book.outdated:
+        was = "was" if book.outdated == 1 else "were"
+        words = "words that their rules and criteria no longer have"
+        emit(Notice(f"labels: {plural(book.outdated, 'grade')} given to {words} {was} left out"))

@@ -157,12 +157,19 @@ def _grades(path: Path, spec: Spec | None) -> list[Problem]:
     """The problems of a file of grades, and the rules that have been reworded since they were graded."""
     grades, problems = grade_file.examine(path)
     for rule in spec.rules if spec is not None else ():
-        old = sum(grade.subject == rule.id and grade.subject_digest not in (None, rule.digest) for grade in grades)
+        old = sum(one.subject == rule.id and one.subject_digest != rule.digest for one in grade_file.current(grades))
         if old:
             message = (
                 f"{plural(old, 'grade')} of the rule {rule.id!r} {'was' if old == 1 else 'were'} given to other words"
             )
-            problems.append(Problem(path=str(path), message=message, suggestion="look at them again", severity="info"))
+            problems.append(
+                Problem(
+                    path=str(path),
+                    message=message,
+                    suggestion="they count no more: `promptpex grade` asks again",
+                    severity="info",
+                )
+            )
     return problems
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from promptpex.core.errors import SynthesisError
-from promptpex.core.records import Grade, InputCheck, Rule
-from promptpex.grading.labels import LabelRules, Vote, label_of, labelled, require_grader, votes_of_grades
+from promptpex.core.records import Example, Grade, InputCheck, Rule
+from promptpex.grading.book import GradeBook
+from promptpex.grading.labels import LabelRules, Vote, labelled, require_grader
+from promptpex.grading.subjects import subjects_of
 from promptpex.stats import clopper_pearson
 from promptpex.synthesis.examples import examples_of
 from promptpex.synthesis.shortages import least_shown, shortages
@@ -22,9 +24,14 @@ def on_rule(number: int, value: str, **more: object) -> Grade:
     return grade(value, subject=rule.id, subject_text=rule.rule, **more)  # type: ignore[arg-type]
 
 
+def item_of(one: Grade) -> Example:
+    return Example(id=one.key, output="BLUE")
+
+
 def labels(*grades: Grade, how: LabelRules = BY, rules: tuple[Rule, ...] = (*RULES, LONG)) -> list[tuple[object, str]]:
-    votes = votes_of_grades(grades, rules, how).votes
-    return [label_of(each, how) for each in votes.values()] or [(None, "")]
+    book = GradeBook.of(grades, subjects_of(rules), how)
+    blue = [item_of(grade) for grade in grades]
+    return [(joint.label, joint.how) for joint in dict.fromkeys(book.joint(each) for each in blue)]
 
 
 def test_the_whole_output_counts_before_its_rules() -> None:
@@ -50,8 +57,9 @@ def test_grades_on_rules_make_a_label(values: tuple[str, ...], every: object, gr
 
 def test_a_rule_that_was_reworded_or_is_gone_counts_no_more() -> None:
     reworded = (RULES[0].replace(rule="At most one word."), RULES[1])
-    votes = votes_of_grades([on_rule(0, "bad"), on_rule(1, "good")], reworded, BY)
-    assert (votes.votes, votes.outdated, votes.partial) == ({}, 1, 1)
+    book = GradeBook.of([on_rule(0, "bad"), on_rule(1, "good")], subjects_of(reworded))
+    blue = item_of(on_rule(0, "bad"))
+    assert (book.joint(blue).votes, book.outdated, book.partial([blue])) == ((), 1, 1)
     assert labels(on_rule(0, "bad"), rules=()) == [(None, "")]
 
 

@@ -93,7 +93,7 @@ def test_grades_that_count_no_more_are_counted(desk: Desk) -> None:
     assert desk.update("BLUE", "SKY") == [("BLUE", None), ("SKY", None)]
     assert desk.notices[-2:] == [
         "labels: 1 output with all graded rules good, but not every rule graded: no label from that person",
-        "labels: 1 grade on rules that have other words now was left out",
+        "labels: 1 grade given to words that their rules and criteria no longer have was left out",
     ]
 
 
