@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpex import stats, tables
-    from promptpex.api import extract, generate, judge, run, select, synthesize
+    from promptpex.api import align, extract, generate, judge, run, select, synthesize
     from promptpex.assertions import check
     from promptpex.cases.file import read_suite, write_suite
     from promptpex.core import errors, records
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "FakeClient": ("promptpex.llm.fake", "FakeClient"),
+    "align": ("promptpex.api", "align"),
     "check": ("promptpex.assertions", "check"),
     "errors": ("promptpex.core.errors", None),
     "extract": ("promptpex.api", "extract"),
@@ -54,6 +55,7 @@ _HOMES = {
 
 __all__ = [
     "FakeClient",
+    "align",
     "check",
     "errors",
     "extract",

@@ -19,7 +19,8 @@ from typing import Any, TypeVar, overload
 
 from promptpex.config import load
 from promptpex.core.errors import ConfigError, SynthesisError
-from promptpex.core.records import Prompt, Run, Spec, Suite, Synthesis
+from promptpex.core.events import ignore_events
+from promptpex.core.records import Prompt, ReportCard, Run, Spec, Suite, Synthesis
 from promptpex.llm.client import Client
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.folder import SynthesisFolder
@@ -30,7 +31,15 @@ from promptpex.synthesis.selection.limits import SelectionLimits, share
 from promptpex.synthesis.selection.methods import SECONDS, Method
 from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
-from promptpex.workflow import early_stopping, generating, running, specifying, synthesizing, trying_candidates
+from promptpex.workflow import (
+    aligning,
+    early_stopping,
+    generating,
+    running,
+    specifying,
+    synthesizing,
+    trying_candidates,
+)
 from promptpex.workflow.files import files_of
 from promptpex.workflow.judge_examples import take_judge_examples
 from promptpex.workflow.session import Session, open_session
@@ -199,6 +208,31 @@ def select(
     folder = SynthesisFolder(Path(source))
     given = read_folder(folder.path, limits)
     return choose_from(given, folder, set_chosen(given, method, limits, seconds=seconds), curve_seconds=seconds / 6)
+
+
+def align(
+    run: str | Path | None = None,
+    *,
+    graders: str = "majority",
+    ffr: float | str | None = None,
+    against: str | Path | None = None,
+    **settings: Any,
+) -> ReportCard:
+    """The report card of a run: how far checks, judges and the chosen set agree with people's grades; nobody is asked.
+
+    Args:
+        run: a folder or id of a run, or a prompt's file for its latest run; None: the latest run.
+        graders: whose grades count where graders differ, as ``promptpex align --graders``.
+        ffr: the FFR limit of a choice by alignment to look at; None: the kept choice.
+        against: a run of other words of the prompt, for what an edit did.
+
+    Raises:
+        errors.PromptpexError: a run, a prompt or grades that cannot be used.
+    """
+    results = Path(load(settings, start=Path.cwd(), env=os.environ).settings.results)
+    limit = None if ffr is None else share(str(ffr))
+    wishes = aligning.CardWishes(rules=aligning.counting(graders), ffr=limit, against=_path(against))
+    return aligning.align(_path(run), results, wishes, ignore_events).card
 
 
 def _path(given: str | Path | None) -> Path | None:

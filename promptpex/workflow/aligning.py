@@ -40,6 +40,11 @@ class CardWishes:
     against: Path | None = None
 
 
+def counting(graders: str) -> LabelRules:
+    """The rules by which these graders count, and all else is as usual."""
+    return LabelRules(graders=graders)
+
+
 @dataclass(frozen=True, slots=True)
 class Aligned:
     """A card, and what it was made from."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Check, Criterion, ReportCard, Rule, Spec
 from promptpex.promptfile import read
@@ -258,6 +259,13 @@ def test_what_a_judge_was_shown_does_not_measure_it(world: AlignedFolder, capsys
     assert made["verdicts", "output", ()].graded.n < 20 - shown + 1
 
 
+def test_programs_get_the_card_as_a_record(world: AlignedFolder) -> None:
+    graded(world)
+    card = promptpex.align("r1", graders="ada", ffr=0.65)
+    assert (card.prompt, card.runs, card.limit) == ("trip", ("r1",), 0.65)
+    assert [row.kind for row in card.rows if row.kind in ("check", "judge")] == ["check", "judge", "judge"]
+
+
 def test_a_choice_by_another_method_is_measured_in_its_own_way(
     world: AlignedFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -299,3 +307,20 @@ def test_candidates_that_were_not_run_are_said_and_the_rest_is_there(
     assert not card.candidates
     assert any("candidates are not on this card" in notice for notice in card.notices)
     assert any(row.kind == "judge" for row in card.rows)
+
+
+def test_where_no_set_keeps_the_limits_each_criterion_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = AlignedFolder(tmp_path, LABELS, {"loud": COLUMNS["loud"]}, {"loud": "c1"}).write()
+    made.run({}, SPEC)
+    made.grade(LABELS)
+    assert run_cli(["select", "trip.synthesis", "--method", "cov", "--coverage", "60%", "--ffr", "20%"]) == 1
+    assert "No set of the 1 candidate has coverage of at least 60%" in " ".join(capsys.readouterr().out.split())
+    card = card_of(capsys)
+    assert not card.kept
+    assert card.lacking == (
+        "c1 “It is c1.”: no good candidate within an FFR of 20%; the nearest, loud, flags 6 of 12 good outputs and "
+        "catches 8 of 8 bad ones.",
+    )
