@@ -18,7 +18,7 @@ from promptpex.grading.subjects import WHOLE, Subject
 RULE = Subject("r1", "It is calm.", "input")
 N = 10
 GIVEN = st.lists(st.sampled_from("gbu-"), min_size=N, max_size=N)
-SAID = st.lists(st.sampled_from("pfn-"), min_size=N, max_size=N)
+SIGNS = st.lists(st.sampled_from("pfn-"), min_size=N, max_size=N)
 VALUES = {"g": "good", "b": "bad", "u": "unsure"}
 STATUS: dict[str, Literal["pass", "fail", "none"]] = {"p": "pass", "f": "fail", "n": "none"}
 
@@ -50,11 +50,11 @@ def grades(signs: list[str], grader: str, subject: Subject = WHOLE) -> list[Grad
     ]
 
 
-def made(given: list[Grade], said: list[str], broken: list[str]) -> ReportCard:
+def made(given: list[Grade], verdicts_of_judge: list[str], broken: list[str]) -> ReportCard:
     book = GradeBook.of(given, (WHOLE, RULE))
     opinions = {
         one.id: (Opinion("r1 judge:gpt", "r1", "judge", "gpt", STATUS[sign]),) if sign in STATUS else ()
-        for one, sign in zip(ITEMS, said, strict=True)
+        for one, sign in zip(ITEMS, verdicts_of_judge, strict=True)
     }
     fails = {one.id: sign == "f" for one, sign in zip(ITEMS, broken, strict=True) if sign in "pf"}
     return card(CardData("p", ("r",), GradedItems(with_labels(ITEMS, book), book), opinions, fails))
@@ -70,12 +70,12 @@ def majority(*signs: str) -> str | None:
 
 
 @settings(max_examples=80, deadline=None)
-@given(ada=GIVEN, bob=GIVEN, on_rule=GIVEN, said=SAID, broken=SAID)
+@given(ada=GIVEN, bob=GIVEN, on_rule=GIVEN, verdicts_of_judge=SIGNS, broken=SIGNS)
 def test_every_count_is_what_counting_by_hand_gives(
-    ada: list[str], bob: list[str], on_rule: list[str], said: list[str], broken: list[str]
+    ada: list[str], bob: list[str], on_rule: list[str], verdicts_of_judge: list[str], broken: list[str]
 ) -> None:
     given_grades = [*grades(ada, "ada"), *grades(bob, "bob"), *grades(on_rule, "ada", RULE)]
-    result = made(given_grades, said, broken)
+    result = made(given_grades, verdicts_of_judge, broken)
     whole, rule = [], []
     for n in range(N):
         # A good grade on the whole is one on the rule; without a grade on the whole, that on the only rule counts.
@@ -83,18 +83,20 @@ def test_every_count_is_what_counting_by_hand_gives(
         rule.append(majority(own, "g" if bob[n] == "g" else "-"))
         whole.append(majority(ada[n] if ada[n] != "-" else on_rule[n], bob[n]))
     judge, verdicts = row(result, "judge"), row(result, "verdicts")
-    for found, labels, signs in ((judge, rule, said), (verdicts, whole, broken)):
-        if found is None:
+    for shown, labels, signs in ((judge, rule, verdicts_of_judge), (verdicts, whole, broken)):
+        if shown is None:
             assert not any(sign in ("pfn" if labels is rule else "pf") for sign in signs)
             continue
         tally = Counter(zip(labels, signs, strict=True))
-        counts = found.graded.counts
+        counts = shown.graded.counts
         assert (counts.caught, counts.missed) == (tally["b", "f"], tally["b", "p"])
         assert (counts.flagged, counts.kept) == (tally["g", "f"], tally["g", "p"])
     if judge is not None:
-        assert judge.silent == sum(label is not None and sign == "n" for label, sign in zip(rule, said, strict=True))
+        assert judge.silent == sum(
+            label is not None and sign == "n" for label, sign in zip(rule, verdicts_of_judge, strict=True)
+        )
         assert judge.on_whole is not None
-        tally = Counter(zip(whole, said, strict=True))
+        tally = Counter(zip(whole, verdicts_of_judge, strict=True))
         assert (judge.on_whole.caught, judge.on_whole.kept) == (tally["b", "f"], tally["g", "p"])
     labels_of = {one.subject: one for one in result.labels}
     assert (labels_of["output"].good, labels_of["output"].bad) == (whole.count("g"), whole.count("b"))
@@ -107,9 +109,9 @@ def test_the_random_sample_ends_where_the_first_of_its_outputs_is_not_graded() -
     assert len(GradedItems(ITEMS, book).sample("output")) == len(order)
     half = made(grades(list("gbgbgbgbg-"), "ada"), ["p"] * N, ["p"] * N)
     assert half.labels[0].sampled == 0
-    found = row(half, "verdicts")
-    assert found is not None
-    assert found.sample is None
+    shown = row(half, "verdicts")
+    assert shown is not None
+    assert shown.sample is None
 
 
 def test_people_are_held_against_each_other_on_what_both_graded_themselves() -> None:
