@@ -244,9 +244,12 @@ request_options = together(
     of_files("--record", metavar="FILE", expert=True, help="Write all requests and replies to FILE, for replay/FILE."),
 )
 
-web_options = together(
+page_address = together(
     of_output("--port", type=click.IntRange(0, 65_535), metavar="N", help="Port of the page [8765]."),
     of_output("--no-open", is_flag=True, help="Print the link only, open no browser."),
+)
+web_options = together(
+    page_address,
     of_output("--debug", is_flag=True, expose_value=False, expert=True, help="Show a traceback on errors."),
 )
 

@@ -159,6 +159,28 @@ def draw_next(
     return Draw(item, name, mixture(stand, turn, chances, share)[item])
 
 
+def random_draws(
+    order: Sequence[str], graded: Collection[str], reached: Collection[str], most: int, *, seed: int = SEED
+) -> tuple[Draw, ...]:
+    """What the policy ``random`` chooses one after the other until nothing is open, at most so many.
+
+    It does not depend on what people say, so it can be known before they do, as a page needs it that is graded without
+    this program.
+
+    Args:
+        order, graded, reached: as in ``Stand``, at the beginning.
+        most: draws.
+        seed: of everything that is left to chance.
+    """
+    draws: list[Draw] = []
+    done, turns = set(graded), set(reached)
+    while len(draws) < most and not done.issuperset(order):
+        draws.append(draw_next(Stand(order, done, turns), Surroundings(step=len(done)), RANDOM, seed=seed))
+        done.add(draws[-1].item)
+        turns |= reached_by((), {draws[-1].item: draws[-1].policy})
+    return tuple(draws)
+
+
 def mixture(stand: Stand, turn: Turn, chances: Chances, share: float) -> Chances:
     """The probability of each open item at a step, the random sample's share included; they sum to 1.
 

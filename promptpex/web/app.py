@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from promptpex.core.errors import InputError
-from promptpex.web.pages import card, choice, comparison, criteria, entrance, runs, static_files
+from promptpex.web.pages import card, choice, comparison, criteria, entrance, grading, runs, static_files
 from promptpex.web.ports import Ports
 from promptpex.web.security import FAILED, App, Door, Guard, Refusal, sentence_alone, wants_page
 from promptpex.web.site import Site, Tab
@@ -22,6 +22,7 @@ PAGES: tuple[tuple[Callable[[Site], Sequence[Route]], Tab | None], ...] = (
     (static_files.routes, None),
     (runs.routes, Tab("Runs", "/", (runs.RUNS, comparison.COMPARE))),
     (comparison.routes, None),
+    (grading.routes, Tab("Grade", "/grade")),
     (criteria.routes, Tab("Criteria", criteria.CRITERIA)),
     (choice.routes, Tab("Choice", choice.CHOICE)),
     (card.routes, Tab("Report card", card.CARD)),

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from promptpex.core.records import Choice, Means, ReportCard
 from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
+from promptpex.grading.desk import GradingDesk
 from promptpex.report.choices.records import ChoicePage
 from promptpex.report.summary import DEFAULT_CONFIDENCE
 from promptpex.tables import Weights
@@ -117,6 +118,25 @@ class ComparisonSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class GradingPort:
+    """What the grading page shows, and where grades go.
+
+    Attributes:
+        desk: hands out outputs and keeps grades.
+        prompt_name: of the prompt.
+        grader: who grades; empty: the page asks.
+        suggested: the name that it proposes then.
+        first: how many outputs are graded before people write down what they look for; 0: as many as they like.
+    """
+
+    desk: GradingDesk
+    prompt_name: str
+    grader: str = ""
+    suggested: str = ""
+    first: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Ports:
     """What a server shows; a page that needs a part that is None has no tab and no routes.
 
@@ -128,6 +148,7 @@ class Ports:
         choice: gives what there is to say of a choice of assertions, as its files are at that moment.
         criteria: the criteria that people judge by, and their candidates.
         card: the report card.
+        grading: what people grade.
     """
 
     results: Path
@@ -137,3 +158,4 @@ class Ports:
     choice: Callable[[], ChoicePage] | None = None
     criteria: CriteriaPort | None = None
     card: CardPort | None = None
+    grading: GradingPort | None = None

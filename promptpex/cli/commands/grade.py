@@ -13,12 +13,13 @@ from promptpex.cli.help import Command
 from promptpex.cli.output import say
 
 if TYPE_CHECKING:
-    from promptpex.workflow.grading import GradingWishes
+    from promptpex.workflow.grading import GradingProject, GradingWishes
 
 
 @click.command("grade", cls=Command)
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
 @options.of_output("--terminal", is_flag=True, help="Grade in this terminal, by keys.")
+@options.of_files("--page", type=options.PATH, metavar="FILE", help="Write a page that is graded without a server.")
 @options.of_files("--import", "file", type=options.PATH, metavar="FILE", help="Merge grades that were given elsewhere.")
 @options.of_files("--prompt", type=options.PATH, metavar="FILE", help="The prompt's file [where the run says it is].")
 @options.of_cases("--as", "grader", metavar="NAME", help="Who grades [git's user, or the account's name].")
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     default="informative",
     help="What to grade next: informative, random, highest, lowest or alternating [informative].",
 )
+@options.of_cases(
+    "--first", type=click.IntRange(0), default=0, metavar="N", help="Outputs to grade before criteria are written [0]."
+)
 @options.labelling
 @options.of_cases(
     "--second-opinions",
@@ -40,41 +44,52 @@ if TYPE_CHECKING:
     expert=True,
     help="Share of outputs that others have graded, to see how far people agree [.1].",
 )
+@options.page_address
 @options.results
 @options.settings_options
 @options.output_options
 def command(
     runs: tuple[Path, ...],
     terminal: bool,
+    page: Path | None,
     file: Path | None,
     prompt: Path | None,
     grader: str | None,
     all_rules: bool,
     on: tuple[str, ...],
     policy: str,
+    first: int,
     graders: str,
     rule_grades: Literal["every", "graded", "none"],
     unsure_is_bad: bool,
     second_opinions: float | None,
+    port: int | None,
+    no_open: bool,
     as_json: bool,
     **flags: Any,
 ) -> int:
     """Say of outputs whether they are good.
 
+    In a browser, in a terminal, or with a page for somebody elsewhere.
+
     RUN is a run's folder or id, several of one prompt, or the prompt's file for what `promptpex check --put-up` took
     from its logs; by default the latest run. Grades go to PROMPT.grades.jsonl, each as soon as it is given.
 
     \b
-      promptpex grade --terminal
+      promptpex grade
       promptpex grade --terminal --rules --as ada
+      promptpex grade --page grading.html
       promptpex grade --import ada.grades.jsonl
     """
     from promptpex.cli.command_session import settings
+    from promptpex.cli.grading_page import port_of, serve_page, write_page
     from promptpex.grading.labels import LabelRules
     from promptpex.workflow.grading import ALL_SUBJECTS, GradingWishes
 
     if all_rules and on:
         raise click.UsageError("--rules asks for all rules, and --on for some: leave one out")
+    if sum((terminal, page is not None, file is not None)) > 1:
+        raise click.UsageError("--terminal, --page and --import are three ways: give one of them")
     if as_json and file is None:
         raise click.UsageError("--json says what became of the lines of --import; give that, too")
     resolved = settings({name: flags[name] for name in ("results", "config", "no_config", "trust_settings")})
@@ -85,9 +100,13 @@ def command(
     results = Path(resolved.settings.results)
     if file is not None:
         return _import(file, runs, results, wishes, as_json)
-    if not terminal:
-        raise click.UsageError("say how to grade: --terminal, or --import FILE for grades that were given elsewhere")
-    return _in_terminal(runs, results, wishes, grader, flags)
+    project = _opened(runs, results, wishes, quiet=bool(flags.get("quiet")))
+    if terminal:
+        return _in_terminal(project, wishes, grader)
+    shown = port_of(project, grader, first)
+    if page is not None:
+        return write_page(shown, page)
+    return serve_page(project, results, shown, number=port, no_open=no_open)
 
 
 def _import(file: Path, runs: tuple[Path, ...], results: Path, wishes: GradingWishes, as_json: bool) -> int:
@@ -109,22 +128,24 @@ def _import(file: Path, runs: tuple[Path, ...], results: Path, wishes: GradingWi
     return 1 if refused else 0
 
 
-def _in_terminal(
-    runs: tuple[Path, ...], results: Path, wishes: GradingWishes, grader: str | None, flags: dict[str, Any]
-) -> int:
+def _opened(runs: tuple[Path, ...], results: Path, wishes: GradingWishes, *, quiet: bool) -> GradingProject:
+    from promptpex.cli.command_session import listeners
+    from promptpex.workflow.grading import open_desk
+
+    with listeners(quiet=quiet, verbose=False, log=None) as emit:
+        return open_desk(runs, results, wishes, emit)
+
+
+def _in_terminal(project: GradingProject, wishes: GradingWishes, grader: str | None) -> int:
     import contextlib
     import sys
 
-    from promptpex.cli.command_session import listeners
     from promptpex.cli.grader_name import grader_name
     from promptpex.cli.grading_screen import show_end, show_outlook
     from promptpex.cli.interrupts import interrupts
     from promptpex.cli.keys import keys_of
     from promptpex.cli.terminal_grading import TerminalGrading
-    from promptpex.workflow.grading import open_desk
 
-    with listeners(quiet=bool(flags.get("quiet")), verbose=False, log=None) as emit:
-        project = open_desk(runs, results, wishes, emit)
     name = grader_name(grader, project.file.parent)
     say(f"{project.prompt.name}, graded by {name} (--as NAME); labels: {wishes.rules.sentence()}")
     with contextlib.suppress(KeyboardInterrupt), interrupts(), keys_of(sys.stdin.buffer) as keys:

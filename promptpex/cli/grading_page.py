@@ -1,0 +1,65 @@
+"""``promptpex grade`` in a browser, and as a file for people who grade elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptpex.cli.output import say
+from promptpex.core.errors import ConfigError, GradeError
+
+if TYPE_CHECKING:
+    from promptpex.web.ports import GradingPort
+    from promptpex.workflow.grading import GradingProject
+
+
+def serve_page(project: GradingProject, results: Path, port: GradingPort, *, number: int | None, no_open: bool) -> int:
+    """Serves the grading page until Ctrl-C, says how far grading is then, and gives the exit code.
+
+    Args:
+        number: of the port on 127.0.0.1; None for the usual one.
+        no_open: whether the link is only printed.
+    """
+    from promptpex.cli.local_page import serve
+    from promptpex.codecs.wording import plural
+    from promptpex.web.ports import Ports
+
+    say(f"Grades go to {project.grades}")
+    code = serve(Ports(results, start="/grade", grading=port), port=number, no_open=no_open)
+    project.desk.refresh()
+    progress = project.desk.progress(port.grader)
+    say(f"{progress.done} of {plural(progress.items, 'output')} graded; the grades are in {project.grades}")
+    return code
+
+
+def write_page(port: GradingPort, path: Path) -> int:
+    """Writes the page as one file, says what is in it, and gives the exit code."""
+    from promptpex.web.offline_page import write_offline_page
+
+    try:
+        made = write_offline_page(port, path)
+    except OSError as failure:
+        message = f"the page cannot be written ({failure.strerror or failure}); name another file with --page"
+        raise GradeError(message, path=path) from None
+    say(made.sentence(path))
+    return 0
+
+
+def port_of(project: GradingProject, grader: str | None, first: int) -> GradingPort:
+    """What the page shows.
+
+    Args:
+        grader: who grades; None: the page asks, and proposes git's user or the account's name.
+        first: how many outputs are graded before criteria are written down; 0: as many as people like.
+    """
+    from promptpex.cli.grader_name import grader_name
+    from promptpex.web.ports import GradingPort
+
+    folder = project.file.parent
+    if grader is not None:
+        return GradingPort(project.desk, project.prompt.name, grader_name(grader, folder), first=first)
+    try:
+        suggested = grader_name(None, folder)
+    except ConfigError:
+        suggested = ""
+    return GradingPort(project.desk, project.prompt.name, suggested=suggested, first=first)

@@ -1,0 +1,100 @@
+"""Grades as the page sends them, and how each gets into the file once, however often it is sent.
+
+A browser keeps what no server has confirmed and sends it again, also to a server that was started later. What tells
+such a grade from a new one is who gave it on what, and the time at which the page says that it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from promptpex.core.errors import GradeError, InputError
+from promptpex.core.records import GradeValue
+from promptpex.core.records._base import Record
+from promptpex.core.records.grade import LONGEST_NAME, LONGEST_NOTE, Digest, Name
+from promptpex.documents.record_problems import record_problems
+from promptpex.grading.desk import Assignment, GradingDesk
+
+MOST_AT_ONCE = 1_000
+"""Grades in one request: more than a person gives while a server is being started again."""
+
+
+class GivenGrade(Record):
+    """A grade on its way from the page.
+
+    Attributes:
+        grader: who gave it.
+        item: the output's key.
+        subject: ``output``, or the id of a rule or criterion.
+        wording: the digest of the rule's or criterion's text as the person read it; None for the whole output.
+        value: the verdict.
+        note: the person's words.
+        time: when it was given, by the browser's clock; none of the page's other grades has the same.
+        policy, probability: how the output was chosen.
+    """
+
+    grader: Name
+    item: Digest
+    subject: Name
+    wording: Digest | None = None
+    value: GradeValue
+    note: str = Field(default="", max_length=LONGEST_NOTE)
+    time: str = Field(max_length=40)
+    policy: str = Field(default="", max_length=LONGEST_NAME)
+    probability: float | None = Field(default=None, gt=0, le=1)
+
+
+def take(desk: GradingDesk, grades: object) -> list[dict[str, str]]:
+    """Writes the grades that a request brings, and says of each ``{}`` (it is on disk) or why it was not taken.
+
+    Raises:
+        InputError: the request holds no list of grades.
+        GradeError: with its path, where the file cannot be read or written: nothing is lost, it can be sent again.
+    """
+    if not isinstance(grades, list) or len(grades) > MOST_AT_ONCE:
+        raise InputError(f"send a list of at most {MOST_AT_ONCE} grades")
+    return [_taken(desk, one) for one in grades]
+
+
+def _taken(desk: GradingDesk, data: Mapping[str, Any]) -> dict[str, str]:
+    try:
+        grade = _read(data)
+        _require_wording(desk, grade)
+        desk.give(
+            grade.grader,
+            grade.item,
+            grade.subject,
+            grade.value,
+            grade.note,
+            _assignment(desk, grade),
+            time=grade.time,
+        )
+    except GradeError as failure:
+        if failure.path is not None:
+            raise
+        return {"problem": failure.message}
+    return {}
+
+
+def _read(data: object) -> GivenGrade:
+    try:
+        return GivenGrade.model_validate(data)
+    except ValidationError as failure:
+        raise GradeError(record_problems(failure, GivenGrade)[0].message) from None
+
+
+def _require_wording(desk: GradingDesk, grade: GivenGrade) -> None:
+    """Refuses a grade on words that the rule no longer has: the person has not read the present ones."""
+    subject = next((one for one in desk.subjects if one.id == grade.subject), None)
+    if subject is not None and subject.digest != grade.wording:
+        raise GradeError(f"{grade.subject} was reworded meanwhile: load the page again and read it")
+
+
+def _assignment(desk: GradingDesk, grade: GivenGrade) -> Assignment | None:
+    item = next((one for one in desk.pool if one.id == grade.item), None)
+    if item is None or not grade.policy:
+        return None
+    return Assignment(item, grade.policy, grade.probability, ())

@@ -1,0 +1,58 @@
+"""What the live grading page is made with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpex.core.ids import text_digest
+from promptpex.web.ports import GradingPort
+from promptpex.web.site import Tab
+
+SHARED_SCRIPTS = (
+    "elements.js",
+    "shown_text.js",
+    "keys.js",
+    "item_view.js",
+    "subject_rows.js",
+    "progress_view.js",
+    "grader_dialog.js",
+)
+"""Of the live page and of the offline one, in the order in which they run: each adds to one object."""
+LIVE_SCRIPTS = (*SHARED_SCRIPTS, "unsent.js", "server_desk.js", "grading.js")
+
+POLICIES = {
+    "informative": "where machines disagree, and what has few grades",
+    "random": "by chance alone",
+    "highest": "what assertions fail most surely comes first",
+    "lowest": "what assertions fail least surely comes first",
+    "alternating": "the last two in turn, as EvalGen does",
+}
+"""The policies in words; each leaves a share to the random sample."""
+ENDINGS = ("/card", "/criteria")
+"""The pages that grading leads to."""
+AGAIN = "Start promptpex grade again and open the link that it prints"
+
+
+def live_page(grading: GradingPort, tabs: Sequence[Tab]) -> dict[str, Any]:
+    """The values of the page's template.
+
+    Args:
+        tabs: the pages that this server has.
+    """
+    return {
+        "prompt_name": grading.prompt_name,
+        "scripts": LIVE_SCRIPTS,
+        "policies": [{"name": name, "sentence": sentence} for name, sentence in POLICIES.items()],
+        "endings": [tab for tab in tabs if tab.path in ENDINGS],
+        "settings": {
+            "offline": False,
+            "project": text_digest(str(Path(grading.desk.path).resolve())),
+            "grader": grading.grader,
+            "suggested": grading.suggested,
+            "policy": grading.desk.policy,
+            "first": grading.first,
+            "again": AGAIN,
+        },
+    }

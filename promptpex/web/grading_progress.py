@@ -1,0 +1,94 @@
+"""How far grading is, in sentences: who graded how much, how it was chosen, what more brings, what it is good for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from promptpex.codecs.wording import plural
+from promptpex.core.records import OUTPUT_SUBJECT
+from promptpex.grading.book import GradeCounts
+from promptpex.grading.desk import GradingDesk, Progress
+from promptpex.web.grading_views import own_policy, trail
+
+ENOUGH_TO_CHOOSE = 8
+"""Outputs with a label from which a choice of assertions means something: half of the 16 of EvalGen's evaluation."""
+MOST_FORECASTS = 100
+
+
+def progress_view(desk: GradingDesk, grader: str) -> dict[str, Any]:
+    """All that the page shows of it; ``mine`` is how many outputs this person has graded."""
+    progress = desk.progress(grader)
+    counts = desk.book.counts(OUTPUT_SUBJECT, desk.pool)
+    sample = len(desk.book.random_sample(OUTPUT_SUBJECT, desk.pool, desk.seed))
+    return {
+        "items": progress.items,
+        "mine": len(trail(desk, grader)),
+        "sentences": [*_stand(progress, counts), *_people(desk), *_chosen(desk), _sample(sample, progress.items)],
+        "forecasts": _forecasts(desk),
+        "finish": _good_for(counts, sample),
+    }
+
+
+def _stand(progress: Progress, counts: GradeCounts) -> list[str]:
+    lines = [
+        f"{progress.done} of {plural(progress.items, 'output')} graded by anybody:"
+        f" {counts.good} good, {counts.bad} bad, {counts.unsure} unsure."
+    ]
+    if progress.disputed:
+        lines.append(f"On {plural(progress.disputed, 'output')} the graders disagree.")
+    if progress.stale:
+        has = "has a grade" if progress.stale == 1 else "have grades"
+        lines.append(f"{plural(progress.stale, 'output')} {has} under an older wording: offered again.")
+    return lines
+
+
+def _people(desk: GradingDesk) -> list[str]:
+    """How much each of them graded, where there are several."""
+    graders = desk.book.graders
+    if len(graders) < 2:
+        return []
+    tally = Counter({grader: len(trail(desk, grader)) for grader in graders})
+    return [f"By person: {', '.join(f'{name} {count}' for name, count in tally.most_common(20))}."]
+
+
+def _chosen(desk: GradingDesk) -> list[str]:
+    """How the graded outputs were chosen."""
+    own = (grade for item in desk.pool for grade in desk.book.holding(item) if grade.key == item.id)
+    tally = Counter({grade.key: own_policy(grade.policy) or "by hand" for grade in own}.values())
+    return [f"Chosen: {', '.join(f'{name} {count}' for name, count in tally.most_common())}."] if tally else []
+
+
+def _sample(size: int, items: int) -> str:
+    if size == items:
+        return "All outputs are graded, so nothing is estimated from a sample."
+    if not size:
+        return "No output is in the random sample yet, from which estimates for all of them are made."
+    return f"The random sample is {plural(size, 'output')}: estimates for all {items} are made from it."
+
+
+def _forecasts(desk: GradingDesk) -> list[str]:
+    """The one that is reached first stands first, those that are reached already last."""
+    made = sorted(desk.forecasts(), key=lambda one: (one.grades == 0, one.grades))
+    return [_capital(one.sentence()) for one in made[:MOST_FORECASTS]]
+
+
+def _good_for(counts: GradeCounts, sample: int) -> list[str]:
+    labelled = counts.good + counts.bad
+    lines = [f"The grades come to {counts.good} good and {plural(counts.bad, 'bad output')}."]
+    if not counts.bad:
+        lines.append("No output is bad so far: what assertions catch cannot be told until one is.")
+    elif not counts.good:
+        lines.append("No output is good so far: how often assertions flag good ones cannot be told until one is.")
+    elif labelled < ENOUGH_TO_CHOOSE:
+        lines.append(f"That is little to choose assertions by: from about {ENOUGH_TO_CHOOSE} on it means something.")
+    else:
+        lines.append("That is enough to choose assertions by, with wide intervals; each further grade narrows them.")
+    if sample:
+        lines.append(f"The random sample of {plural(sample, 'output')} tells how far each judge may be trusted.")
+    lines.append("They stand in the file of grades beside the prompt: commit it, and others can add theirs.")
+    return lines
+
+
+def _capital(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}."

@@ -1,0 +1,191 @@
+"""What the grading page is told, as JSON-ready data: the outputs, what can be graded, what this person said of it.
+
+Nothing that a machine, or another person, says of an output is in it: that is asked for separately, and given only to
+those who have graded the output, so that nobody's grade leans on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from promptpex.core.errors import GradeError
+from promptpex.core.records import Example, Grade
+from promptpex.grading.book import GradeBook
+from promptpex.grading.desk import SECOND_OPINION, GradingDesk
+from promptpex.grading.labels import moment
+from promptpex.grading.subjects import Subject
+from promptpex.report.html import pretty
+
+MOST_OUTPUT = 400_000
+"""Characters of an output that are sent to the page."""
+MOST_PROMPT = 100_000
+"""Characters of what the model was sent."""
+MOST_INPUT = 50_000
+"""Characters of one variable."""
+MOST_REASON = 5_000
+"""Characters of what one machine says."""
+MOST_OPINIONS = 500
+
+JsonData = dict[str, Any]
+
+
+def shown(text: str, most: int) -> JsonData:
+    """A text for the page, and how many characters of it were left out."""
+    return {"text": text[:most], "more": max(0, len(text) - most)}
+
+
+def subject_views(subjects: tuple[Subject, ...]) -> list[JsonData]:
+    """What can be graded, in the order of its numbers on the page; the whole output is the first."""
+    return [
+        {"id": one.id, "text": one.text, "kind": one.kind, "needs": one.needs, "wording": one.digest}
+        for one in subjects
+        if one.asked
+    ]
+
+
+def content_view(item: Example) -> JsonData:
+    """An output with what led to it."""
+    return {
+        "id": item.id,
+        "case": item.case,
+        "repeat": item.repeat,
+        "times": item.times,
+        "inputs": [{"name": name, **shown(pretty(value), MOST_INPUT)} for name, value in item.inputs.items()],
+        "sent": shown(item.prompt, MOST_PROMPT),
+        "output": shown(item.output, MOST_OUTPUT),
+    }
+
+
+def item_view(
+    desk: GradingDesk, item: Example, grader: str, chosen: tuple[str, float | None] | None = None
+) -> JsonData:
+    """An output with this person's own grades; which model wrote it comes after the grade: nobody grades a name.
+
+    Args:
+        chosen: policy and probability of a new output; of one that was graded they are as in its grade.
+    """
+    policy, probability = chosen or _chosen(desk.book, item, grader)
+    grades = {one.id: _own_view(desk.book, item, one, grader) for one in desk.subjects}
+    return {
+        **content_view(item),
+        "model_name": item.model if _has_graded(desk.book, item, grader) else "",
+        "policy": policy,
+        "policy_name": _shown_policy(policy, graded=chosen is None),
+        "probability": probability,
+        "grades": {name: view for name, view in grades.items() if view is not None},
+        "stale": stale_views(desk, item, grader),
+    }
+
+
+def stale_views(desk: GradingDesk, item: Example, grader: str) -> JsonData:
+    """By subject, what was said of an output under an older wording, which no longer counts."""
+    views = {one.id: _stale_view(desk.book, item, one, grader) for one in desk.subjects}
+    return {name: view for name, view in views.items() if view is not None}
+
+
+def own_policy(policy: str) -> str:
+    """The name of a policy without the turn of the random sample that it used up."""
+    return policy.partition(" after ")[0]
+
+
+def _shown_policy(policy: str, *, graded: bool) -> str:
+    """What the page says of the choice: that others have graded an output is not told before one has oneself."""
+    return "" if policy == SECOND_OPINION and not graded else own_policy(policy).replace("-", " ")
+
+
+def find(desk: GradingDesk, item_id: object) -> Example:
+    """The output with this key.
+
+    Raises:
+        GradeError: there is none.
+    """
+    item = next((one for one in desk.pool if one.id == item_id), None)
+    if item is None:
+        raise GradeError("this output is not among those that are graded: load the page again")
+    return item
+
+
+def _has_graded(book: GradeBook, item: Example, grader: str) -> bool:
+    return any(grade.grader == grader for grade in book.holding(item))
+
+
+def _chosen(book: GradeBook, item: Example, grader: str) -> tuple[str, float | None]:
+    own = (grade for grade in book.holding(item) if grade.grader == grader and grade.key == item.id)
+    first = min(own, key=moment, default=None)
+    return ("", None) if first is None else (first.policy, first.probability)
+
+
+def _own_view(book: GradeBook, item: Example, subject: Subject, grader: str) -> JsonData | None:
+    vote = next((one for one in book.joint(item, subject.id).votes if one.grader == grader), None)
+    if vote is None:
+        return None
+    if vote.derived or vote.by_rules:
+        return {"value": vote.value, "note": "", "derived": "rules" if vote.by_rules else "output"}
+    own = [one for one in book.holding(item, subject.id) if one.grader == grader]
+    return {"value": vote.value, "note": own[-1].note if own else "", "derived": ""}
+
+
+def _stale_view(book: GradeBook, item: Example, subject: Subject, grader: str) -> JsonData | None:
+    """The last grade under older words: this person's own, else anybody's."""
+    stale = sorted(book.joint(item, subject.id).stale, key=lambda one: (one.grader == grader, moment(one)))
+    if not stale:
+        return None
+    grade = stale[-1]
+    who = "" if grade.grader == grader else grade.grader
+    return {"value": grade.value, "note": grade.note, "time": grade.time, "grader": who}
+
+
+def opinion_views(desk: GradingDesk, item: Example, grader: str) -> list[JsonData]:
+    """What others and machines say of an output that this person has graded.
+
+    Raises:
+        GradeError: the person has not.
+    """
+    grades = [one for one in desk.book.holding(item) if _is_current(one, desk)]
+    if not any(one.grader == grader for one in grades):
+        raise GradeError("what others and machines say is shown once you have graded the output")
+    people = [
+        _opinion(one.grader, one.subject, {"good": "pass", "bad": "fail"}.get(one.value, "none"), one.note)
+        for one in grades
+        if one.grader != grader
+    ]
+    machines = [
+        _opinion(_machine(one.source, one.judge, one.assertion), one.subject, one.status, one.reason)
+        for one in desk.opinions.get(item.id, ())
+    ]
+    return [*people, *machines][:MOST_OPINIONS]
+
+
+def _is_current(grade: Grade, desk: GradingDesk) -> bool:
+    return any(one.id == grade.subject and one.digest == grade.subject_digest for one in desk.subjects)
+
+
+def _machine(source: str, judge: str, assertion: str) -> str:
+    return f"{source} {judge or assertion}"
+
+
+def _opinion(who: str, subject: str, status: str, reason: str) -> JsonData:
+    return {"who": who, "subject": subject, "status": status, "reason": reason[:MOST_REASON]}
+
+
+def trail(desk: GradingDesk, grader: str) -> list[str]:
+    """The keys of the outputs that this person graded, in the order of their last grades."""
+    last: dict[str, tuple[Any, ...]] = {}
+    for item in desk.pool:
+        own = [grade for grade in desk.book.holding(item) if grade.grader == grader and grade.key == item.id]
+        if own:
+            last[item.id] = max(map(moment, own))
+    return sorted(last, key=last.__getitem__)
+
+
+def fields_of(body: Mapping[str, Any], name: str, longest: int) -> str:
+    """A text that a request must bring.
+
+    Raises:
+        GradeError: it is missing, empty or too long.
+    """
+    value = body.get(name)
+    if not isinstance(value, str) or not value.strip() or len(value) > longest:
+        raise GradeError(f"send {name!r}, a text of at most {longest} characters")
+    return value

@@ -1,0 +1,114 @@
+"""The page on which people grade, and what its script asks for.
+
+Everything is read anew for each request, so what other people and programs add to the file of grades appears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from promptpex.core.errors import GradeError
+from promptpex.core.records.grade import LONGEST_NAME
+from promptpex.grading.desk import GradingDesk
+from promptpex.grading.policies import require_policy
+from promptpex.web.given_grades import take
+from promptpex.web.grading_page import live_page
+from promptpex.web.grading_progress import progress_view
+from promptpex.web.grading_views import fields_of, find, item_view, opinion_views, subject_views, trail
+from promptpex.web.ports import GradingPort
+from promptpex.web.site import Site, answer, body
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+Asked = Mapping[str, Any]
+
+
+def routes(site: Site) -> list[Route]:
+    """``/grade``, and below it what the page asks for."""
+    from starlette.routing import Route
+
+    grading = site.ports.grading
+    if grading is None:
+        return []
+
+    def page(request: Request) -> Response:
+        return site.page(request, "grading.html.jinja", **live_page(grading, site.tabs))
+
+    asked = {"state": _state, "next": _next, "item": _item, "give": _give, "undo": _undo, "opinions": _opinions}
+    return [
+        Route("/grade", page),
+        *(Route(f"/grade/{name}", _answering(grading, work), methods=["POST"]) for name, work in asked.items()),
+    ]
+
+
+def _answering(grading: GradingPort, work: Callable[[GradingDesk, Asked], dict[str, Any]]) -> Any:
+    """The end point that answers with what ``work`` gives; a file that cannot be used is the server's trouble, 503."""
+
+    async def end_point(request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        asked = await body(request)
+        try:
+            return answer(await run_in_threadpool(_worked, grading.desk, work, asked))
+        except GradeError as failure:
+            return answer({"error": str(failure)}, status=503 if failure.path is not None else 422)
+
+    return end_point
+
+
+def _worked(desk: GradingDesk, work: Callable[[GradingDesk, Asked], dict[str, Any]], asked: Asked) -> dict[str, Any]:
+    desk.refresh()
+    return work(desk, asked)
+
+
+def _grader(asked: Asked) -> str:
+    return fields_of(asked, "grader", LONGEST_NAME)
+
+
+def _state(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
+    grader = _grader(asked)
+    return {
+        "subjects": subject_views(desk.subjects),
+        "trail": trail(desk, grader),
+        "graders": list(desk.book.graders),
+        "progress": progress_view(desk, grader),
+    }
+
+
+def _next(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
+    grader, policy = _grader(asked), fields_of(asked, "policy", LONGEST_NAME)
+    require_policy(policy)
+    given = desk.next(grader, policy)
+    item = None if given is None else item_view(desk, given.item, grader, (given.policy, given.probability))
+    return {"item": item, "progress": progress_view(desk, grader)}
+
+
+def _item(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
+    grader = _grader(asked)
+    return {"item": item_view(desk, find(desk, asked.get("item")), grader), "progress": progress_view(desk, grader)}
+
+
+def _give(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
+    return {"results": take(desk, asked.get("grades"))}
+
+
+def _undo(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
+    grader = _grader(asked)
+    undone = desk.undo(grader)
+    if undone is None:
+        return {"item": None, "sentence": "There is nothing to undo."}
+    name = "the output" if undone.subject == "output" else undone.subject
+    return {
+        "item": item_view(desk, find(desk, undone.key), grader),
+        "sentence": f"Taken back: {name} is {undone.value}.",
+        "trail": trail(desk, grader),
+        "progress": progress_view(desk, grader),
+    }
+
+
+def _opinions(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
+    return {"opinions": opinion_views(desk, find(desk, asked.get("item")), _grader(asked))}

@@ -1,0 +1,372 @@
+'use strict';
+// What the page does: it asks a desk what to grade, gives it the grades, and goes back and forth through them.
+(() => {
+  const own = globalThis.promptpex;
+  const settings = JSON.parse(own.byId('settings').dataset.settings);
+  const desk = settings.offline ? new own.KeptDesk(settings) : new own.ServerDesk(settings.project);
+
+  // trail: the outputs that this person graded, in their order; place: where in it we are, its end for a new output.
+  // fresh: what the desk gave last, while it is not graded; newest: its id, also then.
+  const now = { grader: '', subjects: [], trail: [], place: 0, item: null, fresh: null, newest: '', picked: own.WHOLE, asking: null, progress: null };
+  let busy = false;
+
+  const hint = (text) => own.say(own.byId('hint'), text);
+
+  const trouble = (text) => {
+    own.byId('trouble').hidden = !text;
+    own.say(own.byId('trouble'), text);
+  };
+
+  // One thing at a time: a key that is pressed before the next output is there must not grade that one unseen.
+  const alone = (work) => async (...given) => {
+    if (busy) return;
+    busy = true;
+    document.body.setAttribute('aria-busy', 'true');
+    try {
+      await work(...given);
+    } catch (problem) {
+      if (!(problem instanceof own.DeskProblem)) throw problem;
+      explain(problem);
+    } finally {
+      busy = false;
+      document.body.removeAttribute('aria-busy');
+    }
+  };
+
+  const explain = (problem) => {
+    if (problem.kind === 'refused') hint(`${problem.message}.`);
+    else trouble(`${problem.message}. ${settings.again}`);
+  };
+
+  const told = ({ state, count, problem, refused, safe }) => {
+    const line = own.byId('saved');
+    line.className = state;
+    const grades = own.plural(count, 'grade');
+    if (state === 'saved') {
+      own.say(line, settings.offline ? '\u2713 kept here' : '\u2713 saved');
+      trouble(refused?.length ? `Not taken: ${refused.join('; ')}.` : '');
+    } else if (state === 'unsafe') {
+      own.say(line, '\u2717 not kept');
+      trouble('This browser cannot keep grades: download them before you close the page.');
+    } else if (state === 'waiting') {
+      own.say(line, `\u2717 ${grades} not saved`);
+      const kept = safe === false ? 'Keep this page open: this browser cannot keep them' : 'This browser keeps them and sends them when the server is back';
+      trouble(`${problem.message}: ${grades} not saved. ${kept}. ${settings.again}`);
+    } else own.say(line, 'saving \u2026');
+  };
+
+  // A time that no grade of this page has had: with grader, output and subject it tells one grade from the next.
+  let lastTime = 0;
+  const nextTime = () => {
+    lastTime = Math.max(Date.now(), lastTime + 1);
+    return new Date(lastTime).toISOString().replace('Z', '+00:00');
+  };
+
+  const subject = (id) => now.subjects.find((one) => one.id === id);
+  const ownGrade = (id) => (now.item?.grades[id]?.derived ? undefined : now.item?.grades[id]);
+  const isGraded = () => Object.values(now.item?.grades ?? {}).some((grade) => !grade.derived);
+
+  const draw = () => {
+    if (!now.item) return;
+    own.byId('place').textContent = now.place < now.trail.length ? `Output ${now.place + 1} of the ${now.trail.length} you graded` : 'A new output';
+    own.showOrigin(now.item);
+    own.showSubjects(now.subjects, now.item, now.picked, { pick, give: (id, value) => give(id, value) });
+    drawBar();
+    own.byId('opinions-toggle').disabled = !isGraded();
+    own.byId('back').disabled = now.place === 0;
+  };
+
+  const drawBar = () => {
+    const picked = subject(now.picked);
+    const grade = ownGrade(now.picked);
+    own.byId('picked').replaceChildren('Grade ', own.make('bdi', {}, ...own.plainText(own.nameOf(picked))));
+    for (const value of own.VALUES) own.byId(`give-${value}`).setAttribute('aria-pressed', String(grade?.value === value));
+    own.byId('note-label').textContent = now.asking ? `Why is ${own.nameOf(picked)} bad?` : `Note on ${own.nameOf(picked)}`;
+    own.byId('note-hint').textContent = now.asking ? 'Enter saves the reason, Esc skips it.' : 'Enter saves it, Shift+Enter begins a new line.';
+    own.byId('note-save').textContent = now.asking ? 'Save the reason' : 'Save the note';
+  };
+
+  const show = (item, place) => {
+    const another = now.item?.id !== item.id;
+    now.item = item;
+    now.place = place;
+    if (!another) return draw();
+    now.picked = own.WHOLE;
+    now.asking = null;
+    own.byId('note').value = ownGrade(own.WHOLE)?.note ?? '';
+    own.byId('opinions').hidden = true;
+    own.byId('opinions-toggle').setAttribute('aria-expanded', 'false');
+    own.showItem(item);
+    draw();
+    globalThis.scrollTo(0, 0);
+  };
+
+  const showScreen = (name) => {
+    for (const screen of ['item', 'finish']) own.byId(screen).hidden = screen !== name;
+  };
+
+  const progressed = (reply) => {
+    now.progress = reply.progress;
+    own.showProgress(now.progress, settings.first);
+  };
+
+  const pick = (id) => {
+    if (!now.item || !subject(id)) return;
+    now.picked = id;
+    now.asking = null;
+    own.byId('note').value = ownGrade(id)?.note ?? '';
+    draw();
+    own.byId('subjects').querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+  };
+
+  const pickBeside = (step) => {
+    const index = now.subjects.findIndex((one) => one.id === now.picked) + step;
+    if (now.subjects[index]) pick(now.subjects[index].id);
+  };
+
+  const gradeOf = (id, value, note) => ({
+    grader: now.grader,
+    item: now.item.id,
+    subject: id,
+    wording: subject(id).wording,
+    value,
+    note,
+    time: nextTime(),
+    policy: now.item.policy,
+    probability: now.item.probability,
+  });
+
+  // Takes the grades, says when they are on disk, and gives whether they are.
+  const keep = async (grades) => {
+    const { id } = now.item;
+    for (const grade of grades) now.item.grades[grade.subject] = { value: grade.value, note: grade.note };
+    draw();
+    const { saved, refused } = await desk.give(grades);
+    if (saved) await settle(id);
+    return saved && !refused.length;
+  };
+
+  // The grades on this output are on disk: it is one of those that this person graded.
+  const settle = async (id) => {
+    await reload(id);
+    if (now.item?.id !== id || !isGraded()) return;
+    if (!now.trail.includes(id)) now.trail.push(id);
+    if (now.fresh?.id === id) now.fresh = null;
+    draw();
+  };
+
+  const reload = async (id) => {
+    const reply = await desk.at(id);
+    progressed(reply);
+    if (now.item?.id === id) {
+      now.item = { ...reply.item, policy: now.item.policy, probability: now.item.probability };
+      draw();
+    }
+  };
+
+  const give = alone(async (id, value) => {
+    if (!now.item) return;
+    hint('');
+    if (id !== now.picked) pick(id);
+    const note = noteFor(id, value);
+    const saved = await keep([gradeOf(id, value, note)]);
+    const goOn = id === own.WHOLE && now.item.id === now.newest;
+    if (value === 'bad' && !note) askWhy(goOn);
+    else if (saved && goOn) await onward();
+  });
+
+  // A note that was written for another value goes with that value, unless it is changed as well.
+  const noteFor = (id, value) => {
+    const note = own.byId('note').value.trim();
+    const before = ownGrade(id);
+    if (!before || before.value === value || before.note !== note) return note;
+    own.byId('note').value = '';
+    return '';
+  };
+
+  const askWhy = (goOn) => {
+    now.asking = { goOn };
+    draw();
+    own.byId('note').focus();
+  };
+
+  const saveNote = alone(async () => {
+    const note = own.byId('note').value.trim();
+    const grade = ownGrade(now.picked);
+    const asked = now.asking;
+    now.asking = null;
+    leaveNote();
+    if (!grade) return hint(note ? 'The note is kept with the grade that you give next.' : '');
+    const saved = note === (grade.note ?? '') || (await keep([gradeOf(now.picked, grade.value, note)]));
+    if (saved && asked?.goOn) await onward();
+  });
+
+  const leaveNote = () => {
+    own.byId('note').blur();
+    draw();
+  };
+
+  const othersGood = alone(async () => {
+    if (!now.item) return;
+    const others = now.subjects.filter((one) => one.id !== own.WHOLE && !ownGrade(one.id));
+    if (!others.length) return hint('Every rule has a grade of yours.');
+    await keep(others.map((one) => gradeOf(one.id, 'good', '')));
+    hint(`${own.plural(others.length, 'rule')} graded good. Enter goes on.`);
+  });
+
+  const onward = async () => {
+    showScreen('item');
+    if (now.place + 1 < now.trail.length) {
+      const place = now.place + 1;
+      const reply = await desk.at(now.trail[place]);
+      progressed(reply);
+      return show(reply.item, place);
+    }
+    if (now.fresh) return show(now.fresh, now.trail.length);
+    const reply = await desk.next(own.byId('policy')?.value);
+    progressed(reply);
+    if (!reply.item) return finish(true);
+    if (reply.item.id === now.item?.id) return hint('Grade the output as a whole (0) as well, or all rules that are left (a).');
+    now.fresh = reply.item;
+    now.newest = reply.item.id;
+    show(reply.item, now.trail.length);
+  };
+
+  const forward = alone(async () => {
+    hint('');
+    if (own.byId('item').hidden) return resume();
+    if (now.item && now.place >= now.trail.length && !isGraded()) return hint('Grade it first; unsure is an answer, too.');
+    await onward();
+  });
+
+  const back = alone(async () => {
+    hint('');
+    if (own.byId('item').hidden) return resume();
+    if (now.place === 0) return hint('This is the first output that you graded.');
+    const place = Math.min(now.place, now.trail.length) - 1;
+    const reply = await desk.at(now.trail[place]);
+    progressed(reply);
+    show(reply.item, place);
+  });
+
+  const undo = alone(async () => {
+    const reply = await desk.undo();
+    hint(reply.sentence);
+    if (!reply.item) return;
+    now.trail = reply.trail;
+    now.fresh = null;
+    progressed(reply);
+    showScreen('item');
+    now.item = null;
+    const place = now.trail.indexOf(reply.item.id);
+    if (place < 0) now.fresh = reply.item;
+    show(reply.item, place < 0 ? now.trail.length : place);
+  });
+
+  const opinions = alone(async () => {
+    const panel = own.byId('opinions');
+    if (!now.item || !isGraded()) return hint('What others and machines say is shown once you have graded the output.');
+    if (panel.hidden) own.showOpinions((await desk.opinions(now.item.id)).opinions);
+    panel.hidden = !panel.hidden;
+    own.byId('opinions-toggle').setAttribute('aria-expanded', String(!panel.hidden));
+    if (!panel.hidden) panel.scrollIntoView({ block: 'nearest' });
+  });
+
+  const finish = (all) => {
+    own.byId('finish-title').textContent = all ? 'Every output is graded' : 'Finished for now';
+    own.byId('resume').hidden = all === true;
+    own.showFinish(now.progress);
+    showScreen('finish');
+    own.byId('finish-title').focus();
+  };
+
+  const resume = () => {
+    showScreen('item');
+    if (!now.item) return onward();
+    draw();
+  };
+
+  const begin = alone(async (grader) => {
+    now.grader = grader;
+    own.byId('grader').replaceChildren(own.make('bdi', {}, grader));
+    own.byId('grader').setAttribute('aria-label', `Graded by ${grader}: change who grades`);
+    const reply = await desk.start(grader);
+    Object.assign(now, { subjects: reply.subjects, trail: reply.trail, item: null, fresh: null });
+    now.place = now.trail.length;
+    own.offerGraders(reply.graders);
+    progressed(reply);
+    await onward();
+  });
+
+  const open = async (grader) => {
+    if (desk.send) await desk.send();
+    await begin(grader);
+  };
+
+  const recovered = alone(async () => {
+    if (!now.item) return;
+    await settle(now.item.id);
+    hint('The server is back, and everything is saved.');
+  });
+
+  const change = () => own.askGrader({ present: now.grader, suggested: settings.suggested, named: settings.grader }, open);
+
+  const actions = {
+    good: () => give(now.picked, 'good'),
+    bad: () => give(now.picked, 'bad'),
+    unsure: () => give(now.picked, 'unsure'),
+    pickWhole: () => pick(own.WHOLE),
+    pickNumber: (key) => pick(now.subjects[Number(key)]?.id),
+    pickNext: () => pickBeside(1),
+    pickPrevious: () => pickBeside(-1),
+    note: () => own.byId('note').focus(),
+    grader: change,
+    finish: () => finish(false),
+    help: () => own.byId('help').showModal(),
+    othersGood,
+    undo,
+    back,
+    forward,
+    opinions,
+  };
+
+  const wire = () => {
+    const clicks = { 'give-good': 'good', 'give-bad': 'bad', 'give-unsure': 'unsure', 'others-good': 'othersGood', undo: 'undo', back: 'back', forward: 'forward', 'to-finish': 'finish', resume: 'forward', 'opinions-toggle': 'opinions', 'help-open': 'help', grader: 'grader' };
+    for (const [id, action] of Object.entries(clicks)) own.byId(id).addEventListener('click', () => actions[action]());
+    own.byId('note-save').addEventListener('click', saveNote);
+    own.byId('note').addEventListener('keydown', (event) => {
+      if (event.isComposing) return;
+      if (event.key === 'Escape') {
+        now.asking = null;
+        leaveNote();
+      } else if (event.key === 'Enter' && !event.shiftKey) {
+        event.preventDefault();
+        saveNote();
+      }
+    });
+    own.byId('help-close').addEventListener('click', () => own.byId('help').close());
+    own.byId('grader-cancel').addEventListener('click', () => own.byId('grader-dialog').close());
+    own.byId('policy')?.addEventListener('change', changePolicy);
+    own.obeyKeys(actions);
+  };
+
+  const changePolicy = alone(async () => {
+    own.byId('policy').blur();
+    if (now.item && now.place < now.trail.length) return;
+    now.fresh = null;
+    now.place = now.trail.length;
+    await onward();
+  });
+
+  // On a phone the prompt would push the output out of sight.
+  if (globalThis.matchMedia('(max-width: 48rem)').matches) own.byId('sent-fold').open = false;
+  own.fillHelp(own.byId('key-list'));
+  wire();
+  desk.tell = (news) => {
+    told(news);
+    if (news.state === 'saved' && news.late) recovered();
+  };
+  const known = own.knownGrader(settings.grader);
+  if (known) open(known);
+  else change();
+})();

@@ -1,0 +1,36 @@
+'use strict';
+// How far the grading is, what more of it would bring, and the screen at the end.
+(() => {
+  const own = globalThis.promptpex;
+
+  const lines = (list, sentences) => list.replaceChildren(...sentences.map((sentence) => own.make('li', { dir: 'auto' }, ...own.plainText(sentence))));
+
+  own.showProgress = (progress, first) => {
+    own.byId('progress').hidden = false;
+    const bar = own.byId('graded-bar');
+    bar.max = Math.max(1, progress.items);
+    bar.value = progress.mine;
+    own.byId('graded-count').textContent = `${progress.mine} of ${own.plural(progress.items, 'output')} graded by you`;
+    lines(own.byId('progress-lines'), progress.sentences);
+    lines(own.byId('forecast-lines'), progress.forecasts);
+    own.byId('forecasts').hidden = !progress.forecasts.length;
+    own.byId('next-forecast').textContent = progress.forecasts[0] ?? '';
+    if (first) showCountdown(progress.mine, first);
+  };
+
+  const showCountdown = (mine, first) => {
+    const left = Math.max(0, first - mine);
+    own.byId('countdown').hidden = false;
+    own.byId('countdown-bar').value = Math.min(mine, first);
+    own.byId('countdown-left').textContent = left
+      ? `${own.plural(left, 'more output')} to grade before you write down what you look for. Give a reason for each bad one.`
+      : 'That is enough to begin with.';
+    const onward = own.byId('to-criteria');
+    if (onward) onward.hidden = left > 0;
+  };
+
+  own.showFinish = (progress) => {
+    own.byId('finish-count').textContent = `You have graded ${own.plural(progress.mine, 'output')} of ${progress.items}.`;
+    lines(own.byId('finish-lines'), progress.finish);
+  };
+})();
