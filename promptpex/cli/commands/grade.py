@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from promptpex.cli.help import Command
 from promptpex.cli.output import say
 
 if TYPE_CHECKING:
+    from promptpex.grading.labels import LabelRules
     from promptpex.workflow.grading import GradingProject, GradingWishes
 
 
@@ -59,42 +60,31 @@ def command(
     on: tuple[str, ...],
     policy: str,
     first: int,
-    graders: str,
-    rule_grades: Literal["every", "graded", "none"],
-    unsure_is_bad: bool,
     second_opinions: float | None,
-    port: int | None,
-    no_open: bool,
     as_json: bool,
     **flags: Any,
 ) -> int:
     """Say of outputs whether they are good.
 
-    In a browser, in a terminal, or with a page for somebody elsewhere.
-
-    RUN is a run's folder or id, several of one prompt, or the prompt's file for what `promptpex check --put-up` took
-    from its logs; by default the latest run. Grades go to PROMPT.grades.jsonl, each as soon as it is given.
+    In a browser, in a terminal, or with a page for somebody elsewhere. RUN is a run's folder or id, several of one
+    prompt, or the prompt's file for what `promptpex check --put-up` took from its logs; by default the latest run.
+    Grades go to PROMPT.grades.jsonl, each as soon as it is given.
 
     \b
       promptpex grade
       promptpex grade --terminal --rules --as ada
-      promptpex grade --page grading.html
       promptpex grade --import ada.grades.jsonl
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.grading_page import port_of, serve_page, write_page
-    from promptpex.grading.labels import LabelRules
-    from promptpex.workflow.grading import ALL_SUBJECTS, GradingWishes
+    from promptpex.workflow.grading import GradingWishes
 
-    if all_rules and on:
-        raise click.UsageError("--rules asks for all rules, and --on for some: leave one out")
     if sum((terminal, page is not None, file is not None)) > 1:
         raise click.UsageError("--terminal, --page and --import are three ways: give one of them")
     if as_json and file is None:
         raise click.UsageError("--json says what became of the lines of --import; give that, too")
     resolved = settings({name: flags[name] for name in ("results", "config", "no_config", "trust_settings")})
-    how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
-    wishes = GradingWishes(prompt, how, policy, (ALL_SUBJECTS,) if all_rules else on)
+    wishes = GradingWishes(prompt, _label_rules(flags), policy, _asked(all_rules, on))
     if second_opinions is not None:
         wishes = replace(wishes, second_share=second_opinions)
     results = Path(resolved.settings.results)
@@ -106,7 +96,23 @@ def command(
     shown = port_of(project, grader, first)
     if page is not None:
         return write_page(shown, page)
-    return serve_page(project, results, shown, number=port, no_open=no_open)
+    return serve_page(project, results, shown, number=flags["port"], no_open=flags["no_open"])
+
+
+def _label_rules(flags: dict[str, Any]) -> LabelRules:
+    """How grades become labels, as the options say."""
+    from promptpex.grading.labels import LabelRules
+
+    return LabelRules(flags["graders"], flags["rule_grades"], "bad" if flags["unsure_is_bad"] else "no-vote")
+
+
+def _asked(all_rules: bool, on: tuple[str, ...]) -> tuple[str, ...]:
+    """The subjects that are asked, as ``GradingWishes`` has them."""
+    from promptpex.workflow.grading import ALL_SUBJECTS
+
+    if all_rules and on:
+        raise click.UsageError("--rules asks for all rules, and --on for some: leave one out")
+    return (ALL_SUBJECTS,) if all_rules else on
 
 
 def _import(file: Path, runs: tuple[Path, ...], results: Path, wishes: GradingWishes, as_json: bool) -> int:
