@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -12,11 +13,13 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
+from promptpex.__main__ import GARBAGE_AFTER
 from promptpex.assertions import strikes
 from promptpex.llm.providers.weights import DEFAULT_NAME, found_default, weights_path
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer
 from tests.shallow_model import write_shallow
 
+gc.set_threshold(GARBAGE_AFTER)  # as the command does
 os.environ["PROMPTPEX_EMBEDDED_THREADS"] = "1"
 os.environ.pop("CI", None)  # a command that chooses its judge itself refuses there
 settings.register_profile("promptpex", deadline=None)  # a busy machine is not a failure
@@ -95,6 +98,11 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         named = name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "_PROXY", "_proxy"))
         if named or name in ("OLLAMA_HOST", "PROMPTPEX_EMBEDDED_MODEL"):
             monkeypatch.delenv(name)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests stay to the end: the garbage collector need not look at them again and again."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
