@@ -28,7 +28,6 @@ from promptpex.core.events import (
     StepDone,
 )
 from promptpex.core.records import NOT_ASKED, UNCLEAR
-from promptpex.workflow.stages import label
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, Task, TaskID
@@ -129,6 +128,13 @@ class ProgressCounts:
         return tally
 
 
+def _label(stage: str) -> str:
+    """What people read for a stage; the stages, and all their packages, are loaded when the first one begins."""
+    from promptpex.workflow.stages import label
+
+    return label(stage)
+
+
 def notices(verbose: bool, *, quiet: bool = False) -> Listener:
     """Says notices, and retries and failures when ``verbose``, one line each; repeats are said once.
 
@@ -146,7 +152,7 @@ def notices(verbose: bool, *, quiet: bool = False) -> Listener:
         elif verbose and isinstance(event, Retrying):
             line = f"retry {event.attempt} of {event.model} in {event.wait_s:.1f} s ({event.reason})"
         elif verbose and isinstance(event, Failed):
-            line = f"{label(event.stage)}: {event.model}: {event.message}"
+            line = f"{_label(event.stage)}: {event.model}: {event.message}"
         else:
             return
         if line not in printed:
@@ -168,7 +174,7 @@ def plain_lines(clock: Callable[[], float] = time.monotonic) -> Listener:
         waited = now - tally.shown >= EVERY_S and tally.done < tally.total
         if isinstance(event, StageEnded) or waited:
             tally.shown = now
-            say(f"{label(event.stage)}  {event.model}  {tally.text(now)}", err=True)
+            say(f"{_label(event.stage)}  {event.model}  {tally.text(now)}", err=True)
 
     return listen
 
@@ -198,7 +204,7 @@ def bars(clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
             key = (event.stage, event.model)
             if isinstance(event, StageStarted):
                 tasks[key] = progress.add_task(
-                    visible(event.model), total=event.total, stage=label(event.stage), progress=""
+                    visible(event.model), total=event.total, stage=_label(event.stage), progress=""
                 )
             progress.update(tasks[key], completed=tally.done, progress=tally.text(clock()))
 
