@@ -68,10 +68,16 @@ class ChosenColumns:
         return [self.source.matrix.fails(number) for number in range(len(self.source.matrix.candidates))]
 
 
-def page_candidates(choice: ChosenColumns, synthesis: Synthesis) -> tuple[PageCandidate, ...]:
-    """All candidates, with their states."""
+def page_candidates(
+    choice: ChosenColumns, synthesis: Synthesis, reasons: Mapping[str, str] | None = None
+) -> tuple[PageCandidate, ...]:
+    """All candidates, with their states.
+
+    Args:
+        reasons: of a choice by alignment, why each candidate was chosen or not, by its id.
+    """
     matrix, fails = choice.source.matrix, choice.fails
-    states = _states(choice)
+    states = _states(choice) if reasons is None else _states_by_alignment(choice, reasons)
     criteria = {one.id: one for one in synthesis.criteria}
     once = more_than_once = 0
     for number in choice.chosen or ():
@@ -119,6 +125,18 @@ def _states(choice: ChosenColumns) -> list[tuple[CandidateState, str]]:
         return "left out", ""
 
     return [one(number, candidate) for number, candidate in enumerate(source.matrix.candidates)]
+
+
+def _states_by_alignment(choice: ChosenColumns, reasons: Mapping[str, str]) -> list[tuple[CandidateState, str]]:
+    """As ``_states``: what implies another one, or tells nothing, has no part in a choice by alignment."""
+    chosen = set(choice.chosen or ())
+    return [
+        (
+            "chosen" if number in chosen else "never" if candidate.choice == "never" else "left out",
+            reasons.get(candidate.id, ""),
+        )
+        for number, candidate in enumerate(choice.source.matrix.candidates)
+    ]
 
 
 def _implying(choice: ChosenColumns) -> dict[int, list[int]]:

@@ -28,6 +28,7 @@ from promptpex.synthesis.screens import indistinct
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.shortages import shortages_of
 from promptpex.workflow.choice_parts import ChosenColumns, page_candidates, page_examples, page_implications
+from promptpex.workflow.choosing_by_alignment import reasons_in
 from promptpex.workflow.history_parts import category_counts, page_pieces, page_versions
 
 MOST_INDISTINCT = 5
@@ -105,6 +106,8 @@ def _page(
     chosen = {source.matrix.candidates[number].id for number in columns.chosen or ()}
     implications = implication_states(source.matrix, synthesis.implications, limits)
     figures = kept.figures if kept is not None else None
+    by_alignment = kept is not None and kept.method == "aligned"
+    reasons = reasons_in(source.matrix, synthesis, folder, limits.ffr) if by_alignment else None
     return ChoicePage(
         prompt=synthesis.prompt,
         has_choice=kept is not None,
@@ -116,7 +119,7 @@ def _page(
         bad=columns.bad.bit_count(),
         unlabelled=len(source.matrix.examples) - len(source.rows),
         shares=tuple(_shares(columns, figures, limits)) if figures else (),
-        candidates=page_candidates(columns, synthesis),
+        candidates=page_candidates(columns, synthesis, reasons),
         examples=page_examples(columns, MatrixFile(folder.matrix), _grades(folder, synthesis)),
         implications=page_implications(implications),
         followed=implications.followed,

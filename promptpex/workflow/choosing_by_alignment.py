@@ -19,6 +19,7 @@ from promptpex.alignment.choose import (
 )
 from promptpex.alignment.cross_fit import WHOLE_SET, HeldOutFigures, as_bits, cross_fitted_choice
 from promptpex.alignment.graded import graded_outputs, measured_outputs
+from promptpex.alignment.reasons import why
 from promptpex.core.records import Criterion, Rule, Synthesis
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
@@ -126,6 +127,23 @@ def choose_aligned(
     choice = choose_from(source, folder, way, curve_seconds=curve_seconds)
     held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters, measured)
     return AlignedChoice(choice, contest.texts, contest.choose(), held_out)
+
+
+def reasons_in(matrix: Matrix, synthesis: Synthesis, folder: SynthesisFolder, ffr: Fraction) -> dict[str, str]:
+    """Why each candidate of a folder is chosen by alignment or not, by its id; of one with two criteria, by the first
+    that it is chosen for.
+
+    Raises:
+        InputError: the spec or the grades cannot be read.
+    """
+    book, criterion_of = _book(synthesis, folder, LabelRules())
+    contest = contest_of(matrix, synthesis, graded_outputs(matrix.examples, book, criterion_of), ffr)
+    reasons: dict[str, str] = {}
+    for choice in contest.choose():
+        for one in choice.rated:
+            if one.state == "chosen" or one.contender.id not in reasons:
+                reasons[one.contender.id] = why(one, choice)
+    return reasons
 
 
 def contest_of(matrix: Matrix, synthesis: Synthesis, graded: GradedOutputs, ffr: Fraction) -> FolderContest:

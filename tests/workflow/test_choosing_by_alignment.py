@@ -79,6 +79,8 @@ def test_the_terminal_names_the_criteria_without_a_good_candidate(
     assert "The method aligned chooses 2 of 7 candidates" in page
     assert "at most 20% by each" in page
     assert "at least 0%" not in page
+    assert "the best aligned within the limit" in page
+    assert "as well aligned as calm, which is simpler" in page
 
 
 def test_json_has_each_criterion_with_its_candidates_and_figures_held_out(
