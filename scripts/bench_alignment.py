@@ -26,11 +26,13 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 from alignment_bench import choices, drawing  # noqa: E402
 from alignment_bench.recordings import recordings  # noqa: E402
 from alignment_bench.summaries import Summary, differences, summary  # noqa: E402
-from alignment_bench.trials import WAYS, Shares, trial  # noqa: E402
+from alignment_bench.trials import WAYS, Progress, Shares, after, trial  # noqa: E402
 from alignment_bench.worlds import KINDS, World, simulated  # noqa: E402
 
 STOPS = (8, 16, 32)
 SEEDS = 10
+BIAS_SEEDS = 10
+"""Times as many seeds where an estimate is held against the truth, since it varies more."""
 PUBLISHED = ROOT.parent / "shared" / "published"
 
 Makers = Sequence[Callable[[int], World]]
@@ -107,6 +109,31 @@ def _shares(sets: Sequence[Shares], by_labels: Sequence[Shares | None]) -> Itera
         yield f"{mean(held_out):.2f} ({mean(inside):.2f})"
 
 
+def bias_table(makers: Makers, seeds: Sequence[int], count: int) -> Iterator[str]:
+    """Markdown: by way, how far the share of bad outputs is from the truth, by all grades and by the random sample."""
+    yield "| outputs are chosen | by all grades | by the random sample | outputs in it |"
+    yield "|---|---|---|---|"
+    worlds = [[make(seed) for seed in seeds] for make in makers]
+    for way in WAYS:
+        if way.policy == WAYS[0].policy or way.share:
+            made = [
+                [_errors(world, after(world, way, count, seed)) for seed, world in zip(seeds, each, strict=True)]
+                for each in worlds
+            ]
+            by_all, by_sample, sizes = ([[one[place] for one in kind] for kind in made] for place in range(3))
+            cells = (summary(by_all).signed(), summary(by_sample).signed(), f"{summary(sizes).mean:.1f}")
+            yield f"| {way.name} | {' | '.join(cells)} |"
+
+
+def _errors(world: World, progress: Progress) -> tuple[float, float, float]:
+    """By how much all grades, and those of the sample, say more than the person would of the whole pool, on average."""
+    truth = mean(bool(world.bad >> output & 1) for output in world.pool)
+    truth += world.error * (1 - 2 * truth)
+    by_all = mean(progress.says_bad.values())
+    by_sample = mean(progress.says_bad[output] for output in progress.sample) if progress.sample else truth
+    return by_all - truth, by_sample - truth, len(progress.sample)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the tables as Markdown and draws the pictures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -137,6 +164,8 @@ def _measure(name: str, makers: Makers, seeds: Sequence[int], stops: Sequence[in
             plots.mkdir(parents=True, exist_ok=True)
             picture = chart(f"Alignment of the chosen set, held out ({name})", results, stops)
             (plots / f"policies-{name}.svg").write_text(picture, encoding="utf-8")
+    print(f"### The share of bad outputs after {max(stops)} grades, against the truth, {name}\n")
+    print(*bias_table(makers, range(BIAS_SEEDS * len(seeds)), max(stops)), "", sep="\n")
     print(f"### EvalGen's choice and SPADE's, {name}, {choices.LABELS} labels\n")
     print(*choice_table(makers, seeds), "", sep="\n")
 

@@ -57,10 +57,11 @@ def reached_by(grades: Iterable[Grade], in_hand: Mapping[str, str] = MappingProx
         in_hand: the policy that chose each item that somebody is grading just now, by the item's key.
     """
     chosen = [*((grade.key, grade.policy) for grade in grades), *in_hand.items()]
-    return frozenset(reached for key, policy in chosen if (reached := _reached(key, policy)))
+    return frozenset(reached for key, policy in chosen if (reached := reached_key(key, policy)))
 
 
-def _reached(key: str, policy: str) -> str:
+def reached_key(key: str, policy: str) -> str:
+    """The key whose turn had come when ``policy`` chose the item with this key; empty where it was no turn."""
     if policy == RANDOM:
         return key
     return policy.rpartition(_AFTER)[2] if _AFTER in policy else ""

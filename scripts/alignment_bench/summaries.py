@@ -26,11 +26,16 @@ class Summary:
 
     def text(self) -> str:
         """As in a table: the mean with its interval."""
-        return f"{self.mean:.2f} ({self.low:.2f} to {self.high:.2f})"
+        return f"{_two(self.mean)} ({_two(self.low)} to {_two(self.high)})"
 
     def signed(self) -> str:
         """As a difference."""
-        return f"{self.mean:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
+        return f"{_two(self.mean, '+')} ({_two(self.low, '+')} to {_two(self.high, '+')})"
+
+
+def _two(value: float, sign: str = "") -> str:
+    """Two decimals; what rounds to nothing is not below it."""
+    return f"{round(value, 2) + 0.0:{sign}.2f}"
 
 
 def summary(kinds: Sequence[Sequence[float]]) -> Summary:

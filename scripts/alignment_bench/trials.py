@@ -12,7 +12,7 @@ from promptpex.alignment.choose import FFR_LIMIT, GradedOutputs, Wanted, choose,
 from promptpex.grading.next_item import Stand, draw_next
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.policies import Surroundings
-from promptpex.grading.random_sample import RANDOM, RANDOM_SHARE, in_order
+from promptpex.grading.random_sample import RANDOM, RANDOM_SHARE, in_order, random_sample, reached_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,31 @@ def trial(world: World, way: Way, stops: Sequence[int], seed: int, *, named: boo
 
 def grading(world: World, way: Way, seed: int, *, named: bool) -> Iterator[GradedOutputs]:
     """What is known after each grade."""
+    for progress in _progress(world, way, seed):
+        yield known(world, progress.says_bad, named=named)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a person has come.
+
+    Attributes:
+        says_bad: what was said of the outputs that are graded.
+        sample: those of them that are the random sample.
+    """
+
+    says_bad: dict[int, bool]
+    sample: tuple[int, ...]
+
+
+def after(world: World, way: Way, count: int, seed: int) -> Progress:
+    """How far a person has come after so many grades."""
+    return next(one for one in _progress(world, way, seed) if len(one.says_bad) == count)
+
+
+def _progress(world: World, way: Way, seed: int) -> Iterator[Progress]:
     rng = random.Random(seed)
-    says_bad = {output: (world.bad >> output & 1) != (rng.random() < world.error) for output in world.pool}
+    says_bad = {output: bool(world.bad >> output & 1) != (rng.random() < world.error) for output in world.pool}
     keys = {f"{output:08x}": output for output in world.pool}
     opinions = {key: _opinions(world, output) for key, output in keys.items()}
     order, graded = in_order(keys, seed), dict[str, bool]()
@@ -99,8 +122,9 @@ def grading(world: World, way: Way, seed: int, *, named: bool) -> Iterator[Grade
         around = Surroundings(opinions, len(graded), good=len(graded) - bad, bad=bad)
         draw = draw_next(Stand(order, graded, reached), around, way.policy, share=way.share, seed=seed)
         graded[draw.item] = says_bad[keys[draw.item]]
-        reached |= {draw.item} if draw.policy == RANDOM else set()
-        yield known(world, {keys[key]: is_bad for key, is_bad in graded.items()}, named=named)
+        reached.add(reached_key(draw.item, draw.policy))
+        sample = random_sample(keys, graded, reached, seed)
+        yield Progress({keys[key]: is_bad for key, is_bad in graded.items()}, tuple(keys[key] for key in sample))
 
 
 def known(world: World, says_bad: dict[int, bool], *, named: bool) -> GradedOutputs:

@@ -14,8 +14,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import bench_alignment
 from alignment_bench.recordings import recordings
-from alignment_bench.summaries import differences, summary
-from alignment_bench.trials import WAYS, Shares, grading, measured, trial
+from alignment_bench.summaries import Summary, differences, summary
+from alignment_bench.trials import WAYS, Shares, after, grading, measured, trial
 from alignment_bench.worlds import KINDS, World, simulated, split
 
 from promptpex.alignment.choose import Contender
@@ -45,6 +45,20 @@ def test_a_simulated_person_grades_each_output_of_the_pool_once_and_errs_as_ofte
     assert errors == pytest.approx(0.15 * len(world.pool), abs=10)
 
 
+def test_the_random_sample_of_a_simulated_person_is_unbiased_where_all_grades_are_not() -> None:
+    from_all, from_sample = [], []
+    for seed in range(60):
+        world = simulated(KINDS[0], seed)
+        truth = sum(world.bad >> output & 1 for output in world.pool) / len(world.pool)
+        truth += world.error * (1 - 2 * truth)
+        progress = after(world, WAYS[-1], 24, seed)
+        from_all.append(sum(progress.says_bad.values()) / 24 - truth)
+        if progress.sample:
+            from_sample.append(sum(progress.says_bad[one] for one in progress.sample) / len(progress.sample) - truth)
+    assert sum(from_all) / len(from_all) > 0.04
+    assert abs(sum(from_sample) / len(from_sample)) < 0.04
+
+
 def test_a_trial_is_the_same_when_it_is_repeated() -> None:
     world = simulated(KINDS[0], 1)
     assert trial(world, WAYS[-1], (4, 8), 1, named=True) == trial(world, WAYS[-1], (4, 8), 1, named=True)
@@ -62,6 +76,8 @@ def test_a_summary_weighs_kinds_alike_and_knows_their_seeds_as_a_sample() -> Non
     assert one.mean == pytest.approx(0.7)
     assert one.low < 0.7 < one.high
     assert one.spread == pytest.approx(0.1414 / 2, abs=1e-4)
+    assert Summary(-0.001, -0.004, 0.0, 0.0).signed() == "+0.00 (+0.00 to +0.00)"
+    assert Summary(0.5, -0.004, 1.0, 0.0).text() == "0.50 (0.00 to 1.00)"
     assert differences([[0.5, 0.7]], [[0.4, 0.9]]) == [[pytest.approx(0.1), pytest.approx(-0.2)]]
 
 
@@ -73,7 +89,7 @@ def test_the_script_prints_every_table_draws_the_pictures_and_names_what_it_skip
     printed = capsys.readouterr().out
     assert f"skipped: there are no recordings in {tmp_path}" in printed
     for way in WAYS:
-        assert printed.count(f"| {way.name} |") == 2
+        assert printed.count(f"| {way.name} |") == 2 + (way.name == "random" or "a third" in way.name)
     for name in ("EvalGen's", "SPADE's cov", "SPADE's sub"):
         assert printed.count(f"| {name} |") == 3
     (picture,) = plots.iterdir()
