@@ -27,6 +27,9 @@ DEFAULT_PORT = 8765
 MOST_TRIES = 50
 """Ports that are tried, one after the other, where the wanted one is taken."""
 
+TAKEN = (errno.EADDRINUSE, errno.EACCES) if sys.platform == "win32" else (errno.EADDRINUSE,)
+"""What a system says of a port that another program listens on."""
+
 LAST_WORDS_S = 1
 """Seconds for requests that are being answered when the server is stopped."""
 
@@ -59,7 +62,7 @@ def listening(port: int) -> socket.socket:
             listener.listen(128)
         except OSError as error:
             listener.close()
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            if error.errno not in TAKEN:
                 raise ConfigError(f"port {candidate} cannot be used ({error.strerror}); choose --port") from error
         else:
             return listener
