@@ -9,7 +9,8 @@ from promptpex.report.section import Section
 from promptpex.tables import records
 
 P = "p (Holm)"
-GIVE_WAY = ("before", "after", "newly failing", "fixed", P)
+GRADES = "grades before, after"
+GIVE_WAY = ("before", "after", "newly failing", "fixed", P, GRADES)
 """Columns of a comparison that a narrow terminal goes without, the last one first."""
 
 NONE = "–"
@@ -32,6 +33,13 @@ def compared_sections(comparison: RunComparison) -> list[Section]:
             tuple(map(_cells, models)),
         ),
         Section("right", "Right outputs", "", ("model", *figures, P), tuple(map(_accuracy_cells, right))),
+        Section(
+            "corrected",
+            "Outputs that break a rule, corrected by people's grades",
+            "",
+            ("model", "before", "after", points, GRADES),
+            tuple(map(_corrected_cells, records(comparison.corrections))),
+        ),
         Section("metrics", "Own metrics", "", ("model: metric", *figures, P), tuple(own)),
     )
     return [section for section in made if section.rows]
@@ -49,6 +57,13 @@ def _cells(row: TableRow) -> tuple[str, ...]:
     low, high = row["difference_low"], row["difference_high"]
     apart = NONE if low is None else _points(row["difference"], low, high)
     return (row["model"], row["change"], *counts, apart, str(row["newly_failing"]), str(row["fixed"]), _p(row))
+
+
+def _corrected_cells(row: TableRow) -> tuple[str, ...]:
+    low, high = row["corrected_difference_low"], row["corrected_difference_high"]
+    points = NONE if low is None else _points(row["corrected_difference"], low, high)
+    shares = (_share(row[f"corrected_{when}"]) for when in ("before", "after"))
+    return (row["model"], *shares, points, f"{row['graded_before']}, {row['graded_after']}")
 
 
 def _accuracy_cells(row: TableRow) -> tuple[str, ...]:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from promptpex.core.records import Choice, Means, ReportCard
+from promptpex.core.records import AnyRun, Choice, Means, ReportCard
 from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
 from promptpex.grading.desk import GradingDesk
 from promptpex.report.choices.records import ChoicePage
 from promptpex.report.summary import DEFAULT_CONFIDENCE
-from promptpex.tables import Weights
+from promptpex.tables import PeoplesGrades, Weights
 
 
 class CriteriaPort(Protocol):
@@ -109,6 +109,16 @@ class CardPort(Protocol):
         """
 
 
+class GradesPort(Protocol):
+    """What people's grades say of runs (``workflow.peoples_grades``)."""
+
+    def stamp(self, folder: Path) -> Hashable:
+        """What changes whenever a file does that ``grades`` read for the run in this folder."""
+
+    def grades(self, folder: Path, run: AnyRun) -> PeoplesGrades | None:
+        """What people say of the outputs of the run in this folder; None where they say nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class ComparisonSettings:
     """The level of the intervals, and how many times each case counts, as the project's settings have them."""
@@ -149,6 +159,7 @@ class Ports:
         criteria: the criteria that people judge by, and their candidates.
         card: the report card.
         grading: what people grade.
+        grades: people's grades, by which reports and comparisons are corrected; without it they are not.
     """
 
     results: Path
@@ -159,3 +170,4 @@ class Ports:
     criteria: CriteriaPort | None = None
     card: CardPort | None = None
     grading: GradingPort | None = None
+    grades: GradesPort | None = None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.errors import InputError
+from promptpex.core.records import AnyRun
 from promptpex.report.html import POLICY, environment
-from promptpex.report.runs.listing import RunList
+from promptpex.report.runs.listing import FILES, RunList, stamp_of
+from promptpex.tables import PeoplesGrades
 from promptpex.web.made_pages import MadePages
 from promptpex.web.ports import Ports
 from promptpex.web.security import wants_page
@@ -48,6 +50,15 @@ class Site:
         self.tabs: tuple[Tab, ...] = ()
         self.runs = RunList(ports.results, ports.run)
         self.made = MadePages()
+
+    def stamp(self, folder: Path) -> Hashable:
+        """What changes whenever a file does that the report of the run in this folder is made from."""
+        grades = self.ports.grades
+        return stamp_of(folder, FILES), None if grades is None else grades.stamp(folder)
+
+    def grades(self, folder: Path, run: AnyRun) -> PeoplesGrades | None:
+        """What people say of the run in this folder."""
+        return None if self.ports.grades is None else self.ports.grades.grades(folder, run)
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
         """A page made of one of the templates in ``web/templates``; every value is escaped, see ``report.html``.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 
 from promptpex.codecs.ordinary_files import is_inside, project_of
 from promptpex.core.errors import InputError
-from promptpex.core.events import Listener, Notice
+from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import (
     OUTPUT_SUBJECT,
     AnyRun,
@@ -30,6 +30,31 @@ from promptpex.tables import PeoplesGrades
 
 Items = Mapping[tuple[str, str, int], Example]
 """What each usable output is for graders, by its key."""
+
+
+class GradesOfRuns:
+    """What people say of runs that are looked at again and again; warnings about files of theirs are left out."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, tuple[Path, ...]] = {}
+
+    def stamp(self, folder: Path) -> Hashable:
+        """What changes whenever a file does that ``grades`` read for the run in this folder."""
+        return tuple(map(_state, self._files.get(folder, ())))
+
+    def grades(self, folder: Path, run: AnyRun) -> PeoplesGrades | None:
+        """As ``peoples_grades``, for the run in this folder."""
+        file = prompt_file_of(run)
+        self._files[folder] = () if file is None else (sibling(file, "grades"), sibling(file, "spec"))
+        return peoples_grades(run, ignore_events, prompt=file)
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_size, state.st_mtime_ns
 
 
 def peoples_grades(run: AnyRun, emit: Listener, *, prompt: Path | None = None) -> PeoplesGrades | None:

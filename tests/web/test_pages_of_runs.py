@@ -15,10 +15,12 @@ from promptpex.report.choices.records import ChoicePage
 from promptpex.report.html import html
 from promptpex.report.runs.listing import RunList
 from promptpex.web.ports import ComparisonSettings, Ports
+from promptpex.workflow.peoples_grades import GradesOfRuns
 from tests.report.choices.choice_records import page as choice_page
 from tests.web.browser import DESKTOP, PHONE, Browser
 from tests.web.serving import Served, served
 from tests.web.stored_runs import named_run, store
+from tests.workflow.graded_run import graded, kept, made
 
 
 @pytest.fixture(scope="module")
@@ -200,3 +202,23 @@ async def test_no_page_is_wider_than_its_window(results: Path, browser: Browser)
                 await page.look(size)
                 await page.open(f"{server.address}{path}")
                 assert await page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+async def test_reports_and_comparisons_are_corrected_by_grades_as_they_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = made(tmp_path, cases=60, models=("a",))
+    after = made(tmp_path, cases=60, models=("a",), seen=1.0)
+    folders = [
+        kept(run.replace(manifest=run.manifest.replace(run=name)), tmp_path)
+        for run, name in ((before, "1111111111"), (after, "2222222222"))
+    ]
+    keys = [RunList(tmp_path / "results").key(folder) for folder in folders]
+    with served(Ports(tmp_path / "results", grades=GradesOfRuns())) as server:
+        assert "Corrected by people" not in words(await page_of(server, f"/runs/{keys[0]}"))
+        graded(before, tmp_path, 1.0)
+        assert "Corrected by people" in words(await page_of(server, f"/runs/{keys[0]}"))
+        text = words(await page_of(server, f"/compare?before={keys[0]}&after={keys[1]}"))
+    assert "Outputs that break a rule, corrected by people" in text
+    assert "60, 60" in text

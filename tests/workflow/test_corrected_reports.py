@@ -126,6 +126,7 @@ def test_two_runs_are_compared_by_grades_as_well(tmp_path: Path) -> None:
     done = in_process("compare", *map(str, places), cwd=tmp_path)
     assert done.code == 0
     assert "Corrected by people's grades a -> b goes from " in " ".join(done.out.split())
+    assert "corrected by people's grades" in done.out
     (row,) = json.loads(in_process("compare", *map(str, places), "--json", cwd=tmp_path).out)["corrected"]
     assert row["graded_before"] == row["graded_after"] == 90
     assert row["corrected_difference"] == pytest.approx(row["corrected_after"] - row["corrected_before"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpex.report.runs.listing import FILES, ListedRun, stamp_of
+from promptpex.report.runs.listing import ListedRun
 from promptpex.web.site import Site
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def routes(site: Site) -> list[Route]:
         if before is None or after is None or before.key == after.key:
             return site.problem(request, 422, "Choose two different runs of the list, one before and one after.")
         folders = (before.folder, after.folder)
-        stamps = tuple(stamp_of(folder, FILES) for folder in folders)
+        stamps = tuple(map(site.stamp, folders))
         return HTMLResponse(site.made.get((COMPARE, *folders), stamps, lambda: _page(site, before, after)))
 
     return [Route(COMPARE, compare)]
@@ -37,9 +37,10 @@ def _page(site: Site, before: ListedRun, after: ListedRun) -> str:
     from promptpex.report.comparison_sections import changed_section, compared_sections
     from promptpex.report.run_comparison import compare_runs
 
-    both = (runs.read_columns(run.folder) for run in (before, after))
+    old, new = (runs.read_columns(run.folder) for run in (before, after))
     chosen = site.ports.comparing
-    comparison = compare_runs(*both, confidence=chosen.confidence, weights=chosen.weights)
+    people = site.grades(before.folder, old), site.grades(after.folder, new)
+    comparison = compare_runs(old, new, confidence=chosen.confidence, weights=chosen.weights, people=people)
     return site.rendered(
         "comparison.html.jinja",
         COMPARE,

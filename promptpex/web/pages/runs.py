@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptpex.report.runs.listing import FILES, ListedRun, RunList, stamp_of
+from promptpex.report.runs.listing import ListedRun, RunList
 from promptpex.web.site import Site
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def routes(site: Site) -> list[Route]:
         run = site.runs.one(request.path_params["key"])
         if run is None:
             raise HTTPException(404)
-        page = site.made.get(("report", run.folder), stamp_of(run.folder, FILES), lambda: _report(site, run))
+        page = site.made.get(("report", run.folder), site.stamp(run.folder), lambda: _report(site, run))
         return site.report(page)
 
     return [Route("/", runs), Route(f"{RUNS}/{{key:path}}", report)]
@@ -51,7 +51,8 @@ def _report(site: Site, run: ListedRun) -> str:
     from promptpex.report import runs, summarise
     from promptpex.report.html import html
 
-    summary = summarise(runs.read_columns(run.folder), folder=run.folder)
+    columns = runs.read_columns(run.folder)
+    summary = summarise(columns, folder=run.folder, people=site.grades(run.folder, columns))
     return html(summary, site.navigation(f"{RUNS}/{run.key}"))
 
 
