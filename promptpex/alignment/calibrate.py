@@ -58,7 +58,7 @@ def calibration(judged: JudgeOnRule, book: GradeBook, day: date) -> JudgeCalibra
             fingerprint=judged.fingerprint,
             rule_digest=judged.rule.digest,
             date=day.isoformat(),
-            n=len(observations),
+            outputs=len(observations),
             bad=figures.counts.bad,
             good=figures.counts.good,
             sensitivity=_share(figures.coverage),

@@ -23,9 +23,10 @@ def serve_page(project: GradingProject, results: Path, port: GradingPort, *, num
     from promptpex.cli.local_page import serve
     from promptpex.codecs.wording import plural
     from promptpex.web.ports import Ports
+    from promptpex.workflow.peoples_grades import GradesOfRuns
 
     say(f"Grades go to {project.grades}")
-    code = serve(Ports(results, start="/grade", grading=port), port=number, no_open=no_open)
+    code = serve(Ports(results, start="/grade", grading=port, grades=GradesOfRuns()), port=number, no_open=no_open)
     project.desk.refresh()
     progress = project.desk.progress(port.grader)
     say(f"{progress.done} of {plural(progress.items, 'output')} graded; the grades are in {project.grades}")

@@ -62,4 +62,4 @@ def _cells(rule: Rule, judge: str, fingerprint: str, known: Iterable[JudgeCalibr
     for name in ("sensitivity", "specificity", "kappa"):
         share = getattr(one, name)
         cells |= {name: share.estimate, f"{name}_low": share.low, f"{name}_high": share.high}
-    return {**cells, "n": one.n, "date": one.date}
+    return {**cells, "n": one.outputs, "date": one.date}

@@ -21,7 +21,7 @@ def calibration(rule: Rule, judge: str = "a", kappa: float | None = 0.7, **chang
         "fingerprint": MARK,
         "rule_digest": rule.digest,
         "date": "2026-03-01",
-        "n": 10,
+        "outputs": 10,
         "bad": 4,
         "good": 6,
         "sensitivity": share,

@@ -37,7 +37,7 @@ def test_a_spec_says_how_far_its_judge_agrees_with_people(tmp_path: Path) -> Non
     (one,) = read_spec(tmp_path / "prompt.spec.yaml").rules[0].judge
     assert made_of.calibrations == {"r1": (one,)}
     assert (one.judge, one.fingerprint, one.rule_digest, one.date) == (JUDGE, FINGERPRINT, RULE.digest, "2026-03-01")
-    assert (one.n, one.bad + one.good) == (100, 100)
+    assert (one.outputs, one.bad + one.good) == (100, 100)
     assert one.specificity.estimate == 1.0
     assert one.sensitivity.estimate == pytest.approx(0.5, abs=0.15)
     assert one.sensitivity.low < 0.5 < one.sensitivity.high < 0.9
@@ -64,7 +64,7 @@ def test_further_grades_take_the_place_and_other_judges_stay(tmp_path: Path) -> 
     graded(run, tmp_path, 0.4, subject="r1")
     tried(place, tmp_path)
     tried(place, tmp_path)
-    assert [(one.judge, one.n) for one in read_spec(path).rules[0].judge] == [("openai/other", 40), (JUDGE, 80)]
+    assert [(one.judge, one.outputs) for one in read_spec(path).rules[0].judge] == [("openai/other", 40), (JUDGE, 80)]
 
 
 def test_grades_that_a_policy_chose_measure_no_judge(tmp_path: Path) -> None:
@@ -80,9 +80,9 @@ def test_grades_that_a_policy_chose_measure_no_judge(tmp_path: Path) -> None:
 
 def test_what_a_judge_was_shown_and_a_rule_that_reads_otherwise_now_measure_nothing(tmp_path: Path) -> None:
     run, place = graded_run(tmp_path, 1.0)
-    assert tried(place, tmp_path).calibrations["r1"][0].n == 200
+    assert tried(place, tmp_path).calibrations["r1"][0].outputs == 200
     kept(run.replace(manifest=run.manifest.replace(settings={"judge_examples": 3})), tmp_path)
-    assert 100 < tried(place, tmp_path).calibrations["r1"][0].n < 190
+    assert 100 < tried(place, tmp_path).calibrations["r1"][0].outputs < 190
     path = tmp_path / "prompt.spec.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace(RULE.rule, "The answer is kind."), encoding="utf-8")
     assert tried(place, tmp_path).sentence().startswith("No judge gave a verdict on a rule of the spec")

@@ -51,7 +51,7 @@ class JudgeCalibration(Record):
         fingerprint: as its verdicts carry it.
         rule_digest: ``Rule.digest``.
         date: the day on which it was measured: ``2026-03-01``.
-        n: outputs of which both people and the judge said good or bad.
+        outputs: of which both people and the judge said good or bad.
         bad, good: those of them that people found bad, and good.
         sensitivity: share of what people found bad that the judge fails.
         specificity: share of what people found good that the judge passes.
@@ -62,7 +62,7 @@ class JudgeCalibration(Record):
     fingerprint: Digest
     rule_digest: Digest
     date: str
-    n: GradedOutputs
+    outputs: GradedOutputs
     bad: GradedOutputs
     good: GradedOutputs
     sensitivity: MeasuredShare
@@ -80,8 +80,8 @@ class JudgeCalibration(Record):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.bad + self.good != self.n:
-            raise ValueError(f"bad and good are {self.bad} + {self.good}, but n is {self.n}")
+        if self.bad + self.good != self.outputs:
+            raise ValueError(f"bad and good are {self.bad} + {self.good}, but outputs are {self.outputs}")
         for name in ("sensitivity", "specificity"):
             if getattr(self, name).low < 0:
                 raise ValueError(f"{name} is a share, from 0 to 1")
