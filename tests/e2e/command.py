@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
 import os
@@ -67,11 +66,6 @@ def in_process(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None)
     finally:
         _TURN.release()
     return Done(code, out.getvalue(), err.getvalue())
-
-
-async def promptpex_beside(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> Done:
-    """As ``promptpex``, while a server of this process goes on answering."""
-    return await asyncio.to_thread(promptpex, *arguments, cwd=cwd, env=env)
 
 
 def benchmark(name: str, folder: Path, *, cases: int) -> Path:

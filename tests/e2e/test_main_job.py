@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.llm.providers.weights import DEFAULT_NAME, weights_path
-from tests.e2e.command import promptpex, promptpex_beside
+from tests.e2e.command import in_process, promptpex
 from tests.samples import contents
 from tests.servers import LlamaServer, OllamaServer
 
@@ -77,9 +78,8 @@ def test_the_embedded_model_ends_with_a_table_and_a_second_run_asks_nothing(tmp_
 async def test_two_models_one_behind_an_openai_compatible_server(tmp_path: Path, llama: LlamaServer) -> None:
     prompt = project(tmp_path, cases=3)
     models = f"{EMBEDDED},openai/any"
-    done = await promptpex_beside(
-        "run", prompt, "--models", models, "--api-base", llama.url, *SHORT, "--json", cwd=tmp_path
-    )
+    arguments = ("run", prompt, "--models", models, "--api-base", llama.url, *SHORT, "--json")
+    done = await asyncio.to_thread(in_process, *arguments, cwd=tmp_path)
     assert done.code == 0, done.err
     rows = {row["model"]: row for row in json.loads(done.out)["models"]}
     assert set(rows) == {EMBEDDED, "openai/any"}
@@ -91,15 +91,12 @@ async def test_two_models_one_behind_an_openai_compatible_server(tmp_path: Path,
 async def test_ollama_by_name_and_tag(tmp_path: Path, ollama: OllamaServer) -> None:
     prompt = project(tmp_path, cases=2)
     name = "smollm2:135m"
-    done = await promptpex_beside(
-        "run", prompt, "--models", name, *SHORT, cwd=tmp_path, env={"OLLAMA_HOST": ollama.url}
-    )
+    host = {"OLLAMA_HOST": ollama.url}
+    done = await asyncio.to_thread(in_process, "run", prompt, "--models", name, *SHORT, cwd=tmp_path, env=host)
     assert done.code == 0, done.err
     assert table(tmp_path)[name]["outputs"] == "2"
     assert table(tmp_path)[name]["errors"] == "0" or "truncated" in done.out
-    missing = await promptpex_beside(
-        "run", prompt, "--models", "nobody:1b", cwd=tmp_path, env={"OLLAMA_HOST": ollama.url}
-    )
+    missing = await asyncio.to_thread(in_process, "run", prompt, "--models", "nobody:1b", cwd=tmp_path, env=host)
     assert missing.code == 3
     assert "unknown-model" in missing.out
 
@@ -107,13 +104,13 @@ async def test_ollama_by_name_and_tag(tmp_path: Path, ollama: OllamaServer) -> N
 def test_a_recorded_run_replays_byte_identically_without_the_model(tmp_path: Path) -> None:
     prompt = project(tmp_path, cases=3)
     record = tmp_path / "recording.jsonl"
-    promptpex("run", prompt, "--models", EMBEDDED, *SHORT, "--record", str(record), cwd=tmp_path)
+    in_process("run", prompt, "--models", EMBEDDED, *SHORT, "--record", str(record), cwd=tmp_path)
     recorded = {path.name: path.read_bytes() for path in tmp_path.glob("results/*/*/*.csv")}
     for name in ("first", "second"):
         folder = tmp_path / name
         folder.mkdir()
         here = ("--results", "results", "--store", "store.db")
-        done = promptpex("run", prompt, "--models", f"replay/{record}", *SHORT, *here, cwd=folder)
+        done = in_process("run", prompt, "--models", f"replay/{record}", *SHORT, *here, cwd=folder)
         assert done.code == 0, done.err
     replayed = [
         {path.name: path.read_bytes() for path in (tmp_path / name).glob("results/*/*/*.csv")}
