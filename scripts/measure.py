@@ -29,7 +29,6 @@ FOR_LATER = {
     "promptpex.workflow.stages.unregister": "stages of other programs, such as synthesis",
     "promptpex.core.response_store.ResponseStore.entries": "stores: moving replies from one backend to another",
     "promptpex.store.sqlite_store.SqliteStore.entries": "stores: moving replies from one backend to another",
-    "promptpex.workflow.grading_criteria.criteria_beside": "the local page: criteria beside grading",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,24 +10,48 @@ from promptpex.cli.output import say
 from promptpex.core.errors import ConfigError, GradeError
 
 if TYPE_CHECKING:
+    from promptpex.config import Resolved
+    from promptpex.grading.labels import LabelRules
     from promptpex.web.ports import GradingPort
     from promptpex.workflow.grading import GradingProject
 
 
-def serve_page(project: GradingProject, results: Path, port: GradingPort, *, number: int | None, no_open: bool) -> int:
-    """Serves the grading page until Ctrl-C, says how far grading is then, and gives the exit code.
+def serve_page(
+    project: GradingProject,
+    resolved: Resolved,
+    rules: LabelRules,
+    port: GradingPort,
+    *,
+    source: Path,
+    number: int | None,
+    no_open: bool,
+) -> int:
+    """Serves grading, criteria and the report card until Ctrl-C, says how far grading is, and gives the exit code.
 
     Args:
+        rules: how grades become labels.
+        source: the run whose report card is shown, or the prompt's file for its latest one.
         number: of the port on 127.0.0.1; None for the usual one.
         no_open: whether the link is only printed.
     """
+    from promptpex.cli.command_session import listeners
     from promptpex.cli.local_page import serve
     from promptpex.codecs.wording import plural
     from promptpex.web.ports import Ports
+    from promptpex.workflow.aligning import CardWishes
+    from promptpex.workflow.card_port import CardOfRun
+    from promptpex.workflow.grading_criteria import criteria_beside
     from promptpex.workflow.peoples_grades import GradesOfRuns
 
     say(f"Grades go to {project.grades}")
-    code = serve(Ports(results, start="/grade", grading=port, grades=GradesOfRuns()), port=number, no_open=no_open)
+    results = Path(resolved.settings.results)
+    card = CardOfRun(source, results, CardWishes(project.file, rules))
+    with (
+        listeners(quiet=True, verbose=False, log=None) as emit,
+        contextlib.closing(criteria_beside(project, resolved, rules, emit=emit)) as criteria,
+    ):
+        pages = Ports(results, start="/grade", grading=port, grades=GradesOfRuns(), criteria=criteria, card=card)
+        code = serve(pages, port=number, no_open=no_open)
     project.desk.refresh()
     progress = project.desk.progress(port.grader)
     say(f"{progress.done} of {plural(progress.items, 'output')} graded; the grades are in {project.grades}")

@@ -61,6 +61,13 @@ async def test_twenty_outputs_by_keyboard_with_a_server_that_is_killed(tmp_path:
         await page.type("after all")
         await press(page, "Enter", "f")
         assert await page.text("#finish-count") == "You have graded 20 outputs of 24."
+        await page.click("#finish a[href='/card']")
+        await page.until_text("How far do they agree with people?")
+        tables = [" ".join(one.split()) for one in await page.texts(".confusion")]
+        assert tables[0] == "flagged not bad 1 0 good 13 0"  # the check counts words: each output has two
+        assert "flagged not bad 0 1 good 0 13" in tables  # the judge passes them all
+        await page.click("nav a[href='/criteria']")
+        await page.until_text("The output is one word.")
         done = await command.ended(signal.SIGINT)
     assert (done.code, "20 of 24 outputs graded; the grades are in" in done.out) == (0, True)
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from promptpex.workflow.grading import GradingProject, GradingWishes
 
 
+NO_SETTINGS = {"graders", "rule_grades", "unsure_is_bad", "port", "no_open"}
+"""Options that no settings file has."""
+
+
 @click.command("grade", cls=Command)
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
 @options.of_output("--terminal", is_flag=True, help="Grade in this terminal, by keys.")
@@ -46,6 +50,9 @@ if TYPE_CHECKING:
     help="Share of outputs that others have graded, to see how far people agree [.1].",
 )
 @options.page_address
+@options.author
+@options.of_models("-j", "--judge", metavar="NAMES", help="Answers candidates' questions on the page of criteria.")
+@options.request_options
 @options.results
 @options.settings_options
 @options.output_options
@@ -83,7 +90,7 @@ def command(
         raise click.UsageError("--terminal, --page and --import are three ways: give one of them")
     if as_json and file is None:
         raise click.UsageError("--json says what became of the lines of --import; give that, too")
-    resolved = settings({name: flags[name] for name in ("results", "config", "no_config", "trust_settings")})
+    resolved = settings({name: value for name, value in flags.items() if name not in NO_SETTINGS})
     wishes = GradingWishes(prompt, _label_rules(flags), policy, _asked(all_rules, on))
     if second_opinions is not None:
         wishes = replace(wishes, second_share=second_opinions)
@@ -96,7 +103,9 @@ def command(
     shown = port_of(project, grader, first)
     if page is not None:
         return write_page(shown, page)
-    return serve_page(project, results, shown, number=flags["port"], no_open=flags["no_open"])
+    source = next(iter(runs), project.file)
+    number, no_open = flags["port"], flags["no_open"]
+    return serve_page(project, resolved, wishes.rules, shown, source=source, number=number, no_open=no_open)
 
 
 def _label_rules(flags: dict[str, Any]) -> LabelRules:

@@ -71,12 +71,12 @@ def _grader(asked: Asked) -> str:
 
 def _state(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     grader = _grader(asked)
-    return {
-        "subjects": subject_views(desk.subjects),
-        "trail": trail(desk, grader),
-        "graders": list(desk.book.graders),
-        "progress": progress_view(desk, grader),
-    }
+    return {"trail": trail(desk, grader), "graders": list(desk.book.graders), **_around(desk, grader)}
+
+
+def _around(desk: GradingDesk, grader: str) -> dict[str, Any]:
+    """What may have changed at each step: criteria come and go, others grade."""
+    return {"subjects": subject_views(desk.subjects), "progress": progress_view(desk, grader)}
 
 
 def _next(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
@@ -84,12 +84,12 @@ def _next(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     require_policy(policy)
     given = desk.next(grader, policy)
     item = None if given is None else item_view(desk, given.item, grader, (given.policy, given.probability))
-    return {"item": item, "progress": progress_view(desk, grader)}
+    return {"item": item, **_around(desk, grader)}
 
 
 def _item(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     grader = _grader(asked)
-    return {"item": item_view(desk, find(desk, asked.get("item")), grader), "progress": progress_view(desk, grader)}
+    return {"item": item_view(desk, find(desk, asked.get("item")), grader), **_around(desk, grader)}
 
 
 def _give(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _undo(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
         "item": item_view(desk, find(desk, undone.key), grader),
         "sentence": f"Taken back: {name} is {undone.value}.",
         "trail": trail(desk, grader),
-        "progress": progress_view(desk, grader),
+        **_around(desk, grader),
     }
 
 

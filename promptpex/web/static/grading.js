@@ -107,6 +107,8 @@
 
   const progressed = (reply) => {
     now.progress = reply.progress;
+    now.subjects = reply.subjects ?? now.subjects; // criteria come and go while people grade
+    if (!subject(now.picked)) now.picked = own.WHOLE;
     own.showProgress(now.progress, settings.first);
   };
 
@@ -291,7 +293,7 @@
     own.byId('grader').replaceChildren(own.make('bdi', {}, grader));
     own.byId('grader').setAttribute('aria-label', `Graded by ${grader}: change who grades`);
     const reply = await desk.start(grader);
-    Object.assign(now, { subjects: reply.subjects, trail: reply.trail, item: null, fresh: null });
+    Object.assign(now, { trail: reply.trail, item: null, fresh: null });
     now.place = now.trail.length;
     own.offerGraders(reply.graders);
     progressed(reply);
