@@ -27,6 +27,7 @@ from promptpex.documents.record_problems import record_problems
 from promptpex.grading.book import GradeBook
 from promptpex.grading.forecast import Forecast, forecasts
 from promptpex.grading.labels import LabelRules
+from promptpex.grading.machine_views import MachineViews
 from promptpex.grading.next_item import GradingState, choose
 from promptpex.grading.opinions import Opinions
 from promptpex.grading.policies import DEFAULT_POLICY, require_policy
@@ -138,6 +139,7 @@ class GradingDesk:
         self.subjects = tuple(subjects)
         self.ask = tuple(ask)
         self.opinions: Opinions = opinions or {}
+        self._views = MachineViews.of(self.opinions)
         self.weights: Mapping[str, float] = weights or {}
         self._rules = rules or LabelRules()
         self._second_share = second_share
@@ -188,7 +190,7 @@ class GradingDesk:
                 self._out.clear()
                 self._book = self._read()
             if opinions is not None:
-                self.opinions = opinions
+                self.opinions, self._views = opinions, MachineViews.of(opinions)
 
     def next(self, grader: str, policy: str | None = None) -> Assignment | None:
         """What this grader shall grade next; the same until it is graded. None where nothing is left.
@@ -282,7 +284,7 @@ class GradingDesk:
         with self._lock:
             asked = [subject for subject in self.subjects if subject.asked]
             share = 1.0 if self.policy == RANDOM else RANDOM_SHARE
-            return forecasts(self._book, self.pool, self.opinions, asked, share=share, seed=self.seed)
+            return forecasts(self._book, self.pool, self._views.judgements, asked, share=share, seed=self.seed)
 
     def to_ask(self, item: Example) -> tuple[Subject, ...]:
         """What nobody who counts has graded of an item, and what was graded under older words."""
@@ -321,7 +323,7 @@ class GradingDesk:
         if not left:
             return None
         subjects = tuple(one for one in self.subjects if one.asked)
-        state = GradingState(self.pool, self._book, self.opinions, subjects, self.seed, held, self.weights)
+        state = GradingState(self.pool, self._book, self._views, subjects, self.seed, held, self.weights)
         chosen = choose(policy, left, state)
         return Assignment(chosen.item, chosen.policy, chosen.probability * (1 - share), self.to_ask(chosen.item))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Example
 from promptpex.grading.book import GradeBook
-from promptpex.grading.opinions import Opinion, Opinions
+from promptpex.grading.machine_views import Judgements
 from promptpex.grading.random_sample import RANDOM_SHARE, SEED
 from promptpex.grading.subjects import Subject
 from promptpex.stats.argument_checks import require_counts
@@ -62,7 +62,7 @@ class Forecast:
 def forecasts(
     book: GradeBook,
     items: Sequence[Example],
-    opinions: Opinions,
+    judgements: Judgements,
     subjects: Iterable[Subject],
     *,
     share: float = RANDOM_SHARE,
@@ -73,40 +73,27 @@ def forecasts(
     Args:
         book: what people have said so far.
         items: the pool.
-        opinions: what machines say of the items.
+        judgements: what judges say of the items.
         subjects: in the order that the forecasts are wanted in.
         share: how many of the grades to come are of the random sample.
         seed: of the permanent random numbers.
     """
     result = []
     for subject in subjects:
-        sample = book.random_sample(subject.id, items, seed)
-        left = sum(not book.joint(item, subject.id).graded for item in items)
-        for judge in sorted(_judges(opinions, subject.id)):
-            pairs = [
-                (status, label)
-                for item in sample
-                if (label := book.joint(item, subject.id).label)
-                and (status := _status(opinions.get(item.id, ()), subject.id, judge))
+        judges = sorted(judge for name, judge in judgements if name == subject.id)
+        sample = book.random_sample(subject.id, items, seed) if judges else ()
+        left = sum(not book.joint(item, subject.id).graded for item in items) if judges else 0
+        for judge in judges:
+            says = judgements[subject.id, judge]
+            labels = [
+                (says[one.id], label)
+                for one in sample
+                if (label := book.joint(one, subject.id).label) and one.id in says
             ]
+            pairs = [(status, label) for status, label in labels if label is not None]
             errors = sum((status == "pass") != (label == "good") for status, label in pairs)
             result.append(forecast(subject.id, errors, len(pairs), left, judge=judge, share=share))
     return tuple(result)
-
-
-def _judges(opinions: Opinions, subject: str) -> set[str]:
-    return {
-        one.judge
-        for each in opinions.values()
-        for one in each
-        if one.source == "judge" and one.subject == subject and one.status != "none"
-    }
-
-
-def _status(opinions: Iterable[Opinion], subject: str, judge: str) -> str:
-    """What the judge says: pass or fail; empty where it says neither."""
-    own = (one for one in opinions if (one.source, one.subject, one.judge) == ("judge", subject, judge))
-    return next((one.status for one in own if one.status != "none"), "")
 
 
 def half_width(errors: float, n: int, confidence: float = 0.95) -> float:

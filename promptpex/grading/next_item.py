@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from promptpex.core.records import OUTPUT_SUBJECT, Example
 from promptpex.grading.book import GradeBook
-from promptpex.grading.opinions import Opinions
+from promptpex.grading.machine_views import MachineViews
 from promptpex.grading.policies import DEFAULT_POLICY, Chances, Surroundings, probabilities
 from promptpex.grading.random_sample import (
     RANDOM,
@@ -35,7 +35,7 @@ class GradingState:
     Attributes:
         pool: all items.
         book: what people have said so far.
-        opinions: what machines say.
+        views: what the opinions of machines come to.
         subjects: those that people are asked about.
         seed: of the permanent random numbers.
         held: the items that others are grading just now, by their ids, each with the policy that chose it.
@@ -44,7 +44,7 @@ class GradingState:
 
     pool: Sequence[Example]
     book: GradeBook
-    opinions: Opinions
+    views: MachineViews
     subjects: Sequence[Subject]
     seed: int = SEED
     held: Mapping[str, str] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class GradingState:
         }
         labels = self.book.counts(OUTPUT_SUBJECT, self.pool)
         step = len(self.pool) - open_items
-        return Surroundings(self.opinions, step, counts, self.weights, labels.good, labels.bad)
+        return Surroundings(self.views, step, counts, self.weights, labels.good, labels.bad)
 
 
 @dataclass(frozen=True, slots=True)

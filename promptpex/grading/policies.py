@@ -21,13 +21,12 @@ opinions all items are alike, so that the first choices are random.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from promptpex.codecs.wording import did_you_mean, with_hint
 from promptpex.core.errors import InputError
-from promptpex.grading.opinions import Opinion
+from promptpex.grading.machine_views import MachineViews
 from promptpex.grading.random_sample import RANDOM
 
 DEFAULT_POLICY = "informative"
@@ -48,14 +47,14 @@ class Surroundings:
     """What a policy may look at besides the items themselves. Nothing in it tells of the items' random numbers.
 
     Attributes:
-        opinions: of machines, by the item's key; also of items that are graded, since they too make the selectivity.
+        views: of machines.
         step: how many items have been chosen before.
         grade_counts: grades by subject; a subject that is not named has none.
         weights: by the item's key, how much near decisions hang on it, 0 or more; 0 where it is not named.
         good, bad: items that have the label.
     """
 
-    opinions: Mapping[str, Sequence[Opinion]] = field(default_factory=dict)
+    views: MachineViews = field(default_factory=MachineViews)
     step: int = 0
     grade_counts: Mapping[str, int] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -89,53 +88,17 @@ def require_policy(name: str) -> None:
         raise InputError(with_hint(f"no policy is called {name!r}: there are {', '.join(POLICIES)}", hint))
 
 
-def selectivity(opinions: Mapping[str, Sequence[Opinion]]) -> dict[tuple[str, str], float]:
-    """By subject and assertion, the share of items that pass, of those on which it says something."""
-    spoken: Counter[tuple[str, str]] = Counter()
-    passed: Counter[tuple[str, str]] = Counter()
-    for each in opinions.values():
-        for opinion in each:
-            if opinion.status != "none":
-                spoken[opinion.subject, opinion.assertion] += 1
-                passed[opinion.subject, opinion.assertion] += opinion.status == "pass"
-    return {name: passed[name] / count for name, count in spoken.items()}
-
-
-def confidence(opinions: Sequence[Opinion], selective: Mapping[tuple[str, str], float]) -> float:
-    """sigma of an item: the summed selectivity of the assertions that fail it. High: probably bad."""
-    return sum(selective[one.subject, one.assertion] for one in opinions if one.status == "fail")
-
-
-def disagreement(opinions: Sequence[Opinion]) -> dict[str, float]:
-    """By subject, how much the machines contradict each other: 0 where all say the same, 1 where they are split evenly.
-
-    It is 4 p (1 - p), where p is the share of failures. Code, judges and candidates have one voice each, however many
-    they are: p is the mean of the three shares.
-    """
-    failures: defaultdict[str, defaultdict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    for one in opinions:
-        if one.status != "none":
-            failures[one.subject][one.source].append(one.status == "fail")
-    divided = {}
-    for subject, sources in failures.items():
-        share = sum(sum(votes) / len(votes) for votes in sources.values()) / len(sources)
-        divided[subject] = 4.0 * share * (1.0 - share)
-    return divided
-
-
-def informativeness(opinions: Sequence[Opinion], needs: Mapping[str, float], weight: float = 0.0) -> float:
-    """How much a grade of the item is expected to tell: a score above 0, in proportion to which items are chosen.
+def informativeness(divided: Mapping[str, float], needs: Mapping[str, float], weight: float = 0.0) -> float:
+    """How much a grade of an item is expected to tell: a score above 0, in proportion to which items are chosen.
 
     The sum of the disagreement on each subject, times how much the subject needs grades, and as much again for each
     unit of ``weight``.
     """
-    score = sum(value * needs[subject] for subject, value in disagreement(opinions).items())
-    return (_FLOOR + score) * (1.0 + weight)
+    return (_FLOOR + sum(value * needs[subject] for subject, value in divided.items())) * (1.0 + weight)
 
 
-def subject_needs(opinions: Mapping[str, Sequence[Opinion]], grade_counts: Mapping[str, int]) -> dict[str, float]:
+def subject_needs(subjects: Collection[str], grade_counts: Mapping[str, int]) -> dict[str, float]:
     """How much each subject needs grades, from 0 to 1: inversely as it has them; 1 where it has the fewest."""
-    subjects = {one.subject for each in opinions.values() for one in each}
     fewest = min((grade_counts.get(subject, 0) for subject in subjects), default=0)
     return {subject: (1 + fewest) / (1 + grade_counts.get(subject, 0)) for subject in subjects}
 
@@ -176,8 +139,7 @@ def _extreme(items: Sequence[str], around: Surroundings, sign: float) -> Chances
 
 
 def _sigmas(items: Sequence[str], around: Surroundings) -> dict[str, float]:
-    selective = selectivity(around.opinions)
-    return {item: round(confidence(around.opinions.get(item, ()), selective), 9) for item in items}
+    return {item: around.views.sigma.get(item, 0.0) for item in items}
 
 
 def _alternating(items: Sequence[str], around: Surroundings) -> Chances:
@@ -185,10 +147,10 @@ def _alternating(items: Sequence[str], around: Surroundings) -> Chances:
 
 
 def _informative(items: Sequence[str], around: Surroundings) -> Chances:
-    needs = subject_needs(around.opinions, around.grade_counts)
+    needs = subject_needs(around.views.subjects, around.grade_counts)
     lean = leaning(_sigmas(items, around), around.good, around.bad)
     scores = {
-        item: lean[item] * informativeness(around.opinions.get(item, ()), needs, around.weights.get(item, 0.0))
+        item: lean[item] * informativeness(around.views.divided.get(item, {}), needs, around.weights.get(item, 0.0))
         for item in items
     }
     total = sum(scores.values())

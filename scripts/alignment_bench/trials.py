@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from alignment_bench.worlds import World, as_bits
 from promptpex.alignment.choose import FFR_LIMIT, GradedOutputs, Wanted, choose, chosen_of
+from promptpex.grading.machine_views import MachineViews
 from promptpex.grading.next_item import Stand, draw_next
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.policies import Surroundings
@@ -114,12 +115,12 @@ def _progress(world: World, way: Way, seed: int) -> Iterator[Progress]:
     rng = random.Random(seed)
     says_bad = {output: bool(world.bad >> output & 1) != (rng.random() < world.error) for output in world.pool}
     keys = {f"{output:08x}": output for output in world.pool}
-    opinions = {key: _opinions(world, output) for key, output in keys.items()}
+    views = MachineViews.of({key: _opinions(world, output) for key, output in keys.items()})
     order, graded = in_order(keys, seed), dict[str, bool]()
     reached: set[str] = set()
     while len(graded) < len(keys):
         bad = sum(graded.values())
-        around = Surroundings(opinions, len(graded), good=len(graded) - bad, bad=bad)
+        around = Surroundings(views, len(graded), good=len(graded) - bad, bad=bad)
         draw = draw_next(Stand(order, graded, reached), around, way.policy, share=way.share, seed=seed)
         graded[draw.item] = says_bad[keys[draw.item]]
         reached.add(reached_key(draw.item, draw.policy))

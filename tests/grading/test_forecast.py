@@ -9,6 +9,7 @@ import pytest
 from promptpex.core.records import Example, Grade, output_key
 from promptpex.grading.book import GradeBook
 from promptpex.grading.forecast import STEPS, forecast, forecasts, half_width, more_needed
+from promptpex.grading.machine_views import MachineViews
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.random_sample import number
 from promptpex.grading.subjects import WHOLE, Subject
@@ -70,6 +71,6 @@ def test_the_judge_is_held_against_the_random_sample_alone() -> None:
     grades = [grade(item, "good", "random") for item in items[:10]]
     grades += [grade(item, "bad", "informative") for item in items[10:20]]
     book = GradeBook.of(grades, [WHOLE, rule])
-    (result,) = forecasts(book, items, opinions, [WHOLE, rule], share=1)
+    (result,) = forecasts(book, items, MachineViews.of(opinions).judgements, [WHOLE, rule], share=1)
     assert result == forecast("r1", 0, 10, 20, judge="gpt", share=1)
     assert result.sentence() == "12 more and gpt's error on r1 is known to within 10 points"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import ItemsView, Iterator, ValuesView
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -9,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
+from promptpex.core.records import Example, output_key
+from promptpex.grading.desk import GradingDesk
+from promptpex.grading.machine_views import MachineViews, confidence, disagreement, selectivity
 from promptpex.grading.next_item import Stand, draw_next, mixture
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.policies import (
@@ -16,15 +21,13 @@ from promptpex.grading.policies import (
     POLICIES,
     Chances,
     Surroundings,
-    confidence,
-    disagreement,
     informativeness,
     leaning,
     probabilities,
-    selectivity,
     subject_needs,
 )
 from promptpex.grading.random_sample import RANDOM, RANDOM_SHARE, in_order, next_turn
+from promptpex.grading.subjects import WHOLE, Subject
 
 Status = Literal["pass", "fail", "none"]
 Source = Literal["check", "judge", "candidate"]
@@ -59,19 +62,19 @@ def test_confidence_sums_the_selectivity_of_what_fails_an_item() -> None:
 
 
 def test_highest_lowest_and_alternating_go_by_confidence_and_share_ties() -> None:
-    around = Surroundings(OPINIONS)
+    around = Surroundings(MachineViews.of(OPINIONS))
     assert probabilities("highest", "abcde", around) == {"a": 0, "b": 0.5, "c": 0, "d": 0, "e": 0.5}
     assert probabilities("lowest", "abcde", around)["a"] == 1
     assert probabilities("lowest", "bcd", around) == {"b": 0, "c": 0.5, "d": 0.5}
     for step, same in ((0, "highest"), (1, "lowest"), (2, "highest")):
-        at_step = Surroundings(OPINIONS, step)
+        at_step = Surroundings(MachineViews.of(OPINIONS), step)
         assert probabilities("alternating", "abcde", at_step) == probabilities(same, "abcde", at_step)
 
 
 def test_graded_items_count_for_selectivity() -> None:
     """An assertion that fails every open item and passed the graded ones is telling."""
     opinions = {"old": (_says("f", "pass"),), "x": (_says("f", "fail"),), "y": (_says("g", "fail"),)}
-    assert probabilities("highest", "xy", Surroundings(opinions)) == {"x": 1, "y": 0}
+    assert probabilities("highest", "xy", Surroundings(MachineViews.of(opinions))) == {"x": 1, "y": 0}
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -93,13 +96,16 @@ TORN_ELSEWHERE = (_says("f", "pass", "r2"), _says("g", "fail", "r2"))
 
 
 def test_informative_weighs_contradictions_subjects_with_few_grades_and_near_decisions() -> None:
-    even = subject_needs({"y": TORN, "z": TORN_ELSEWHERE}, {})
-    assert informativeness(CLEAR, even) < informativeness(TORN, even) / 5 == informativeness(TORN_ELSEWHERE, even) / 5
-    needs = subject_needs({"y": TORN, "z": TORN_ELSEWHERE}, {"r1": 9})
+    clear, torn, elsewhere = map(disagreement, (CLEAR, TORN, TORN_ELSEWHERE))
+    even = subject_needs(["r1", "r2"], {})
+    assert informativeness(clear, even) < informativeness(torn, even) / 5 == informativeness(elsewhere, even) / 5
+    needs = subject_needs(["r1", "r2"], {"r1": 9})
     assert needs == {"r1": 0.1, "r2": 1}
-    assert informativeness(CLEAR, needs) < informativeness(TORN, needs) < informativeness(TORN_ELSEWHERE, needs)
-    assert informativeness(TORN, needs, 3.0) == 4 * informativeness(TORN, needs)
-    near = probabilities("informative", "xy", Surroundings({"x": CLEAR, "y": CLEAR}, weights={"y": 3.0}))
+    assert informativeness(clear, needs) < informativeness(torn, needs) < informativeness(elsewhere, needs)
+    assert informativeness(torn, needs, 3.0) == 4 * informativeness(torn, needs)
+    near = probabilities(
+        "informative", "xy", Surroundings(MachineViews.of({"x": CLEAR, "y": CLEAR}), weights={"y": 3.0})
+    )
     assert near == pytest.approx({"x": 0.2, "y": 0.8})
 
 
@@ -111,7 +117,7 @@ def test_informative_leans_to_the_kind_that_is_scarce_the_more_the_scarcer_it_is
     assert leaning(scores, 5, 0)["a"] < leaning(scores, 5, 3)["a"] < leaning(scores, 50, 30)["a"]
     assert min(leaning(scores, 5, 0).values()) > 0
     opinions = {"a": CLEAR, "b": TORN, "c": (_says("f", "fail"), _says("g", "fail"))}
-    chances = probabilities("informative", "abc", Surroundings(opinions, good=5))
+    chances = probabilities("informative", "abc", Surroundings(MachineViews.of(opinions), good=5))
     assert chances["a"] < chances["c"]
 
 
@@ -144,7 +150,7 @@ def test_probabilities_sum_to_one_and_the_choice_has_the_one_it_says(
     graded = data.draw(st.sets(st.sampled_from(keys), max_size=len(keys) - 1))
     reached = data.draw(st.sets(st.sampled_from(keys)))
     stand = Stand(in_order(keys), graded, reached)
-    around = Surroundings(pool, step)
+    around = Surroundings(MachineViews.of(pool), step)
     chances = _mixture(stand, around, policy, share)
     assert set(chances) == set(stand.open)
     assert sum(chances.values()) == pytest.approx(1)
@@ -156,7 +162,7 @@ def test_probabilities_sum_to_one_and_the_choice_has_the_one_it_says(
 def test_the_recorded_probability_is_how_often_it_comes_out() -> None:
     """Numbers left to chance: over 4,000 seeds each item is chosen as often as the mixture says."""
     pool = {"a": [_says("f", "fail")], "b": [_says("f", "pass")], "c": [_says("f", "pass")], "d": [_says("f", "pass")]}
-    around = Surroundings(pool)
+    around = Surroundings(MachineViews.of(pool))
     counts = dict.fromkeys("abcd", 0)
     for seed in range(4_000):
         choice = draw_next(Stand(in_order(pool, seed)), around, "highest", seed=seed)
@@ -169,9 +175,9 @@ def test_the_recorded_probability_is_how_often_it_comes_out() -> None:
 def test_a_turn_used_up_by_a_graded_item_goes_to_the_policy_and_says_so() -> None:
     order = in_order("abcd")
     around = next(
-        Surroundings({}, step)
+        Surroundings(step=step)
         for step in range(50)
-        if draw_next(Stand(order), Surroundings({}, step)).policy == "random"
+        if draw_next(Stand(order), Surroundings(step=step)).policy == "random"
     )
     choice = draw_next(Stand(order, {order[0]}), around)
     assert choice.policy == f"{DEFAULT_POLICY} after {order[0]}"
@@ -179,5 +185,35 @@ def test_a_turn_used_up_by_a_graded_item_goes_to_the_policy_and_says_so() -> Non
 
 
 def test_asking_again_gives_the_same_item() -> None:
-    stand, around = Stand(in_order("abcdef")), Surroundings(OPINIONS, 3)
+    stand, around = Stand(in_order("abcdef")), Surroundings(MachineViews.of(OPINIONS), 3)
     assert draw_next(stand, around) == draw_next(stand, around)
+
+
+class _Counted(dict[str, tuple[Opinion, ...]]):
+    """Opinions that count how often somebody goes through all of them."""
+
+    passes = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.passes += 1
+        return super().__iter__()
+
+    def items(self) -> ItemsView[str, tuple[Opinion, ...]]:
+        self.passes += 1
+        return super().items()
+
+    def values(self) -> ValuesView[tuple[Opinion, ...]]:
+        self.passes += 1
+        return super().values()
+
+
+def test_a_desk_goes_through_all_opinions_when_it_gets_them_and_not_after_each_grade(tmp_path: Path) -> None:
+    items = [Example(id=output_key({}, text), output=text) for text in "abcdef"]
+    opinions = _Counted({item.id: TORN for item in items})
+    desk = GradingDesk(items, [WHOLE, Subject("r1", "Be brief.")], tmp_path / "p.grades.jsonl", opinions=opinions)
+    passes = opinions.passes
+    assert passes > 0
+    while (assignment := desk.next("ada")) is not None:
+        desk.give("ada", assignment.item.id, "output", "good", assignment=assignment)
+        desk.forecasts()
+    assert opinions.passes == passes
