@@ -232,7 +232,7 @@ def align(
     results = Path(load(settings, start=Path.cwd(), env=os.environ).settings.results)
     limit = None if ffr is None else share(str(ffr))
     wishes = aligning.CardWishes(rules=aligning.counting(graders), ffr=limit, against=_path(against))
-    return aligning.align(_path(run), results, wishes, ignore_events).card
+    return aligning.align([] if run is None else [Path(run)], results, wishes, ignore_events).card
 
 
 def _path(given: str | Path | None) -> Path | None:

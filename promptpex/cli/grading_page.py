@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ def serve_page(
     rules: LabelRules,
     port: GradingPort,
     *,
-    source: Path,
+    sources: Sequence[Path],
     number: int | None,
     no_open: bool,
 ) -> int:
@@ -30,7 +31,7 @@ def serve_page(
 
     Args:
         rules: how grades become labels.
-        source: the run whose report card is shown, or the prompt's file for its latest one.
+        sources: the runs whose report card is shown, or the prompt's file for its latest one.
         number: of the port on 127.0.0.1; None for the usual one.
         no_open: whether the link is only printed.
     """
@@ -39,13 +40,13 @@ def serve_page(
     from promptpex.codecs.wording import plural
     from promptpex.web.ports import Ports
     from promptpex.workflow.aligning import CardWishes
-    from promptpex.workflow.card_port import CardOfRun
+    from promptpex.workflow.card_port import CardOfRuns
     from promptpex.workflow.grading_criteria import criteria_beside
     from promptpex.workflow.peoples_grades import GradesOfRuns
 
     say(f"Grades go to {project.grades}")
     results = Path(resolved.settings.results)
-    card = CardOfRun(source, results, CardWishes(project.file, rules))
+    card = CardOfRuns(sources, results, CardWishes(project.file, rules))
     with (
         listeners(quiet=True, verbose=False, log=None) as emit,
         contextlib.closing(criteria_beside(project, resolved, rules, emit=emit)) as criteria,

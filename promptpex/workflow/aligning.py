@@ -53,18 +53,18 @@ class Aligned:
     card: ReportCard
 
 
-def align(source: Path | None, results: Path, wishes: CardWishes, emit: Listener) -> Aligned:
-    """The report card of a run.
+def align(sources: Sequence[Path], results: Path, wishes: CardWishes, emit: Listener) -> Aligned:
+    """The report card of one or more runs of a prompt.
 
     Args:
-        source: the folder or id of a run, or the prompt's file, which stands for its latest run; None: the latest run.
+        sources: folders or ids of runs, or the prompt's file, which stands for its latest run; none: the latest run.
         results: the folder of the runs.
 
     Raises:
         InputError: a file that cannot be used, a grader who gave no grade, or a run of another prompt.
     """
     desk = GradingWishes(prompt=wishes.prompt, rules=wishes.rules)
-    project = open_desk([] if source is None else [source], results, desk, emit)
+    project = open_desk(sources, results, desk, emit)
     return Aligned(project, card_of(project, results, wishes))
 
 

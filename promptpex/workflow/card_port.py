@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,19 +11,20 @@ from promptpex.core.events import ignore_events
 from promptpex.core.records import ReportCard
 from promptpex.promptfile import sibling
 from promptpex.report import runs
+from promptpex.report.runs.listing import FILES
 from promptpex.synthesis.selection.limits import share
 from promptpex.workflow.aligning import CardWishes, align
 
 
-class CardOfRun:
-    """The card of a run, or of a prompt's latest one.
+class CardOfRuns:
+    """The card of some runs, or of a prompt's latest one.
 
     Args:
-        source, results, wishes: as for ``align``.
+        sources, results, wishes: as for ``align``.
     """
 
-    def __init__(self, source: Path | None, results: Path, wishes: CardWishes) -> None:
-        self._source, self._results, self._wishes = source, results, wishes
+    def __init__(self, sources: Sequence[Path], results: Path, wishes: CardWishes) -> None:
+        self._sources, self._results, self._wishes = tuple(sources), results, wishes
         self._files: tuple[Path, ...] = ()
 
     def stamp(self) -> Hashable:
@@ -32,9 +33,10 @@ class CardOfRun:
         Raises:
             RunError: there is no run.
         """
-        source = self._source
-        folder = None if source is not None and source.is_file() else runs.resolve(source, self._results)
-        return (folder, len(self._files), *map(_state, (*self._files, *_files_in(folder))))
+        named: Sequence[Path | None] = self._sources or (None,)
+        folders = [runs.resolve(one, self._results) for one in named if one is None or not one.is_file()]
+        files = [folder / name for folder in folders for name in FILES]
+        return (*folders, len(self._files), *map(_state, (*self._files, *files)))
 
     def card(self, limit: str = "", against: Path | None = None) -> ReportCard:
         """The card.
@@ -48,7 +50,7 @@ class CardOfRun:
         """
         wishes = replace(self._wishes, ffr=share(limit)) if limit.strip() else self._wishes
         wishes = wishes if against is None else replace(wishes, against=against)
-        made = align(self._source, self._results, wishes, ignore_events)
+        made = align(self._sources, self._results, wishes, ignore_events)
         project = made.project
         self._files = (
             project.file,
@@ -58,10 +60,6 @@ class CardOfRun:
             project.folder.selection,
         )
         return made.card
-
-
-def _files_in(folder: Path | None) -> tuple[Path, ...]:
-    return () if folder is None else (folder / "manifest.json", folder / "outputs.jsonl", folder / "verdicts.jsonl")
 
 
 def _state(path: Path) -> tuple[int, int] | None:

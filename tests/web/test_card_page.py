@@ -11,7 +11,7 @@ import pytest
 from promptpex.core.records import Criterion, Rule, Spec
 from promptpex.web.ports import Ports
 from promptpex.workflow.aligning import CardWishes
-from promptpex.workflow.card_port import CardOfRun
+from promptpex.workflow.card_port import CardOfRuns
 from tests.alignment.folders import AlignedFolder
 from tests.web.browser import DESKTOP, PHONE, Browser, Page
 from tests.web.serving import Served, served
@@ -41,7 +41,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AlignedFolder:
 
 def ports(source: str | None = None) -> Ports:
     results = Path("results")
-    return Ports(results, card=CardOfRun(Path(source) if source else None, results, CardWishes()))
+    return Ports(results, card=CardOfRuns([Path(source)] if source else [], results, CardWishes()))
 
 
 async def page_of(server: Served, path: str, status: int = 200) -> str:

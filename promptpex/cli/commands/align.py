@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("align", cls=Command)
-@click.argument("run", required=False, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
 @options.labelling
 @options.of_statistics(
     "--ffr", type=options.SHARE, metavar="SHARE", help="Look at the choice by alignment at this FFR limit."
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @options.output_options
 @options.settings_options
 def command(
-    run: Path | None,
+    runs: tuple[Path, ...],
     graders: str,
     rule_grades: Literal["every", "graded", "none"],
     unsure_is_bad: bool,
@@ -46,10 +46,10 @@ def command(
 ) -> int:
     """Hold checks and judges against people's grades.
 
-    RUN is a run's folder or id, or a prompt's file, which stands for its latest run; without it, the latest run. The
-    report card has coverage, FFR, alignment and kappa for each rule and for the chosen set, each with an interval, on
-    grades that had no part in choosing it. How far each judge agrees with people on each rule is written into the
-    spec. Nobody is asked.
+    RUN is a run's folder or id, several of one prompt, or the prompt's file for its latest run; without it, the latest
+    run. The report card has coverage, FFR, alignment and kappa for each rule and for the chosen set, each with an
+    interval, on grades that had no part in choosing it. How far each judge agrees with people on each rule is written
+    into the spec. Nobody is asked.
 
     \b
       promptpex align
@@ -68,7 +68,7 @@ def command(
     results = Path(settings(flags).settings.results)
     how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
     wishes = CardWishes(prompt, how, ffr, against)
-    made = align(run, results, wishes, notices(False, quiet=bool(flags.get("quiet"))))
+    made = align(runs, results, wishes, notices(False, quiet=bool(flags.get("quiet"))))
     if as_json:
         print_json(made.card.model_dump(mode="json"))
     else:

@@ -103,9 +103,9 @@ def command(
     shown = port_of(project, grader, first)
     if page is not None:
         return write_page(shown, page)
-    source = next(iter(runs), project.file)
+    sources = runs or (project.file,)
     number, no_open = flags["port"], flags["no_open"]
-    return serve_page(project, resolved, wishes.rules, shown, source=source, number=number, no_open=no_open)
+    return serve_page(project, resolved, wishes.rules, shown, sources=sources, number=number, no_open=no_open)
 
 
 def _label_rules(flags: dict[str, Any]) -> LabelRules:

@@ -41,13 +41,13 @@ def _ports(named: Path | None, chosen: Settings) -> Ports:
     from promptpex.synthesis.folder import is_synthesis_folder
     from promptpex.web.ports import ComparisonSettings, Ports
     from promptpex.workflow.aligning import CardWishes
-    from promptpex.workflow.card_port import CardOfRun
+    from promptpex.workflow.card_port import CardOfRuns
     from promptpex.workflow.peoples_grades import GradesOfRuns
 
     results, comparing = Path(chosen.results), ComparisonSettings(chosen.confidence, chosen.weights)
     grades = GradesOfRuns()
     if named is None:
-        return Ports(results, comparing=comparing, card=CardOfRun(None, results, CardWishes()), grades=grades)
+        return Ports(results, comparing=comparing, card=CardOfRuns((), results, CardWishes()), grades=grades)
     if is_synthesis_folder(named):
         from promptpex.workflow.choice_report import page_of_folder
 
@@ -55,5 +55,5 @@ def _ports(named: Path | None, chosen: Settings) -> Ports:
             results, start="/choice", comparing=comparing, choice=partial(page_of_folder, named), grades=grades
         )
     folder = runs.resolve(named, results)
-    card = CardOfRun(folder, results, CardWishes())
+    card = CardOfRuns([folder], results, CardWishes())
     return Ports(results, folder, f"/runs/{RunList(results, folder).key(folder)}", comparing, card=card, grades=grades)
