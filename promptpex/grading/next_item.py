@@ -138,6 +138,10 @@ def draw_next(
 ) -> Draw:
     """The next of the open items, of which there is at least one.
 
+    What the random sample has reached and what still waits for a grade comes first: taken back, on words that have
+    changed, or not asked about the subject yet. Would the policy choose among these, the sample would hold too many of
+    its choices until all are graded.
+
     Args:
         stand: how far grading has come.
         around: what the policy looks at; its ``step`` should grow with each item that is chosen.
@@ -150,6 +154,8 @@ def draw_next(
     """
     chances = probabilities(policy, stand.open, around)
     turn = next_turn(stand.order, stand.graded, stand.reached, stand.in_hand)
+    if turn.item and turn.item in stand.reached:
+        return Draw(turn.item, RANDOM, 1.0)
     share = 1.0 if policy == RANDOM else share
     name, item = policy, ""
     if number(str(around.step), seed, "turn") < share:
@@ -184,7 +190,8 @@ def random_draws(
 def mixture(stand: Stand, turn: Turn, chances: Chances, share: float) -> Chances:
     """The probability of each open item at a step, the random sample's share included; they sum to 1.
 
-    Each item that the sample has not reached is as likely its next; one that is graded or in hand uses up the turn.
+    An item that the sample has reached and that waits for a grade comes first. Otherwise each item that it has not
+    reached is as likely its next; one that is graded or in hand uses up the turn.
 
     Args:
         stand: how far grading has come.
@@ -192,8 +199,8 @@ def mixture(stand: Stand, turn: Turn, chances: Chances, share: float) -> Chances
         chances: the policy's, ``probabilities`` of the open items.
         share: how often it is the sample's turn.
     """
-    if turn.item in stand.reached:
-        return {item: (1.0 - share) * chance + share * (item == turn.item) for item, chance in chances.items()}
+    if turn.item and turn.item in stand.reached:
+        return {item: float(item == turn.item) for item in chances}
     waiting = sum(key not in stand.reached for key in stand.order)
     each = share / waiting if waiting else 0.0
     fresh = {item for item in chances if item not in stand.reached}

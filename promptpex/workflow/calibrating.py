@@ -50,7 +50,7 @@ class Calibrated:
             verb = "was" if len(self.untried) == 1 else "were"
             parts.append(
                 f"{listed(self.untried)} {verb} not tried: no output of the random sample is graded on"
-                f" {'it' if len(self.untried) == 1 else 'them'} (promptpex grade --ask {self.untried[0]})."
+                f" {'it' if len(self.untried) == 1 else 'them'} (promptpex grade --on {self.untried[0]})."
             )
         if self.stale:
             parts.append(f"Calibrations of other judges on {listed(self.stale)} are stale: the rule was reworded.")

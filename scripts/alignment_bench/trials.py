@@ -123,7 +123,7 @@ def _progress(world: World, way: Way, seed: int) -> Iterator[Progress]:
         around = Surroundings(views, len(graded), good=len(graded) - bad, bad=bad)
         draw = draw_next(Stand(order, graded, reached), around, way.policy, share=way.share, seed=seed)
         graded[draw.item] = says_bad[keys[draw.item]]
-        reached.add(reached_key(draw.item, draw.policy))
+        reached |= {reached_key(draw.item, draw.policy)} - {""}
         sample = random_sample(keys, graded, reached, seed)
         yield Progress({keys[key]: is_bad for key, is_bad in graded.items()}, tuple(keys[key] for key in sample))
 

@@ -174,3 +174,14 @@ def test_the_order_does_not_depend_on_how_the_keys_are_given() -> None:
     shuffled = list(KEYS) * 2
     random.Random(1).shuffle(shuffled)
     assert in_order(shuffled) == in_order(KEYS)
+
+
+def test_what_the_sample_has_reached_and_waits_for_a_grade_comes_first_whatever_the_policy() -> None:
+    """As after an undo, for a reworded rule, or where another rule is asked about than before."""
+    order = in_order(KEYS)
+    reached = set(order[:5])
+    for step in range(20):
+        draw = draw_next(Stand(order, {order[0], order[2]}, reached), _wanting_the_first(step), "highest")
+        assert (draw.item, draw.policy, draw.probability) == (order[1], "random", 1)
+        draw = draw_next(Stand(order, {order[0], order[2]}, reached, {order[1]}), _wanting_the_first(step))
+        assert draw.item == order[3]
