@@ -102,6 +102,8 @@ def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[
     """
     scored = cube[cube["status"].ne("unscored")]
     judged = scored[is_from(scored, "judge") & scored["turn"].eq(0)]
+    if judged.empty:
+        return typed([], DISAGREEMENT_COLUMNS)
     both = _code(scored, partly).merge(judged, on=KEYS, suffixes=("_code", ""))
     odd = both[both["status_code"].eq("fail").ne(both["status"].eq("fail"))].copy()
     odd["_milder"] = odd["status_code"].ne("fail")
