@@ -126,8 +126,27 @@ def table(models: int, samples: int, seed: int) -> Iterator[str]:
         yield f"| {grades} | {judge[0]:g}, {judge[1]:g} | {least} | {widths} |"
 
 
+def worth(setting: Setting, samples: int, seed: int) -> tuple[float, float]:
+    """How many grades alone would have the variance of the corrected estimate, and what the median report says."""
+    generator = np.random.default_rng(seed)
+    pairs = [(each, without_verdicts(each)) for _ in range(samples) for each in drawn(generator, setting)]
+    made = [(corrected_share(one), corrected_share(other)) for one, other in pairs if one.graded > 1]
+    corrected, alone = (np.array([each[place].interval.estimate for each in made]) for place in (0, 1))
+    true = setting.grades * float(alone.var() / corrected.var())
+    return true, float(np.median([one.alone for one, _ in made]))
+
+
+def worths(samples: int, seed: int) -> Iterator[str]:
+    """The lines of a Markdown table of what grades are worth with a judge."""
+    yield "| grades | cases | rate | judge: sensitivity, specificity | worth | reported |"
+    yield "|--:|--:|--:|---|--:|--:|"
+    for rate, judge, grades in product((0.05, 0.3), JUDGES, (40, 100)):
+        true, reported = worth(Setting(200, 1, grades, (rate,), judge), samples, seed)
+        yield f"| {grades} | 200 | {rate:g} | {judge[0]:g}, {judge[1]:g} | {true:.0f} | {reported:.0f} |"
+
+
 def main() -> None:
-    """Prints the tables of shares and of differences."""
+    """Prints the tables of shares, of differences, and of what grades are worth."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
@@ -136,6 +155,9 @@ def main() -> None:
         print(f"\n{title}\n", flush=True)
         for line in table(models, given.samples, given.seed):
             print(line, flush=True)
+    print("\nWhat grades are worth with a judge\n", flush=True)
+    for line in worths(given.samples, given.seed):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

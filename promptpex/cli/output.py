@@ -16,6 +16,7 @@ from promptpex.core.errors import GateFailed, Interrupted
 
 if TYPE_CHECKING:
     from promptpex.core.records import AnyRun
+    from promptpex.grading.labels import LabelRules
     from promptpex.report import Summary
 
 NO_ANSWER = 3
@@ -40,18 +41,20 @@ def show_run(
     totals: Mapping[str, Any] | None = None,
     view: Mapping[str, Any] | None = None,
     prompt: Path | None = None,
+    label_rules: LabelRules | None = None,
 ) -> Summary:
     """Writes the reports of a run into its folder and prints them.
 
     ``view`` are ``confidence``, ``tolerance``, ``against``, ``weights`` and ``rank_by`` where the report shall differ
-    from how the run was made. People's grades are those beside ``prompt``, else beside the prompt that the run names.
+    from how the run was made. People's grades are those beside ``prompt``, else beside the prompt that the run names;
+    ``label_rules`` say how they become labels.
     """
     from promptpex.cli.progress import notices
     from promptpex.report import summarise, to_dict
     from promptpex.report.files import write
     from promptpex.workflow.peoples_grades import peoples_grades
 
-    people = peoples_grades(run, notices(verbose=False), prompt=prompt)
+    people = peoples_grades(run, notices(verbose=False), prompt=prompt, rules=label_rules)
     summary = summarise(run, folder=folder, people=people, **(view or {}))
     write(summary, folder)
     if as_json:

@@ -23,6 +23,7 @@ from promptpex.core.records import (
 )
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
+from promptpex.grading.labels import LabelRules, require_known_grader
 from promptpex.grading.subjects import subjects_of
 from promptpex.promptfile import sibling
 from promptpex.specs.file import read_spec
@@ -57,13 +58,19 @@ def _state(path: Path) -> tuple[int, int] | None:
     return state.st_size, state.st_mtime_ns
 
 
-def peoples_grades(run: AnyRun, emit: Listener, *, prompt: Path | None = None) -> PeoplesGrades | None:
+def peoples_grades(
+    run: AnyRun, emit: Listener, *, prompt: Path | None = None, rules: LabelRules | None = None
+) -> PeoplesGrades | None:
     """What people said of a run's outputs, and of the judges; None where there is neither.
 
     A file that cannot be read is a warning: the report is made without it.
 
     Args:
         prompt: the prompt's file; None: where the run says it is, if that is in the project that one works in.
+        rules: how grades become labels.
+
+    Raises:
+        SynthesisError: the rules name a grader who gave no grade.
     """
     file = prompt or prompt_file_of(run)
     if file is None:
@@ -76,7 +83,7 @@ def peoples_grades(run: AnyRun, emit: Listener, *, prompt: Path | None = None) -
         return None
     if not grades and not any(calibrations.values()):
         return None
-    return grades_of_run(run, grades, calibrations)
+    return grades_of_run(run, grades, calibrations, rules or LabelRules())
 
 
 def prompt_file_of(run: AnyRun) -> Path | None:
@@ -89,14 +96,21 @@ def prompt_file_of(run: AnyRun) -> Path | None:
 
 
 def grades_of_run(
-    run: AnyRun, grades: Iterable[Grade], calibrations: Mapping[str, tuple[JudgeCalibration, ...]] | None = None
+    run: AnyRun,
+    grades: Iterable[Grade],
+    calibrations: Mapping[str, tuple[JudgeCalibration, ...]] | None = None,
+    rules: LabelRules | None = None,
 ) -> PeoplesGrades:
     """What these grades come to on the whole outputs of a run, by its rules as they read in it.
 
     Only the random sample stands for all outputs of a model. Outputs that judges may have been shown with their grades
     are left out of it where the run's judges were shown any.
+
+    Raises:
+        SynthesisError: the rules name a grader who gave no grade.
     """
-    book, items = GradeBook.of(grades, subjects_of(run.spec.rules)), _items(run)
+    book, items = GradeBook.of(grades, subjects_of(run.spec.rules), rules), _items(run)
+    require_known_grader(book.rules, book.graders)
     by_model: defaultdict[str, dict[str, Example]] = defaultdict(dict)
     for (_, model, _), item in items.items():
         by_model[model][item.id] = item

@@ -13,7 +13,7 @@ from tests.e2e.command import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from simulate_correction import Setting, drawn, simulated, without_verdicts
+from simulate_correction import Setting, drawn, simulated, without_verdicts, worth
 
 NONE = -1
 
@@ -48,6 +48,11 @@ def test_a_good_judge_saves_grading_and_a_useless_one_costs_nothing() -> None:
     useless = simulated(Setting(200, 1, 100, (0.3,), (0.5, 0.5)), 30, 1)
     assert good.width < 0.85 * good.alone
     assert useless.width < 1.04 * useless.alone
+
+
+def test_what_grades_are_worth_with_a_judge_is_not_overstated() -> None:
+    true, reported = worth(Setting(200, 1, 100, (0.3,), (0.9, 0.9)), 150, 3)
+    assert 110 < reported < 1.2 * true
 
 
 def test_the_estimate_is_what_the_groups_hold() -> None:

@@ -150,3 +150,15 @@ def test_a_prompt_outside_the_project_is_left_alone(tmp_path: Path) -> None:
     other.mkdir()
     (other / "promptpex.toml").write_text("", encoding="utf-8")
     assert "Corrected" not in in_process("report", str(place), cwd=other).out
+
+
+def test_how_grades_become_labels_is_said_and_printed(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    place = kept(run, tmp_path)
+    graded(run, tmp_path, 0.9)
+    done = in_process("report", str(place), "--graders", "ada", "--unsure-is-bad", cwd=tmp_path)
+    assert "Labels: ada alone decides;" in " ".join(done.out.split())
+    assert "unsure counts as bad" in " ".join(done.out.split())
+    strange = in_process("report", str(place), "--graders", "adda", cwd=tmp_path)
+    assert strange.code == 2
+    assert "no grader is called 'adda'; did you mean 'ada'" in strange.err

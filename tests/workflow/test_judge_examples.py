@@ -110,6 +110,28 @@ async def test_long_outputs_are_no_examples_and_all_examples_have_a_limit(
     assert any(notice.startswith("judges are shown no graded outputs") for notice in notices)
 
 
+async def test_a_run_shows_its_judges_outputs_of_earlier_runs_and_says_so_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    earlier, _ = graded_run(tmp_path)
+    cases = "prompt: prompt.md\ncases:\n  - id: n1\n    rule: null\n    inputs: {question: why}\n    origin: added\n"
+    (tmp_path / "prompt.cases.yaml").write_text(cases, encoding="utf-8")
+    given = {"models": ["openai/a"], "judge": ["openai/judge"], "judge_examples": 2, "store": "s.db", "tolerance": 0.5}
+    ids = []
+    for _ in range(2):
+        client = FakeClient(lambda request: REPLY if "judge" in request.model else "Because.")
+        async with open_session(load(given, start=tmp_path, env={}), provider=client) as session:
+            run, _ = await pipeline.run(session, files_of(Path("prompt.md")))
+        ids.append((run.manifest.run, list(client.requests)))
+    texts = [one.output for one in examples_of(earlier).examples if one.is_shown]
+    (_, asked), (_, again) = ids
+    assert ids[0][0] == ids[1][0]
+    assert (len(asked), len(again)) == (2, 0)
+    assert asked[1].template == fingerprint("judging/rules_with_examples")
+    assert sum(f"\n{text}\n" in text_of(asked[1]) for text in texts) == 2
+
+
 async def test_the_estimate_knows_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     graded_run(tmp_path)

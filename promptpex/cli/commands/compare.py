@@ -26,10 +26,20 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="What decides whether a model is worse: non-compliance, accuracy or a metric [non-compliance].",
 )
+@options.labelling
 @options.results
 @options.settings_options
 @options.output_options
-def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, **flags: Any) -> int:
+def command(
+    before: Path,
+    after: Path,
+    fail_on_regression: bool,
+    graders: str,
+    rule_grades: Any,
+    unsure_is_bad: bool,
+    as_json: bool,
+    **flags: Any,
+) -> int:
     """Compare two runs, model by model, on the cases of both.
 
     BEFORE and AFTER are runs' folders or ids, of one prompt or of two versions of it. A change counts where
@@ -40,6 +50,7 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
     from promptpex.cli.output import print_json
     from promptpex.cli.progress import notices
     from promptpex.core.errors import GateFailed
+    from promptpex.grading.labels import LabelRules
     from promptpex.report import runs
     from promptpex.report.run_comparison import compare_runs, to_dict
     from promptpex.workflow.peoples_grades import peoples_grades
@@ -48,6 +59,7 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
     chosen, results = resolved.settings, Path(resolved.settings.results)
     both = [runs.read_columns(runs.resolve(named, results)) for named in (before, after)]
     tolerance = chosen.tolerance if resolved.origins["tolerance"] == "flag" else None
+    how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
     listen = notices(verbose=False, quiet=bool(flags.get("quiet")))
     comparison = compare_runs(
         *both,
@@ -55,7 +67,7 @@ def command(before: Path, after: Path, fail_on_regression: bool, as_json: bool, 
         tolerance=tolerance,
         weights=chosen.weights,
         rank_by=chosen.rank_by,
-        people=(peoples_grades(both[0], listen), peoples_grades(both[1], listen)),
+        people=(peoples_grades(both[0], listen, rules=how), peoples_grades(both[1], listen, rules=how)),
     )
     if as_json:
         print_json(to_dict(comparison))
