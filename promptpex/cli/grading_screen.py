@@ -16,10 +16,11 @@ from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import named, plural
 from promptpex.core.records import OUTPUT_SUBJECT, Grade
 from promptpex.grading.desk import Assignment, GradingDesk, Progress
+from promptpex.grading.labels import LabelRules
 from promptpex.grading.subjects import Subject
 
-KEYS = "g good   b bad   u unsure   n note   z undo   p back   r rules   m more   ? help   q finish"
-KEYS_OF_RULES = "g good   b bad   u unsure   n note   p back   a all others good   x leave"
+KEYS = "g good  b bad  u unsure  n note  z undo  p back  r rules  m all  ? help  q end"
+KEYS_OF_RULES = "g good  b bad  u unsure  n note  z undo  p back  a all others good  x leave  q end"
 HELP = """\
 g b u      the whole output is good, bad, or you are unsure
 n          a note, which goes with the next grade; on an output that you have graded, with that grade
@@ -27,12 +28,18 @@ r          grade the rules and criteria one by one; there: g b u n, p the one be
 z          take your latest grade back, again and again; what you said before of the same holds again
 p, left    back to the output before; right: on again
 m          the whole of it: all inputs, the prompt as it was sent, the output
-q          finish; each grade is on disk as soon as you have given it"""
+q          the end, for today; each grade is on disk as soon as you have given it"""
 ROWS = 24
 """Rows of a terminal that each of inputs and output takes at most, until all of it is asked for."""
 _LONG = 200_000
 _FORECASTS = 8
 """Sentences about what more would bring: one for each rule that a judge decides, of a usual spec."""
+
+
+def show_head(prompt: str, grader: str, rules: LabelRules) -> None:
+    """What is graded, by whom, and what grades come to."""
+    text = f"{prompt}, graded by {grader} (--as NAME); labels: {rules.sentence()}"
+    say(click.wrap_text(visible(text), _width(), preserve_paragraphs=False))
 
 
 def show_item(assignment: Assignment, progress: Progress, own: tuple[Grade, ...]) -> None:
@@ -112,9 +119,12 @@ def show_outlook(desk: GradingDesk) -> None:
 
 
 def _title(text: str) -> None:
-    width = min(shutil.get_terminal_size().columns, 100)
     line = f"── {text} " if text else ""
-    click.secho(line + "─" * max(0, width - len(line)), dim=True)
+    click.secho(line + "─" * max(0, _width() - len(line)), dim=True)
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size().columns, 100)
 
 
 def _named(name: str) -> None:
@@ -124,7 +134,7 @@ def _named(name: str) -> None:
 def _text(text: str, rows: int) -> None:
     """The beginning of a text that fits into so many rows, and how much there is besides."""
     shown = _beginning(visible(text), rows, shutil.get_terminal_size().columns)
-    say(shown if shown.strip() else "(empty)" if not text.strip() else shown)
+    say(shown.removesuffix("\n") if text.strip() else "(empty)")
     if len(shown) < len(text):
         click.secho(f"... {len(text) - len(shown):,} more characters: m shows all of it", dim=True)
 

@@ -286,21 +286,21 @@ def screen(tmp_path: Path) -> Iterator[Terminal]:
 
 @posix
 def test_keys_in_a_terminal_act_at_once(screen: Terminal, tmp_path: Path) -> None:
-    screen.wait_for("q finish")
+    screen.wait_for("q end")
     screen.press("g")
-    screen.wait_for("q finish")
+    screen.wait_for("q end")
     screen.press("n")
     screen.wait_for("Note:")
     screen.press("zu läng\n")
     screen.wait_for("It goes with the next grade.")
     screen.press("b")
     screen.wait_for("2 of 4")
-    screen.wait_for("q finish")
+    screen.wait_for("q end")
     screen.press("\x1b[D")
     screen.wait_for("You said bad: zu läng")
-    screen.wait_for("q finish")
+    screen.wait_for("q end")
     screen.press("\x1b[C")
-    screen.wait_for("q finish")
+    screen.wait_for("q end")
     screen.process.send_signal(signal.SIGINT)
     screen.wait_for("2 of 4 outputs graded")
     assert screen.process.wait(60) == 0
@@ -311,9 +311,9 @@ def test_keys_in_a_terminal_act_at_once(screen: Terminal, tmp_path: Path) -> Non
 
 @posix
 def test_a_terminal_that_is_killed_keeps_what_was_graded(screen: Terminal, tmp_path: Path) -> None:
-    screen.wait_for("q finish")
+    screen.wait_for("q end")
     screen.press("b")
-    screen.wait_for("q finish")
+    screen.wait_for("q end")
     screen.process.kill()
     screen.process.wait()
     assert [value for value, _ in graded(tmp_path).values()] == ["bad"]

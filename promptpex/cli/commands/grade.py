@@ -156,13 +156,13 @@ def _in_terminal(project: GradingProject, wishes: GradingWishes, grader: str | N
     import sys
 
     from promptpex.cli.grader_name import grader_name
-    from promptpex.cli.grading_screen import show_end, show_outlook
+    from promptpex.cli.grading_screen import show_end, show_head, show_outlook
     from promptpex.cli.interrupts import interrupts
     from promptpex.cli.keys import keys_of
     from promptpex.cli.terminal_grading import TerminalGrading
 
     name = grader_name(grader, project.file.parent)
-    say(f"{project.prompt.name}, graded by {name} (--as NAME); labels: {wishes.rules.sentence()}")
+    show_head(project.prompt.name, name, wishes.rules)
     with contextlib.suppress(KeyboardInterrupt), interrupts(), keys_of(sys.stdin.buffer) as keys:
         TerminalGrading(project.desk, name, keys).run()
     show_end(project.desk.progress(name), str(project.grades))
