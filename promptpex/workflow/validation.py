@@ -15,7 +15,7 @@ from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.samples import read_samples
 from promptpex.codecs.ordinary_files import is_inside
-from promptpex.codecs.wording import plural, quoted
+from promptpex.codecs.wording import quoted
 from promptpex.config import checked_effort, find_file, load
 from promptpex.core.errors import CheckError, InputError, PromptFileError
 from promptpex.core.records import WHOLE_INPUT, Problem, Prompt, Rule, Severity, Spec, Suite
@@ -27,6 +27,7 @@ from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared, unread_declarations
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
 from promptpex.workflow import candidate_problems, metric_problems, rule_problems
+from promptpex.workflow.grade_problems import problems_of_grades
 from promptpex.workflow.instructions import checked_instructions, checked_language
 from promptpex.workflow.json_problems import paths_without_json
 from promptpex.workflow.scoring import unusable_expected
@@ -120,7 +121,7 @@ def _of_set(files: _Set) -> list[Problem]:
         of_spec += _old_calibrations(files.spec, spec_reading) if spec else []
         problems += _sorted(of_spec + (_spec_against(files.spec, spec_reading, prompt) if spec and prompt else []))
     if files.grades is not None:
-        problems += _grades(files.grades, spec)
+        problems += problems_of_grades(files.grades, spec, files.prompt)
     if files.cases is not None:
         case_reading = case_file.examine(files.cases, spec, prompt)
         of_cases = [*case_reading.problems, *_far_prompts(files.cases, case_reading.record.prompt)]
@@ -151,26 +152,6 @@ def _old_calibrations(path: Path, reading: Reading[Spec]) -> list[Problem]:
         for one in rule.judge
         if one.rule_digest != rule.digest
     ]
-
-
-def _grades(path: Path, spec: Spec | None) -> list[Problem]:
-    """The problems of a file of grades, and the rules that have been reworded since they were graded."""
-    grades, problems = grade_file.examine(path)
-    for rule in spec.rules if spec is not None else ():
-        old = sum(one.subject == rule.id and one.subject_digest != rule.digest for one in grade_file.current(grades))
-        if old:
-            message = (
-                f"{plural(old, 'grade')} of the rule {rule.id!r} {'was' if old == 1 else 'were'} given to other words"
-            )
-            problems.append(
-                Problem(
-                    path=str(path),
-                    message=message,
-                    suggestion="they count no more: `promptpex grade` asks again",
-                    severity="info",
-                )
-            )
-    return problems
 
 
 def _sorted(problems: Sequence[Problem]) -> list[Problem]:

@@ -68,6 +68,8 @@ FITTING: dict[str, tuple[tuple[str, ...], ...]] = {
         ("outputs.jsonl",),
         ("outputs.jsonl", "--assertions", "asserts.yaml"),
         (RUN, "--assertions", "prompt.spec.yaml"),
+        ("outputs.jsonl", "--put-up", "prompt.md", "--per-day", "3"),
+        ("cases.csv", "--put-up", "prompt.md"),
     ),
     "import": (
         ("csv", "cases.csv"),

@@ -16,6 +16,7 @@ from promptpex.codecs import safe_csv
 from promptpex.core.errors import PromptpexError
 from promptpex.core.records import (
     Completion,
+    Example,
     Manifest,
     Message,
     Metric,
@@ -29,6 +30,8 @@ from promptpex.core.records import (
     Verdict,
 )
 from promptpex.documents import human_grades
+from promptpex.grading.desk import GradingDesk
+from promptpex.grading.subjects import WHOLE
 from promptpex.interchange import junit
 from promptpex.llm.record_replay import RecordingClient, ReplayClient
 from promptpex.llm.redaction import scrubbed_request
@@ -74,6 +77,23 @@ def grade_files(maker: Maker, folder: Path) -> object:
     assert again == good
     assert len(problems_again) >= len(problems)
     return human_grades.current(human_grades.read_grades(path))
+
+
+def imported_grades(maker: Maker, folder: Path) -> object:
+    """Grades from elsewhere, without ids or with wrong ones: merged twice, and then graded further and taken back."""
+    lines = [{name: value for name, value in seeds.GRADE.items() if name != "id"}, *_grades(maker)]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    source, ours = maker.file(folder, "elsewhere.jsonl", maker.mangled(text)), folder / "prompt.grades.jsonl"
+    ours.unlink(missing_ok=True)
+    imported = human_grades.import_grades(source, ours)
+    again = human_grades.import_grades(source, ours)
+    assert (len(again.new), again.known) == (0, len(imported.new) + imported.known)
+    items = [Example(id=grade.key, output="x") for grade in imported.new]
+    desk = GradingDesk(items[:1], (WHOLE,), ours)
+    while (undone := desk.undo("ada")) is not None:
+        assert desk.book.tip("ada", undone.key, undone.subject) != undone
+    assert desk.refresh().grades == human_grades.read_grades(ours)
+    return desk.progress("ada")
 
 
 def _grades(maker: Maker) -> list[Any]:

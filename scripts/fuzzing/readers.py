@@ -17,7 +17,7 @@ from typing import Any
 
 from fuzzing import seeds
 from fuzzing.making import Maker
-from fuzzing.own_files import grade_files, recordings, run_folders, run_lists, stores
+from fuzzing.own_files import grade_files, imported_grades, recordings, run_folders, run_lists, stores
 from promptpex import config
 from promptpex.assertions import (
     ExpectedOutput,
@@ -403,8 +403,8 @@ READERS: dict[Reader, int] = {
     prompts: 60, specs: 40, suites: 50, exports: 15, validated: 6, compared: 15, assertion_files: 30, assertions: 120,
     scripts: 6, output_rows: 50, settings_files: 40, settings_values: 40, model_names: 90, weights: 30, gguf_heads: 40,
     samples: 40, schemas: 50, tests_csv: 40, json_replies: 90, server_replies: 90, usage_numbers: 40,
-    error_replies: 30, recordings: 30, grade_files: 30, run_folders: 25, stores: 6, rule_checks: 15,
-    comparisons: 30, metrics: 30, candidates: 30, histories: 30, run_lists: 15,
+    error_replies: 30, recordings: 30, grade_files: 30, imported_grades: 20, run_folders: 25, stores: 6,
+    rule_checks: 15, comparisons: 30, metrics: 30, candidates: 30, histories: 30, run_lists: 15,
 }  # fmt: skip
 """Each reader with its weight among the inputs that are not replies for stages."""
 

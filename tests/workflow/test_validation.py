@@ -213,7 +213,24 @@ def test_grades_are_checked_with_the_prompt_and_alone(tmp_path: Path) -> None:
         ] == []
         assert set(expected) <= set(_problems_of(tmp_path, name))
     reworded = [problem for problem in validate([file]) if problem.severity == "info"]
-    assert ["2 grades of the rule 'r2' were given to other words" in problem.message for problem in reworded] == [True]
+    assert ["2 grades of 'r2' were given to other words of it" in problem.message for problem in reworded] == [True]
+
+
+def test_grades_on_criteria_are_held_against_their_words(tmp_path: Path) -> None:
+    _folder(tmp_path)
+    file = tmp_path / "prompt.grades.jsonl"
+    append_grades(file, [_grade(subject="a1", subject_text=text) for text in ("It is kind.", "It is polite.")])
+    append_grades(file, [_grade(subject="gone", subject_text="x")])
+    folder = tmp_path / "prompt.synthesis"
+    folder.mkdir()
+    candidates = "prompt: prompt.md\ncriteria:\n  - {id: a1, text: It is kind., category: other, origin: added}\n"
+    (folder / "candidates.yaml").write_text(candidates, encoding="utf-8")
+    messages = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.path == str(file)]
+    assert messages == [
+        "1 grade of 'a1' was given to other words of it",
+        "1 grade of 'gone' was given to a rule or criterion that is no longer there",
+    ]
+    assert not [problem for problem in validate([file]) if problem.path == str(file)]
 
 
 def _grade(subject: str, subject_text: str) -> Grade:
