@@ -1,4 +1,7 @@
-"""Jobs for tests of engines, in a module of their own so that other processes can import them."""
+"""Jobs for tests of engines, in a module of their own so that other processes can import them.
+
+Each of some eighty processes does: only the job that needs the package's larger parts loads them.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from promptpex.config import load
 from promptpex.core.errors import SpecError
-from promptpex.core.records import Output, Prompt
-from promptpex.workflow.collect import Cell, collect
-from promptpex.workflow.session import open_session
+
+if TYPE_CHECKING:
+    from promptpex.core.records import Output, Prompt
+    from promptpex.workflow.collect import Cell
 
 
 def words(output: Output) -> int:
@@ -127,6 +131,10 @@ class Collecting:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Callable[[Cell], Awaitable[Output]]]:
+        from promptpex.config import load
+        from promptpex.workflow.collect import collect
+        from promptpex.workflow.session import open_session
+
         async with open_session(load(self.settings, start=self.folder, env={})) as session:
 
             async def output_of(cell: Cell) -> Output:
