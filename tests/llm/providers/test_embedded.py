@@ -39,6 +39,10 @@ def _ask(text: str, **more: Any) -> Ask:
     return Ask(MODEL, body | {"stream": True, "stream_options": {"include_usage": True}}, threading.Event())
 
 
+def _shallow_client(path: Path, **options: Any) -> EmbeddedClient:
+    return EmbeddedClient(MODEL, ProviderOptions(embedded_model_path=str(path), **options))
+
+
 @pytest.mark.embedded
 def test_the_context_grows_with_the_prompt_up_to_what_was_trained(shallow: Path) -> None:
     engine = LlamaEngine(LlamaEngineKey(shallow, threads=1, slots=1))
@@ -99,8 +103,8 @@ def test_several_slots_answer_side_by_side_while_the_context_grows(shallow: Path
 
 
 @pytest.mark.embedded
-async def test_slots_are_the_users_to_set() -> None:
-    client = EmbeddedClient(MODEL, ProviderOptions(embedded_slots=2, embedded_threads=1))
+async def test_slots_are_the_users_to_set(shallow: Path) -> None:
+    client = _shallow_client(shallow, embedded_slots=2, embedded_threads=1)
     answers = await asyncio.gather(*(client.complete(asked(MODEL, max_tokens=2)) for _ in range(2)))
     assert [answer.tokens_out for answer in answers] == [2, 2]
     await client.close()
@@ -127,16 +131,16 @@ async def test_a_cancelled_request_stops_the_model() -> None:
 
 
 @pytest.mark.embedded
-async def test_an_answer_that_takes_too_long_is_timed_out() -> None:
-    client = EmbeddedClient(MODEL, ProviderOptions(timeout_s=0.5))
+async def test_an_answer_that_takes_too_long_is_timed_out(shallow: Path) -> None:
+    client = _shallow_client(shallow, timeout_s=0.5)
     with pytest.raises(TimedOut, match=MODEL):
         await client.complete(asked(MODEL, "Write a very long story.", max_tokens=1000, extra={"ignore_eos": True}))
     await client.close()
 
 
 @pytest.mark.embedded
-async def test_a_schema_that_no_grammar_holds_is_asked_without() -> None:
-    client = EmbeddedClient(MODEL)
+async def test_a_schema_that_no_grammar_holds_is_asked_without(shallow: Path) -> None:
+    client = _shallow_client(shallow)
     for _ in range(2):
         answer = await client.complete(asked(MODEL, schema={"type": "no-such-type"}, max_tokens=3))
         assert answer.tokens_out == 3
@@ -163,8 +167,8 @@ async def test_no_path_of_this_machine_is_reported() -> None:
 
 
 @pytest.mark.embedded
-async def test_a_price_of_the_users_is_used() -> None:
-    client = EmbeddedClient(MODEL, ProviderOptions(prices={MODEL: (1.0, 2.0)}))
+async def test_a_price_of_the_users_is_used(shallow: Path) -> None:
+    client = _shallow_client(shallow, prices={MODEL: (1.0, 2.0)})
     answer = await client.complete(asked(MODEL, max_tokens=2))
     await client.close()
     assert answer.cost_usd == pytest.approx(((answer.tokens_in or 0) + 2 * 2) / 1e6)
