@@ -36,7 +36,7 @@ class CandidateRuns:
         self, background: Background, files: CriteriaFiles, pool: Sequence[Example], done: Callable[[], None]
     ) -> None:
         self._background, self._files, self._pool, self._done = background, files, pool, done
-        self._is_due = self._is_running = False
+        self._is_due = self._is_running = self._has_ended = False
         self.asks = False
         self.unanswered: dict[str, str] = {}
 
@@ -48,6 +48,10 @@ class CandidateRuns:
     def stop(self) -> None:
         """Asks no judge from now on; the block that is under way is finished."""
         self.asks, self._is_due = False, True
+
+    def end(self) -> None:
+        """Finishes the block that is under way, and begins nothing more."""
+        self._has_ended = True
 
     async def run(self) -> None:
         """Runs what is missing; returns at once where a turn is under way, which then begins anew.
@@ -61,7 +65,7 @@ class CandidateRuns:
             return
         self._is_running = True
         try:
-            while self._is_due:
+            while self._is_due and not self._has_ended:
                 self._is_due = False
                 await self._turn()
         finally:
@@ -73,7 +77,7 @@ class CandidateRuns:
         by_code = tuple(one for one in candidates if not may_ask(one.check))
         await self._fill(by_code, None)
         asking = tuple(one for one in candidates if may_ask(one.check))
-        if self.asks and asking and not self._is_due:
+        if self.asks and asking and not (self._is_due or self._has_ended):
             session = await self._background.session()
             prompt: Prompt = read_prompt(session, self._files.prompt)
             judge = judge_of_questions(session, prompt, asking, len(self._pool))
@@ -92,7 +96,7 @@ class CandidateRuns:
             LocalEngine(),
             emit,
             judge=judge,
-            cancelled=lambda: self._is_due,
+            cancelled=lambda: self._is_due or self._has_ended,
         )
         if judge is not None:
             every = zip(matrix.candidates, matrix.errors, strict=True)

@@ -73,7 +73,8 @@ class CriteriaProject(CriteriaEdits):
 
     def close(self) -> None:
         """Ends the work in the background; what is done is kept."""
-        self._renewing = False
+        self._halt()
+        self._runs.end()
         self._background.close()
 
     # What there is
@@ -96,7 +97,9 @@ class CriteriaProject(CriteriaEdits):
             prompt=name,
             criteria=criteria,
             outputs=len(self.pool),
-            graded=sum(sources.book.joint(one).graded for one in self.pool),
+            graded=sum(
+                any(sources.book.joint(one, name).graded for name in sources.book.subjects) for one in self.pool
+            ),
             noted=noted,
             work=self._jobs.shown(),
             is_working=is_working,

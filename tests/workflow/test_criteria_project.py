@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from promptpex.core.errors import NotAuthorised, SynthesisError
 from promptpex.core.records import Check, Request, Rule
 from promptpex.specs.file import read_spec
 from tests.samples import asked
-from tests.workflow.criteria_bench import CAPITALS, Bench, candidate, criterion, proposed
+from tests.workflow.criteria_bench import CAPITALS, HANGS_S, Bench, candidate, criterion, proposed
 
 TEXT = "The colour is written in capitals."
 RULE = Rule(id="r1", rule="The output is one word.", checks=(Check(kind="word-count", value=1),))
@@ -318,6 +319,27 @@ def test_stopping_sends_nothing_more_and_keeps_what_is_on_its_way(bench: Bench) 
     board = bench.settled()
     assert (board.made, len(bench.asked("candidates"))) == (3, 3)
     assert len(bench.on_file().candidates) == 3
+
+
+def test_closing_in_the_middle_keeps_what_is_there_and_the_next_start_goes_on(bench: Bench) -> None:
+    begun = threading.Event()
+
+    def slowly(request: Request) -> str:
+        begun.set()
+        return json.dumps({"reason": "Look.", "answer": "yes"})
+
+    bench.replies["question"] = slowly
+    bench.project.add(TEXT, "Capitals")
+    bench.project.add_candidate("capitals", "question", "Is it in capitals?")
+    bench.project.ask_judge()
+    assert begun.wait(HANGS_S)
+    bench.project.close()
+    asked_before = len(bench.asked("question"))
+    bench.project = bench.opened()
+    bench.project.ask_judge()
+    board = bench.until(lambda board: not board.to_try and not board.is_working)
+    assert candidate(board, "is_it_in_capitals").passes == 24
+    assert len(bench.asked("question")) == 24 >= asked_before, "no answer is paid for twice"
 
 
 def test_a_budget_that_is_spent_ends_it_in_a_sentence(tmp_path: Path) -> None:
