@@ -30,7 +30,9 @@ POLICIES = {
     "alternating": "the last two in turn, as EvalGen does",
 }
 """The policies in words; each leaves a share to the random sample."""
-ENDINGS = ("/card", "/criteria")
+CRITERIA = "/criteria"
+"""Where notes become criteria."""
+ENDINGS = ("/card", CRITERIA)
 """The pages that grading leads to."""
 AGAIN = "Start promptpex grade again and open the link that it prints"
 
@@ -53,6 +55,7 @@ def live_page(grading: GradingPort, tabs: Sequence[Tab]) -> dict[str, Any]:
             "suggested": grading.suggested,
             "policy": grading.desk.policy,
             "first": grading.first,
+            "criteria": any(tab.path == CRITERIA for tab in tabs),
             "again": AGAIN,
         },
     }

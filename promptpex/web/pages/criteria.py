@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
+from promptpex.codecs.wording import plural
 from promptpex.core.errors import InputError
 from promptpex.core.ids import digest
 from promptpex.core.records import Choice, Means, Record
@@ -72,6 +73,17 @@ def _doing(port: CriteriaPort, work: Callable[[CriteriaPort, Sent], str]) -> Any
         return answer({"sentence": await run_in_threadpool(work, port, sent)})
 
     return end_point
+
+
+def _summary(port: CriteriaPort, sent: Sent) -> str:
+    """What is being done, in a sentence; for the page on which people grade."""
+    board = port.board()
+    if board.trouble:
+        return board.trouble
+    made, criteria = plural(board.made, "candidate"), plural(len(board.criteria), "criterion", "criteria")
+    to_come = f" ({board.to_try} to come)" if board.to_try else ""
+    spent = f"; {board.spent}" if board.spent else ""
+    return f"{criteria}, {made} made, {plural(board.tried, 'result')}{to_come}, {board.culled} culled{spent}"
 
 
 def _text(sent: Sent, name: str, *, needed: bool = True) -> str:
@@ -151,5 +163,6 @@ ACTIONS: dict[str, Callable[[CriteriaPort, Sent], str]] = {
     "ask-judge": lambda port, sent: port.ask_judge(),
     "renew": lambda port, sent: port.renew(_yes(sent, "on")),
     "stop": lambda port, sent: port.stop(),
+    "summary": _summary,
 }
 """What can be done, by the last part of the address; each gives the sentence that says what was done."""

@@ -110,6 +110,16 @@
     now.subjects = reply.subjects ?? now.subjects; // criteria come and go while people grade
     if (!subject(now.picked)) now.picked = own.WHOLE;
     own.showProgress(now.progress, settings.first);
+    if (settings.criteria) showCandidates();
+  };
+
+  // What comes of the grades in the background; that it cannot be asked for just now is no trouble.
+  const showCandidates = async () => {
+    try {
+      own.say(own.byId('candidates'), (await desk.candidates()).sentence);
+    } catch (problem) {
+      if (!(problem instanceof own.DeskProblem)) throw problem;
+    }
   };
 
   const pick = (id) => {
@@ -201,6 +211,19 @@
     if (!grade) return hint(note ? 'The note is kept with the grade that you give next.' : '');
     const saved = note === (grade.note ?? '') || (await keep([gradeOf(now.picked, grade.value, note)]));
     if (saved && asked?.goOn) await onward();
+  });
+
+  // The note is saved and becomes a criterion; the output stays, to be graded by it.
+  const noteAsCriterion = alone(async () => {
+    const note = own.byId('note').value.trim();
+    const grade = ownGrade(now.picked);
+    if (!grade || !note) return hint('Grade it and write what is wrong: that becomes the criterion.');
+    now.asking = null;
+    leaveNote();
+    if (note !== (grade.note ?? '') && !(await keep([gradeOf(now.picked, grade.value, note)]))) return;
+    const { sentence } = await desk.criterion(now.item.id, now.picked);
+    await reload(now.item.id);
+    hint(sentence);
   });
 
   const leaveNote = () => {
@@ -336,6 +359,7 @@
     const clicks = { 'give-good': 'good', 'give-bad': 'bad', 'give-unsure': 'unsure', 'others-good': 'othersGood', undo: 'undo', back: 'back', forward: 'forward', 'to-finish': 'finish', resume: 'forward', 'opinions-toggle': 'opinions', 'help-open': 'help', grader: 'grader' };
     for (const [id, action] of Object.entries(clicks)) own.byId(id).addEventListener('click', () => actions[action]());
     own.byId('note-save').addEventListener('click', saveNote);
+    own.byId('note-criterion')?.addEventListener('click', noteAsCriterion);
     own.byId('note').addEventListener('keydown', (event) => {
       if (event.isComposing) return;
       if (event.key === 'Escape') {

@@ -59,6 +59,16 @@
       return ask('/grade/opinions', { grader: this.grader, item });
     }
 
+    // Makes a criterion of what this person noted.
+    criterion(item, subject) {
+      return ask('/criteria/from-note', { grader: this.grader, item, subject });
+    }
+
+    // What is being done about criteria, in a sentence.
+    candidates() {
+      return ask('/criteria/summary', {});
+    }
+
     undo() {
       if (this.unsent.all().length) throw new DeskProblem('refused', 'Undo has to wait until what is not saved yet is saved');
       return ask('/grade/undo', { grader: this.grader });
