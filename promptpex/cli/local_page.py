@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from promptpex.cli import main
-from promptpex.cli.output import say
+from promptpex.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from promptpex.web.ports import Ports
 
 
-def serve(ports: Ports, *, port: int | None, no_open: bool) -> int:
+def serve(ports: Ports, *, port: int | None, no_open: bool, as_json: bool = False, quiet: bool = False) -> int:
     """Serves the pages until Ctrl-C, and gives the exit code.
 
     Args:
         port: the wanted one, None for the usual one; the next free one is taken, and that is said.
         no_open: whether the link is only printed.
+        as_json: whether each link is printed as JSON, on a line of its own.
+        quiet: whether nothing but links and what goes wrong is said.
 
     Raises:
         ConfigError: the extra ``web`` is not installed, or no port is free.
@@ -28,18 +31,29 @@ def serve(ports: Ports, *, port: int | None, no_open: bool) -> int:
     require_extra()
     wanted = DEFAULT_PORT if port is None else port
     listener = listening(wanted)
-    server = LocalServer(listener, ports, say, _leave, main.DEBUG)
-    if wanted not in (0, server.port):
-        say(f"Port {wanted} is taken; this is port {server.port}.", err=True)
+    show = _as_json if as_json else _in_words
+    problems = partial(say, err=True)
+    server = LocalServer(listener, ports, problems, partial(show, "For another browser or person:"), _leave, main.DEBUG)
+    if wanted not in (0, server.port) and not quiet:
+        problems(f"Port {wanted} is taken; this is port {server.port}.")
 
     def begun() -> None:
-        say(f"Open {server.link}")
-        say("Ctrl-C ends it.")
+        show("Open", server.link)
+        if not (as_json or quiet):
+            say("Ctrl-C ends it.")
         if not no_open:
             open_browser(server.link)
 
     server.run(begun)
     return 0
+
+
+def _in_words(words: str, link: str) -> None:
+    say(f"{words} {link}")
+
+
+def _as_json(words: str, link: str) -> None:
+    print_json({"link": link})
 
 
 def _leave() -> None:

@@ -248,11 +248,6 @@ page_address = together(
     of_output("--port", type=click.IntRange(0, 65_535), metavar="N", help="Port of the page [8765]."),
     of_output("--no-open", is_flag=True, help="Print the link only, open no browser."),
 )
-web_options = together(
-    page_address,
-    of_output("--debug", is_flag=True, expose_value=False, expert=True, help="Show a traceback on errors."),
-)
-
 effort = of_cases(
     "--effort",
     type=click.Choice(["min", "low", "medium", "high"]),

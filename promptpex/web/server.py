@@ -75,7 +75,8 @@ class LocalServer:
     Args:
         listener: where it listens.
         ports: what it shows.
-        say: told each sentence for the terminal.
+        say: told what went wrong in a page, in a sentence.
+        further: told the link for the next browser, each time one was used.
         leave: called where a stopped server does not come to its end.
         debug: whether a page that fails shows a traceback in the terminal.
         make: makes secrets, see ``Door``.
@@ -86,6 +87,7 @@ class LocalServer:
         listener: socket.socket,
         ports: Ports,
         say: Callable[[str], None],
+        further: Callable[[str], None],
         leave: Callable[[], None] = lambda: None,
         debug: bool = False,
         make: Callable[[], str] = fresh_secret,
@@ -94,7 +96,7 @@ class LocalServer:
 
         self._listener, self._say, self._leave, self._debug = listener, say, leave, debug
         self.port: int = listener.getsockname()[1]
-        self._door = Door(make, self._say_further_link)
+        self._door = Door(make, lambda: further(self.link))
         self._uvicorn = _uvicorn(build_app(ports, self._door, self.port, self._failed))
 
     @property
@@ -115,9 +117,6 @@ class LocalServer:
     def stop(self) -> None:
         """Ends ``run``, from any thread."""
         self._uvicorn.should_exit = True
-
-    def _say_further_link(self) -> None:
-        self._say(f"For another browser or person: {self.link}")
 
     def _failed(self, error: Exception) -> None:
         self._say(f"promptpex: a page failed ({type(error).__name__}: {str(error)[:300]}); please report it")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.e2e.command import Done, environment
 
-LINK = re.compile(r"http://127\.0\.0\.1:\d+/enter\?token=\S+")
+LINK = re.compile(r"http://127\.0\.0\.1:\d+/enter\?token=[\w-]+")
 
 
 @dataclass

@@ -18,7 +18,7 @@ class Served:
     """A running server.
 
     Attributes:
-        lines: what it said to the terminal.
+        lines: what it said to the terminal: links that were left, and what went wrong.
     """
 
     server: LocalServer
@@ -48,7 +48,7 @@ class Served:
 def served(ports: Ports, port: int = 0, *, debug: bool = False) -> Iterator[Served]:
     """Serves in a thread until the end of the block."""
     lines: list[str] = []
-    server = LocalServer(listening(port), ports, lines.append, debug=debug)
+    server = LocalServer(listening(port), ports, lines.append, lines.append, debug=debug)
     thread = threading.Thread(target=server.run, name="local page")
     thread.start()
     try:

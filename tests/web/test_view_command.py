@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import sys
@@ -34,6 +35,7 @@ async def test_view_serves_until_ctrl_c_and_keeps_its_secrets(tmp_path: Path) ->
             done = await command.ended()
     assert (done.code, done.err) == (0, "")
     assert further != link
+    assert done.out.startswith(f"Open {link}\nCtrl-C ends it.\nFor another browser or person: {further}")
     assert done.out.count(link) == done.out.count(further) == 1
     assert len(cookies) == 1
     assert cookies[0] not in done.out
@@ -82,6 +84,21 @@ def test_a_server_that_is_started_again_has_the_same_port(tmp_path: Path) -> Non
         assert third.getsockname()[1] > port
 
 
+async def test_links_as_json_are_all_that_a_program_reads(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        async with serving("view", "--json", "-q", "--port", port, cwd=tmp_path) as command:
+            link = await command.link()
+            async with aiohttp.ClientSession() as session, session.get(link) as answer:
+                assert answer.status == 200
+            further = await command.link()
+            done = await command.ended()
+    assert [json.loads(line) for line in done.out.splitlines()] == [{"link": link}, {"link": further}]
+    assert (done.code, done.err) == (0, "")
+
+
 @pytest.mark.parametrize("named", ["nosuch", "/nosuch/run", "../x"])
 def test_a_run_that_is_not_there_is_named(tmp_path: Path, named: str) -> None:
     done = in_process("view", named, "--no-open", "--port", "0", cwd=tmp_path)
@@ -120,7 +137,7 @@ def test_the_server_listens_on_one_address_alone(tmp_path: Path) -> None:
 
 def test_a_second_ctrl_c_waits_for_nothing(tmp_path: Path) -> None:
     left: list[str] = []
-    server = LocalServer(listening(0), Ports(tmp_path), left.append, lambda: left.append("left"))
+    server = LocalServer(listening(0), Ports(tmp_path), left.append, left.append, lambda: left.append("left"))
 
     def pressed_twice() -> None:
         signal.raise_signal(signal.SIGINT)

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 @click.command("view", cls=Command)
 @click.argument("run", required=False, type=click.Path(path_type=Path))
-@options.web_options
+@options.page_address
 @options.results
 @options.settings_options
-def command(run: Path | None, port: int | None, no_open: bool, **flags: Any) -> int:
+@options.output_options
+def command(run: Path | None, port: int | None, no_open: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
     """Look at runs and compare them, in a browser.
 
     Starts a server for this machine alone and prints a link; Ctrl-C ends it. RUN is a run's folder or id, whose
@@ -31,7 +32,7 @@ def command(run: Path | None, port: int | None, no_open: bool, **flags: Any) -> 
     from promptpex.cli.command_session import settings
     from promptpex.cli.local_page import serve
 
-    return serve(_ports(run, settings(flags).settings), port=port, no_open=no_open)
+    return serve(_ports(run, settings(flags).settings), port=port, no_open=no_open, as_json=as_json, quiet=quiet)
 
 
 def _ports(named: Path | None, chosen: Settings) -> Ports:
