@@ -47,10 +47,11 @@ class Calibrated:
         elif self.calibrations:
             parts.append("The prompt has no spec file to keep the calibrations of its judges in.")
         if self.untried:
-            verb = "was" if len(self.untried) == 1 else "were"
+            one = len(self.untried) == 1
+            how = f"--on {self.untried[0]}" if one else "--rules"
             parts.append(
-                f"{listed(self.untried)} {verb} not tried: no output of the random sample is graded on"
-                f" {'it' if len(self.untried) == 1 else 'them'} (promptpex grade --on {self.untried[0]})."
+                f"{listed(self.untried)} {'was' if one else 'were'} not tried: no output of the random sample is"
+                f" graded on {'it' if one else 'them'} (promptpex grade {how})."
             )
         if self.stale:
             parts.append(f"Calibrations of other judges on {listed(self.stale)} are stale: the rule was reworded.")
