@@ -7,7 +7,15 @@ from textwrap import wrap
 
 from promptpex.cli.selection_in_words import WIDTH, wrapped
 from promptpex.codecs.wording import cut, plural, quoted, sentence
-from promptpex.core.records import AlignmentFigures, CardAddition, CardCandidate, CardEffect, CardRow, ReportCard
+from promptpex.core.records import (
+    AlignmentFigures,
+    CardAddition,
+    CardCandidate,
+    CardEffect,
+    CardLabels,
+    CardRow,
+    ReportCard,
+)
 from promptpex.report.cards import words
 from promptpex.report.percentages import listed
 
@@ -28,6 +36,7 @@ def card_lines(card: ReportCard) -> list[str]:
     ]
     parts = [
         [line for each in (_title_of(card), *words.opening(card)) for line in wrapped(each)],
+        _listed("What people say by rule and criterion", [_labels(one) for one in words.graded_parts(card)]),
         _rows("The chosen set, on grades that had no part in choosing it", _of(card, "set", "criterion")),
         _listed("What each chosen assertion adds to the set", list(map(_addition, card.additions))),
         [line for each in card.lacking for line in wrapped(each)],
@@ -84,6 +93,10 @@ def _indented(text: str) -> list[str]:
 
 def _more(count: int) -> list[str]:
     return [f"  and {count - SHOWN} more; --json has all"] if count > SHOWN else []
+
+
+def _labels(one: CardLabels) -> str:
+    return f"{one.subject}: {words.labels_of(one)}"
 
 
 def _addition(one: CardAddition) -> str:

@@ -236,10 +236,22 @@ class GradeBook:
         return GradeCounts(**kinds)
 
     def random_sample(self, subject_id: str, items: Iterable[Example], seed: int = SEED) -> tuple[Example, ...]:
-        """The items of the random sample: what every estimate rests on that claims to hold for all of these items."""
+        """The items of the random sample: what every estimate rests on that claims to hold for all of these items.
+
+        Of a rule or criterion that somebody graded it is the sample of what was graded on it or on the whole, if all
+        of that is known of the rule; only the last item may be open, whose grading is not done yet. Were it simply
+        what is graded on the rule it would end before the first output that is bad on the whole and was not graded
+        further, since a good one is good on each rule: a sample that ends where it gets bad looks too good.
+        """
         by_id = {item.id: item for item in items}
-        graded = {key for key, item in by_id.items() if self.joint(item, subject_id).graded}
-        return tuple(by_id[key] for key in random_sample(by_id, graded, reached_by(self.grades), seed))
+        joints = {key: self.joint(item, subject_id) for key, item in by_id.items()}
+        if all(joint.derived or not joint.graded for joint in joints.values()):
+            return ()
+        looked_at = {key for key, item in by_id.items() if joints[key].graded or self.joint(item).graded}
+        sample = random_sample(by_id, looked_at, reached_by(self.grades), seed)
+        if not all(joints[key].graded for key in sample[:-1]):
+            return ()
+        return tuple(by_id[key] for key in sample if joints[key].graded)
 
     def person_pairs(self, subject_id: str, items: Iterable[Example]) -> tuple[PersonPair, ...]:
         """What any two graders say of the items that both graded; items of one text are one where it alone decides."""

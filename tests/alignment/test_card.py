@@ -114,6 +114,21 @@ def test_the_random_sample_ends_where_the_first_of_its_outputs_is_not_graded() -
     assert shown.sample is None
 
 
+def test_a_rule_has_a_random_sample_only_where_what_is_bad_on_the_whole_was_graded_on_it() -> None:
+    whole = grades(list("ggbgbgggbg"), "ada")
+    subjects = (WHOLE, RULE)
+    assert len(GradedItems(ITEMS, GradeBook.of(whole, subjects)).sample("output")) == N
+    # Good ones are good on the rule, and nothing is known of the bad ones: the sample must not end before the first.
+    assert GradedItems(ITEMS, GradeBook.of(whole, subjects)).sample("r1") == frozenset()
+    some = grades(list("--b-------"), "ada", RULE)
+    assert GradedItems(ITEMS, GradeBook.of([*whole, *some], subjects)).sample("r1") == frozenset()
+    each = grades(list("--b-g---b-"), "ada", RULE)
+    assert len(GradedItems(ITEMS, GradeBook.of([*whole, *each], subjects)).sample("r1")) == N
+    # Where all is good on the whole and nobody looks at the rule, nobody knows whether they would.
+    good = GradeBook.of(grades(["g"] * N, "ada"), subjects)
+    assert GradedItems(ITEMS, good).sample("r1") == frozenset()
+
+
 def test_people_are_held_against_each_other_on_what_both_graded_themselves() -> None:
     result = made([*grades(list("ggbbuggg--"), "ada"), *grades(list("gbbbbg-u--"), "bob")], ["p"] * N, ["p"] * N)
     (pair,) = result.people

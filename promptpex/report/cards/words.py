@@ -68,7 +68,8 @@ def opening(card: ReportCard) -> Iterator[str]:
 
 def _stale(card: ReportCard) -> str:
     stale = sum(one.stale for one in card.labels)
-    return f"; {plural(stale, 'grade')} on older words of a rule or criterion, which do not count" if stale else ""
+    has = "output has" if stale == 1 else "outputs have"
+    return f"; {stale} {has} grades on older words of a rule or criterion, which do not count" if stale else ""
 
 
 def _sample(whole: CardLabels) -> str:
@@ -81,6 +82,24 @@ def _sample(whole: CardLabels) -> str:
         f"Random sample: {plural(whole.sampled, 'output')}{rest}. By it people call {range_of(whole.bad_share)} of all "
         f"outputs bad ({whole.sampled_bad} of {whole.sampled_bad + whole.sampled_good})."
     )
+
+
+def labels_of(one: CardLabels) -> str:
+    """What people say by a rule or criterion."""
+    parts = [f"{one.good} good, {one.bad} bad"]
+    if one.derived:
+        parts.append(f"{one.derived} of them since the whole output is good")
+    parts += [f"{count} {word}" for count, word in ((one.unsure, "unsure"), (one.disputed, "disputed")) if count]
+    if one.stale:
+        parts.append(f"{one.stale} with grades on older words")
+    if one.bad_share is not None:
+        parts.append(f"by the random sample ({plural(one.sampled, 'output')}) {range_of(one.bad_share)} are bad")
+    return "; ".join(parts)
+
+
+def graded_parts(card: ReportCard) -> list[CardLabels]:
+    """The rules and criteria of which people said anything."""
+    return [one for one in card.labels[1:] if one.graded or one.stale]
 
 
 def counts_of(row: CardRow) -> str:
