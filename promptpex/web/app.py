@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from promptpex.core.errors import InputError
+from promptpex.core.errors import PromptpexError
 from promptpex.web.pages import card, choice, comparison, criteria, entrance, grading, runs, static_files
 from promptpex.web.ports import Ports
 from promptpex.web.security import FAILED, App, Door, Guard, Refusal, sentence_alone, wants_page
@@ -61,7 +61,7 @@ def build_app(ports: Ports, door: Door, port: int, failed: Callable[[Exception],
     every = [route for routes, _ in groups for route in routes]
     pages = Starlette(
         routes=every,
-        exception_handlers={HTTPException: missing, InputError: refused, Refusal: closed, Exception: closed},
+        exception_handlers={HTTPException: missing, PromptpexError: refused, Refusal: closed, Exception: closed},
     )
     pages.state.door, pages.state.port = door, port
     return Guard(pages, door, port, failed)

@@ -65,7 +65,7 @@ _CLOSED_PAGE = """<!DOCTYPE html>
 
 CLOSED = "Open the link that the terminal shows: this page is for the browsers that came by such a link."
 FAILED = "Something went wrong in promptpex; the terminal says what."
-USED = "This link was used before. Open the one that the terminal shows last: each link lets in one browser."
+USED = "This link is not valid, or no longer: each lets in one browser. Open the one that the terminal shows last."
 
 
 class Door:
@@ -259,10 +259,8 @@ class _Outgoing:
         """A sentence as the answer, where none has begun: a page, or ``{"error": SENTENCE}`` for a script."""
         if self._has_begun:
             return
-        kind = "text/html; charset=utf-8" if self._is_page else "application/json"
-        body = (
-            _CLOSED_PAGE.format(html.escape(sentence)) if self._is_page else json.dumps({"error": sentence})
-        ).encode()
+        text, kind = sentence_alone(sentence, self._is_page)
+        body = text.encode()
         headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})

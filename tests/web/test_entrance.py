@@ -27,7 +27,7 @@ async def test_a_link_lets_in_one_browser(tmp_path: Path, browser: Browser) -> N
         assert await again.text("h1") == "Runs"
         other = await browser.page()
         await other.open(link)
-        assert "used before" in await other.text()
+        assert "no longer" in await other.text()
         await other.open(server.address)
         assert "Open the link" in await other.text()
         await other.open(server.link)

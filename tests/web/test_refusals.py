@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from promptpex.core.errors import PromptpexError, StoreLocked, SynthesisError
 from promptpex.report.choices.records import ChoicePage
 from promptpex.web.ports import Ports
 from promptpex.web.security import FAILED, HEADERS, LARGEST_BODY, Door, Guard, Refusal, cookie_name
@@ -65,7 +66,7 @@ async def test_a_token_is_good_for_one_browser_and_no_other_text_is(server: Serv
             assert answer.headers["set-cookie"].endswith("; Path=/; HttpOnly; SameSite=Strict")
         async with aiohttp.ClientSession(server.address) as other, other.get(link) as answer:
             assert (answer.status, answer.cookies) == (403, {})
-            assert "used before" in await answer.text()
+            assert "no longer" in await answer.text()
     assert server.lines == [server.link]
     assert server.link != link
 
@@ -255,6 +256,17 @@ async def test_a_page_that_fails_ends_alone_and_is_said_in_the_terminal(tmp_path
         async with failing.session() as session, session.get("/choice"):
             pass
     assert failing.lines[2].startswith("Traceback")
+
+
+@pytest.mark.parametrize("error", [StoreLocked("the store is locked"), SynthesisError("is odd", path="x.yaml")])
+async def test_what_the_user_can_act_on_is_a_sentence_on_the_page(tmp_path: Path, error: PromptpexError) -> None:
+    def broken() -> ChoicePage:
+        raise error
+
+    with served(Ports(tmp_path, choice=broken)) as failing:
+        async with failing.session() as session, session.get("/choice") as answer:
+            assert (answer.status, await answer.json()) == (422, {"error": str(error)})
+    assert len(failing.lines) == 1
 
 
 async def test_a_page_that_fails_says_so_in_one_sentence() -> None:
