@@ -29,11 +29,10 @@ def plain_values(column: pd.Series[Any], missing: Any = None) -> list[Any]:
     """
     import numpy as np
 
-    array: Any = column.array  # what a column can be asked for makes another column each time
-    values: list[Any] = array.tolist()
-    if array.dtype == object:
+    values: list[Any] = column.tolist()
+    if column.dtype == object:
         values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    gone = array.isna()
+    gone = np.asarray(column.array.isna())  # asked itself, the column would make another one
     if gone.any():
         values = [missing if is_gone else value for value, is_gone in zip(values, gone.tolist(), strict=True)]
     return values
