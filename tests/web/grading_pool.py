@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from promptpex.grading.desk import GradingDesk
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.subjects import WHOLE, Subject
 from promptpex.web.ports import GradingPort, Ports
-from tests.web.browser import Page
+from tests.web.browser import HANGS_S, Browser, Page
 
 RULES = (
     WHOLE,
@@ -63,7 +64,7 @@ def ports_of(desk: GradingDesk, *, grader: str = "ada", first: int = 0) -> Ports
 async def ready(page: Page) -> None:
     """Waits until the page has nothing to do and shows an output or the end."""
     await page.until(
-        "!document.body.hasAttribute('aria-busy') && document.querySelector('#progress')?.hidden === false"
+        "!document.querySelector('[aria-busy]') && document.querySelector('#progress')?.hidden === false"
         " && [...document.querySelectorAll('#item, #finish')].some(one => !one.hidden)"
     )
 
@@ -73,3 +74,30 @@ async def press(page: Page, *keys: str) -> None:
     for key in keys:
         await page.press(key)
         await ready(page)
+
+
+async def offline_page(browser: Browser, file: Path) -> Page:
+    """The page as a person opens it who was sent the file, and has told a name."""
+    page = await browser.page()
+    await page.browser.call(
+        "Browser.setDownloadBehavior",
+        behavior="allow",
+        downloadPath=str(file.parent / "downloads"),
+        browserContextId=page.context,
+    )
+    await page.open(file.as_uri())
+    await page.until("document.querySelector('#grader-dialog').open")
+    await page.type("Zoë 🙂")
+    await press(page, "Enter")
+    return page
+
+
+async def downloaded(page: Page, folder: Path) -> Path:
+    """What the page gives when one asks for the grades."""
+    await page.click("#finish .download")
+    async with asyncio.timeout(HANGS_S):
+        while True:
+            files = list((folder / "downloads").glob("*.grades.jsonl"))
+            if files:
+                return files[0]
+            await asyncio.sleep(0.02)

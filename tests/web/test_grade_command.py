@@ -13,7 +13,7 @@ from tests.e2e.command import in_process
 from tests.grading.graded_project import project
 from tests.web.browser import Browser
 from tests.web.command import serving
-from tests.web.grading_pool import press, ready
+from tests.web.grading_pool import downloaded, offline_page, press, ready
 
 GRADES = "colours.grades.jsonl"
 THINGS = {f"thing-{number}": f"colour {number}" for number in range(24)}
@@ -80,6 +80,26 @@ async def test_twenty_outputs_by_keyboard_with_a_server_that_is_killed(tmp_path:
     assert len(every) == 8 + 3 + 11 + 2
     assert {grade.grader for grade in every} == {"ada"}
     assert all(grade.policy and grade.probability for grade in every)
+
+
+@pytest.mark.browser
+async def test_grades_of_a_page_that_was_sent_elsewhere_come_back(tmp_path: Path, browser: Browser) -> None:
+    project(tmp_path)
+    assert in_process("grade", "--page", "page.html", cwd=tmp_path).code == 0
+    page = await offline_page(browser, tmp_path / "page.html")
+    await press(page, "g", "b")
+    await page.type("grey")
+    await press(page, "Enter", "1", "u", "f")
+    file = await downloaded(page, tmp_path)
+    done = in_process("grade", "--import", str(file.relative_to(tmp_path)), cwd=tmp_path)
+    assert (done.code, done.out, done.err) == (0, "colours.grades.jsonl: 4 new grades, 0 known, 0 refused\n", "")
+    done = in_process("grade", "--import", str(file.relative_to(tmp_path)), cwd=tmp_path)
+    assert (done.code, done.out) == (0, "colours.grades.jsonl: 0 new grades, 4 known, 0 refused\n")
+    assert {(one.subject, one.value, one.note) for one in graded(tmp_path)} == {
+        ("output", "good", ""),
+        ("output", "bad", "grey"),
+        ("r1", "unsure", ""),
+    }
 
 
 async def test_the_page_as_a_file_and_what_it_refuses(tmp_path: Path) -> None:

@@ -148,10 +148,11 @@ async def test_grades_of_other_programs_appear_and_old_words_are_marked(tmp_path
             older.give("bob", item, "output", "good")
             view = (await ask(session, "item", grader="ada", item=item))["item"]
             state = await ask(session, "state", grader="ada")
+            progress = (await ask(session, "progress", grader="ada"))["progress"]
     assert view["grades"] == {}
     assert {name: (one["value"], one["note"]) for name, one in view["stale"].items()} == {"r1": ("bad", "too long")}
     assert (state["graders"], state["trail"]) == (["ada", "bob"], [item])
-    sentences = " ".join(state["progress"]["sentences"])
+    sentences = " ".join(progress["sentences"])
     assert "1 of 2 outputs graded by anybody: 1 good" in sentences
     assert "1 output has a grade under an older wording" in sentences
 
@@ -172,7 +173,7 @@ async def test_progress_says_what_more_would_bring(tmp_path: Path) -> None:
                     )
                 ]
                 await ask(session, "give", grades=given)
-            progress = (await ask(session, "state", grader="ada"))["progress"]
+            progress = (await ask(session, "progress", grader="ada"))["progress"]
     assert progress["mine"] == 12
     assert "12 of 60 outputs graded by anybody: 4 good, 8 bad, 0 unsure." in progress["sentences"]
     assert "Chosen: random 12." in progress["sentences"]

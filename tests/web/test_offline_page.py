@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -17,38 +16,11 @@ from promptpex.grading.random_sample import in_order
 from promptpex.grading.subjects import WHOLE, Subject
 from promptpex.web.offline_page import write_offline_page
 from promptpex.web.ports import GradingPort
-from tests.web.browser import HANGS_S, Browser, Page
-from tests.web.grading_pool import SECRET, desk_of, hostile_items, press, ready, texts
+from tests.web.browser import Browser
+from tests.web.grading_pool import SECRET, desk_of, downloaded, hostile_items, offline_page, press, ready, texts
 from tests.web.hostile import HOSTILE
 
 ENDLESS = 1_000
-
-
-async def opened(browser: Browser, file: Path) -> Page:
-    """The page as a person opens it who was sent the file, and has told a name."""
-    page = await browser.page()
-    await page.browser.call(
-        "Browser.setDownloadBehavior",
-        behavior="allow",
-        downloadPath=str(file.parent / "downloads"),
-        browserContextId=page.context,
-    )
-    await page.open(file.as_uri())
-    await page.until("document.querySelector('#grader-dialog').open")
-    await page.type("Zoë 🙂")
-    await press(page, "Enter")
-    return page
-
-
-async def downloaded(page: Page, folder: Path) -> Path:
-    """What the page gives when one asks for the grades."""
-    await page.click("#finish .download")
-    async with asyncio.timeout(HANGS_S):
-        while True:
-            files = list((folder / "downloads").glob("*.grades.jsonl"))
-            if files:
-                return files[0]
-            await asyncio.sleep(0.02)
 
 
 @pytest.mark.browser
@@ -57,7 +29,7 @@ async def test_grades_given_without_a_server_are_as_if_given_with_one(tmp_path: 
     outputs = [*texts(3), *texts(3), "\u2028 \x7f \ud800 \u202e"]
     desk = desk_of(path, outputs)
     write_offline_page(GradingPort(desk, "pos"), tmp_path / "page.html")
-    page = await opened(browser, tmp_path / "page.html")
+    page = await offline_page(browser, tmp_path / "page.html")
     await press(page, "g", "b")
     await page.type('It "explains"\\ \u2028 \x07 \x7f \u202e 🙂')
     await press(page, "Enter", "2", "b", "Escape", "a", "z", "0", "u")
@@ -109,7 +81,7 @@ async def test_hostile_texts_stay_texts_in_the_file(tmp_path: Path, browser: Bro
 async def test_the_page_loads_and_runs_nothing_else(tmp_path: Path, browser: Browser) -> None:
     desk = desk_of(tmp_path / "pos.grades.jsonl", texts(1))
     write_offline_page(GradingPort(desk, "pos"), tmp_path / "page.html")
-    page = await opened(browser, tmp_path / "page.html")
+    page = await offline_page(browser, tmp_path / "page.html")
     await page.evaluate(
         "(() => { const one = document.createElement('script'); try { one.textContent = 'document.title = `owned`';"
         " document.body.append(one); } catch {} })()"

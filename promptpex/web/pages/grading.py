@@ -38,7 +38,15 @@ def routes(site: Site) -> list[Route]:
     def page(request: Request) -> Response:
         return site.page(request, "grading.html.jinja", **live_page(grading, site.tabs))
 
-    asked = {"state": _state, "next": _next, "item": _item, "give": _give, "undo": _undo, "opinions": _opinions}
+    asked = {
+        "state": _state,
+        "next": _next,
+        "item": _item,
+        "give": _give,
+        "undo": _undo,
+        "opinions": _opinions,
+        "progress": _progress,
+    }
     return [
         Route("/grade", page),
         *(Route(f"/grade/{name}", _answering(grading, work), methods=["POST"]) for name, work in asked.items()),
@@ -71,12 +79,12 @@ def _grader(asked: Asked) -> str:
 
 def _state(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     grader = _grader(asked)
-    return {"trail": trail(desk, grader), "graders": list(desk.book.graders), **_around(desk, grader)}
+    graders = list(desk.book.graders)
+    return {"trail": trail(desk, grader), "graders": graders, "subjects": subject_views(desk.subjects)}
 
 
-def _around(desk: GradingDesk, grader: str) -> dict[str, Any]:
-    """What may have changed at each step: criteria come and go, others grade."""
-    return {"subjects": subject_views(desk.subjects), "progress": progress_view(desk, grader)}
+def _progress(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
+    return {"progress": progress_view(desk, _grader(asked))}
 
 
 def _next(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
@@ -84,12 +92,12 @@ def _next(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     require_policy(policy)
     given = desk.next(grader, policy)
     item = None if given is None else item_view(desk, given.item, grader, (given.policy, given.probability))
-    return {"item": item, **_around(desk, grader)}
+    return {"item": item, "subjects": subject_views(desk.subjects)}
 
 
 def _item(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     grader = _grader(asked)
-    return {"item": item_view(desk, find(desk, asked.get("item")), grader), **_around(desk, grader)}
+    return {"item": item_view(desk, find(desk, asked.get("item")), grader), "subjects": subject_views(desk.subjects)}
 
 
 def _give(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
@@ -106,7 +114,7 @@ def _undo(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
         "item": item_view(desk, find(desk, undone.key), grader),
         "sentence": f"Taken back: {name} is {undone.value}.",
         "trail": trail(desk, grader),
-        **_around(desk, grader),
+        "subjects": subject_views(desk.subjects),
     }
 
 

@@ -10,8 +10,9 @@
       own.make('a', { href: address, download: desk.file }).click();
       setTimeout(() => URL.revokeObjectURL(address), KEPT_MS);
       desk.markDownloaded();
-      own.showProgress(desk.progress());
-      own.showFinish(desk.progress());
+      const { progress } = desk.progress();
+      own.showProgress(progress);
+      own.showFinish(progress);
     };
     for (const button of document.querySelectorAll('.download')) button.addEventListener('click', download);
     globalThis.addEventListener('beforeunload', (event) => {

@@ -105,11 +105,11 @@
     for (const screen of ['item', 'finish']) own.byId(screen).hidden = screen !== name;
   };
 
-  const progressed = (reply) => {
-    now.progress = reply.progress;
-    now.subjects = reply.subjects ?? now.subjects; // criteria come and go while people grade
+  // Criteria come and go while people grade.
+  const take = (reply) => {
+    now.subjects = reply.subjects;
     if (!subject(now.picked)) now.picked = own.WHOLE;
-    own.showProgress(now.progress, settings.first);
+    countAnew();
     if (settings.criteria) showCandidates();
   };
 
@@ -120,6 +120,31 @@
     } catch (problem) {
       if (!(problem instanceof own.DeskProblem)) throw problem;
     }
+  };
+
+  // How far it is takes a second to count where there are 10,000 outputs, and nobody waits for it to grade the next one.
+  let counting = null;
+  let countAgain = false;
+  const count = async () => {
+    const line = own.byId('progress');
+    line.setAttribute('aria-busy', 'true');
+    try {
+      do {
+        countAgain = false;
+        now.progress = (await desk.progress()).progress;
+        own.showProgress(now.progress, settings.first);
+        own.showFinish(now.progress);
+      } while (countAgain);
+    } catch (problem) {
+      if (!(problem instanceof own.DeskProblem)) throw problem; // what asks next says that the server is gone
+    } finally {
+      counting = null;
+      line.removeAttribute('aria-busy');
+    }
+  };
+  const countAnew = () => {
+    countAgain = true;
+    counting ??= count();
   };
 
   const pick = (id) => {
@@ -149,18 +174,19 @@
   });
 
   // Takes the grades, says when they are on disk, and gives whether they are.
-  const keep = async (grades) => {
+  const keep = async (grades, leaving = false) => {
     const { id } = now.item;
     for (const grade of grades) now.item.grades[grade.subject] = { value: grade.value, note: grade.note };
     draw();
     const { saved, refused } = await desk.give(grades);
-    if (saved) await settle(id);
-    return saved && !refused.length;
+    if (!saved) return false;
+    if (refused.length || !leaving) await reload(id);
+    settle(id);
+    return !refused.length;
   };
 
   // The grades on this output are on disk: it is one of those that this person graded.
-  const settle = async (id) => {
-    await reload(id);
+  const settle = (id) => {
     if (now.item?.id !== id || !isGraded()) return;
     if (!now.trail.includes(id)) now.trail.push(id);
     if (now.fresh?.id === id) now.fresh = null;
@@ -169,7 +195,7 @@
 
   const reload = async (id) => {
     const reply = await desk.at(id);
-    progressed(reply);
+    take(reply);
     if (now.item?.id === id) {
       now.item = { ...reply.item, policy: now.item.policy, probability: now.item.probability };
       draw();
@@ -181,9 +207,10 @@
     hint('');
     if (id !== now.picked) pick(id);
     const note = noteFor(id, value);
-    const saved = await keep([gradeOf(id, value, note)]);
     const goOn = id === own.WHOLE && now.item.id === now.newest;
-    if (value === 'bad' && !note) askWhy(goOn);
+    const why = value === 'bad' && !note;
+    const saved = await keep([gradeOf(id, value, note)], goOn && !why);
+    if (why) askWhy(goOn);
     else if (saved && goOn) await onward();
   });
 
@@ -209,7 +236,7 @@
     now.asking = null;
     leaveNote();
     if (!grade) return hint(note ? 'The note is kept with the grade that you give next.' : '');
-    const saved = note === (grade.note ?? '') || (await keep([gradeOf(now.picked, grade.value, note)]));
+    const saved = note === (grade.note ?? '') || (await keep([gradeOf(now.picked, grade.value, note)], asked?.goOn));
     if (saved && asked?.goOn) await onward();
   });
 
@@ -244,12 +271,12 @@
     if (now.place + 1 < now.trail.length) {
       const place = now.place + 1;
       const reply = await desk.at(now.trail[place]);
-      progressed(reply);
+      take(reply);
       return show(reply.item, place);
     }
     if (now.fresh) return show(now.fresh, now.trail.length);
     const reply = await desk.next(own.byId('policy')?.value);
-    progressed(reply);
+    take(reply);
     if (!reply.item) return finish(true);
     if (reply.item.id === now.item?.id) return hint('Grade the output as a whole (0) as well, or all rules that are left (a).');
     now.fresh = reply.item;
@@ -270,7 +297,7 @@
     if (now.place === 0) return hint('This is the first output that you graded.');
     const place = Math.min(now.place, now.trail.length) - 1;
     const reply = await desk.at(now.trail[place]);
-    progressed(reply);
+    take(reply);
     show(reply.item, place);
   });
 
@@ -280,7 +307,7 @@
     if (!reply.item) return;
     now.trail = reply.trail;
     now.fresh = null;
-    progressed(reply);
+    take(reply);
     showScreen('item');
     now.item = null;
     const place = now.trail.indexOf(reply.item.id);
@@ -300,7 +327,6 @@
   const finish = (all) => {
     own.byId('finish-title').textContent = all ? 'Every output is graded' : 'Finished for now';
     own.byId('resume').hidden = all === true;
-    own.showFinish(now.progress);
     showScreen('finish');
     own.byId('finish-title').focus();
   };
@@ -319,7 +345,7 @@
     Object.assign(now, { trail: reply.trail, item: null, fresh: null });
     now.place = now.trail.length;
     own.offerGraders(reply.graders);
-    progressed(reply);
+    take(reply);
     await onward();
   });
 
@@ -330,7 +356,8 @@
 
   const recovered = alone(async () => {
     if (!now.item) return;
-    await settle(now.item.id);
+    await reload(now.item.id);
+    settle(now.item.id);
     hint('The server is back, and everything is saved.');
   });
 

@@ -24,18 +24,18 @@
 
     start(grader) {
       this.grader = grader;
-      return { subjects: this.subjects, trail: this._trail(), graders: [], progress: this.progress() };
+      return { subjects: this.subjects, trail: this._trail(), graders: [] };
     }
 
     // The outputs stand in the page in the order in which chance chose them, each with its probability.
     next() {
       const graded = new Set(this._trail());
       const left = this.items.filter((item) => !graded.has(item.id));
-      return { item: left.length ? this._view(left[0]) : null, progress: this.progress() };
+      return { item: left.length ? this._view(left[0]) : null, subjects: this.subjects };
     }
 
     at(id) {
-      return { item: this._view(this.byId.get(id)), progress: this.progress() };
+      return { item: this._view(this.byId.get(id)), subjects: this.subjects };
     }
 
     opinions() {
@@ -135,13 +135,14 @@
       const mine = this._trail().length;
       const left = this.grades.length - this.downloaded;
       const kept = `${own.plural(this.grades.length, 'grade')} in this browser, ${left} of them not downloaded yet`;
-      return {
+      const progress = {
         items: this.items.length,
         mine,
         sentences: [kept],
         forecasts: [],
         finish: [`${kept}.`, 'Download them and send the file to whoever gave you this page.'],
       };
+      return { progress };
     }
   };
 })();

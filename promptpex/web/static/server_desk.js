@@ -69,6 +69,10 @@
       return ask('/criteria/summary', {});
     }
 
+    progress() {
+      return ask('/grade/progress', { grader: this.grader });
+    }
+
     undo() {
       if (this.unsent.all().length) throw new DeskProblem('refused', 'Undo has to wait until what is not saved yet is saved');
       return ask('/grade/undo', { grader: this.grader });
