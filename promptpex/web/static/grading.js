@@ -35,7 +35,7 @@
 
   const explain = (problem) => {
     if (problem.kind === 'refused') hint(`${problem.message}.`);
-    else trouble(`${problem.message}. ${settings.again}`);
+    else trouble(`${problem.message}. ${settings.again}.`);
   };
 
   const told = ({ state, count, problem, refused, safe }) => {
@@ -50,8 +50,9 @@
       trouble('This browser cannot keep grades: download them before you close the page.');
     } else if (state === 'waiting') {
       own.say(line, `\u2717 ${grades} not saved`);
-      const kept = safe === false ? 'Keep this page open: this browser cannot keep them' : 'This browser keeps them and sends them when the server is back';
-      trouble(`${problem.message}: ${grades} not saved. ${kept}. ${settings.again}`);
+      const them = count === 1 ? 'it' : 'them';
+      const kept = safe === false ? `Keep this page open: this browser cannot keep ${them}` : `This browser keeps ${them} and sends ${them} when the server is back`;
+      trouble(`${problem.message}: ${grades} not saved. ${kept}. ${settings.again}.`);
     } else own.say(line, 'saving \u2026');
   };
 
