@@ -77,11 +77,11 @@ def peoples_grades(
         return None
     try:
         grades = read_grades(sibling(file, "grades"))
-        calibrations = _calibrations(sibling(file, "spec"), run.spec)
+        calibrations = _calibrations(sibling(file, "spec"), run.spec) if grades else _kept(run.spec)
     except InputError as error:
         emit(Notice(f"the report is made without people's grades: {error}", "warning"))
         return None
-    if not grades and not any(calibrations.values()):
+    if not grades and not calibrations:
         return None
     return grades_of_run(run, grades, calibrations, rules or LabelRules())
 
@@ -168,5 +168,8 @@ def with_calibrations_of_now(run: Run, emit: Listener) -> Run:
 
 def _calibrations(path: Path, of_run: Spec) -> dict[str, tuple[JudgeCalibration, ...]]:
     """The calibrations in the spec beside the prompt as it is now; in that of the run where there is no such file."""
-    spec = read_spec(path) if path.exists() else of_run
+    return _kept(read_spec(path) if path.exists() else of_run)
+
+
+def _kept(spec: Spec) -> dict[str, tuple[JudgeCalibration, ...]]:
     return {rule.id: rule.judge for rule in spec.rules if rule.judge}

@@ -182,7 +182,7 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
     announce_requests(session, anew, len(run_read.outputs))
     if spec is not None:
         run_read = run_read.replace(spec=read_for_prompt(spec, run_read.prompt))
-    else:
+    elif session.settings.min_agreement is not None:
         run_read = with_calibrations_of_now(run_read, session.emit)
     take_judge_examples(session, prompt_file_of(run_read), run_read.prompt, run_read.spec)
     judged = await running.judge(session, run_read)

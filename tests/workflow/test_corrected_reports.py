@@ -162,3 +162,10 @@ def test_how_grades_become_labels_is_said_and_printed(tmp_path: Path) -> None:
     strange = in_process("report", str(place), "--graders", "adda", cwd=tmp_path)
     assert strange.code == 2
     assert "no grader is called 'adda'; did you mean 'ada'" in strange.err
+
+
+def test_without_grades_a_broken_spec_beside_the_prompt_is_not_looked_at(tmp_path: Path) -> None:
+    place = kept(made(tmp_path), tmp_path)
+    (tmp_path / "prompt.spec.yaml").write_text("rules: [", encoding="utf-8")
+    done = in_process("report", str(place), cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
