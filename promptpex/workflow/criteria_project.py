@@ -133,6 +133,8 @@ class CriteriaProject(CriteriaEdits):
         if session is None:
             return ""
         total = session.meter.total
+        if not (total.requests or total.cached or total.failed):
+            return ""
         stored = f", {total.cached} from the store" if total.cached else ""
         unpriced = f", {total.unpriced} of unknown price" if total.unpriced else ""
         return f"{plural(total.requests, 'request')}{stored}, {money(total.cost_usd)}{unpriced}"
