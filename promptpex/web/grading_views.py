@@ -6,7 +6,6 @@ those who have graded the output, so that nobody's grade leans on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from promptpex.core.errors import GradeError
@@ -177,15 +176,3 @@ def trail(desk: GradingDesk, grader: str) -> list[str]:
         if own:
             last[item.id] = max(map(moment, own))
     return sorted(last, key=last.__getitem__)
-
-
-def fields_of(body: Mapping[str, Any], name: str, longest: int) -> str:
-    """A text that a request must bring.
-
-    Raises:
-        GradeError: it is missing, empty or too long.
-    """
-    value = body.get(name)
-    if not isinstance(value, str) or not value.strip() or len(value) > longest:
-        raise GradeError(f"send {name!r}, a text of at most {longest} characters")
-    return value

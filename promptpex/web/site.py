@@ -117,3 +117,15 @@ async def body(request: Request) -> Mapping[str, Any]:
     if not isinstance(data, dict):
         raise InputError("send a JSON object")
     return data
+
+
+def text_of(sent: Mapping[str, Any], name: str, longest: int, *, needed: bool = True) -> str:
+    """A text that a request brings; one that is not ``needed`` may be left out or empty.
+
+    Raises:
+        InputError: it is missing, no text, or too long.
+    """
+    value = sent.get(name, None if needed else "")
+    if not isinstance(value, str) or len(value) > longest or (needed and not value.strip()):
+        raise InputError(f"send {name!r}, a text of at most {longest:,} characters")
+    return value

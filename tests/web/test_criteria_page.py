@@ -195,7 +195,7 @@ async def posted(page_server: Served, path: str, sent: Any) -> tuple[int, dict[s
     ("action", "sent", "why"),
     [
         ("add", {"text": ""}, "write the criterion"),
-        ("add", {"text": 7}, "as a text"),
+        ("add", {"text": 7}, "a text of at most 50,000 characters"),
         ("add", {"text": "x" * 2_000}, "at most 1,000 characters"),
         ("reword", {"id": "gone", "text": "x"}, "no criterion 'gone'"),
         ("merge", {"ids": "all", "text": "x"}, "a list of texts"),

@@ -14,7 +14,7 @@ from promptpex.core.ids import digest
 from promptpex.core.records import Choice, Means, Record
 from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
 from promptpex.web.ports import CriteriaPort
-from promptpex.web.site import Site, answer, body
+from promptpex.web.site import Site, answer, body, text_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -87,10 +87,7 @@ def _summary(port: CriteriaPort, sent: Sent) -> str:
 
 
 def _text(sent: Sent, name: str, *, needed: bool = True) -> str:
-    value = sent.get(name, "")
-    if not isinstance(value, str) or len(value) > LONGEST or (needed and not value):
-        raise InputError(f"send {name!r} as a text of at most {LONGEST:,} characters")
-    return value
+    return text_of(sent, name, LONGEST, needed=needed)
 
 
 def _yes(sent: Sent, name: str) -> bool:

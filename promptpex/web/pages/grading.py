@@ -15,9 +15,9 @@ from promptpex.grading.policies import require_policy
 from promptpex.web.given_grades import take
 from promptpex.web.grading_page import live_page
 from promptpex.web.grading_progress import progress_view
-from promptpex.web.grading_views import fields_of, find, item_view, opinion_views, subject_views, trail
+from promptpex.web.grading_views import find, item_view, opinion_views, subject_views, trail
 from promptpex.web.ports import GradingPort
-from promptpex.web.site import Site, answer, body
+from promptpex.web.site import Site, answer, body, text_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -74,7 +74,7 @@ def _worked(desk: GradingDesk, work: Callable[[GradingDesk, Asked], dict[str, An
 
 
 def _grader(asked: Asked) -> str:
-    return fields_of(asked, "grader", LONGEST_NAME)
+    return text_of(asked, "grader", LONGEST_NAME)
 
 
 def _state(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _progress(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
 
 
 def _next(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
-    grader, policy = _grader(asked), fields_of(asked, "policy", LONGEST_NAME)
+    grader, policy = _grader(asked), text_of(asked, "policy", LONGEST_NAME)
     require_policy(policy)
     given = desk.next(grader, policy)
     item = None if given is None else item_view(desk, given.item, grader, (given.policy, given.probability))
