@@ -22,7 +22,8 @@ SHOWN = 50
 def aligned_lines(made: AlignedChoice) -> list[str]:
     """The lines of a choice by alignment, at most 80 columns wide."""
     selection = made.choice.selection
-    before = [line for sentence in left_out_sentences(made.choice) for line in wrapped(sentence)]
+    labels = [f"Labels: {made.labels}."] if made.labels else []
+    before = [line for sentence in (*labels, *left_out_sentences(made.choice)) for line in wrapped(sentence)]
     parts = [before, wrapped(_headline(made))]
     if selection.figures is not None:
         parts[-1] += ["", *_figures(selection.figures)]

@@ -18,9 +18,9 @@ from promptpex.alignment.choose import (
     chosen_of,
 )
 from promptpex.alignment.cross_fit import WHOLE_SET, HeldOutFigures, as_bits, cross_fitted_choice
-from promptpex.alignment.graded import graded_outputs, measured_outputs
+from promptpex.alignment.graded import graded_outputs, measured_outputs, with_labels
 from promptpex.alignment.reasons import why
-from promptpex.core.records import Criterion, Rule, Synthesis
+from promptpex.core.records import Criterion, Example, Rule, Synthesis
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, require_known_grader
@@ -71,18 +71,21 @@ class AlignedChoice:
         texts: the words of the criteria, by id.
         criteria: what was chosen for each criterion, and what was not.
         held_out: the figures of choosing in this way, on examples held out: by criterion, and of the whole set.
+        labels: how grades became labels, in words; empty where there are none.
     """
 
     choice: FolderChoice
     texts: Mapping[str, str]
     criteria: tuple[CriterionChoice, ...]
     held_out: Mapping[str, HeldOutFigures]
+    labels: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what ``FolderChoice.to_dict`` has, and each criterion with its candidates."""
         whole = self.held_out.get(WHOLE_SET)
         return {
             **self.choice.to_dict(),
+            "labels": self.labels,
             "criteria": [self._criterion(one) for one in self.criteria],
             "held_out_figures": None if whole is None else _held_out(whole),
         }
@@ -109,24 +112,39 @@ def choose_aligned(
     Args:
         path: such as ``prompt.synthesis``.
         ffr: the highest false failure rate of a single assertion, for criteria without a limit of their own.
-        graders: how grades on single criteria become labels.
+        graders: how grades become labels: those of the examples are brought up to date first.
         curve_seconds: as for ``choose_from``.
 
     Raises:
         InputError: a file that cannot be used.
     """
     limits = SelectionLimits(Fraction(), ffr)
-    source = read_folder(path, limits, screens=False)
-    folder = SynthesisFolder(path)
+    folder, rules = SynthesisFolder(path), graders or LabelRules()
+    source = read_folder(path, limits, screens=False, labels=lambda some: _labelled_now(some, folder, rules))
+    _keep_labels(folder, source.matrix.examples)
     synthesis = read_candidates(folder.candidates)
-    book, criterion_of = _book(synthesis, folder, graders or LabelRules())
+    book, criterion_of = _book(synthesis, folder, rules)
     graded = graded_outputs(source.matrix.examples, book, criterion_of)
     measured = measured_outputs(source.matrix.examples, book)
     contest = contest_of(source.matrix, synthesis, graded, ffr)
     way = WayToChoose("aligned", limits, lambda examples: _selection(source, contest, limits, examples))
     choice = choose_from(source, folder, way, curve_seconds=curve_seconds)
     held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters, measured)
-    return AlignedChoice(choice, contest.texts, contest.choose(), held_out)
+    return AlignedChoice(choice, contest.texts, contest.choose(), held_out, rules.sentence() if book.grades else "")
+
+
+def _labelled_now(examples: Sequence[Example], folder: SynthesisFolder, rules: LabelRules) -> Sequence[Example]:
+    """The examples with the labels that grades give them now; as they are where nobody graded anything."""
+    book, _ = _book(read_candidates(folder.candidates), folder, rules)
+    return with_labels(examples, book) if book.grades else examples
+
+
+def _keep_labels(folder: SynthesisFolder, examples: Iterable[Example]) -> None:
+    """Puts these labels into the folder's file, where it has others."""
+    kept, now = folder.read_examples(), {one.id: one for one in examples}
+    labelled = tuple(now.get(one.id, one) for one in kept)
+    if labelled != kept:
+        folder.write_examples(labelled)
 
 
 def reasons_in(matrix: Matrix, synthesis: Synthesis, folder: SynthesisFolder, ffr: Fraction) -> dict[str, str]:

@@ -60,6 +60,7 @@ class AlignedFolder:
                 case=f"c{n}",
                 model="m",
                 label=LABELS[sign],
+                from_table=LABELS[sign] is not None,
                 version=fingerprint,
             )
             for n, sign in enumerate(labels)

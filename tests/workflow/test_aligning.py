@@ -239,17 +239,20 @@ def test_the_effect_of_an_edit_is_a_difference_with_an_interval(
 def test_grades_that_chose_an_assertion_do_not_measure_its_verdicts(
     world: AlignedFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    graded(world)
-    world.examples = [
-        one.replace(label="good" if number < 12 else "bad") for number, one in enumerate(world.examples[:16])
-    ] + world.examples[16:]
-    world.folder.write_examples(world.examples)
+    world.grade("g" * 12 + "bbbb")
+    world.grade("-" * 12 + "bbbb", "r1", "The reply stays calm.")
     assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--into-spec"]) == 0
+    world.grade("-" * 16 + "bbbb")
+    world.grade("-" * 16 + "gggg", "r1", "The reply stays calm.")
+    world.grade("-" * 16 + "bbbb", "r2", "The reply names the city.")
     capsys.readouterr()
     made = rows(card_of(capsys))
-    # calm is a check of r1 now; the 16 outputs that chose it are left out, four good ones (for r1) remain.
+    # calm is a check of r1 now; the 16 outputs that chose it are left out.
+    assert made["check", "r1", ("check:regex",)].graded.counts.kept == 4
     assert made["check", "r1", ("check:regex",)].graded.n == 4
-    assert made["judge", "r2", ("judge:gpt",)].graded.n in (3, 15)
+    # Nothing was chosen for r2: 12 good ones and 4 bad ones, of one of which the judge says nothing.
+    assert made["judge", "r2", ("judge:gpt",)].graded.n == 15
+    assert made["verdicts", "output", ()].graded.n == 3
 
 
 def test_what_a_judge_was_shown_does_not_measure_it(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,6 +123,21 @@ def test_grades_on_a_criterion_or_on_its_rule_say_which_bad_outputs_are_its(worl
     assert chosen(world.folder.path)["c2"] == ("city",)
 
 
+def test_grades_since_the_last_look_count(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    made = AlignedFolder(world.prompt.parent, "-" * 20, COLUMNS, CRITERIA).write()
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 1
+    made.grade(LABELS)
+    capsys.readouterr()
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Labels: the majority of the graders decides" in text
+    assert "12 good examples and 8 bad, of 20 examples." in text
+    assert [one.label for one in made.folder.read_examples()].count("bad") == 8
+    made.grade("b" * 20, grader="bob")
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--graders", "bob"]) == 1
+    assert "No output is labelled good" in capsys.readouterr().out
+
+
 def test_a_person_overrules_the_choice(world: AlignedFolder) -> None:
     candidates = [world.candidate(name, choice={"calm": "never", "idle": "must"}.get(name)) for name in COLUMNS]
     world.write(candidates=candidates)

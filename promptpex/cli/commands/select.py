@@ -36,7 +36,7 @@ ALIGNED = "aligned"
     metavar="SHARE",
     help="Highest share of good outputs flagged [.25]; aligned: by each assertion [.2].",
 )
-@options.of_statistics("--graders", metavar="WHO", help="aligned: who counts on single criteria [majority].")
+@options.of_statistics("--graders", metavar="WHO", help="aligned: whose grades count where graders differ [majority].")
 @options.of_statistics("--screen", is_flag=True, help="topological: pass over what fails every output.")
 @options.of_statistics(
     "--weigh-questions", is_flag=True, help="A candidate counts 1, and 1 for each question to a judge."
