@@ -59,8 +59,9 @@ def counted(rows: pd.DataFrame, order: Sequence[str] = (), *, weights: Weights |
     import numpy as np
     import pandas as pd
 
-    models = list(dict.fromkeys([*order, *map(str, rows["model"].unique())]))
-    row = pd.Index(models).get_indexer(pd.Index(rows["model"].astype(object)))
+    model, names = pd.factorize(rows["model"])
+    models = list(dict.fromkeys([*order, *map(str, names)]))
+    row = np.array([models.index(str(name)) for name in names], dtype=np.int64)[model]
     case, cases = pd.factorize(rows["case"])
     inside = asked(rows)
     verdict, usable = rows["verdict"], inside & missing(rows, "error")
@@ -72,10 +73,10 @@ def counted(rows: pd.DataFrame, order: Sequence[str] = (), *, weights: Weights |
         table = np.bincount(row[marked] * shape[1] + case[marked], minlength=shape[0] * shape[1])
         return table.reshape(shape).astype(np.int64)
 
-    about = rows.drop_duplicates("case")
-    rule = _texts(about, "rule")
+    _, first = np.unique(case, return_index=True)
+    rule = _texts(rows, "rule", first)
     aims = rule_numbers([str(name) for name in cases], rule)
-    weight = np.array(weighed(rule, _texts(about, "inverse"), weights), dtype=np.int64)
+    weight = np.array(weighed(rule, _texts(rows, "inverse", first), weights), dtype=np.int64)
     numbers = count(broken), count(kept)
     left = np.bincount(row[~inside], minlength=len(models)).tolist()
     counting = np.flatnonzero(weight)
@@ -136,16 +137,15 @@ def check_weights(weights: Weights, rules: Sequence[str | None], inverse: Sequen
 
 def has_status(verdict: pd.Series[Any], status: str) -> Bools:
     """Where a verdict is this one."""
-    marked: Bools = verdict.eq(status).fillna(False).to_numpy(bool)
-    return marked
+    return marked(verdict, status.__eq__)
 
 
 def missing(rows: pd.DataFrame, column: str) -> Bools:
     """Where a column has no value; everywhere in a table without the column."""
     import numpy as np
 
-    return rows[column].isna().to_numpy(bool) if column in rows else np.ones(len(rows), dtype=bool)
+    return np.asarray(rows[column].array.isna()) if column in rows else np.ones(len(rows), dtype=bool)
 
 
-def _texts(rows: pd.DataFrame, column: str) -> list[Any]:
-    return plain_values(rows[column]) if column in rows else [None] * len(rows)
+def _texts(rows: pd.DataFrame, column: str, chosen: npt.NDArray[np.int64]) -> list[Any]:
+    return plain_values(rows[column].iloc[chosen]) if column in rows else [None] * len(chosen)
