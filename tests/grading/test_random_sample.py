@@ -7,10 +7,12 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
 
-from promptpex.core.records import Grade
+from promptpex.core.records import Example, Grade, output_key
+from promptpex.grading.desk import GradingDesk
 from promptpex.grading.next_item import Draw, Stand, draw_next
 from promptpex.grading.policies import Surroundings
 from promptpex.grading.random_sample import (
@@ -21,6 +23,7 @@ from promptpex.grading.random_sample import (
     random_sample,
     reached_by,
 )
+from promptpex.grading.subjects import WHOLE
 from promptpex.stats.special import normal_quantile
 
 KEYS = tuple(f"{index:08x}" for index in range(8))
@@ -185,3 +188,22 @@ def test_what_the_sample_has_reached_and_waits_for_a_grade_comes_first_whatever_
         assert (draw.item, draw.policy, draw.probability) == (order[1], "random", 1)
         draw = draw_next(Stand(order, {order[0], order[2]}, reached, {order[1]}), _wanting_the_first(step))
         assert draw.item == order[3]
+
+
+def test_a_desk_knows_of_items_in_hand_by_which_policy_they_were_chosen(tmp_path: Path) -> None:
+    """What a policy gave to somebody uses up a turn of the sample; what a turn gave to somebody has been reached."""
+    items = [Example(id=output_key({}, text), output=text) for text in "abcd"]
+    weights = {items[0].id: 1e6}
+    seen = set()
+    for seed in range(60):
+        desk = GradingDesk(items, [WHOLE], tmp_path / "p.grades.jsonl", seed=seed, weights=weights)
+        first, second = desk.next("ada"), desk.next("bo")
+        assert first is not None
+        assert second is not None
+        order = in_order((item.id for item in items), seed)
+        if first.policy == "random" == second.policy:
+            assert (first.item.id, second.item.id) == order[:2]
+        elif first.policy == "informative" and first.item.id == order[0] and second.policy != "informative":
+            assert second.policy == policy_after("informative", order[0])
+        seen.add((first.policy, " after " in second.policy))
+    assert seen == {("random", False), ("informative", False), ("informative", True)}
