@@ -39,11 +39,13 @@ def serve_page(
     from promptpex.cli.local_page import serve
     from promptpex.codecs.wording import plural
     from promptpex.web.ports import Ports
+    from promptpex.web.server import require_extra
     from promptpex.workflow.aligning import CardWishes
     from promptpex.workflow.card_port import CardOfRuns
     from promptpex.workflow.grading_criteria import criteria_beside
     from promptpex.workflow.peoples_grades import GradesOfRuns
 
+    require_extra()
     say(f"Grades go to {project.grades}")
     results = Path(resolved.settings.results)
     card = CardOfRuns(sources, results, CardWishes(project.file, rules))

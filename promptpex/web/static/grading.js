@@ -69,7 +69,8 @@
 
   const draw = () => {
     if (!now.item) return;
-    own.byId('place').textContent = now.place < now.trail.length ? `Output ${now.place + 1} of the ${now.trail.length} you graded` : 'A new output';
+    const number = now.place < now.trail.length ? `Output ${now.place + 1} of the ${now.trail.length} you graded` : 'A new output';
+    own.say(own.byId('place'), number);
     own.showOrigin(now.item);
     own.showSubjects(now.subjects, now.item, now.picked, { pick, give: (id, value) => give(id, value) });
     drawBar();

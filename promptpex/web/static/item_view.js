@@ -28,7 +28,12 @@
     return parts;
   };
 
-  own.showOrigin = (item) => own.byId('origin').replaceChildren(...origin(item));
+  // Written anew only where it has changed: a screen reader reads it out each time.
+  own.showOrigin = (item) => {
+    const place = own.byId('origin');
+    const made = own.make('span', {}, ...origin(item));
+    if (made.textContent !== place.textContent) place.replaceChildren(made);
+  };
 
   own.showItem = (item) => {
     own.byId('inputs').replaceChildren(...variables(item.inputs));
