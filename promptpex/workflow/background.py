@@ -38,6 +38,7 @@ class Background:
         self._opening = asyncio.Lock()
         self._session: Session | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._is_ending = False
 
     @property
     def opened(self) -> Session | None:
@@ -45,7 +46,12 @@ class Background:
         return self._session
 
     def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Runs ``work`` in the loop; may be called from any thread."""
+        """Runs ``work`` in the loop; may be called from any thread. At the end nothing new is begun."""
+        if self._is_ending:
+            work.close()
+            dropped: Future[T] = Future()
+            dropped.cancel()
+            return dropped
         if self._thread is None:
             self._thread = threading.Thread(target=self._loop.run_forever, name="candidates", daemon=True)
             self._thread.start()
@@ -65,6 +71,7 @@ class Background:
 
     def close(self) -> None:
         """Ends all work: what is on its way has a few seconds, the session is closed, the thread ends."""
+        self._is_ending = True
         if self._thread is None:
             self._loop.close()
             return

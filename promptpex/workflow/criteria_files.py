@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+from promptpex.codecs.file_lock import lock
+from promptpex.codecs.ordinary_files import opened
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Criterion, Grade, History, Rule, Synthesis
 from promptpex.core.records.criteria_board import AskedCriteria, AskedCriterion
@@ -27,7 +30,8 @@ from promptpex.workflow.synthesizing import with_rules
 
 
 class CriteriaFiles:
-    """The candidates of a prompt, its spec, its grades, and what authors were asked. Safe in several threads.
+    """The candidates of a prompt, its spec, its grades, and what authors were asked. Safe in several threads
+    and in several processes: changes take turns.
 
     The rules of the spec are criteria, as for ``promptpex synthesize``; with the first change they stand in the file.
 
@@ -41,6 +45,7 @@ class CriteriaFiles:
         self.folder = SynthesisFolder.of(files.prompt)
         self.grades = sibling(files.prompt, "grades")
         self._lock = threading.RLock()
+        self._depth = 0
 
     def rules(self) -> tuple[Rule, ...]:
         """The rules of the spec; none where there is no spec.
@@ -83,8 +88,35 @@ class CriteriaFiles:
         """
         return self._write(step, by_hand=False)
 
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other thread, and no other server on the same prompt, changes the files meanwhile.
+
+        Raises:
+            SynthesisError: another program keeps them locked.
+        """
+        with self._lock, contextlib.ExitStack() as held:
+            if not self._depth:
+                held.enter_context(self._locked())
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """The lock is on the prompt's file: the others are replaced when they are written."""
+        with opened(self.prompt, error=SynthesisError, what="prompt") as file:
+            try:
+                lock(file.fileno())
+            except OSError as failure:
+                message = f"the candidates cannot be changed just now: {failure.strerror or failure}"
+                raise SynthesisError(message, path=self.prompt) from None
+            yield
+
     def _write(self, step: Callable[[Synthesis], Synthesis], *, by_hand: bool) -> Synthesis:
-        with self._lock:
+        with self._alone():
             history, before = self._read()
             after = step(before)
             try:
@@ -103,7 +135,7 @@ class CriteriaFiles:
         Raises:
             InputError: it cannot be done, or a file cannot be read or edited.
         """
-        with self._lock:
+        with self._alone():
             old = edit_criteria.find(self.read(), name)
             written = self.edit(lambda synthesis: edit_criteria.reword(synthesis, name, text))
             new = edit_criteria.find(written, name)
@@ -137,7 +169,7 @@ class CriteriaFiles:
         Raises:
             SynthesisError: the file cannot be read or written.
         """
-        with self._lock:
+        with self._alone():
             ASKED.write(self.folder.asked, self.asked().with_one(new))
 
     def book(self, synthesis: Synthesis) -> GradeBook:

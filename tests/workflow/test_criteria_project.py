@@ -245,6 +245,25 @@ def test_criteria_are_merged_set_aside_and_deleted_and_their_candidates_follow(b
             bench.project.merge(names, "x")
 
 
+def test_servers_on_the_same_prompt_lose_none_of_each_others_changes(bench: Bench) -> None:
+    other = bench.opened()
+    try:
+        pages = [bench.project, other]
+
+        def write(number: int) -> None:
+            for step in range(6):
+                pages[number].add(f"It is {number} {step}.", f"c {number} {step}")
+
+        threads = [threading.Thread(target=write, args=(number,)) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        other.close()
+    assert {one.id for one in bench.on_file().criteria} == {f"c_{a}_{b}" for a in range(2) for b in range(6)}
+
+
 def test_comments_and_what_people_wrote_by_hand_survive(bench: Bench) -> None:
     bench.project.add(TEXT, "Capitals")
     text = bench.file.read_text(encoding="utf-8").replace("criteria:", "criteria:  # mine\n  # the first one", 1)
