@@ -133,17 +133,13 @@ class GradeBook:
             {grade.id: grade for grade in grades},
             _last(grades),
         )
-        if book.rules.graders == "accuracy":
-            book._accuracies.update(accuracies(book._all_votes()))
-        return book
+        return book._weighed() if book.rules.graders == "accuracy" else book
 
     def adding(self, grade: Grade) -> GradeBook:
         """The book with one more grade; what it does not touch is not computed again."""
-        if self.rules.graders == "accuracy":
-            return GradeBook.of((*self.grades, grade), self.subjects.values(), self.rules)
         gone = {grade.replaces, grade.id if grade.withdrawn else None}
         joints = {text: each for text, each in self._joints.items() if text != grade.output_digest}
-        return replace(
+        book = replace(
             self,
             grades=(*self.grades, grade),
             _by_key=_with(self._by_key, grade.key, grade, gone),
@@ -153,6 +149,12 @@ class GradeBook:
             _last={**self._last, **_last([grade], self._last)},
             _joints=joints,
         )
+        return book._weighed() if self.rules.graders == "accuracy" else book
+
+    def _weighed(self) -> GradeBook:
+        """The book with its graders' accuracies as they are now."""
+        weights = accuracies(self._all_votes())
+        return self if weights == self._accuracies else replace(self, _accuracies=weights, _joints={})
 
     @property
     def graders(self) -> tuple[str, ...]:

@@ -1,15 +1,16 @@
 """How often each of several graders is right, estimated from what they say of the same things, the truth unknown.
 
 The model of Dawid and Skene (1979, Applied Statistics 28:20) with one figure per grader: a grader is right with the
-same probability whatever the truth is. It is fitted by expectation and maximisation from the majority's opinion.
-With two graders the figures cannot be told apart, since all that is known is how often they agree.
+same probability whatever the truth is. It is fitted by expectation and maximisation from the majority's opinion, on
+what two or more have graded: a single opinion tells nothing of who is right. With two graders the figures cannot be
+told apart, since all that is known is how often they agree.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 UNKNOWN_ACCURACY = 0.75
@@ -27,13 +28,11 @@ class GraderAccuracy:
     """The estimates.
 
     Attributes:
-        accuracy: per grader, from ``LEAST_ACCURACY`` to ``MOST_ACCURACY``.
-        good: of each thing the probability that it is good.
+        accuracy: of each grader who shares a thing with another one, from ``LEAST_ACCURACY`` to ``MOST_ACCURACY``.
         prevalence: the share of good things.
     """
 
     accuracy: dict[str, float]
-    good: tuple[float, ...]
     prevalence: float
 
 
@@ -42,42 +41,46 @@ def logit(share: float) -> float:
     return math.log(share / (1.0 - share))
 
 
-def one_coin(things: Sequence[Mapping[str, bool]]) -> GraderAccuracy:
+Pattern = frozenset[tuple[str, bool]]
+"""What the graders of a thing say; things with the same pattern are counted together."""
+
+
+def one_coin(things: Iterable[Mapping[str, bool]]) -> GraderAccuracy:
     """The accuracy of graders.
 
     Args:
-        things: of each thing what its graders say, by their names: True is good. Things without a grade are allowed.
+        things: of each thing what its graders say, by their names: True is good.
     """
-    good = [_majority(thing) for thing in things]
+    counts = Counter(frozenset(thing.items()) for thing in things if len(thing) > 1)
+    good = {pattern: sum(value for _, value in pattern) / len(pattern) for pattern in counts}
     accuracy: dict[str, float] = {}
     prevalence = 0.5
     for _ in range(_TURNS):
         before = good
-        accuracy = _accuracy(things, good)
-        prevalence = (sum(good) + 1.0) / (len(good) + 2.0)
-        good = [_posterior(thing, accuracy, prevalence) for thing in things]
-        if max((abs(new - old) for new, old in zip(good, before, strict=True)), default=0.0) < _CLOSE:
+        accuracy = _accuracy(counts, good)
+        prevalence = (math.fsum(good[one] * times for one, times in counts.items()) + 1.0) / (counts.total() + 2.0)
+        good = {pattern: _posterior(pattern, accuracy, prevalence) for pattern in counts}
+        if max((abs(good[one] - before[one]) for one in counts), default=0.0) < _CLOSE:
             break
-    return GraderAccuracy(accuracy, tuple(good), prevalence)
+    return GraderAccuracy(accuracy, prevalence)
 
 
-def _majority(thing: Mapping[str, bool]) -> float:
-    return sum(thing.values()) / len(thing) if thing else 0.5
-
-
-def _accuracy(things: Sequence[Mapping[str, bool]], good: Sequence[float]) -> dict[str, float]:
-    right: defaultdict[str, float] = defaultdict(float)
-    times: defaultdict[str, int] = defaultdict(int)
-    for thing, share in zip(things, good, strict=True):
-        for grader, value in thing.items():
-            right[grader] += share if value else 1.0 - share
-            times[grader] += 1
-    estimates = {name: (right[name] + _PRIOR * UNKNOWN_ACCURACY) / (times[name] + _PRIOR) for name in times}
+def _accuracy(counts: Counter[Pattern], good: Mapping[Pattern, float]) -> dict[str, float]:
+    right: defaultdict[str, list[float]] = defaultdict(list)
+    times: Counter[str] = Counter()
+    for pattern, count in counts.items():
+        for grader, value in pattern:
+            right[grader].append(count * (good[pattern] if value else 1.0 - good[pattern]))
+            times[grader] += count
+    estimates = {
+        name: (math.fsum(right[name]) + _PRIOR * UNKNOWN_ACCURACY) / (times[name] + _PRIOR) for name in sorted(times)
+    }
     return {name: min(MOST_ACCURACY, max(LEAST_ACCURACY, share)) for name, share in estimates.items()}
 
 
-def _posterior(thing: Mapping[str, bool], accuracy: Mapping[str, float], prevalence: float) -> float:
+def _posterior(pattern: Pattern, accuracy: Mapping[str, float], prevalence: float) -> float:
+    """The probability that a thing of which graders say this is good."""
     odds = logit(prevalence) + math.fsum(
-        logit(accuracy[grader]) if value else -logit(accuracy[grader]) for grader, value in thing.items()
+        logit(accuracy[grader]) if value else -logit(accuracy[grader]) for grader, value in pattern
     )
     return 1.0 / (1.0 + math.exp(-odds)) if odds > -700 else 0.0
