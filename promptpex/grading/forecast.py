@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from promptpex.codecs.wording import plural
-from promptpex.core.records import Example
+from promptpex.core.records import OUTPUT_SUBJECT, Example
 from promptpex.grading.book import GradeBook
 from promptpex.grading.machine_views import Judgements
 from promptpex.grading.random_sample import RANDOM_SHARE, SEED
@@ -51,7 +51,7 @@ class Forecast:
     def sentence(self) -> str:
         """In words, to be shown while people grade."""
         who = f"{self.judge}'s" if self.judge else "the judge's"
-        what = f"{who} error on {self.subject} is known"
+        what = f"{who} error on {'whole outputs' if self.subject == OUTPUT_SUBJECT else self.subject} is known"
         if self.whole:
             return f"{self.grades} more and {what} exactly for these outputs"
         if not self.grades:

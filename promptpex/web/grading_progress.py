@@ -70,7 +70,7 @@ def _sample(size: int, items: int) -> str:
 def _forecasts(desk: GradingDesk) -> list[str]:
     """The one that is reached first stands first, those that are reached already last."""
     made = sorted(desk.forecasts(), key=lambda one: (one.grades == 0, one.grades))
-    return [_capital(one.sentence()) for one in made[:MOST_FORECASTS]]
+    return [f"{one.sentence()}." for one in made[:MOST_FORECASTS]]
 
 
 def _good_for(counts: GradeCounts, sample: int) -> list[str]:
@@ -85,10 +85,6 @@ def _good_for(counts: GradeCounts, sample: int) -> list[str]:
     else:
         lines.append("That is enough to choose assertions by, with wide intervals; each further grade narrows them.")
     if sample:
-        lines.append(f"The random sample of {plural(sample, 'output')} tells how far each judge may be trusted.")
+        lines.append(f"Judges are measured on the random sample alone: {plural(sample, 'output')} so far.")
     lines.append("They stand in the file of grades beside the prompt: commit it, and others can add theirs.")
     return lines
-
-
-def _capital(sentence: str) -> str:
-    return f"{sentence[:1].upper()}{sentence[1:]}."

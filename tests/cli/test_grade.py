@@ -73,7 +73,7 @@ def test_the_end_says_how_far_people_agree_and_what_more_would_bring(tmp_path: P
     done = typed("g\ng\ng\n", "--as", "bob", "--second-opinions", "1", "--graders", "accuracy", cwd=tmp_path)
     assert "ada and bob agree on 2 of 3 outputs that both have graded." in done.out
     assert "Estimated accuracy: ada " in done.out
-    assert "more and j's error on output is known" in done.out
+    assert "more and j's error on whole outputs is known" in done.out
 
 
 def test_rules_are_graded_one_by_one(tmp_path: Path) -> None:
