@@ -133,7 +133,7 @@ rules:
     after: r1
     needs: input
     when:
-      - {variable: thing, kind: not-regex, value: '^\\p{Lu}', dialect: unicode, path: a.b[]}
+      - {variable: thing, kind: not-regex, value: '^\\p{Lu}', dialect: unicode, path: 'a.b[]'}
 """
 
 CASES: dict[str, Any] = {
