@@ -1,0 +1,47 @@
+"""What every script of the pages keeps to, as text: a policy that is not there yet cannot forbid it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from promptpex.web.offline_page import OFFLINE_SCRIPTS
+from promptpex.web.pages.static_files import STATIC
+from promptpex.web.site import TEMPLATES
+
+SCRIPTS = sorted(path.name for path in STATIC.glob("*.js"))
+MAKES_HTML_OR_CODE = re.compile(
+    r"\b(innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|setHTMLUnsafe|eval|Function)\b"
+)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_is_strict_and_makes_no_html_of_text(name: str) -> None:
+    text = (STATIC / name).read_text(encoding="utf-8")
+    assert text.startswith("'use strict';\n") or "type=module" in _tags(name)
+    assert MAKES_HTML_OR_CODE.findall(text) == []
+
+
+@pytest.mark.parametrize("name", OFFLINE_SCRIPTS)
+def test_a_script_can_stand_in_a_page(name: str) -> None:
+    """Nothing in it ends the element that it stands in, or makes the browser read on in another way."""
+    text = (STATIC / name).read_text(encoding="utf-8")
+    assert re.search(r"</script|<script|<!--", text, re.IGNORECASE) is None
+    assert "\r" not in text
+
+
+@pytest.mark.parametrize("path", sorted(TEMPLATES.glob("*.jinja")), ids=lambda path: path.name)
+def test_a_template_has_no_script_style_or_handler_inside(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    inside = re.findall(
+        r"<script(?![^>]*\bsrc=)[^>]*>(?!\{\{ script \}\})|<style>(?!\{\{ styles \}\})|\son\w+=|\sstyle=", text
+    )
+    assert inside == []
+
+
+def _tags(name: str) -> str:
+    """All tags of templates that load the script, without quotes."""
+    texts = (path.read_text(encoding="utf-8") for path in TEMPLATES.glob("*.jinja"))
+    return " ".join(tag for text in texts for tag in re.findall(rf"<script[^>]*{name}[^>]*>", text)).replace('"', "")
