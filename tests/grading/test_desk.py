@@ -209,6 +209,20 @@ def test_what_others_add_is_seen_at_once(tmp_path: Path) -> None:
     assert not first.refresh().grades
 
 
+def test_what_another_adds_between_reading_and_writing_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "g.jsonl"
+    other, tick = desk(path), ticking(datetime(2026, 3, 2, tzinfo=UTC))
+
+    def clock() -> datetime:
+        other.give("bob", GRASS.id, "output", "bad")
+        return tick()
+
+    table = desk(path, clock=clock)
+    table.give("ada", SKY.id, "output", "good")
+    assert table.book.joint(GRASS).label == "bad"
+    assert table.book.joint(SKY).label == "good"
+
+
 def test_what_cannot_be_graded_is_refused_in_a_sentence(tmp_path: Path) -> None:
     table = desk(tmp_path / "g.jsonl")
     for arguments, message in (
