@@ -81,6 +81,23 @@ async def test_a_reason_may_be_skipped_and_a_grade_changed(tmp_path: Path, brows
     assert (notes, len(read_grades(path))) == (["after all"], 4)
 
 
+async def test_an_output_whose_grade_was_taken_back_is_new_again(tmp_path: Path, browser: Browser) -> None:
+    path = tmp_path / "pos.grades.jsonl"
+    with served(ports_of(desk_of(path, texts(4)))) as server:
+        page = await opened(browser, server)
+        outputs = [await page.text("#output")]
+        await press(page, "g")
+        outputs.append(await page.text("#output"))
+        await press(page, "g", "z", "z")
+        assert (await page.text("#output"), await page.text("#place")) == (outputs[0], "A new output")
+        await press(page, "u")
+        assert (await page.text("#output") != outputs[0], standing(path)) == (True, {("ada", "output"): ["unsure"]})
+        await press(page, "z", "z")
+        assert await page.text("#hint") == "There is nothing to undo."
+    assert current(read_grades(path)) == ()
+    assert all(grade.policy == "informative" and grade.probability for grade in read_grades(path))
+
+
 async def test_what_machines_say_is_hidden_until_one_has_graded(tmp_path: Path, browser: Browser) -> None:
     with served(ports_of(desk_of(tmp_path / "pos.grades.jsonl", texts(3)))) as server:
         page = await opened(browser, server)

@@ -313,7 +313,7 @@
     showScreen('item');
     now.item = null;
     const place = now.trail.indexOf(reply.item.id);
-    if (place < 0) now.fresh = reply.item;
+    if (place < 0) Object.assign(now, { fresh: reply.item, newest: reply.item.id });
     show(reply.item, place < 0 ? now.trail.length : place);
   });
 
