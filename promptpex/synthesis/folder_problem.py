@@ -27,6 +27,8 @@ from promptpex.synthesis.selection.problem import SelectionProblem
 
 Pair = tuple[int, int]
 
+RUN_THEM = "`promptpex synthesize PROMPT` runs what is missing"
+
 
 @dataclass(frozen=True)
 class FolderProblem:
@@ -69,6 +71,7 @@ def read_folder(
     *,
     weigh_questions: bool = False,
     screens: bool = True,
+    only_run: bool = False,
     labels: Callable[[Sequence[Example]], Sequence[Example]] | None = None,
 ) -> FolderProblem:
     """What a synthesis folder gives to choose from, with what is known by now.
@@ -78,6 +81,7 @@ def read_folder(
         limits: implications count between candidates whose own FFR is below the limit.
         weigh_questions: whether a candidate weighs 1, and 1 more for each question that a judge is asked per example.
         screens: whether candidates that tell nothing are left out.
+        only_run: whether candidates that were not run on all examples are left out, and named, instead of refused.
         labels: gives the examples other labels than those in the file.
 
     Raises:
@@ -94,16 +98,23 @@ def read_folder(
     kept = folder.read_examples()
     examples = _current(kept, path, synthesis)
     examples = tuple(labels(examples)) if labels is not None else examples
-    matrix = Matrix(in_force(synthesis), examples)
-    matrix.take(MatrixFile(folder.matrix).read())
-    _require_whole(matrix, folder)
+    candidates = in_force(synthesis)
+    matrix = _matrix(candidates, examples, folder)
+    not_run = _not_run(matrix)
+    if not_run and only_run and len(not_run) < len(candidates):
+        matrix = _matrix([one for one in candidates if one.id not in not_run], examples, folder)
+    elif not_run:
+        raise SynthesisError(
+            f"{_were_not_run(not_run)} ({plural(matrix.missing(), 'result')} missing); {RUN_THEM}", path=path
+        )
     made = problem_of(matrix, synthesis.implications, limits, weigh_questions=weigh_questions, screens=screens)
-    old, aside = len(kept) - len(examples), len(synthesis.candidates) - len(matrix.candidates)
+    old, aside = len(kept) - len(examples), len(synthesis.candidates) - len(candidates)
     notices = [f"{plural(old, 'example')} of other versions of the prompt not used"] if old else []
     if aside:
         notices.append(
             f"{plural(aside, 'candidate')} of criteria that are set aside, or ask for another kind, not used"
         )
+    notices += [f"{_were_not_run(not_run)}, left out; {RUN_THEM}"] if not_run else []
     return FolderProblem(made.problem, made.columns, made.rows, matrix, made.screens, (*notices, *made.notices))
 
 
@@ -120,16 +131,20 @@ def _current(examples: Sequence[Example], path: Path, synthesis: Synthesis) -> t
     return current
 
 
-def _require_whole(matrix: Matrix, folder: SynthesisFolder) -> None:
-    missing = matrix.missing()
-    if missing:
-        lacking = [candidate.id for number, candidate in enumerate(matrix.candidates) if matrix.where(number, MISSING)]
-        were = "was" if len(lacking) == 1 else "were"
-        message = (
-            f"{plural(len(lacking), 'candidate')} ({named(lacking)}) {were} not run on all examples"
-            f" ({plural(missing, 'result')} missing); `promptpex synthesize PROMPT` runs what is missing"
-        )
-        raise SynthesisError(message, path=folder.path)
+def _matrix(candidates: Sequence[Candidate], examples: Sequence[Example], folder: SynthesisFolder) -> Matrix:
+    matrix = Matrix(candidates, examples)
+    matrix.take(MatrixFile(folder.matrix).read())
+    return matrix
+
+
+def _not_run(matrix: Matrix) -> list[str]:
+    """The ids of the candidates that were not run on all examples."""
+    return [one.id for number, one in enumerate(matrix.candidates) if matrix.where(number, MISSING)]
+
+
+def _were_not_run(names: Sequence[str]) -> str:
+    were = "was" if len(names) == 1 else "were"
+    return f"{plural(len(names), 'candidate')} ({named(names)}) {were} not run on all examples"
 
 
 def problem_of(

@@ -52,7 +52,11 @@ def card_contest(
         saved = CHOICE.read(folder.selection) if ffr is None else None
         aligned = saved is None or saved.method == "aligned"
         source = read_folder(
-            folder.path, _limits(saved, ffr), screens=not aligned, labels=lambda some: with_labels(some, book)
+            folder.path,
+            _limits(saved, ffr),
+            screens=not aligned,
+            only_run=aligned,
+            labels=lambda some: with_labels(some, book),
         )
     except InputError as failure:
         return ContestOrNot(None, (f"candidates are not on this card: {failure.message}",))
@@ -79,7 +83,7 @@ def card_contest(
             lacking=tuple(lacking(choices, contest.texts)) if aligned else (),
             used=frozenset(saved.labels) if saved is not None else frozenset(),
         ),
-        _changed(saved, chosen, choices),
+        (*source.notices, *_changed(saved, chosen, choices)),
     )
 
 

@@ -69,7 +69,8 @@ def page_of_folder(path: Path) -> ChoicePage:
         InputError: the folder cannot be read.
     """
     choice = CHOICE.read(SynthesisFolder(path).selection)
-    return _page_of(path, read_folder(path, _limits(choice)), choice)
+    by_alignment = choice is not None and choice.method == "aligned"
+    return _page_of(path, read_folder(path, _limits(choice), only_run=by_alignment), choice)
 
 
 def write_report(path: Path, source: FolderProblem, choice: SavedChoice | NoChoice | None) -> tuple[ChoicePage, Path]:

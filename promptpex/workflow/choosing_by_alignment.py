@@ -120,7 +120,9 @@ def choose_aligned(
     """
     limits = SelectionLimits(Fraction(), ffr)
     folder, rules = SynthesisFolder(path), graders or LabelRules()
-    source = read_folder(path, limits, screens=False, labels=lambda some: _labelled_now(some, folder, rules))
+    source = read_folder(
+        path, limits, screens=False, only_run=True, labels=lambda some: _labelled_now(some, folder, rules)
+    )
     _keep_labels(folder, source.matrix.examples)
     synthesis = read_candidates(folder.candidates)
     book, criterion_of = _book(synthesis, folder, rules)

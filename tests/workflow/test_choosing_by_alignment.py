@@ -138,6 +138,18 @@ def test_grades_since_the_last_look_count(world: AlignedFolder, capsys: pytest.C
     assert "No output is labelled good" in capsys.readouterr().out
 
 
+def test_candidates_that_were_not_run_are_left_out_and_named(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.write(candidates=[*world.candidates, world.candidate("ask_more", criteria=("c1",))])
+    assert run_cli(["select", "trip.synthesis", "--method", "cov"]) == 2
+    assert "1 candidate (ask_more) was not run on all examples (20 results missing)" in capsys.readouterr().err
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "1 candidate (ask_more) was not run on all examples, left out; `promptpex synthesize PROMPT`" in text
+    assert run_cli(["report", "trip.synthesis"]) == 0
+
+
 def test_a_person_overrules_the_choice(world: AlignedFolder) -> None:
     candidates = [world.candidate(name, choice={"calm": "never", "idle": "must"}.get(name)) for name in COLUMNS]
     world.write(candidates=candidates)
