@@ -96,17 +96,10 @@ def read_folder(
         raise SynthesisError(message, path=path)
     synthesis = read_candidates(folder.candidates)
     kept = folder.read_examples()
-    examples = _current(kept, path, synthesis)
-    examples = tuple(labels(examples)) if labels is not None else examples
+    current = _current(kept, path, synthesis)
+    examples = current if labels is None else tuple(labels(current))
     candidates = in_force(synthesis)
-    matrix = _matrix(candidates, examples, folder)
-    not_run = _not_run(matrix)
-    if not_run and only_run and len(not_run) < len(candidates):
-        matrix = _matrix([one for one in candidates if one.id not in not_run], examples, folder)
-    elif not_run:
-        raise SynthesisError(
-            f"{_were_not_run(not_run)} ({plural(matrix.missing(), 'result')} missing); {RUN_THEM}", path=path
-        )
+    matrix, not_run = _run_ones(candidates, examples, folder, only_run=only_run)
     made = problem_of(matrix, synthesis.implications, limits, weigh_questions=weigh_questions, screens=screens)
     old, aside = len(kept) - len(examples), len(synthesis.candidates) - len(candidates)
     notices = [f"{plural(old, 'example')} of other versions of the prompt not used"] if old else []
@@ -129,6 +122,24 @@ def _current(examples: Sequence[Example], path: Path, synthesis: Synthesis) -> t
         message = f"all examples are of other versions of {synthesis.prompt}; run it, and synthesize with --run"
         raise SynthesisError(message, path=path)
     return current
+
+
+def _run_ones(
+    candidates: Sequence[Candidate], examples: Sequence[Example], folder: SynthesisFolder, *, only_run: bool
+) -> tuple[Matrix, list[str]]:
+    """The matrix of the candidates that were run on all examples, and the ids of the others.
+
+    Raises:
+        SynthesisError: some were not run, and are not to be left out; or none was run.
+    """
+    matrix = _matrix(candidates, examples, folder)
+    not_run = _not_run(matrix)
+    if not not_run:
+        return matrix, []
+    if only_run and len(not_run) < len(candidates):
+        return _matrix([one for one in candidates if one.id not in not_run], examples, folder), not_run
+    missing = plural(matrix.missing(), "result")
+    raise SynthesisError(f"{_were_not_run(not_run)} ({missing} missing); {RUN_THEM}", path=folder.path)
 
 
 def _matrix(candidates: Sequence[Candidate], examples: Sequence[Example], folder: SynthesisFolder) -> Matrix:
