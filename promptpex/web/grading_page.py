@@ -17,6 +17,8 @@ SHARED_SCRIPTS = (
     "item_view.js",
     "subject_rows.js",
     "progress_view.js",
+    "counting.js",
+    "saved_state.js",
     "grader_dialog.js",
 )
 """Of the live page and of the offline one, in the order in which they run: each adds to one object."""

@@ -7,15 +7,12 @@
 
   // trail: the outputs that this person graded, in their order; place: where in it we are, its end for a new output.
   // fresh: what the desk gave last, while it is not graded; newest: its id, also then.
-  const now = { grader: '', subjects: [], trail: [], place: 0, item: null, fresh: null, newest: '', picked: own.WHOLE, asking: null, progress: null };
+  const now = { grader: '', subjects: [], trail: [], place: 0, item: null, fresh: null, newest: '', picked: own.WHOLE, asking: null };
   let busy = false;
 
-  const hint = (text) => own.say(own.byId('hint'), text);
+  const count = own.counting(desk, settings.first);
 
-  const trouble = (text) => {
-    own.byId('trouble').hidden = !text;
-    own.say(own.byId('trouble'), text);
-  };
+  const hint = (text) => own.say(own.byId('hint'), text);
 
   // One thing at a time: a key that is pressed before the next output is there must not grade that one unseen.
   const alone = (work) => async (...given) => {
@@ -35,25 +32,7 @@
 
   const explain = (problem) => {
     if (problem.kind === 'refused') hint(`${problem.message}.`);
-    else trouble(`${problem.message}. ${settings.again}.`);
-  };
-
-  const told = ({ state, count, problem, refused, safe }) => {
-    const line = own.byId('saved');
-    line.className = state;
-    const grades = own.plural(count, 'grade');
-    if (state === 'saved') {
-      own.say(line, settings.offline ? '\u2713 kept here' : '\u2713 saved');
-      trouble(refused?.length ? `Not taken: ${refused.join('; ')}.` : '');
-    } else if (state === 'unsafe') {
-      own.say(line, '\u2717 not kept');
-      trouble('This browser cannot keep grades: download them before you close the page.');
-    } else if (state === 'waiting') {
-      own.say(line, `\u2717 ${grades} not saved`);
-      const them = count === 1 ? 'it' : 'them';
-      const kept = safe === false ? `Keep this page open: this browser cannot keep ${them}` : `This browser keeps ${them} and sends ${them} when the server is back`;
-      trouble(`${problem.message}: ${grades} not saved. ${kept}. ${settings.again}.`);
-    } else own.say(line, 'saving \u2026');
+    else own.showTrouble(`${problem.message}. ${settings.again}.`);
   };
 
   // A time that no grade of this page has had: with grader, output and subject it tells one grade from the next.
@@ -111,7 +90,7 @@
   const take = (reply) => {
     now.subjects = reply.subjects;
     if (!subject(now.picked)) now.picked = own.WHOLE;
-    countAnew();
+    count();
     if (settings.criteria) showCandidates();
   };
 
@@ -122,31 +101,6 @@
     } catch (problem) {
       if (!(problem instanceof own.DeskProblem)) throw problem;
     }
-  };
-
-  // How far it is takes a second to count where there are 10,000 outputs, and nobody waits for it to grade the next one.
-  let counting = null;
-  let countAgain = false;
-  const count = async () => {
-    const line = own.byId('progress');
-    line.setAttribute('aria-busy', 'true');
-    try {
-      do {
-        countAgain = false;
-        now.progress = (await desk.progress()).progress;
-        own.showProgress(now.progress, settings.first);
-        own.showFinish(now.progress);
-      } while (countAgain);
-    } catch (problem) {
-      if (!(problem instanceof own.DeskProblem)) throw problem; // what asks next says that the server is gone
-    } finally {
-      counting = null;
-      line.removeAttribute('aria-busy');
-    }
-  };
-  const countAnew = () => {
-    countAgain = true;
-    counting ??= count();
   };
 
   const pick = (id) => {
@@ -418,7 +372,7 @@
   own.fillHelp(own.byId('key-list'));
   wire();
   desk.tell = (news) => {
-    told(news);
+    own.showSaved(news, settings);
     if (news.state === 'saved' && news.late) recovered();
   };
   const known = own.knownGrader(settings.grader);
