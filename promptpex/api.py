@@ -31,18 +31,12 @@ from promptpex.synthesis.selection.limits import SelectionLimits, share
 from promptpex.synthesis.selection.methods import SECONDS, Method
 from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
-from promptpex.workflow import (
-    aligning,
-    early_stopping,
-    generating,
-    running,
-    specifying,
-    synthesizing,
-    trying_candidates,
-)
+from promptpex.workflow import early_stopping, generating, running, specifying
+from promptpex.workflow.alignment import report_card as aligning
 from promptpex.workflow.files import files_of
 from promptpex.workflow.judge_examples import take_judge_examples
 from promptpex.workflow.session import Session, open_session
+from promptpex.workflow.synthesis import synthesizing, trying_candidates
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ from promptpex.synthesis.deltas import deltas
 from promptpex.synthesis.label_table import read_labels
 from promptpex.synthesis.taxonomy import TAXONOMY
 from promptpex.synthesis.versions import from_files
-from promptpex.workflow.validation import validate
+from promptpex.workflow.validation.validate import validate
 from tests.assertions.checked_here import check_rules
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"

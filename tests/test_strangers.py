@@ -28,7 +28,7 @@ from promptpex.store import SqliteStore
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.running import begin, execute
 from promptpex.workflow.session import open_session
-from promptpex.workflow.validation import validate
+from promptpex.workflow.validation.validate import validate
 from tests.samples import prompt, spec, suite
 from tests.tables.by_hand import colours
 

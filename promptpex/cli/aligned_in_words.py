@@ -13,7 +13,7 @@ from promptpex.codecs.wording import cut, plural
 from promptpex.report.cards.words import UNDEFINED, range_of
 from promptpex.report.percentages import percent
 from promptpex.synthesis.selection.problem import SelectionFigures
-from promptpex.workflow.choosing_by_alignment import AlignedChoice
+from promptpex.workflow.alignment.choosing import AlignedChoice
 
 SHOWN = 50
 """Criteria that are listed one by one."""

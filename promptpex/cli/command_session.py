@@ -120,7 +120,7 @@ def all_problems(*files: Path | None) -> Iterator[None]:
     try:
         yield
     except InputError as failure:
-        from promptpex.workflow.validation import validate
+        from promptpex.workflow.validation.validate import validate
 
         with contextlib.suppress(OSError):
             problems = validate(file for file in files if file is not None)

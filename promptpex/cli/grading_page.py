@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from promptpex.config import Resolved
     from promptpex.grading.labels import LabelRules
     from promptpex.web.ports import GradingPort
-    from promptpex.workflow.grading import GradingProject
+    from promptpex.workflow.grading.open_desk import GradingProject
 
 
 def serve_page(
@@ -40,10 +40,10 @@ def serve_page(
     from promptpex.codecs.wording import plural
     from promptpex.web.ports import Ports
     from promptpex.web.server import require_extra
-    from promptpex.workflow.aligning import CardWishes
-    from promptpex.workflow.card_port import CardOfRuns
-    from promptpex.workflow.grading_criteria import criteria_beside
-    from promptpex.workflow.peoples_grades import GradesOfRuns
+    from promptpex.workflow.alignment.port import CardOfRuns
+    from promptpex.workflow.alignment.report_card import CardWishes
+    from promptpex.workflow.criteria.beside_desk import criteria_beside
+    from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 
     require_extra()
     say(f"Grades go to {project.grades}")

@@ -52,7 +52,7 @@ def show_run(
     from promptpex.cli.progress import notices
     from promptpex.report import summarise, to_dict
     from promptpex.report.files import write
-    from promptpex.workflow.peoples_grades import peoples_grades
+    from promptpex.workflow.grading.peoples_grades import peoples_grades
 
     people = peoples_grades(run, notices(verbose=False), prompt=prompt, rules=label_rules)
     summary = summarise(run, folder=folder, people=people, **(view or {}))

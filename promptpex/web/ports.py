@@ -20,7 +20,7 @@ from promptpex.tables import PeoplesGrades, Weights
 
 
 class CriteriaPort(Protocol):
-    """Criteria and their candidates while people grade (``workflow.criteria_project``).
+    """Criteria and their candidates while people grade (``workflow.criteria.project``).
 
     What does something gives a sentence that says what was done, and raises InputError, with the reason, where it
     cannot be done. May be used from several threads.
@@ -110,7 +110,7 @@ class CardPort(Protocol):
 
 
 class GradesPort(Protocol):
-    """What people's grades say of runs (``workflow.peoples_grades``)."""
+    """What people's grades say of runs (``workflow.grading.peoples_grades``)."""
 
     def stamp(self, folder: Path) -> Hashable:
         """What changes whenever a file does that ``grades`` read for the run in this folder."""

@@ -12,8 +12,8 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Spec, Suite
 from promptpex.promptfile import read_with_warnings, sibling
 from promptpex.specs.file import read_spec
-from promptpex.workflow.rule_problems import read_for_prompt
 from promptpex.workflow.session import Session
+from promptpex.workflow.validation.rule_problems import read_for_prompt
 
 
 @dataclass(frozen=True, slots=True)

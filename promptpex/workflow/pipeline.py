@@ -37,9 +37,9 @@ from promptpex.workflow.file_notices import (
 )
 from promptpex.workflow.files import Files, read_existing, read_for_update, read_prompt
 from promptpex.workflow.generating import Generated, Wishes
+from promptpex.workflow.grading.peoples_grades import prompt_file_of, with_calibrations_of_now
 from promptpex.workflow.judge_examples import take_judge_examples
 from promptpex.workflow.metrics import announce_requests, metrics_of, metrics_to_score
-from promptpex.workflow.peoples_grades import prompt_file_of, with_calibrations_of_now
 from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
@@ -50,10 +50,10 @@ from promptpex.workflow.preconditions import (
     require_prices,
     require_ranked_metric,
 )
-from promptpex.workflow.rule_problems import read_for_prompt
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import Update
 from promptpex.workflow.statistical_power import detectable
+from promptpex.workflow.validation.rule_problems import read_for_prompt
 
 
 @dataclass(frozen=True, slots=True)

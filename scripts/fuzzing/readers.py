@@ -62,7 +62,7 @@ from promptpex.synthesis.portions import packs_of
 from promptpex.synthesis.record_file import HISTORY
 from promptpex.tables.counts_per_case import check_weights
 from promptpex.workflow.metric_criteria import criteria_texts
-from promptpex.workflow.validation import validate
+from promptpex.workflow.validation.validate import validate
 
 Reader = Callable[[Maker, Path], object]
 

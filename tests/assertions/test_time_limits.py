@@ -39,7 +39,7 @@ from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, InputCheck, Output, Rule, VariableSpec
 from promptpex.core.time_allowance import Allowance
 from promptpex.specs.file import examine
-from promptpex.workflow.validation import validate
+from promptpex.workflow.validation.validate import validate
 from tests.assertions.checked_here import check_rows, check_rules
 
 CONTAINS = {"kind": "contains", "value": "a"}

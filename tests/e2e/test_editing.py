@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 from ruamel.yaml import YAML
 
-from promptpex.workflow.validation import validate
+from promptpex.workflow.validation.validate import validate
 from tests.e2e.command import Done, in_process
 from tests.e2e.scripted_author import AUTHOR, Author
 from tests.servers import ScriptedServer

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from promptpex.grading.random_sample import in_order
-from promptpex.workflow.grading import GradingWishes, open_desk
-from promptpex.workflow.validation import validate
+from promptpex.workflow.grading.open_desk import GradingWishes, open_desk
+from promptpex.workflow.validation.validate import validate
 from tests.e2e.command import Done, in_process
 
 MODEL, SMALL = "embedded/smollm2-135m", "embedded/smollm2-135m?max_tokens=24"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.promptfile import sibling
-from promptpex.workflow.validation import validate
+from promptpex.workflow.validation.validate import validate
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from promptpex.core.ids import digest
 from promptpex.core.records import JudgeCalibration, MeasuredShare, Rule, Spec
 from promptpex.judging.judge import Judge, Judging
 from promptpex.specs.file import read_spec, write_spec
-from promptpex.workflow.validation import validate
+from promptpex.workflow.validation.validate import validate
 from tests.samples import output, prompt, role_model
 from tests.samples import spec as sample_spec
 

@@ -18,7 +18,7 @@ from promptpex.synthesis.tagged_prompt import as_text, tagged
 from promptpex.synthesis.taxonomy import TAXONOMY
 from promptpex.workflow.files import Files, files_of
 from promptpex.workflow.session import open_session
-from promptpex.workflow.synthesizing import Synthesised, SynthesisWishes, planned, synthesize
+from promptpex.workflow.synthesis.synthesizing import Synthesised, SynthesisWishes, planned, synthesize
 from tests.synthesis import audio_guide as guide
 from tests.synthesis.prompts import version
 

@@ -10,8 +10,8 @@ import pytest
 
 from promptpex.core.records import Criterion, Rule, Spec
 from promptpex.web.ports import Ports
-from promptpex.workflow.aligning import CardWishes
-from promptpex.workflow.card_port import CardOfRuns
+from promptpex.workflow.alignment.port import CardOfRuns
+from promptpex.workflow.alignment.report_card import CardWishes
 from tests.alignment.folders import AlignedFolder
 from tests.web.browser import DESKTOP, PHONE, Browser, Page
 from tests.web.serving import Served, served

@@ -20,7 +20,7 @@ from tests.samples import asked
 from tests.web.browser import PHONE, Browser, Page
 from tests.web.hostile import HOSTILE, RUNS_SOMETHING, assert_nothing_runs
 from tests.web.serving import Served, served
-from tests.workflow.criteria_bench import CAPITALS, Bench, proposed
+from tests.workflow.criteria.criteria_bench import CAPITALS, Bench, proposed
 
 TEXT = "The colour is written in capitals."
 SHOWN = "document.querySelectorAll('#list > article').length"

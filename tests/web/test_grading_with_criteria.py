@@ -16,15 +16,15 @@ from promptpex.grading.labels import LabelRules
 from promptpex.llm.fake import FakeClient
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.web.ports import GradingPort, Ports
-from promptpex.workflow.grading import GradingWishes, open_desk
-from promptpex.workflow.grading_criteria import criteria_beside
+from promptpex.workflow.criteria.beside_desk import criteria_beside
+from promptpex.workflow.grading.open_desk import GradingWishes, open_desk
 from tests.grading.graded_project import project
 from tests.servers import ScriptedServer, Seen, Step, completion_body
 from tests.web.browser import Browser
 from tests.web.command import serving
 from tests.web.grading_pool import press, ready
 from tests.web.serving import served
-from tests.workflow.criteria_bench import proposed
+from tests.workflow.criteria.criteria_bench import proposed
 
 pytestmark = pytest.mark.browser
 

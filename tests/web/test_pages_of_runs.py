@@ -15,12 +15,12 @@ from promptpex.report.choices.records import ChoicePage
 from promptpex.report.html import html
 from promptpex.report.runs.listing import RunList
 from promptpex.web.ports import ComparisonSettings, Ports
-from promptpex.workflow.peoples_grades import GradesOfRuns
+from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 from tests.report.choices.choice_records import page as choice_page
 from tests.web.browser import DESKTOP, PHONE, Browser
 from tests.web.serving import Served, served
 from tests.web.stored_runs import named_run, store
-from tests.workflow.graded_run import graded, kept, made
+from tests.workflow.alignment.graded_run import graded, kept, made
 
 
 @pytest.fixture(scope="module")

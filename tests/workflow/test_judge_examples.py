@@ -21,7 +21,7 @@ from promptpex.workflow.files import files_of
 from promptpex.workflow.session import open_session
 from tests.e2e.command import in_process
 from tests.samples import output, prompt, role_model, spec
-from tests.workflow.graded_run import RULE, graded, is_rude, kept, made
+from tests.workflow.alignment.graded_run import RULE, graded, is_rude, kept, made
 
 REPLY = json.dumps({"r1": {"reason": "", "verdict": "pass"}})
 

@@ -19,13 +19,13 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.specs.file import read_spec
 from promptpex.workflow import pipeline
-from promptpex.workflow.calibrating import calibrate
+from promptpex.workflow.alignment.calibrating import calibrate
 from promptpex.workflow.estimate import estimate
-from promptpex.workflow.grading import GradingWishes, open_desk
+from promptpex.workflow.grading.open_desk import GradingWishes, open_desk
 from promptpex.workflow.session import open_session
 from tests.e2e.command import in_process
 from tests.judging.test_trust import calibration
-from tests.workflow.graded_run import graded, kept, made
+from tests.workflow.alignment.graded_run import graded, kept, made
 from tests.workflow.test_judging_modes import Voices, prompt_spec_suite
 
 

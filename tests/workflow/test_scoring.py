@@ -20,7 +20,7 @@ from promptpex.workflow.pipeline import run as run_files
 from promptpex.workflow.running import begin, execute
 from promptpex.workflow.running import judge as judge_again
 from promptpex.workflow.session import Session, open_session
-from promptpex.workflow.validation import validate
+from promptpex.workflow.validation.validate import validate
 from tests.samples import asked, prompt, spec, suite
 
 

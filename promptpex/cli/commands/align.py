@@ -62,8 +62,8 @@ def command(
     from promptpex.cli.selection_in_words import wrapped
     from promptpex.grading.labels import LabelRules
     from promptpex.report.cards.table_csv import write_table
-    from promptpex.workflow.aligning import CardWishes, align
-    from promptpex.workflow.calibrating import calibrate
+    from promptpex.workflow.alignment.calibrating import calibrate
+    from promptpex.workflow.alignment.report_card import CardWishes, align
 
     results = Path(settings(flags).settings.results)
     how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")

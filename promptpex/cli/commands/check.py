@@ -112,7 +112,7 @@ class _Sample:
     """What is put up for grading of the rows that are read, if anything is."""
 
     def __init__(self, prompt: Path | None, per_day: int) -> None:
-        from promptpex.workflow.putting_up import production_sample
+        from promptpex.workflow.grading.put_up import production_sample
 
         self._prompt = prompt
         self._taken = None if prompt is None else production_sample(prompt, per_day, datetime.now(UTC))
@@ -120,7 +120,7 @@ class _Sample:
     @classmethod
     def of(cls, prompt: Path | None, per_day: int | None) -> _Sample:
         """The sample that the options ask for."""
-        from promptpex.workflow.putting_up import PER_DAY
+        from promptpex.workflow.grading.put_up import PER_DAY
 
         if prompt is None and per_day is not None:
             raise click.UsageError("--per-day says how many outputs --put-up PROMPT puts up; give that, too")
@@ -128,7 +128,7 @@ class _Sample:
 
     def assertions(self, file: Path, given: Path | None) -> Path | None:
         """The file of assertions: the given one, else the prompt's spec where a file of rows is put up."""
-        from promptpex.workflow.putting_up import checks_of_prompt
+        from promptpex.workflow.grading.put_up import checks_of_prompt
 
         return given if given or self._prompt is None or file.is_dir() else checks_of_prompt(self._prompt)
 

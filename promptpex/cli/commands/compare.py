@@ -53,7 +53,7 @@ def command(
     from promptpex.grading.labels import LabelRules
     from promptpex.report import runs
     from promptpex.report.run_comparison import compare_runs, to_dict
-    from promptpex.workflow.peoples_grades import peoples_grades
+    from promptpex.workflow.grading.peoples_grades import peoples_grades
 
     resolved = settings(flags)
     chosen, results = resolved.settings, Path(resolved.settings.results)

@@ -14,7 +14,7 @@ from promptpex.cli.output import say
 
 if TYPE_CHECKING:
     from promptpex.grading.labels import LabelRules
-    from promptpex.workflow.grading import GradingProject, GradingWishes
+    from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes
 
 
 NO_SETTINGS = {"graders", "rule_grades", "unsure_is_bad", "port", "no_open"}
@@ -84,7 +84,7 @@ def command(
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.grading_page import port_of, serve_page, write_page
-    from promptpex.workflow.grading import GradingWishes
+    from promptpex.workflow.grading.open_desk import GradingWishes
 
     if sum((terminal, page is not None, file is not None)) > 1:
         raise click.UsageError("--terminal, --page and --import are three ways: give one of them")
@@ -117,7 +117,7 @@ def _label_rules(flags: dict[str, Any]) -> LabelRules:
 
 def _asked(all_rules: bool, on: tuple[str, ...]) -> tuple[str, ...]:
     """The subjects that are asked, as ``GradingWishes`` has them."""
-    from promptpex.workflow.grading import ALL_SUBJECTS
+    from promptpex.workflow.grading.open_desk import ALL_SUBJECTS
 
     if all_rules and on:
         raise click.UsageError("--rules asks for all rules, and --on for some: leave one out")
@@ -128,7 +128,7 @@ def _import(file: Path, runs: tuple[Path, ...], results: Path, wishes: GradingWi
     """Merges the file and says what became of its lines; exit code 1 where one was refused."""
     from promptpex.cli.output import print_json
     from promptpex.codecs.wording import plural
-    from promptpex.workflow.grading import import_into
+    from promptpex.workflow.grading.open_desk import import_into
 
     path, imported = import_into(file, runs, results, wishes)
     refused = [problem for problem in imported.problems if problem.severity == "error"]
@@ -145,7 +145,7 @@ def _import(file: Path, runs: tuple[Path, ...], results: Path, wishes: GradingWi
 
 def _opened(runs: tuple[Path, ...], results: Path, wishes: GradingWishes, *, quiet: bool) -> GradingProject:
     from promptpex.cli.command_session import listeners
-    from promptpex.workflow.grading import open_desk
+    from promptpex.workflow.grading.open_desk import open_desk
 
     with listeners(quiet=quiet, verbose=False, log=None) as emit:
         return open_desk(runs, results, wishes, emit)

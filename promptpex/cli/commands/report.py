@@ -55,7 +55,7 @@ def _weighed(folder: Path, least: float) -> Run:
     """The run of a folder with the judges that agree with people, by the calibrations of now."""
     from promptpex.cli.progress import notices
     from promptpex.report import runs
-    from promptpex.workflow.peoples_grades import with_calibrations_of_now
+    from promptpex.workflow.grading.peoples_grades import with_calibrations_of_now
     from promptpex.workflow.reweighing import reweighed
 
     return reweighed(with_calibrations_of_now(runs.read(folder), notices(verbose=False)), least)
@@ -67,7 +67,7 @@ def _of_choice(folder: Path, as_json: bool) -> None:
     from promptpex.cli.selection_in_words import wrapped
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.synthesis.saved_choice import CHOICE
-    from promptpex.workflow.choice_report import report_of_folder
+    from promptpex.workflow.synthesis.choice_report import report_of_folder
 
     page, path = report_of_folder(folder)
     if as_json:

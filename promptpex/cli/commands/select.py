@@ -115,7 +115,7 @@ def _by_alignment(
     from promptpex.cli.aligned_in_words import aligned_lines, without_good_candidate
     from promptpex.cli.output import print_json
     from promptpex.grading.labels import LabelRules
-    from promptpex.workflow.choosing_by_alignment import choose_aligned
+    from promptpex.workflow.alignment.choosing import choose_aligned
 
     if coverage is not None:
         raise click.UsageError("--coverage is a limit of sets; aligned has one on the FFR of each assertion, --ffr")
@@ -207,7 +207,7 @@ def _report(folder: Path, choice: FolderChoice, why_none: Sequence[str], as_json
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.synthesis.folder_choice import saved_points
     from promptpex.synthesis.saved_choice import CHOICE
-    from promptpex.workflow.choice_report import NoChoice, write_report
+    from promptpex.workflow.synthesis.choice_report import NoChoice, write_report
 
     source, selection = choice.source, choice.selection
     if selection.chosen is None:
@@ -225,7 +225,7 @@ def _use(folder: Path, choice: FolderChoice, into_spec: bool, out: Path | None) 
         return
     from promptpex.synthesis.candidate_file import read_candidates
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.workflow.use_selection import put_into_spec, write_chosen
+    from promptpex.workflow.synthesis.use_selection import put_into_spec, write_chosen
 
     given = choice.source
     chosen = {given.problem.name(number) for number in choice.selection.chosen}

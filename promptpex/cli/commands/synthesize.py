@@ -18,8 +18,8 @@ from promptpex.codecs.wording import named, plural
 if TYPE_CHECKING:
     from promptpex.core.records import Criterion, Synthesis
     from promptpex.workflow.files import Files
-    from promptpex.workflow.synthesizing import Synthesised, SynthesisWishes
-    from promptpex.workflow.trying_candidates import Trial, TrialWishes
+    from promptpex.workflow.synthesis.synthesizing import Synthesised, SynthesisWishes
+    from promptpex.workflow.synthesis.trying_candidates import Trial, TrialWishes
 
 
 @click.command("synthesize", cls=Command)
@@ -90,8 +90,8 @@ def command(
     """
     from promptpex.grading.labels import LabelRules
     from promptpex.workflow.files import files_of, require_files
-    from promptpex.workflow.synthesizing import SynthesisWishes
-    from promptpex.workflow.trying_candidates import TrialWishes
+    from promptpex.workflow.synthesis.synthesizing import SynthesisWishes
+    from promptpex.workflow.synthesis.trying_candidates import TrialWishes
 
     require_files(spec, cases)
     if versions and since is not None:
@@ -109,7 +109,7 @@ def _dry(files: Files, wishes: SynthesisWishes, as_json: bool, flags: dict[str, 
     from promptpex.cli.commands.estimate import show
     from promptpex.cli.history_in_words import history_lines, plain_history
     from promptpex.cli.output import print_json
-    from promptpex.workflow.synthesizing import planned
+    from promptpex.workflow.synthesis.synthesizing import planned
 
     async def job(session: Any) -> Any:
         return planned(session, files, wishes)
@@ -136,8 +136,8 @@ def _synthesize(
     from promptpex.promptfile import messages_text
     from promptpex.synthesis import tagged_prompt
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.workflow.synthesizing import synthesize
-    from promptpex.workflow.trying_candidates import require_sources, try_candidates
+    from promptpex.workflow.synthesis.synthesizing import synthesize
+    from promptpex.workflow.synthesis.trying_candidates import require_sources, try_candidates
 
     async def job(session: Any) -> Any:
         require_sources(session, files, trial)

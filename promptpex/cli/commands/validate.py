@@ -23,7 +23,7 @@ def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -
     if there is an error; warnings and hints leave it at 0.
     """
     from promptpex.cli.output import print_json
-    from promptpex.workflow.validation import validate
+    from promptpex.workflow.validation.validate import validate
 
     problems = validate(files)
     if as_json:

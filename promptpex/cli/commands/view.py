@@ -41,16 +41,16 @@ def _ports(named: Path | None, chosen: Settings) -> Ports:
     from promptpex.report.runs.listing import RunList
     from promptpex.synthesis.folder import is_synthesis_folder
     from promptpex.web.ports import ComparisonSettings, Ports
-    from promptpex.workflow.aligning import CardWishes
-    from promptpex.workflow.card_port import CardOfRuns
-    from promptpex.workflow.peoples_grades import GradesOfRuns
+    from promptpex.workflow.alignment.port import CardOfRuns
+    from promptpex.workflow.alignment.report_card import CardWishes
+    from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 
     results, comparing = Path(chosen.results), ComparisonSettings(chosen.confidence, chosen.weights)
     grades = GradesOfRuns()
     if named is None:
         return Ports(results, comparing=comparing, card=CardOfRuns((), results, CardWishes()), grades=grades)
     if is_synthesis_folder(named):
-        from promptpex.workflow.choice_report import page_of_folder
+        from promptpex.workflow.synthesis.choice_report import page_of_folder
 
         return Ports(
             results, start="/choice", comparing=comparing, choice=partial(page_of_folder, named), grades=grades

@@ -1,0 +1,126 @@
+"""Calibrating judges: their verdicts in runs against people's grades, and what comes of it in the spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from promptpex.alignment.calibrate import JudgeOnRule, calibration, with_calibrations
+from promptpex.codecs.wording import plural
+from promptpex.core.records import Example, JudgeCalibration, Rule, Run, Verdict
+from promptpex.promptfile import sibling
+from promptpex.report.percentages import listed
+from promptpex.specs.file import write_spec
+from promptpex.synthesis.examples import examples_of
+from promptpex.workflow.grading.open_desk import GradingProject
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """The judges of some runs, tried.
+
+    Attributes:
+        spec: the spec's file; None where there is none to write to.
+        calibrations: by rule, those that could be measured.
+        untried: rules that a judge gave verdicts on and that share no graded output with it.
+        stale: rules with a calibration, of another judge, that was measured on other words.
+        changed: whether the spec's file was written.
+    """
+
+    spec: Path | None
+    calibrations: dict[str, tuple[JudgeCalibration, ...]]
+    untried: tuple[str, ...]
+    stale: tuple[str, ...]
+    changed: bool
+
+    def sentence(self) -> str:
+        """What was measured and where it stands."""
+        if not self.calibrations and not self.untried:
+            return "No judge gave a verdict on a rule of the spec as it reads now, so none was held against people."
+        parts = []
+        if self.calibrations and self.spec is not None:
+            where = "now says" if self.changed else "already says"
+            rules = plural(len(self.calibrations), "rule")
+            parts.append(f"{self.spec.name} {where} how far the judges agree with people on {rules}.")
+        elif self.calibrations:
+            parts.append("The prompt has no spec file to keep the calibrations of its judges in.")
+        if self.untried:
+            one = len(self.untried) == 1
+            how = f"--on {self.untried[0]}" if one else "--rules"
+            parts.append(
+                f"{listed(self.untried)} {'was' if one else 'were'} not tried: no output of the random sample is"
+                f" graded on {'it' if one else 'them'} (promptpex grade {how})."
+            )
+        if self.stale:
+            parts.append(f"Calibrations of other judges on {listed(self.stale)} are stale: the rule was reworded.")
+        return " ".join(parts)
+
+
+def calibrate(project: GradingProject, day: date) -> Calibrated:
+    """Holds the judges of a project's runs against people, and writes what comes of it into the prompt's spec.
+
+    Calibrations of judges that gave no verdict in these runs stay as they are, and so does all that people wrote.
+
+    Raises:
+        SpecError: the spec's file cannot be edited.
+    """
+    book = project.desk.book
+    measured: dict[str, dict[str, JudgeCalibration]] = {}
+    tried: dict[str, None] = {}
+    for judged in _judged(project.spec.rules, project.runs):
+        tried[judged.rule.id] = None
+        one = calibration(judged, book, day)
+        if one is not None:
+            measured.setdefault(judged.rule.id, {})[judged.judge] = one
+    calibrations = {rule: tuple(each.values()) for rule, each in measured.items()}
+    rules = tuple(with_calibrations(rule, calibrations.get(rule.id, ())) for rule in project.spec.rules)
+    file = sibling(project.file, "spec")
+    changed = file.exists() and rules != project.spec.rules
+    if changed:
+        write_spec(file, project.spec.replace(rules=rules))
+    untried = tuple(rule for rule in tried if rule not in calibrations)
+    stale = tuple(rule.id for rule in rules if any(one.rule_digest != rule.digest for one in rule.judge))
+    return Calibrated(file if file.exists() else None, calibrations, untried, stale, changed)
+
+
+@dataclass(slots=True)
+class _OfJudge:
+    """What a judge says by one rule: of the items whose verdicts carry its fingerprint, which it fails."""
+
+    fingerprint: str
+    items: dict[str, Example] = field(default_factory=dict)
+    fails: dict[str, bool] = field(default_factory=dict)
+
+    def take(self, verdict: Verdict, item: Example | None) -> None:
+        if item is None or verdict.fingerprint != self.fingerprint:
+            return
+        self.items[item.id] = item
+        if verdict.status in ("pass", "fail"):
+            self.fails.setdefault(item.id, verdict.status == "fail")
+
+
+def _judged(rules: Sequence[Rule], runs: Sequence[Run]) -> Iterator[JudgeOnRule]:
+    """What each judge says by each rule: of several runs those that have the judge as it is in the first one.
+
+    Verdicts by a rule that reads otherwise now say nothing of it.
+    """
+    now = {rule.id: rule for rule in rules}
+    judged: dict[tuple[str, str], _OfJudge] = {}
+    for run in runs:
+        examples = examples_of(run)
+        items = {item.id: item for item in examples.examples if not (_shows_examples(run) and item.is_shown)}
+        same = {rule.id for rule in run.spec.rules if rule.id in now and rule.digest == now[rule.id].digest}
+        for verdict in run.verdicts:
+            if verdict.source.startswith("judge:") and not verdict.turn and verdict.rule in same:
+                judge = verdict.source.removeprefix("judge:")
+                of_judge = judged.setdefault((verdict.rule, judge), _OfJudge(verdict.fingerprint))
+                of_judge.take(verdict, items.get(examples.of_output.get(verdict.key, "")))
+    for (rule, judge), each in judged.items():
+        yield JudgeOnRule(now[rule], judge, each.fingerprint, tuple(each.items.values()), each.fails)
+
+
+def _shows_examples(run: Run) -> bool:
+    """Whether the judges of a run were shown graded examples."""
+    return bool(run.manifest.settings.get("judge_examples"))

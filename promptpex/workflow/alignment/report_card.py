@@ -1,0 +1,156 @@
+"""The report card of a run: outputs, people's grades, what machines say, and what an edit of the prompt did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from promptpex.alignment.card import CardData, card
+from promptpex.alignment.effect import effects
+from promptpex.alignment.graded import GradedItems, with_labels
+from promptpex.core.errors import RunError
+from promptpex.core.events import Listener
+from promptpex.core.records import Example, ReportCard, Run
+from promptpex.grading.labels import LabelRules, require_known_grader
+from promptpex.report import runs
+from promptpex.synthesis.examples import examples_of
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.workflow.alignment.contest import card_contest
+from promptpex.workflow.alignment.measures import measures_of
+from promptpex.workflow.grading.machine_opinions import opinions_of
+from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes, open_desk
+
+
+@dataclass(frozen=True, slots=True)
+class CardWishes:
+    """What a card is made of.
+
+    Attributes:
+        prompt: the prompt's file; None: where the run says it is.
+        rules: how grades become labels.
+        ffr: the limit of a choice by alignment to look at; None: the kept choice.
+        against: the folder or id of a run of an older wording, or a newer one.
+    """
+
+    prompt: Path | None = None
+    rules: LabelRules = field(default_factory=LabelRules)
+    ffr: Fraction | None = None
+    against: Path | None = None
+
+
+def counting(graders: str) -> LabelRules:
+    """The rules by which these graders count, and all else is as usual."""
+    return LabelRules(graders=graders)
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """A card, and what it was made from."""
+
+    project: GradingProject
+    card: ReportCard
+
+
+def align(sources: Sequence[Path], results: Path, wishes: CardWishes, emit: Listener) -> Aligned:
+    """The report card of one or more runs of a prompt.
+
+    Args:
+        sources: folders or ids of runs, or the prompt's file, which stands for its latest run; none: the latest run.
+        results: the folder of the runs.
+
+    Raises:
+        InputError: a file that cannot be used, a grader who gave no grade, or a run of another prompt.
+    """
+    desk = GradingWishes(prompt=wishes.prompt, rules=wishes.rules)
+    project = open_desk(sources, results, desk, emit)
+    return Aligned(project, card_of(project, results, wishes))
+
+
+def card_of(project: GradingProject, results: Path, wishes: CardWishes) -> ReportCard:
+    """The report card of an open project, by the grades as of the last look at its file.
+
+    Raises:
+        InputError: as ``align``.
+    """
+    book = project.desk.book
+    require_known_grader(wishes.rules, book.graders)
+    contest = card_contest(project.folder, project.synthesis, project.spec, book, wishes.ffr)
+    graded = _graded(project.desk.pool, project)
+    chosen = contest.contest.chosen if contest.contest is not None else frozenset()
+    data = CardData(
+        prompt=project.prompt.name,
+        runs=tuple(run.manifest.run for run in project.runs),
+        graded=graded,
+        opinions=project.opinions,
+        broken=_broken(project.runs),
+        measures=measures_of(graded.items, project.spec, project.runs),
+        contest=contest.contest,
+        chosen_rules=frozenset(
+            rule.id for rule in project.spec.rules if any(check.metric in chosen for check in rule.checks)
+        ),
+        by_example=_by_example(project.runs),
+        notices=contest.notices,
+    )
+    made = card(data)
+    return made if wishes.against is None else _with_effect(made, data, project, runs.resolve(wishes.against, results))
+
+
+def _graded(pool: Sequence[Example], project: GradingProject) -> GradedItems:
+    """The outputs with their labels: of a table that people filled in, else of their grades."""
+    tables = {one.id: one for one in project.folder.read_examples() if one.from_table}
+    items = [
+        item.replace(label=tables[item.id].label, label_from=tables[item.id].label_from, from_table=True)
+        if item.id in tables
+        else item
+        for item in pool
+    ]
+    return GradedItems(with_labels(items, project.desk.book), project.desk.book)
+
+
+def _broken(read_runs: Iterable[Run]) -> dict[str, bool]:
+    """Whether the verdicts that count break a rule, by the output's id; not where one that matters is open."""
+    broken: dict[str, bool] = {}
+    for run in read_runs:
+        ids = examples_of(run).of_output
+        statuses: dict[str, set[str]] = {}
+        for verdict in run.verdicts:
+            if verdict.counts and verdict.turn == 0 and verdict.key in ids:
+                statuses.setdefault(ids[verdict.key], set()).add(verdict.status)
+        for item, seen in statuses.items():
+            if "fail" in seen or "unscored" not in seen:
+                broken.setdefault(item, "fail" in seen)
+    return broken
+
+
+def _by_example(read_runs: Iterable[Run]) -> bool:
+    """Whether a judge of the runs was shown graded outputs."""
+    return any(run.manifest.settings.get("judge_examples") for run in read_runs)
+
+
+def _with_effect(made: ReportCard, data: CardData, project: GradingProject, folder: Path) -> ReportCard:
+    """The card with what changed since another run of the prompt.
+
+    Raises:
+        RunError: it is a run of another prompt.
+    """
+    run = runs.read(folder)
+    if run.prompt.name != project.prompt.name:
+        message = f"the run {run.manifest.run} is of {run.prompt.name}, not of {project.prompt.name}"
+        raise RunError(message, path=folder)
+    pool = examples_of(run).examples
+    opinions = opinions_of(pool, [run], project.spec, project.synthesis, SynthesisFolder(project.folder.path))
+    before = CardData(
+        prompt=made.prompt,
+        runs=(run.manifest.run,),
+        graded=_graded(pool, project),
+        opinions=opinions,
+        broken=_broken([run]),
+        contest=data.contest,
+        chosen_rules=data.chosen_rules,
+        by_example=_by_example([run]),
+    )
+    same = f"the run {run.manifest.run} has the words that the prompt has now"
+    notices = (*made.notices, same) if run.prompt.fingerprint == project.prompt.fingerprint else made.notices
+    return made.replace(against=run.manifest.run, effects=effects(before, data), notices=notices)

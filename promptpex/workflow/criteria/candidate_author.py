@@ -1,0 +1,186 @@
+"""What the page of criteria asks an author for: criteria, candidates with graded outputs as examples, other words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from promptpex.codecs.inputs_as_text import named_text
+from promptpex.codecs.wording import plural
+from promptpex.core.records import Example, Prompt, Synthesis
+from promptpex.core.records.criteria_board import AskedCriterion
+from promptpex.grading.book import GradeBook
+from promptpex.grading.subjects import subject_of_criterion
+from promptpex.synthesis import edit_criteria
+from promptpex.synthesis.asking_again import may_be_shown
+from promptpex.synthesis.graded_examples import GradedExamples, examples_for, examples_for_notes
+from promptpex.synthesis.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
+from promptpex.synthesis.suggest_criteria import MOST_BAD, reword
+from promptpex.workflow.criteria.background import Background
+from promptpex.workflow.criteria.criteria_files import CriteriaFiles, taken_ids
+from promptpex.workflow.criteria.suggesting import Suggesting, suggest
+from promptpex.workflow.estimate import synthesis_lines, tokens_of, total_in_words
+from promptpex.workflow.files import read_prompt
+from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.preconditions import require_author
+from promptpex.workflow.session import Session
+from promptpex.workflow.workload import Workload
+
+
+class CandidateAuthor:
+    """Asks the author; everything is to be called in the loop of the background, and gives a sentence.
+
+    Args:
+        background: where the session is.
+        files: what there is.
+        pool: the outputs that people grade.
+    """
+
+    def __init__(self, background: Background, files: CriteriaFiles, pool: Sequence[Example]) -> None:
+        self._background, self._files, self._pool = background, files, tuple(pool)
+        self._in_vain: Counter[str] = Counter()
+
+    async def price(self, criteria: int) -> str:
+        """What candidates for so many criteria ask for and cost, in words.
+
+        Raises:
+            InputError: no author can be asked.
+        """
+        session = await self._background.session()
+        prompt = read_prompt(session, self._files.prompt)
+        work = Workload(session.settings, prompt_tokens=tokens_of(prompt.messages), criteria_alone=criteria)
+        total, label = total_in_words(synthesis_lines(session, work)), session.roles.author().label
+        return total if label in total else f"{total} ({label})"
+
+    async def infer(self) -> str:
+        """Adds criteria that the author infers from the prompt.
+
+        Raises:
+            InputError, ModelError: the author cannot be asked, or the file not be written.
+        """
+        return await self._suggested(Suggesting(infer=True, taken=taken_ids(self._files.rules())), "infer")
+
+    async def from_notes(self) -> str:
+        """Adds criteria made of the notes on bad outputs that none was made from.
+
+        Raises:
+            InputError, ModelError: as ``infer``.
+        """
+        synthesis = self._files.read()
+        graded = self.noted(synthesis, self._files.book(synthesis))
+        if not graded.bad:
+            return "No bad output has a note that no criterion was made from."
+        return await self._suggested(Suggesting(graded=graded, taken=taken_ids(self._files.rules())), "notes")
+
+    def noted(self, synthesis: Synthesis, book: GradeBook, most: int = MOST_BAD) -> GradedExamples:
+        """Bad outputs with notes that no criterion was made from."""
+        used = {name for one in synthesis.criteria for name in one.notes}
+        return examples_for_notes(book, self._pool, used=used, most_bad=most)
+
+    async def _suggested(self, asking: Suggesting, stage: str) -> str:
+        session, prompt = await self._ready()
+        known = self._files.read().criteria
+        new, in_vain = await suggest(session, prompt, replace(asking, turn=self._in_vain[stage]), known)
+        if in_vain:
+            self._in_vain[stage] += 1
+            return _nothing_usable(session, stage)
+        self._files.add(lambda synthesis: synthesis.replace(criteria=(*synthesis.criteria, *new)))
+        names = f": {', '.join(one.id for one in new)}" if new else ""
+        return f"{plural(len(new), 'new criterion', 'new criteria')}{names}."
+
+    async def reworded(self, name: str) -> str:
+        """Clearer words for a criterion; empty where the author gave none.
+
+        Raises:
+            InputError, ModelError: as ``infer``.
+        """
+        session, prompt = await self._ready()
+        criterion = edit_criteria.find(self._files.read(), name)
+        keys = self._files.noted_on(criterion.notes[:1])
+        said_of = next((one.output for one in self._pool if one.id in keys), "")
+        note = instructions_of(session.settings, prompt).get("reword", "")
+        turn = self._in_vain[criterion.wording]
+        author = session.roles.author()
+        words = await reword(
+            author, prompt, criterion.text, response=said_of, instructions=note, turn=turn, emit=session.emit
+        )
+        self._in_vain[criterion.wording] += not words
+        return words
+
+    async def candidates(self, name: str, wish: str = "", *, unasked: bool = False) -> tuple[int, str]:
+        """Adds candidates for a criterion: how many there are, and a sentence.
+
+        Args:
+            wish: what they should be like.
+            unasked: whether no person asked for it.
+
+        Raises:
+            InputError, ModelError: as ``infer``.
+        """
+        session, prompt = await self._ready()
+        synthesis = self._files.read()
+        criterion = edit_criteria.find(synthesis, name)
+        book = self._files.book(synthesis)
+        subject = subject_of_criterion(criterion, {rule.id: rule.rule for rule in self._files.rules()})
+        before = self._files.asked().of(name)
+        asked = before if before is not None else AskedCriterion(criterion=name, wording=criterion.wording)
+        graded = examples_for(book, self._pool, subject)
+        made = await propose_candidates(
+            session.roles.author(),
+            prompt,
+            [criterion],
+            shown=self._example(),
+            known=synthesis.candidates,
+            demand=Demand(True, criterion.by, wish, graded, asked.turns),
+            instructions=instructions_of(session.settings, prompt).get("candidates", ""),
+            emit=session.emit,
+        )
+        names = self._add(made) if made.candidates else ()
+        self._files.remember(
+            asked.replace(
+                wording=criterion.wording,
+                shown=len(may_be_shown(book, self._pool, subject)),
+                turns=asked.turns + 1,
+                rounds=asked.rounds + unasked,
+                refused=dict(made.dropped),
+                made=asked.made + len(names),
+            )
+        )
+        if not (made.candidates or made.asked or made.dropped):
+            return 0, _nothing_usable(session, "candidates")
+        return len(names), _what_came(names, made, graded)
+
+    def _add(self, made: NewCandidates) -> tuple[str, ...]:
+        names: list[str] = []
+
+        def step(synthesis: Synthesis) -> Synthesis:
+            after, new = edit_criteria.with_new(synthesis, made.candidates)
+            names.extend(new)
+            return after
+
+        self._files.add(step)
+        return tuple(names)
+
+    def _example(self) -> Shown:
+        """An output that may be shown, if there is one: what the author sees of the prompt at work."""
+        one = next((item for item in self._pool if item.is_shown), self._pool[0] if self._pool else None)
+        return Shown(one.prompt, named_text(one.inputs), one.output) if one is not None else Shown()
+
+    async def _ready(self) -> tuple[Session, Prompt]:
+        session = await self._background.session()
+        require_author(session)
+        return session, read_prompt(session, self._files.prompt)
+
+
+def _nothing_usable(session: Session, stage: str) -> str:
+    label = session.roles.author().label
+    return f"{label} gave nothing usable for {stage}; another author may (--author NAME)."
+
+
+def _what_came(names: Sequence[str], made: NewCandidates, graded: GradedExamples) -> str:
+    parts = [plural(len(names), "new candidate")]
+    if made.dropped:
+        parts.append(f"{len(made.dropped)} refused")
+    shown = len(graded.good) + len(graded.bad)
+    return f"{', '.join(parts)}; the author saw {plural(shown, 'graded output')}."

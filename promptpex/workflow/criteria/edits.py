@@ -1,0 +1,174 @@
+"""What people do to criteria and candidates on the page: each is written to ``candidates.yaml`` at once, as theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from promptpex.codecs.wording import plural
+from promptpex.core.errors import SynthesisError
+from promptpex.core.records import Choice, Means, Synthesis
+from promptpex.core.records.criteria_board import CandidateForm
+from promptpex.synthesis import edit_criteria
+from promptpex.synthesis.suggest_criteria import LONGEST_CRITERION
+from promptpex.synthesis.written_candidates import name_of, written
+from promptpex.workflow.criteria.criteria_files import CriteriaFiles, taken_ids
+
+
+class CriteriaEdits:
+    """Each does one thing, and says in a sentence what it did. Safe in several threads.
+
+    Args:
+        files: what is edited.
+        took: told of criteria and candidates after each change.
+    """
+
+    def __init__(self, files: CriteriaFiles, took: Callable[[Synthesis], None]) -> None:
+        self.files, self._took = files, took
+        self._suggestions: dict[str, str] = {}
+
+    def add(self, text: str, title: str = "") -> str:
+        """Adds a person's criterion, and says what it is called.
+
+        Raises:
+            InputError: it cannot be added.
+        """
+        return f"{self._added(text, title, ())} is a criterion now."
+
+    def from_note(self, grader: str, output: str, subject: str) -> str:
+        """Makes a criterion of what a grader noted on a subject of an output, and says what it is called.
+
+        Args:
+            output: its key.
+
+        Raises:
+            InputError: there is no such grade, or it has no note.
+        """
+        grade = self.files.grade(grader, output, subject)
+        known = next((one.id for one in self.files.read().criteria if grade.id in one.notes), None)
+        if known is not None:
+            return f"{known} was made of this note."
+        if not grade.note.strip():
+            raise SynthesisError("this grade has no note; write what is wrong with the output first")
+        text = " ".join(grade.note.split())[:LONGEST_CRITERION]
+        return f"{self._added(text, '', (grade.id,))} is a criterion now; reword it so that it holds for all outputs."
+
+    def _added(self, text: str, title: str, notes: Sequence[str]) -> str:
+        made: list[str] = []
+        taken = taken_ids(self.files.rules())
+
+        def step(synthesis: Synthesis) -> Synthesis:
+            after, name = edit_criteria.add(synthesis, text, title=title, taken=taken, notes=notes)
+            made.append(name)
+            return after
+
+        self._edit(step)
+        return made[-1]
+
+    def reword(self, name: str, text: str) -> str:
+        """Rewords a criterion.
+
+        Raises:
+            InputError: it cannot be done.
+        """
+        before = edit_criteria.find(self.files.read(), name)
+        self.leave_words(name)
+        after = edit_criteria.find(self.files.reword(name, text), name)
+        if before.text == after.text:
+            return "Nothing has changed."
+        self._took(self.files.read())
+        rule = f" So is the rule {after.rule} of the spec." if after.rule is not None else ""
+        return f"{name} is reworded.{rule} Its grades and candidates were given for other words."
+
+    def merge(self, names: Sequence[str], text: str) -> str:
+        """Makes one criterion of several.
+
+        Raises:
+            InputError: it cannot be done.
+        """
+        self._edit(lambda synthesis: edit_criteria.merge(synthesis, names, text))
+        return f"{plural(len(set(names)), 'criterion', 'criteria')} merged; their candidates follow."
+
+    def delete(self, name: str) -> str:
+        """Deletes a criterion with its candidates.
+
+        Raises:
+            InputError: it cannot be done.
+        """
+        self._edit(lambda synthesis: edit_criteria.delete(synthesis, name))
+        return f"{name} is deleted."
+
+    def settle(self, name: str, by: Means, selected: bool, max_ffr: float | None, must: bool) -> str:
+        """Sets what a person decides of a criterion.
+
+        Raises:
+            InputError: it cannot be done.
+        """
+        self._edit(
+            lambda synthesis: edit_criteria.settle(
+                synthesis, name, by=by, selected=selected, max_ffr=max_ffr, must=must
+            )
+        )
+        return f"{name} is set."
+
+    def add_candidate(self, criterion: str, form: CandidateForm, text: str) -> str:
+        """Adds a person's candidate, which is run at once.
+
+        Raises:
+            InputError: it cannot be used, and why.
+        """
+        check = written(form, text)
+        made: list[str] = []
+
+        def step(synthesis: Synthesis) -> Synthesis:
+            after, name = edit_criteria.add_candidate(synthesis, criterion, name_of(form, text), check)
+            made.append(name)
+            return after
+
+        self._edit(step)
+        return f"{made[-1]} is a candidate now."
+
+    def edit_candidate(self, name: str, form: CandidateForm, text: str) -> str:
+        """Puts another check under a candidate's name; it is run again.
+
+        Raises:
+            InputError: it cannot be used, and why.
+        """
+        check = written(form, text)
+        self._edit(lambda synthesis: edit_criteria.edit_candidate(synthesis, name, check))
+        return f"{name} is edited, and run again."
+
+    def keep_candidate(self, name: str) -> str:
+        """Says that a candidate fits the present words.
+
+        Raises:
+            InputError: it cannot be done.
+        """
+        self._edit(lambda synthesis: edit_criteria.keep_candidate(synthesis, name))
+        return f"{name} counts as up to date."
+
+    def choose(self, name: str, choice: Choice | None) -> str:
+        """Sets a person's choice of a candidate.
+
+        Raises:
+            InputError: it cannot be done.
+        """
+        self._edit(lambda synthesis: edit_criteria.choose(synthesis, name, choice))
+        words = {"must": "is always chosen", "never": "is never chosen", None: "is left to the choice"}
+        return f"{name} {words[choice]}."
+
+    def delete_candidate(self, name: str) -> str:
+        """Deletes a candidate.
+
+        Raises:
+            InputError: it cannot be done.
+        """
+        self._edit(lambda synthesis: edit_criteria.delete_candidate(synthesis, name))
+        return f"{name} is deleted."
+
+    def leave_words(self, name: str) -> str:
+        """Puts suggested words away."""
+        self._suggestions.pop(name, None)
+        return "The words stay as they are."
+
+    def _edit(self, step: Callable[[Synthesis], Synthesis]) -> None:
+        self._took(self.files.edit(step))

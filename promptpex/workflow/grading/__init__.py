@@ -1,0 +1,1 @@
+"""Opening the grading of a prompt's outputs, and reading what people's grades say of a run."""

@@ -1,0 +1,220 @@
+"""Opening the grading of a prompt: what there is to grade, what machines say of it, and the desk that keeps grades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from promptpex.codecs.wording import plural
+from promptpex.core.errors import GradeError
+from promptpex.core.events import Listener, Notice
+from promptpex.core.records import OUTPUT_SUBJECT, Example, Prompt, Run, Spec, Synthesis, output_key
+from promptpex.documents.human_grades import ImportedGrades, import_grades
+from promptpex.grading.desk import SECOND_SHARE, GradingDesk
+from promptpex.grading.labels import LabelRules
+from promptpex.grading.opinions import Opinions
+from promptpex.grading.policies import DEFAULT_POLICY
+from promptpex.grading.subjects import Subject, subjects_of
+from promptpex.promptfile import read, sibling
+from promptpex.report import runs
+from promptpex.specs.file import read_spec
+from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.examples import examples_of, merged, of_version
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.workflow.grading.machine_opinions import opinions_of
+from promptpex.workflow.grading.near_decisions import near_decisions
+from promptpex.workflow.grading.peoples_grades import prompt_file_of
+
+
+@dataclass(frozen=True, slots=True)
+class GradingWishes:
+    """How outputs are graded.
+
+    Attributes:
+        prompt: the prompt's file; None: where the run says it is.
+        rules: how grades become labels.
+        policy: how the next output is chosen.
+        ask: the ids of the subjects that are asked; ``all`` is every one, empty the whole output alone.
+        second_share: the share of assignments that are second opinions.
+    """
+
+    prompt: Path | None = None
+    rules: LabelRules = field(default_factory=LabelRules)
+    policy: str = DEFAULT_POLICY
+    ask: tuple[str, ...] = ()
+    second_share: float = SECOND_SHARE
+
+
+ALL_SUBJECTS = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class GradingProject:
+    """All that grading a prompt's outputs needs.
+
+    Attributes:
+        file: of the prompt.
+        prompt, spec: as they are now; the spec as the run kept it, where its file is gone.
+        synthesis: criteria and candidates; empty where there are none.
+        runs: whose outputs are graded, in the order in which they were named.
+        desk: where grades go.
+        opinions: what checks, judges and candidates say, by the item's id.
+        folder: of the prompt's synthesis; it need not exist.
+    """
+
+    file: Path
+    prompt: Prompt
+    spec: Spec
+    synthesis: Synthesis
+    runs: tuple[Run, ...]
+    desk: GradingDesk
+    opinions: Opinions
+    folder: SynthesisFolder
+
+    @property
+    def run(self) -> Run | None:
+        """The first run; None where outputs of production alone are graded."""
+        return self.runs[0] if self.runs else None
+
+    @property
+    def grades(self) -> Path:
+        """The file of grades."""
+        return self.desk.path
+
+
+def open_desk(sources: Sequence[Path], results: Path, wishes: GradingWishes, emit: Listener) -> GradingProject:
+    """Opens the grading of one or more runs of a prompt, or of what its synthesis folder holds of production.
+
+    Args:
+        sources: folders or ids of runs, or the prompt's file, which stands for its latest run; none: the latest run.
+        results: the folder of the runs.
+
+    Raises:
+        RunError: there is no such run, or it is damaged.
+        GradeError: the prompt's file is not there, runs are of several prompts, nothing is there to grade, or the file
+            of grades cannot be read.
+        InputError: the prompt, its spec or its synthesis folder cannot be read.
+    """
+    named = [source for source in sources if not source.is_file()]
+    file = wishes.prompt or next((source for source in sources if source.is_file()), None)
+    read_runs = _runs(named, results, file)
+    file = file or _prompt_of(read_runs)
+    prompt, folder = read(file), SynthesisFolder.of(file)
+    spec_file = sibling(file, "spec")
+    spec = read_spec(spec_file) if spec_file.exists() else _spec_of(read_runs, file)
+    synthesis = read_candidates(folder.candidates) if folder.candidates.exists() else Synthesis(prompt=file.name)
+    pool = _pool(read_runs, folder, prompt, emit)
+    if not pool:
+        raise GradeError("there is no usable output to grade; run the prompt first: promptpex run", path=file)
+    subjects = subjects_of(spec.rules, (one for one in synthesis.criteria if one.selected))
+    opinions = opinions_of(pool, read_runs, spec, synthesis, folder)
+    desk = GradingDesk(
+        pool,
+        subjects,
+        sibling(file, "grades"),
+        rules=wishes.rules,
+        opinions=opinions,
+        weights=near_decisions(read_runs),
+        policy=wishes.policy,
+        ask=_asked(wishes.ask, subjects),
+        second_share=wishes.second_share,
+    )
+    return GradingProject(file, prompt, spec, synthesis, read_runs, desk, opinions, folder)
+
+
+def import_into(
+    source: Path, sources: Sequence[Path], results: Path, wishes: GradingWishes
+) -> tuple[Path, ImportedGrades]:
+    """Merges grades that were given elsewhere into those of a prompt.
+
+    Args:
+        source: what an offline page or a colleague's file holds.
+        sources, results: as for ``open_desk``; they say which prompt it is.
+
+    Returns:
+        The file of grades, and what became of the lines.
+
+    Raises:
+        RunError, GradeError: as ``open_desk``; also where the source cannot be read.
+    """
+    file = wishes.prompt or next((one for one in sources if one.is_file()), None)
+    grades = sibling(file or _prompt_of(_runs(sources, results, None)), "grades")
+    return grades, import_grades(source, grades)
+
+
+def _runs(named: Sequence[Path], results: Path, file: Path | None) -> tuple[Run, ...]:
+    """The runs that are named; else the latest one, of the prompt where that is named."""
+    if not named and file is not None:
+        latest = runs.latest_of(results, read(file).name)
+        return (runs.read(latest),) if latest is not None else ()
+    folders = [runs.resolve(one, results) for one in named] or [runs.resolve(None, results)]
+    read_runs = tuple(runs.read(folder) for folder in dict.fromkeys(folders))
+    names = {run.prompt.name for run in read_runs}
+    if len(names) > 1:
+        raise GradeError(f"the runs are of several prompts ({', '.join(sorted(names))}); grade one prompt at a time")
+    return read_runs
+
+
+def _prompt_of(read_runs: Sequence[Run]) -> Path:
+    """The prompt's file as a run names it, if it is in the project that one works in.
+
+    Raises:
+        GradeError: it is not there.
+    """
+    file = prompt_file_of(read_runs[0])
+    if file is not None:
+        return file
+    place = read_runs[0].prompt.path
+    message = (
+        f"the prompt of the run ({place or 'its file is not known'}) is not in this project; grades are kept beside it:"
+        " name its file with --prompt"
+    )
+    raise GradeError(message)
+
+
+def _spec_of(read_runs: Sequence[Run], file: Path) -> Spec:
+    return read_runs[0].spec if read_runs else Spec(prompt=file.name)
+
+
+def _pool(read_runs: Sequence[Run], folder: SynthesisFolder, prompt: Prompt, emit: Listener) -> tuple[Example, ...]:
+    """The outputs of the runs, then those of production; each text once per inputs."""
+    pool: tuple[Example, ...] = ()
+    for run in read_runs:
+        made = examples_of(run)
+        emit(Notice(f"run {run.manifest.run}: {made.sentence()}"))
+        if run.prompt.fingerprint != prompt.fingerprint:
+            emit(Notice(_of_other_words(run), "warning"))
+        pool = merged(pool, made.examples)
+    put_up = [one for one in of_version(folder.read_examples(), prompt.fingerprint) if one.put_up]
+    whole = [one for one in put_up if output_key(one.inputs, one.output) == one.id]
+    if len(whole) < len(put_up):
+        broken = plural(len(put_up) - len(whole), "example")
+        emit(Notice(f"{folder.examples.name}: {broken} with an id that is not theirs, left out", "warning"))
+    if whole:
+        emit(Notice(f"production: {plural(len(whole), 'output')} put up for grading"))
+    return merged(pool, (one for one in whole if one.id not in {item.id for item in pool}))
+
+
+def _of_other_words(run: Run) -> str:
+    return (
+        f"the run {run.manifest.run} was made with other words of {run.prompt.name} than its file has now: its outputs"
+        " can be graded, by the rules as they read now, and say nothing of the prompt as it is now; run it again for"
+        " outputs of this version"
+    )
+
+
+def _asked(wanted: Iterable[str], subjects: Sequence[Subject]) -> tuple[str, ...]:
+    """The ids of the subjects that are asked.
+
+    Raises:
+        GradeError: one is not there.
+    """
+    known = [subject.id for subject in subjects if subject.asked]
+    wanted = tuple(wanted)
+    if ALL_SUBJECTS in wanted:
+        return tuple(known)
+    unknown = next((name for name in wanted if name not in known), None)
+    if unknown is not None:
+        raise GradeError(f"there is no rule or criterion {unknown!r}; there are {', '.join(known[:12])}")
+    return wanted or (OUTPUT_SUBJECT,)

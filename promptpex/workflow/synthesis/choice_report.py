@@ -1,0 +1,253 @@
+"""The report of a choice from a synthesis folder: what is read for it, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from promptpex.codecs.wording import named, plural, sentence
+from promptpex.core.errors import InputError
+from promptpex.core.records import Grade, History, Synthesis
+from promptpex.documents.human_grades import current, read_grades
+from promptpex.promptfile import messages_text, read, sibling
+from promptpex.report.choices import files
+from promptpex.report.choices.records import ChoicePage, ChosenShare, PageCurve, PagePoint
+from promptpex.report.headline import FEW
+from promptpex.report.percentages import as_given, limits_of_choice, percent, with_ends
+from promptpex.stats import Interval
+from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.folder_problem import FolderProblem, read_folder
+from promptpex.synthesis.implication_states import implication_states
+from promptpex.synthesis.matrix import MatrixFile
+from promptpex.synthesis.record_file import HISTORY
+from promptpex.synthesis.saved_choice import CHOICE, SavedChoice, SavedFigures, SavedPoint
+from promptpex.synthesis.screens import indistinct
+from promptpex.synthesis.selection.limits import SelectionLimits
+from promptpex.synthesis.shortages import shortages_of
+from promptpex.workflow.alignment.choosing import reasons_in
+from promptpex.workflow.synthesis.choice_parts import ChosenColumns, page_candidates, page_examples, page_implications
+from promptpex.workflow.synthesis.history_parts import category_counts, page_pieces, page_versions
+
+MOST_INDISTINCT = 5
+"""Groups of outputs that no choice tells apart, of which a sentence is said each."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoChoice:
+    """That no set keeps the limits.
+
+    Attributes:
+        sentences: why not.
+        curve: what could be had at other limits.
+    """
+
+    limits: SelectionLimits
+    sentences: tuple[str, ...] = ()
+    curve: tuple[SavedPoint, ...] = ()
+
+
+def report_of_folder(path: Path) -> tuple[ChoicePage, Path]:
+    """Writes the report of the choice that is kept in a folder, or of the folder alone where there is none.
+
+    Returns:
+        What the page says, and where it is.
+
+    Raises:
+        InputError: the folder cannot be read, or the report not be written.
+    """
+    page = page_of_folder(path)
+    return page, files.write(page, path)
+
+
+def page_of_folder(path: Path) -> ChoicePage:
+    """What there is to say of the choice that is kept in a folder, or of the folder alone where there is none.
+
+    Raises:
+        InputError: the folder cannot be read.
+    """
+    choice = CHOICE.read(SynthesisFolder(path).selection)
+    by_alignment = choice is not None and choice.method == "aligned"
+    return _page_of(path, read_folder(path, _limits(choice), only_run=by_alignment), choice)
+
+
+def write_report(path: Path, source: FolderProblem, choice: SavedChoice | NoChoice | None) -> tuple[ChoicePage, Path]:
+    """Writes the report of a choice into its folder.
+
+    Args:
+        source: what the folder holds.
+        choice: None where nothing was chosen yet.
+
+    Raises:
+        InputError: a file of the folder cannot be read, or the report not be written.
+    """
+    page = _page_of(path, source, choice)
+    return page, files.write(page, path)
+
+
+def _page_of(path: Path, source: FolderProblem, choice: SavedChoice | NoChoice | None) -> ChoicePage:
+    folder = SynthesisFolder(path)
+    synthesis = read_candidates(folder.candidates)
+    history = HISTORY.read(folder.versions) or History(prompt=synthesis.prompt)
+    return _page(folder, source, choice, synthesis, history)
+
+
+def _page(
+    folder: SynthesisFolder,
+    source: FolderProblem,
+    choice: SavedChoice | NoChoice | None,
+    synthesis: Synthesis,
+    history: History,
+) -> ChoicePage:
+    kept = choice if isinstance(choice, SavedChoice) else None
+    limits = choice.limits if isinstance(choice, NoChoice) else _limits(kept)
+    columns = ChosenColumns.of(source, None if kept is None else kept.chosen)
+    chosen = {source.matrix.candidates[number].id for number in columns.chosen or ()}
+    implications = implication_states(source.matrix, synthesis.implications, limits)
+    figures = kept.figures if kept is not None else None
+    by_alignment = kept is not None and kept.method == "aligned"
+    reasons = reasons_in(source.matrix, synthesis, folder, limits.ffr) if by_alignment else None
+    return ChoicePage(
+        prompt=synthesis.prompt,
+        has_choice=kept is not None,
+        answer=_answer(columns, kept) if kept else _no_answer(choice, source, limits),
+        why_none=choice.sentences if isinstance(choice, NoChoice) else (),
+        notices=tuple(_notices(source, columns, kept, limits)),
+        changes=figures.changes if figures else (),
+        good=columns.good.bit_count(),
+        bad=columns.bad.bit_count(),
+        unlabelled=len(source.matrix.examples) - len(source.rows),
+        shares=tuple(_shares(columns, figures, limits)) if figures else (),
+        candidates=page_candidates(columns, synthesis, reasons),
+        examples=page_examples(columns, MatrixFile(folder.matrix), _grades(folder, synthesis)),
+        implications=page_implications(implications),
+        followed=implications.followed,
+        curve=_curve(choice, figures, limits),
+        pieces=page_pieces(_prompt_text(folder, synthesis, history), history.deltas),
+        versions=page_versions(history),
+        categories=category_counts(history.deltas, synthesis, chosen),
+    )
+
+
+def _limits(choice: SavedChoice | None) -> SelectionLimits:
+    if choice is None:
+        return SelectionLimits()
+    return SelectionLimits(Fraction(str(choice.coverage_limit)), Fraction(str(choice.ffr_limit)))
+
+
+def _answer(columns: ChosenColumns, choice: SavedChoice) -> str:
+    caught, bad = (columns.flagged & columns.bad).bit_count(), columns.bad.bit_count()
+    flagged, good = (columns.flagged & columns.good).bit_count(), columns.good.bit_count()
+    chosen, candidates = len(columns.chosen or ()), plural(len(columns.source.matrix.candidates), "candidate")
+    parts = [f"The method {choice.method} chooses {chosen} of {candidates}"]
+    if bad or good:
+        parts.append(f": {caught} of {plural(bad, 'bad output')} caught, {flagged} of {good} good flagged")
+    figures = choice.figures
+    if figures is not None and choice.method in ("cov", "sub"):
+        gap = f" (a gap of {percent(figures.gap)})" if figures.gap else ""
+        parts.append("; proven optimal" if figures.optimal else f"; not proven optimal{gap}")
+    return f"{''.join(parts)}. {_elsewhere(figures)}".strip()
+
+
+def _elsewhere(figures: SavedFigures | None) -> str:
+    if figures is None:
+        return ""
+    pairs = (("coverage", figures.held_out_coverage), ("FFR", figures.held_out_ffr))
+    known = [f"{name} {_range(one)}" for name, one in pairs if one is not None]
+    return f"On outputs held out: {', '.join(known)}." if known else ""
+
+
+def _no_answer(choice: SavedChoice | NoChoice | None, source: FolderProblem, limits: SelectionLimits) -> str:
+    candidates = plural(len(source.matrix.candidates), "candidate")
+    if choice is None:
+        return f"Nothing is chosen of the {candidates} yet."
+    asked = limits_of_choice(float(limits.coverage), float(limits.ffr))
+    return f"Of the {candidates} nothing is chosen: asked for was {asked}."
+
+
+def _notices(
+    source: FolderProblem, columns: ChosenColumns, choice: SavedChoice | None, limits: SelectionLimits
+) -> Iterator[str]:
+    if choice is not None and _is_outdated(source, columns, choice):
+        yield "The candidates, outputs or labels have changed since this choice; choose again with `promptpex select`."
+    yield from (sentence(one) for one in source.notices)
+    short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
+    yield from (sentence(one.sentence) for one in short)
+    for good, bad in indistinct(source.problem)[:MOST_INDISTINCT]:
+        names = [named([source.problem.example_name(number) for number in group]) for group in (good, bad)]
+        yield f"The same candidates fail these, so no choice tells them apart: good {names[0]}; bad {names[1]}."
+
+
+def _is_outdated(source: FolderProblem, columns: ChosenColumns, choice: SavedChoice) -> bool:
+    """Whether the same candidates on the same labelled outputs would not be this choice with these figures."""
+    labels = {one.id: one.label for one in source.examples}
+    flagged = columns.flagged & (columns.good | columns.bad)
+    now = {one.id for row, one in enumerate(source.matrix.examples) if flagged >> row & 1}
+    return len(columns.chosen or ()) != len(choice.chosen) or labels != choice.labels or now != set(choice.flagged)
+
+
+def _shares(columns: ChosenColumns, figures: SavedFigures, limits: SelectionLimits) -> Iterator[ChosenShare]:
+    """Coverage and FFR where the choice was made, on outputs held out, and on those without a label, too."""
+    of_sets = limits.coverage > 0
+    asked = {
+        "coverage": f"at least {as_given(float(limits.coverage))}" if of_sets else "",
+        "FFR": f"at most {as_given(float(limits.ffr))}{'' if of_sets else ' by each'}",
+    }
+    own = (("coverage", figures.coverage), ("FFR", figures.ffr))
+    yield from (_share(name, "the outputs that it was chosen by", one, asked[name]) for name, one in own if one)
+    where = f"outputs held out, {plural(figures.folds, 'fold')}"
+    if figures.folds_without_a_set:
+        where += f"; in {figures.folds_without_a_set} no set keeps the limits"
+    held_out = (("coverage", figures.held_out_coverage), ("FFR", figures.held_out_ffr))
+    yield from (_share(name, where, one, asked[name]) for name, one in held_out if one)
+    if figures.ffr_of_all_outputs is not None:
+        where = f"all outputs, {figures.unlabelled} of them without a label"
+        yield ChosenShare("FFR", where, figures.ffr_of_all_outputs, "", asked["FFR"])
+
+
+def _share(name: str, where: str, one: Interval, limit: str) -> ChosenShare:
+    count = f"{round(one.estimate * one.n)} of {one.n}" if one.estimate is not None else ""
+    return ChosenShare(name, where, one, count, limit, few=one.n < FEW)
+
+
+def _range(one: Interval) -> str:
+    return "unknown" if one.estimate is None else with_ends(one.estimate, one.low, one.high)
+
+
+def _curve(
+    choice: SavedChoice | NoChoice | None, figures: SavedFigures | None, limits: SelectionLimits
+) -> PageCurve | None:
+    points: Sequence[SavedPoint] = choice.curve if isinstance(choice, NoChoice) else figures.curve if figures else ()
+    if not points:
+        return None
+    return PageCurve(
+        tuple(PagePoint(one.ffr, one.coverage, one.candidates, one.proven) for one in points),
+        float(limits.ffr),
+        float(limits.coverage),
+        chosen=_point(figures.ffr, figures.coverage) if figures else None,
+        held_out=_point(figures.held_out_ffr, figures.held_out_coverage) if figures else None,
+    )
+
+
+def _point(ffr: Interval | None, coverage: Interval | None) -> tuple[float, float] | None:
+    if ffr is None or coverage is None or ffr.estimate is None or coverage.estimate is None:
+        return None
+    return ffr.estimate, coverage.estimate
+
+
+def _prompt_text(folder: SynthesisFolder, synthesis: Synthesis, history: History) -> str:
+    """The prompt of today; where its file is gone, its last version."""
+    try:
+        return messages_text(read(folder.prompt(synthesis.prompt)).messages)
+    except InputError:
+        return messages_text(history.versions[-1].messages) if history.versions else ""
+
+
+def _grades(folder: SynthesisFolder, synthesis: Synthesis) -> tuple[Grade, ...]:
+    """What people said, for their notes; nothing where it cannot be read: the labels stand in the examples."""
+    try:
+        return current(read_grades(sibling(folder.prompt(synthesis.prompt), "grades")))
+    except InputError:
+        return ()

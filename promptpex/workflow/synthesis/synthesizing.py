@@ -1,0 +1,393 @@
+"""From a prompt's history to candidates: versions, deltas, categories, criteria, candidates, and the files of these.
+
+Only what is new is asked about: a version whose changes were asked about before, a criterion that candidates were asked
+for, a rule that has not changed bring nothing again, also where a person has deleted what came of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from promptpex.codecs.inputs_as_text import named_text
+from promptpex.codecs.wording import named
+from promptpex.core.errors import InputError, SynthesisError
+from promptpex.core.events import Notice
+from promptpex.core.records import Candidate, Criterion, Delta, Example, History, Prompt, Spec, Synthesis
+from promptpex.core.time_allowance import Allowance
+from promptpex.documents.ownership import owned_by_people
+from promptpex.grading.labels import LabelRules
+from promptpex.promptfile import RENDERING_SECONDS, messages_text, render, sibling
+from promptpex.specs.file import read_spec
+from promptpex.synthesis.candidate_file import read_candidates, write_candidates
+from promptpex.synthesis.categorise import categorise
+from promptpex.synthesis.criteria import propose_criteria, unasked
+from promptpex.synthesis.deltas import deltas
+from promptpex.synthesis.examples import examples_of, of_version
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.from_rules import from_rules
+from promptpex.synthesis.phrase_lists import phrase_lists
+from promptpex.synthesis.portions import packs_of
+from promptpex.synthesis.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
+from promptpex.synthesis.record_file import HISTORY
+from promptpex.synthesis.versions import Versions, from_files, from_git
+from promptpex.workflow.criteria.suggesting import TYPICAL_SUGGESTIONS, Suggesting, graded_for_notes, suggest
+from promptpex.workflow.estimate import EstimateLine, synthesis_lines, tokens_of, total_in_words
+from promptpex.workflow.files import Files, read_existing, read_prompt
+from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.preconditions import raise_if_cancelled, require_author
+from promptpex.workflow.session import Session
+from promptpex.workflow.workload import Workload
+
+Owned = TypeVar("Owned", Criterion, Candidate)
+
+CRITERIA_PER_SENTENCE = 1.0
+"""Criteria of an added sentence, for estimates: in SPADE's history of a film prompt (Table 1) about one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisWishes:
+    """What a synthesis is made of.
+
+    Attributes:
+        versions: folders and files of versions; empty: git.
+        since: with git, the first version is the prompt as it was then.
+        spec_rules: whether the rules of the spec count as criteria.
+        infer: whether the author suggests criteria from the prompt alone.
+        from_notes: whether it makes criteria of what people noted on bad outputs.
+        rules: how what people say becomes a label.
+    """
+
+    versions: Sequence[Path] = ()
+    since: datetime | None = None
+    spec_rules: bool = True
+    infer: bool = False
+    from_notes: bool = False
+    rules: LabelRules = field(default_factory=LabelRules)
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisPlan:
+    """What there is, and what will be asked.
+
+    Attributes:
+        prompt, folder: of which, and where.
+        history: the versions and their deltas, with the categories that are known.
+        synthesis: criteria and candidates, those of the spec's rules among them.
+        new_changes: the changes that no criteria were asked for.
+        suggesting: what criteria are to be suggested from, besides.
+        lines: what that asks for and costs.
+    """
+
+    prompt: Prompt
+    folder: SynthesisFolder
+    history: History
+    synthesis: Synthesis
+    new_changes: tuple[Delta, ...] = ()
+    suggesting: Suggesting = field(default_factory=Suggesting)
+    lines: tuple[EstimateLine, ...] = ()
+
+    @property
+    def waiting(self) -> list[Criterion]:
+        """Criteria without a candidate that none were asked for."""
+        return _without_candidates(self.synthesis, self.history.criteria)
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesised:
+    """What came of it.
+
+    Attributes:
+        history, synthesis: as they are on file now.
+        criteria, candidates: ids of those that are new.
+        dropped: why proposals were refused, by name.
+        unanswered: the stages in which the author was asked and gave nothing that can be used.
+    """
+
+    history: History
+    synthesis: Synthesis
+    criteria: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    unanswered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The history and the synthesis after asking for what is new."""
+
+    history: History
+    synthesis: Synthesis
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    unanswered: tuple[str, ...] = ()
+
+
+def planned(session: Session, files: Files, wishes: SynthesisWishes = SynthesisWishes()) -> SynthesisPlan:
+    """What a synthesis would do and what that would cost; nothing is asked and nothing written.
+
+    Raises:
+        InputError: the prompt, a version, the spec or a file of the folder cannot be used.
+    """
+    prompt = read_prompt(session, files.prompt)
+    folder = SynthesisFolder.of(files.prompt)
+    versions = _versions(session, prompt, files.prompt, wishes)
+    _require_renamed_along(folder, files.prompt, versions.former)
+    name = files.prompt.name
+    before = (HISTORY.read(folder.versions) or History(prompt=name)).replace(prompt=name)
+    history = _history(before, versions)
+    synthesis = read_candidates(folder.candidates) if folder.candidates.exists() else Synthesis(prompt=name)
+    synthesis = synthesis.replace(prompt=name)
+    synthesis = _renamed(synthesis, before, history)
+    if wishes.spec_rules and files.spec.exists():
+        history, synthesis = with_rules(history, synthesis, read_spec(files.spec))
+    asking = _suggesting(session, files, prompt, synthesis, wishes)
+    new = unasked(history.deltas, history.sentences)
+    plan = SynthesisPlan(prompt, folder, history, synthesis, new, asking)
+    return replace(plan, lines=tuple(synthesis_lines(session, _workload(session, plan))))
+
+
+async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = SynthesisWishes()) -> Synthesised:
+    """Brings ``versions.json`` and ``candidates.yaml`` up to date with the prompt's history and its spec.
+
+    What it will cost is emitted before the first request. Nothing is asked where there is nothing new.
+    """
+    plan = planned(session, files, wishes)
+    if plan.lines:
+        require_author(session)
+        session.emit(Notice(f"to ask: {total_in_words(plan.lines)}", "always"))
+    asked = await _asked(session, files, plan)
+    raise_if_cancelled(session)
+    old = read_candidates(plan.folder.candidates) if plan.folder.candidates.exists() else Synthesis(prompt="")
+    on_file = write_candidates(plan.folder.candidates, _with_choices(asked.synthesis, old))
+    HISTORY.write(plan.folder.versions, asked.history)
+    known = {one.id for one in old.criteria}, {one.id for one in old.candidates}
+    criteria = tuple(one.id for one in on_file.criteria if one.id not in known[0])
+    candidates = tuple(one.id for one in on_file.candidates if one.id not in known[1])
+    _tell_of_phrase_lists(session, on_file, candidates)
+    return Synthesised(asked.history, on_file, criteria, candidates, asked.dropped, asked.unanswered)
+
+
+async def _asked(session: Session, files: Files, plan: SynthesisPlan) -> _Asked:
+    """The history with categories, the criteria and candidates that came of asking for what is new."""
+    history, synthesis = plan.history, plan.synthesis
+    if not plan.lines:
+        return _Asked(history, synthesis)
+    author, emit = session.roles.author(), session.emit
+    own = instructions_of(session.settings, plan.prompt)
+    note = own.get("categories", "")
+    history = history.replace(
+        deltas=await categorise(author, plan.prompt, history.deltas, instructions=note, emit=emit)
+    )
+    criteria = await propose_criteria(
+        author,
+        plan.prompt,
+        plan.new_changes,
+        known=synthesis.criteria,
+        taken=history.criteria,
+        instructions=own.get("criteria", ""),
+        emit=emit,
+    )
+    history = history.replace(sentences=_union(history.sentences, criteria.asked))
+    synthesis = synthesis.replace(criteria=(*synthesis.criteria, *criteria.criteria))
+    suggested, in_vain = await suggest(session, plan.prompt, plan.suggesting, synthesis.criteria)
+    synthesis = synthesis.replace(criteria=(*synthesis.criteria, *suggested))
+    waiting = _without_candidates(synthesis, history.criteria)
+    candidates = await _new_candidates(session, files, plan, synthesis, waiting)
+    history = history.replace(criteria=_union(history.criteria, candidates.asked))
+    synthesis = synthesis.replace(candidates=(*synthesis.candidates, *candidates.candidates))
+    unanswered = [*(["criteria"] if plan.new_changes and not criteria.asked else []), *in_vain]
+    unanswered += ["candidates"] if waiting and not candidates.asked else []
+    return _Asked(history, synthesis, candidates.dropped, tuple(unanswered))
+
+
+async def _new_candidates(
+    session: Session, files: Files, plan: SynthesisPlan, synthesis: Synthesis, waiting: Sequence[Criterion]
+) -> NewCandidates:
+    """Candidates for these criteria, those that are to be decided alike in requests of their own."""
+    shown, note = _shown(session, files, plan), instructions_of(session.settings, plan.prompt).get("candidates", "")
+    made = NewCandidates()
+    for by in dict.fromkeys(criterion.by for criterion in waiting):
+        new = await propose_candidates(
+            session.roles.author(),
+            plan.prompt,
+            [criterion for criterion in waiting if criterion.by == by],
+            shown=shown,
+            known=[*synthesis.candidates, *made.candidates],
+            demand=Demand(by=by),
+            instructions=note,
+            emit=session.emit,
+        )
+        made = NewCandidates(
+            (*made.candidates, *new.candidates), (*made.asked, *new.asked), {**made.dropped, **new.dropped}
+        )
+    return made
+
+
+def _suggesting(
+    session: Session, files: Files, prompt: Prompt, synthesis: Synthesis, wishes: SynthesisWishes
+) -> Suggesting:
+    """What criteria are to be suggested from, as it was wished."""
+    rules = read_spec(files.spec).rules if files.spec.exists() else ()
+    taken = frozenset(rule.id for rule in rules)
+    if not wishes.from_notes:
+        return Suggesting(wishes.infer, taken=taken)
+    folder = SynthesisFolder.of(files.prompt)
+    examples = _labelled(folder, prompt) or _of_latest_run(session, prompt)
+    graded = graded_for_notes(files.prompt, rules, synthesis.criteria, examples, wishes.rules)
+    if not graded:
+        session.emit(Notice("no bad output has a note that no criterion was made from yet: write one when you grade"))
+    return Suggesting(wishes.infer, graded, taken)
+
+
+def _versions(session: Session, prompt: Prompt, file: Path, wishes: SynthesisWishes) -> Versions:
+    if wishes.versions:
+        versions = from_files(prompt, file, wishes.versions)
+    else:
+        versions = from_git(prompt, file, since=wishes.since)
+    for notice in versions.notices:
+        session.emit(Notice(notice, "warning"))
+    return versions
+
+
+def _require_renamed_along(folder: SynthesisFolder, file: Path, former: Sequence[Path]) -> None:
+    """Refuses to begin anew, and to pay again, where the folder still has the name that the prompt had."""
+    if folder.path.exists():
+        return
+    for old in former:
+        left = SynthesisFolder.of(old)
+        if left.candidates.is_file() and not old.exists():
+            moves = [f"{left.path.name} to {folder.path.name}"]
+            if (grades := sibling(old, "grades")).exists():
+                moves.append(f"{grades.name} to {sibling(file, 'grades').name}")
+            raise SynthesisError(
+                f"{old.name} is {file.name} now; to keep its candidates and labels rename {' and '.join(moves)}, "
+                f"or remove {left.path.name} to begin anew",
+                path=left.path,
+            )
+
+
+def _history(before: History, versions: Versions) -> History:
+    """The versions and their deltas, with what an earlier look at the same changes brought."""
+    categories = {delta.changes: delta.categories for delta in before.deltas}
+    made = [delta.replace(categories=categories.get(delta.changes, ())) for delta in deltas(versions.versions)]
+    return before.replace(versions=versions.versions, deltas=tuple(made))
+
+
+def _renamed(synthesis: Synthesis, before: History, now: History) -> Synthesis:
+    """The criteria under the names that their versions have now: a working copy becomes a commit."""
+    names = {delta.version for delta in now.deltas}
+    changed = {delta.changes: delta.version for delta in now.deltas}
+    new_name = {
+        delta.version: changed[delta.changes]
+        for delta in before.deltas
+        if delta.version not in names and delta.changes in changed
+    }
+    criteria = [
+        criterion.replace(version=new_name[criterion.version])
+        if criterion.version in new_name and not owned_by_people(criterion.origin)
+        else criterion
+        for criterion in synthesis.criteria
+    ]
+    return synthesis.replace(criteria=tuple(criteria))
+
+
+def with_rules(history: History, synthesis: Synthesis, spec: Spec) -> tuple[History, Synthesis]:
+    """The rules of the spec as criteria, with their checks as candidates; people's own stay as they are."""
+    taken = from_rules(spec, synthesis, history.rules, history.criteria)
+    synthesis = synthesis.replace(
+        criteria=_updated(synthesis.criteria, taken.criteria),
+        candidates=_updated(synthesis.candidates, taken.candidates),
+    )
+    return history.replace(rules=dict(taken.rules)), synthesis
+
+
+def _updated(old: Sequence[Owned], new: Iterable[Owned]) -> tuple[Owned, ...]:
+    """The old items, those of the machine that are made anew replaced, and the new ones behind them."""
+    made = {item.id: item for item in new}
+    updated = [item if owned_by_people(item.origin) else made.get(item.id, item) for item in old]
+    ids = {item.id for item in old}
+    updated += [item for name, item in made.items() if name not in ids]
+    return tuple(updated)
+
+
+def _without_candidates(synthesis: Synthesis, asked: Collection[str]) -> list[Criterion]:
+    covered = {name for candidate in synthesis.candidates for name in candidate.criteria}
+    return [one for one in synthesis.criteria if one.id not in covered and one.id not in asked]
+
+
+def _workload(session: Session, plan: SynthesisPlan) -> Workload:
+    added = sum(change.tag == "added" for delta in plan.new_changes for change in delta.changes)
+    return Workload(
+        settings=session.settings,
+        prompt_tokens=tokens_of(plan.prompt.messages),
+        category_requests=len(
+            packs_of(delta for delta in plan.history.deltas if delta.changes and not delta.categories)
+        ),
+        criteria_requests=len(packs_of(plan.new_changes)),
+        criteria=round(added * CRITERIA_PER_SENTENCE)
+        + len(plan.waiting)
+        + plan.suggesting.requests * TYPICAL_SUGGESTIONS,
+        inferences=int(plan.suggesting.infer),
+        note_requests=int(bool(plan.suggesting.graded)),
+    )
+
+
+def _shown(session: Session, files: Files, plan: SynthesisPlan) -> Shown:
+    """The example that the author of candidates sees: an output of this version, else a case filled in."""
+    labelled = [one for one in _labelled(plan.folder, plan.prompt) if one.prompt]
+    for example in (*labelled, *_of_latest_run(session, plan.prompt)):
+        return Shown(example.prompt, named_text(example.inputs), example.output)
+    try:
+        _, suite = read_existing(plan.prompt, files)
+        case = next(iter(suite.usable()), None) if suite is not None else None
+        if case is not None:
+            sent = render(plan.prompt, case.inputs, Allowance(RENDERING_SECONDS))
+            return Shown(messages_text(sent), named_text(case.inputs))
+    except InputError as error:
+        session.emit(Notice(f"candidates are written without an example: {error}", "warning"))
+    return Shown()
+
+
+def _labelled(folder: SynthesisFolder, prompt: Prompt) -> list[Example]:
+    """The examples of the folder, good ones first; none where they cannot be read, which concerns the matrix."""
+    try:
+        examples = of_version(folder.read_examples(), prompt.fingerprint)
+    except InputError:
+        return []
+    return sorted(examples, key=lambda example: example.label != "good")
+
+
+def _of_latest_run(session: Session, prompt: Prompt) -> Sequence[Example]:
+    from promptpex.report import runs
+
+    folder = runs.latest_of(Path(session.settings.results), prompt.name)
+    try:
+        run = runs.read(folder) if folder is not None else None
+    except InputError:
+        return ()
+    return examples_of(run).examples if run is not None and run.prompt.fingerprint == prompt.fingerprint else ()
+
+
+def _with_choices(synthesis: Synthesis, on_file: Synthesis) -> Synthesis:
+    """The synthesis with the choices of now: people may have made some while the author was writing."""
+    choices = {candidate.id: candidate.choice for candidate in on_file.candidates}
+    candidates = [one.replace(choice=choices.get(one.id, one.choice)) for one in synthesis.candidates]
+    settings = {criterion.id: criterion for criterion in on_file.criteria}
+    criteria = [one.with_settings_of(settings.get(one.id, one)) for one in synthesis.criteria]
+    return synthesis.replace(criteria=tuple(criteria), candidates=tuple(candidates))
+
+
+def _tell_of_phrase_lists(session: Session, synthesis: Synthesis, new: Collection[str]) -> None:
+    fresh = [candidate for candidate in synthesis.candidates if candidate.id in new]
+    listed = phrase_lists(synthesis.criteria, fresh)
+    if listed:
+        verb = "decides" if len(listed) == 1 else "decide"
+        message = f"{named(listed)} {verb} what an answer must not do by phrases; an answer in other words slips by"
+        session.emit(Notice(message, "warning"))
+
+
+def _union(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*known, *more)))

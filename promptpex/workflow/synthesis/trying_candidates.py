@@ -1,0 +1,259 @@
+"""Trying candidates: examples with labels, what each candidate says of each of them, and which candidate implies which.
+
+It follows the writing of candidates in `promptpex synthesize`. Without examples a judge may still say which candidate
+implies which, by which some can be chosen; without a judge there is then nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from promptpex.codecs.wording import cut, plural
+from promptpex.core.errors import InputError
+from promptpex.core.events import Notice
+from promptpex.core.records import Candidate, Example, History, Implication, Prompt, Rule, Run, Synthesis
+from promptpex.documents.human_grades import read_grades
+from promptpex.engines import Engine, local_engine, usable_cpus
+from promptpex.grading.labels import LabelRules
+from promptpex.judging.questions import STAGE as QUESTION
+from promptpex.judging.questions import QuestionJudge
+from promptpex.promptfile import read, sibling
+from promptpex.report import runs
+from promptpex.specs.file import read_spec
+from promptpex.synthesis.candidate_file import read_candidates, write_candidates
+from promptpex.synthesis.examples import require_final
+from promptpex.synthesis.fill_matrix import fill
+from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.implications import (
+    PAIRS_PER_REQUEST,
+    STAGE,
+    ImplicationPlan,
+    JudgedPairs,
+    judge_pairs,
+    plan_implications,
+)
+from promptpex.synthesis.in_force import in_force
+from promptpex.synthesis.label_table import read_labels
+from promptpex.synthesis.matrix import ERROR, FAIL, PASS, Matrix, MatrixFile, may_ask
+from promptpex.synthesis.record_file import HISTORY
+from promptpex.workflow.files import Files, read_prompt
+from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.preconditions import raise_if_cancelled
+from promptpex.workflow.session import Session
+from promptpex.workflow.synthesis.update_examples import ExampleSources, update_examples
+
+MANY_CELLS = 20_000
+"""Results from which on starting further processes pays."""
+MOST_PAIRS = 5_000
+"""Pairs of candidates that a judge is asked about: some 330 requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialWishes:
+    """How candidates are tried.
+
+    Attributes:
+        run: whose outputs are examples; None = the latest one of this version of the prompt.
+        labels: a table of labels; None = none.
+        rules: how what people say becomes a label.
+        workers: processes that run candidates; None = one per CPU where there is much to do.
+    """
+
+    run: Path | None = None
+    labels: Path | None = None
+    rules: LabelRules = field(default_factory=LabelRules)
+    workers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of it.
+
+    Attributes:
+        examples, good, bad: how many examples there are, and how many are labelled so.
+        cells: results that were missing and were made.
+        results: how many results there are of each kind.
+        implications: how many implications there are now, and how many of them a judge has just found.
+    """
+
+    examples: int
+    good: int
+    bad: int
+    cells: int
+    results: dict[str, int]
+    implications: int
+    judged: int
+
+
+def require_sources(session: Session, files: Files, wishes: TrialWishes) -> None:
+    """Refuses a run, labels, grades or examples that cannot be used, before an author is paid for candidates.
+
+    Raises:
+        RunError, GradeError, SynthesisError: with the file, and its line.
+    """
+    prompt = read(files.prompt)
+    if wishes.run is not None:
+        run = runs.read(runs.resolve(wishes.run, Path(session.settings.results)), verdicts=False)
+        require_final(run, prompt)
+    if wishes.labels is not None:
+        read_labels(wishes.labels, prompt.variables)
+    read_grades(sibling(files.prompt, "grades"))
+    SynthesisFolder.of(files.prompt).read_examples()
+
+
+async def try_candidates(session: Session, files: Files, wishes: TrialWishes) -> Trial | None:
+    """Brings examples, results and implications of a prompt's synthesis folder up to date; None where there is nothing
+    to try.
+
+    Questions of candidates go to the first judge that is named, and so do pairs of candidates; where none is, such
+    candidates err and are run again next time, and implications are those by the same code and those on file.
+
+    Raises:
+        RunError: a run that was named is of another version of the prompt.
+        GradeError, SynthesisError: a file that cannot be used, with its line.
+    """
+    prompt = read_prompt(session, files.prompt)
+    folder = SynthesisFolder.of(files.prompt)
+    synthesis = read_candidates(folder.candidates)
+    candidates = in_force(synthesis)
+    sources = ExampleSources(_run(session, prompt, wishes.run), wishes.labels, wishes.rules)
+    has_examples = bool(sources.run or sources.table or folder.examples.exists())
+    if not candidates or not (has_examples or session.roles.named_judges()):
+        return None
+    examples: tuple[Example, ...] = ()
+    if has_examples:
+        examples = update_examples(folder, files.prompt, prompt, _rules(files), sources, session.emit)
+    judge = judge_of_questions(session, prompt, candidates, len(examples))
+    matrix = Matrix(candidates, examples, judge=judge.fingerprint() if judge is not None else None)
+    cells = await fill(
+        matrix,
+        MatrixFile(folder.matrix),
+        _engine(session, matrix, wishes),
+        session.emit,
+        judge=judge,
+        cancelled=lambda: session.client.cancelled,
+    )
+    raise_if_cancelled(session)
+    synthesis, judged = await _implications(session, prompt, folder, synthesis, matrix)
+    _tell_of_errors(session, matrix)
+    return _trial(matrix, examples, cells, len(synthesis.implications), judged)
+
+
+def _run(session: Session, prompt: Prompt, named: Path | None) -> Run | None:
+    """The run that is named, else the latest one of the prompt as it is now; read without its verdicts, since no label
+    comes from them."""
+    results = Path(session.settings.results)
+    if named is not None:
+        return runs.read(runs.resolve(named, results), verdicts=False)
+    folder = runs.latest_of(results, prompt.name)
+    try:
+        run = runs.read(folder, verdicts=False) if folder is not None else None
+    except InputError as error:
+        session.emit(Notice(f"the latest run is not used: {error}", "warning"))
+        return None
+    if run is not None and run.prompt.fingerprint != prompt.fingerprint:
+        message = (
+            f"the latest run, {run.manifest.run}, is of another version of {prompt.name}: its outputs are not used"
+        )
+        session.emit(Notice(message))
+        return None
+    return run
+
+
+def _rules(files: Files) -> Sequence[Rule]:
+    return read_spec(files.spec).rules if files.spec.exists() else ()
+
+
+def judge_of_questions(
+    session: Session, prompt: Prompt, candidates: Sequence[Candidate], examples: int
+) -> QuestionJudge | None:
+    """Who answers the questions of candidates, where there are any."""
+    asking = sum(may_ask(candidate.check) for candidate in candidates)
+    if not asking or not examples:
+        return None
+    if not session.roles.named_judges():
+        waiting = (
+            f"{plural(asking, 'candidate')} put questions to a judge" if asking > 1 else "1 candidate asks a judge"
+        )
+        session.emit(Notice(f"{waiting}, and none is named: name one with --judge", "warning"))
+        return None
+    judge = QuestionJudge(session.roles.judges()[0], instructions_of(session.settings, prompt).get(QUESTION, ""))
+    most = plural(asking * examples, "request")
+    session.emit(
+        Notice(f"questions of {plural(asking, 'candidate')}: about {most} to {judge.role_model.label}", "always")
+    )
+    return judge
+
+
+def _engine(session: Session, matrix: Matrix, wishes: TrialWishes) -> Engine:
+    if wishes.workers is not None:
+        return local_engine(wishes.workers)
+    many = len(matrix.candidates) * len(matrix.examples) >= MANY_CELLS
+    return local_engine(usable_cpus()) if many else session.engine
+
+
+async def _implications(
+    session: Session, prompt: Prompt, folder: SynthesisFolder, synthesis: Synthesis, matrix: Matrix
+) -> tuple[Synthesis, int]:
+    """The file with its implications up to date, and how many a judge found."""
+    history = HISTORY.read(folder.versions) or History(prompt=synthesis.prompt)
+    plan = plan_implications(matrix, synthesis.implications, history.pairs)
+    new = JudgedPairs((), ())
+    if plan.to_ask and session.roles.named_judges():
+        new = await _asked(session, prompt, plan, matrix)
+    implications = (*plan.known, *new.implications, *_set_aside(synthesis, matrix))
+    if implications != synthesis.implications:
+        synthesis = write_candidates(folder.candidates, synthesis.replace(implications=implications))
+    if new.judged:
+        HISTORY.write(folder.versions, history.replace(pairs=(*history.pairs, *new.judged)))
+    return synthesis, len(new.implications)
+
+
+def _set_aside(synthesis: Synthesis, matrix: Matrix) -> list[Implication]:
+    """The machine's implications of candidates that take no part now: a judge is not asked twice about the same."""
+    running, ids = ({one.id for one in some} for some in (matrix.candidates, synthesis.candidates))
+    return [
+        one
+        for one in synthesis.implications
+        if not one.is_peoples and {one.stronger, one.weaker} <= ids and not {one.stronger, one.weaker} <= running
+    ]
+
+
+async def _asked(session: Session, prompt: Prompt, plan: ImplicationPlan, matrix: Matrix) -> JudgedPairs:
+    pairs = plan.to_ask
+    if len(pairs) > MOST_PAIRS:
+        message = f"{len(pairs):,} pairs of candidates are too many to compare: a judge is asked about {MOST_PAIRS:,}"
+        session.emit(Notice(f"{message}; label more outputs, which rules pairs out", "warning"))
+        pairs = pairs[:MOST_PAIRS]
+    judge = session.roles.judges()[0]
+    requests = plural(-(-len(pairs) // PAIRS_PER_REQUEST), "request")
+    out = plan.contradicted + plan.pruned
+    ruled_out = f" ({plural(out, 'pair')} ruled out by examples)" if out else ""
+    session.emit(
+        Notice(f"implications: {plural(len(pairs), 'pair')} in {requests} to {judge.label}{ruled_out}", "always")
+    )
+    note = instructions_of(session.settings, prompt).get(STAGE, "")
+    return await judge_pairs(judge, matrix.candidates, pairs, instructions=note, emit=session.emit)
+
+
+def _tell_of_errors(session: Session, matrix: Matrix) -> None:
+    """Names the candidates that err, the commonest reason of each first."""
+    erring = [(number, counter) for number, counter in enumerate(matrix.errors) if counter]
+    for number, counter in erring[:10]:
+        reason, count = counter.most_common(1)[0]
+        name = matrix.candidates[number].id
+        session.emit(Notice(f"{name} errs on {plural(counter.total(), 'example')}: {cut(reason, 160)} ({count})"))
+    if len(erring) > 10:
+        session.emit(Notice(f"and {len(erring) - 10} further candidates err on some examples"))
+
+
+def _trial(matrix: Matrix, examples: Sequence[Example], cells: int, implications: int, judged: int) -> Trial:
+    labels = Counter(example.label for example in examples)
+    results = {
+        name: sum(matrix.where(number, status).bit_count() for number in range(len(matrix.candidates)))
+        for name, status in (("pass", PASS), ("fail", FAIL), ("error", ERROR))
+    }
+    return Trial(len(examples), labels["good"], labels["bad"], cells, results, implications, judged)

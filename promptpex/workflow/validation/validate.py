@@ -1,0 +1,293 @@
+"""Validation: every problem of prompts, specs and case files, with file, line and what to do."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from promptpex import promptfile
+from promptpex.assertions import check_inputs, check_time
+from promptpex.cases import file as case_file
+from promptpex.cases.input_types import unusable_schemas
+from promptpex.cases.read_scenarios import read_scenarios
+from promptpex.cases.samples import read_samples
+from promptpex.codecs.ordinary_files import is_inside
+from promptpex.codecs.wording import quoted
+from promptpex.config import checked_effort, find_file, load
+from promptpex.core.errors import CheckError, InputError, PromptFileError
+from promptpex.core.records import WHOLE_INPUT, Problem, Prompt, Rule, Severity, Spec, Suite
+from promptpex.documents import human_grades as grade_file
+from promptpex.documents.document import Reading
+from promptpex.documents.record_problems import as_problem
+from promptpex.promptfile.metric_files import is_metric
+from promptpex.specs import file as spec_file
+from promptpex.specs.input_declarations import declared, unread_declarations
+from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
+from promptpex.workflow.instructions import checked_instructions, checked_language
+from promptpex.workflow.scoring import unusable_expected
+from promptpex.workflow.validation import candidate_problems, metric_problems, rule_problems
+from promptpex.workflow.validation.grade_problems import problems_of_grades
+from promptpex.workflow.validation.json_problems import paths_without_json
+
+SPEC_END, CASES_END, GRADES_END = ".spec.yaml", ".cases.yaml", grade_file.ENDING
+_CASE_SUFFIXES = (CASES_END, ".cases.yml", ".cases.csv", ".cases.jsonl", ".csv", ".jsonl")
+_SPEC_SUFFIXES = (SPEC_END, ".spec.yml")
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """A prompt with what belongs to it; a file that does not exist is None."""
+
+    prompt: Path | None
+    spec: Path | None
+    cases: Path | None
+    grades: Path | None
+
+
+def validate(paths: Iterable[Path | str]) -> list[Problem]:
+    """All problems of these files, and of the files beside them that they need, in the order of files and lines.
+
+    A prompt brings its spec, its cases, its grades, its candidates and the metrics beside it along; a spec or a case
+    file brings the prompt it names, for comparison.
+    """
+    problems: dict[str, Problem] = {}
+    with check_time():
+        for path in paths:
+            for problem in _of_file(Path(path)):
+                problems.setdefault(str(problem), problem)
+    return list(problems.values())
+
+
+def _of_file(path: Path) -> list[Problem]:
+    if candidate_problems.is_candidate_file(path):
+        return candidate_problems.problems_of(path)
+    return metric_problems.problems_of(path) if is_metric(path) else _of_set(_belonging(path))
+
+
+def _belonging(path: Path) -> _Set:
+    name = path.name.lower()
+    if name.endswith(_SPEC_SUFFIXES):
+        stem = path.name[: name.rindex(".spec.")]
+        return _Set(_named_prompt(path, stem), path, _there(path.with_name(stem + CASES_END)), None)
+    if name.endswith(GRADES_END):
+        return _Set(None, _there(path.with_name(path.name[: -len(GRADES_END)] + SPEC_END)), None, path)
+    if name.endswith(_CASE_SUFFIXES):
+        stem = path.name[: name.rindex(".cases.")] if ".cases." in name else path.stem
+        return _Set(_named_prompt(path, stem), _there(path.with_name(stem + SPEC_END)), path, None)
+    spec, cases, grades = (_there(promptfile.sibling(path, kind)) for kind in ("spec", "cases", "grades"))
+    return _Set(path, spec, cases, grades)
+
+
+def _far_prompts(file: Path | None, named: str) -> list[Problem]:
+    """The problem of a file that names a prompt outside its folder; such a prompt is not read."""
+    if file is None or not named or is_inside(file.parent / named, file.parent):
+        return []
+    message = f"the prompt {named!r} is outside the folder of this file, and is not read"
+    return [Problem(path=str(file), message=message, suggestion="name the prompt beside this file")]
+
+
+def _there(path: Path) -> Path | None:
+    return path if path.exists() else None
+
+
+def _named_prompt(path: Path, stem: str) -> Path | None:
+    """The prompt that a spec or case file names in its own folder, else one of its own name beside it."""
+    for reader in (spec_file.examine, case_file.examine):
+        named = reader(path).record.prompt if path.exists() else ""
+        if named and is_inside(path.parent / named, path.parent) and (path.parent / named).is_file():
+            return path.parent / named
+    beside = [file for file in sorted(path.parent.glob(f"{glob.escape(stem)}.*")) if _is_prompt(file)]
+    return next((file for file in beside if promptfile.stem(file) == stem), beside[0] if len(beside) == 1 else None)
+
+
+def _is_prompt(path: Path) -> bool:
+    name = path.name.lower()
+    return name.endswith((".md", ".txt", ".prompty", ".j2", ".jinja", ".prompt.yml", ".prompt.yaml"))
+
+
+def _of_set(files: _Set) -> list[Problem]:
+    prompt, problems = _prompt(files.prompt)
+    problems += _settings((files.prompt or files.spec or files.cases or Path()).parent, prompt)
+    problems += _front_matter(prompt) if prompt is not None else []
+    spec: Spec | None = None
+    if files.spec is not None:
+        spec_reading = spec_file.examine(files.spec)
+        spec = spec_reading.usable
+        of_spec = [*spec_reading.problems, *_far_prompts(files.spec, spec.prompt if spec else "")]
+        of_spec += [*_schemas(files.spec, spec_reading), *paths_without_json(files.spec, spec_reading)] if spec else []
+        of_spec += _old_calibrations(files.spec, spec_reading) if spec else []
+        problems += _sorted(of_spec + (_spec_against(files.spec, spec_reading, prompt) if spec and prompt else []))
+    if files.grades is not None:
+        problems += problems_of_grades(files.grades, spec, files.prompt)
+    if files.cases is not None:
+        case_reading = case_file.examine(files.cases, spec, prompt)
+        of_cases = [*case_reading.problems, *_far_prompts(files.cases, case_reading.record.prompt)]
+        of_cases += _invalid_inputs(files.cases, spec, case_reading) if spec is not None else []
+        of_cases += _unusable_expected(files.cases, case_reading)
+        if spec is not None and files.spec is not None:
+            of_rules, of_concern = rule_problems.against_cases(files.spec, spec_reading, files.cases, case_reading)
+            problems += _sorted(of_rules)
+            of_cases += of_concern
+        problems += _sorted(of_cases)
+    if files.prompt is not None:
+        problems += metric_problems.problems_beside(files.prompt)
+        problems += candidate_problems.problems_beside(files.prompt)
+    return problems
+
+
+def _old_calibrations(path: Path, reading: Reading[Spec]) -> list[Problem]:
+    """The rules that have been reworded since a judge was held against people on them."""
+    return [
+        Problem(
+            path=str(path),
+            line=reading.lines.get(rule.id),
+            message=f"the calibration of {one.judge} on the rule {rule.id!r} was measured on other words",
+            suggestion="measure it again with `promptpex align`",
+            severity="info",
+        )
+        for rule in reading.record.rules
+        for one in rule.judge
+        if one.rule_digest != rule.digest
+    ]
+
+
+def _sorted(problems: Sequence[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: problem.line or 0)
+
+
+def _prompt(path: Path | None) -> tuple[Prompt | None, list[Problem]]:
+    if path is None:
+        return None, []
+    try:
+        return promptfile.examine(path)
+    except PromptFileError as failure:
+        return None, [as_problem(failure)]
+
+
+def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Problem]:
+    """What does not fit between a spec and its prompt: fingerprint, quoted words, sentences, variables."""
+    spec, lines = reading.record, reading.lines
+    problems: list[Problem] = []
+
+    def add(message: str, line: int | None, severity: Severity, suggestion: str = "") -> None:
+        place = str(prompt.path) if severity == "info" and line is None else str(path)
+        problems.append(Problem(path=place, line=line, message=message, suggestion=suggestion, severity=severity))
+
+    if prompt.path and Path(spec.prompt).name != Path(prompt.path).name:
+        message = f"this is the spec of {spec.prompt!r}, and is used for {Path(prompt.path).name!r}"
+        add(message, None, "warning", "correct 'prompt', or give the prompt a spec of its own")
+    if spec.prompt_fingerprint and spec.prompt_fingerprint != prompt.fingerprint:
+        message = f"the prompt has changed since this spec was written (it is {prompt.fingerprint} now)"
+        add(message, None, "warning", "look at its rules, or run extract --update")
+    _against_words(spec.rules, prompt, lines, add)
+    for name in spec.inputs:
+        if name != WHOLE_INPUT and name not in prompt.variables:
+            add(f"the input spec has {name!r}, which the prompt does not take", None, "warning", "remove it")
+    for name in prompt.variables:
+        if spec.inputs and name not in spec.inputs:
+            add(f"the input spec lacks {name!r}", None, "warning", "add it under 'inputs'")
+    return problems + rule_problems.against_prompt(path, reading, prompt)
+
+
+def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: Mapping[str, int], add: Callable[..., None]) -> None:
+    for source in check_sources(rules, prompt_text(prompt)):
+        if source.status == "missing":
+            message = f"the rule {source.rule!r} cites words that are not in the prompt: {quoted(source.source)}"
+            add(message, lines.get(source.rule), "warning", "remove the rule, or quote what the prompt says now")
+        elif source.status == "changed":
+            message = f"the words that the rule {source.rule!r} cites have changed; the prompt now says: "
+            add(message + quoted(source.nearest or ""), lines.get(source.rule), "warning", "read the rule again")
+    for rule in rules:
+        if rule.origin == "extracted" and not rule.stale and not (rule.source or "").strip():
+            message = f"the rule {rule.id!r} quotes no words of the prompt"
+            add(message, lines.get(rule.id), "info", "add them under 'source', or see `extract --verify`")
+    for sentence in uncovered(rules, prompt):
+        add(f"no rule cites: {quoted(sentence)}", None, "info")
+
+
+def _front_matter(prompt: Prompt) -> list[Problem]:
+    """What the stages cannot use of the front matter; they would report it one by one."""
+    meta, path, variables = prompt.meta, prompt.path, prompt.variables
+    readers: tuple[Callable[[], object], ...] = (
+        lambda: checked_instructions(meta.get("instructions") or {}, path),
+        lambda: checked_language(meta.get("language"), path),
+        lambda: read_scenarios(meta.get("scenarios"), variables=variables, path=path),
+        lambda: read_samples(meta.get("samples"), variables=variables, path=path),
+        lambda: meta.get("effort") is None or checked_effort(meta["effort"], path=path),
+        *(partial(declared, prompt, name) for name in variables),
+    )
+    problems = [problem for reader in readers if (problem := _problem_of(reader)) is not None]
+    return problems + [Problem.warning(str(path), None, sentence) for sentence in unread_declarations(prompt)]
+
+
+def _settings(start: Path, prompt: Prompt | None) -> list[Problem]:
+    """What is wrong with the settings file that a run of this folder's prompts reads, or does not fit the prompt."""
+    try:
+        settings = load({}, start=start, env={}).settings
+    except InputError as failure:
+        return [as_problem(failure)]
+    settings_file, variables = find_file(start), prompt.variables if prompt else ()
+    file = str(settings_file) if settings_file else None
+    readers: list[Callable[[], object]] = [
+        lambda: checked_instructions(settings.instructions, file),
+        lambda: checked_language(settings.language, file),
+    ]
+    if prompt is not None:
+        readers += [
+            lambda: read_scenarios(settings.scenarios or None, variables=variables, path=file),
+            lambda: read_samples(settings.samples or None, variables=variables, path=prompt.path),
+        ]
+    return [problem for reader in readers if (problem := _problem_of(reader)) is not None]
+
+
+def _problem_of(reader: Callable[[], object]) -> Problem | None:
+    try:
+        reader()
+    except InputError as failure:
+        return as_problem(failure)
+    return None
+
+
+def _schemas(path: Path, reading: Reading[Spec]) -> list[Problem]:
+    """The schemas of variables that cannot be used: they would silently accept everything."""
+    return [
+        Problem(path=str(path), line=reading.line("inputs", name), message=message)
+        for name, message in unusable_schemas(reading.record.inputs).items()
+    ]
+
+
+def _unusable_expected(path: Path, reading: Reading[Suite]) -> list[Problem]:
+    """Expected outputs that their comparison cannot use, so that outputs would be unscored."""
+    return [
+        Problem(
+            path=str(path),
+            line=reading.lines.get(case),
+            message=f"the case {case!r}: {sentence}",
+            suggestion="change it, or the comparison under match",
+            severity="warning",
+        )
+        for case, sentence in unusable_expected(reading.record).items()
+    ]
+
+
+def _invalid_inputs(path: Path, spec: Spec, reading: Reading[Suite]) -> list[Problem]:
+    problems: list[Problem] = []
+    for case in reading.record.cases:
+        try:
+            wrong = check_inputs(spec.input_checks, case.inputs) if case.invalid is None else []
+        except CheckError as failure:
+            return [Problem(path=str(path), message=failure.message)]
+        problems += [
+            Problem(
+                path=str(path),
+                line=reading.lines.get(case.id),
+                message=f"the case {case.id!r}: {sentence}",
+                suggestion="change the input, or the check",
+                severity="warning",
+            )
+            for sentence in wrong
+        ]
+    return problems

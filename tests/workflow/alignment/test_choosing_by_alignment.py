@@ -1,0 +1,231 @@
+"""``promptpex select --method aligned``: from a folder to a choice, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from promptpex.cli.main import run_cli
+from promptpex.core.records import Criterion, Rule, Spec
+from promptpex.specs.file import read_spec
+from promptpex.synthesis.saved_choice import CHOICE
+from promptpex.workflow.alignment.choosing import choose_aligned
+from tests.alignment.folders import AlignedFolder
+
+LABELS = "g" * 12 + "b" * 8
+COLUMNS = {
+    "calm": "p" * 12 + "ffffpppp",
+    "ask_calm": "p" * 12 + "ffffpppp",
+    "loud": "f" * 6 + "p" * 6 + "f" * 8,
+    "city": "p" * 12 + "ppppfffp",
+    "ask_city": "f" + "p" * 11 + "ppppffff",
+    "ask_tone": "f" * 6 + "p" * 6 + "ffpppppp",
+    "idle": "p" * 20,
+}
+CRITERIA = {"calm": "c1", "ask_calm": "c1", "loud": "c1", "city": "c2", "ask_city": "c2", "ask_tone": "c3"}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AlignedFolder:
+    monkeypatch.chdir(tmp_path)
+    return AlignedFolder(tmp_path, LABELS, COLUMNS, CRITERIA)
+
+
+def chosen(path: Path, ffr: str = "0.2") -> dict[str, tuple[str, ...]]:
+    return {one.wanted.id: one.chosen for one in choose_aligned(path, Fraction(ffr)).criteria}
+
+
+def test_each_criterion_gets_its_best_aligned_candidate_code_before_a_judge(world: AlignedFolder) -> None:
+    world.write()
+    made = choose_aligned(world.folder.path, Fraction(1, 5))
+    # By hand: calm and ask_calm 2(.5)(1)/1.5 = .667; ask_city 2(.5)(.917)/1.417 = .647, city 2(.375)/1.375 = .545.
+    assert {one.wanted.id: one.chosen for one in made.criteria} == {
+        "c1": ("calm",),
+        "c2": ("ask_city",),
+        "c3": (),
+        "idle": (),
+    }
+    assert [rated.state for rated in made.criteria[0].rated] == ["chosen", "above-limit", "worse"]
+    selection = made.choice.selection
+    assert selection.figures is not None
+    assert (selection.figures.caught, selection.figures.flagged) == (8, 1)
+    kept = CHOICE.read(world.folder.selection)
+    assert kept is not None
+    assert (kept.method, kept.ffr_limit, set(kept.chosen)) == ("aligned", 0.2, {"calm", "ask_city"})
+    assert kept.figures is not None
+    assert kept.figures.folds == 5
+
+
+def test_the_terminal_names_the_criteria_without_a_good_candidate(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.write()
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    text = " ".join(out.split())
+    assert "aligned chooses 2 of 7 candidates, for 2 of 4 criteria." in text
+    assert "8 of 8 bad outputs caught by the set" in text
+    assert "c1 calm 50% 0% 67%" in text
+    assert "c3 “It is c3.”: no good candidate within an FFR of 20%" in text
+    assert "the nearest, ask_tone, flags 6 of 12 good outputs and catches 2 of 8 bad ones." in text
+    assert "idle “idle”: no good candidate: none within an FFR of 20% catches a bad output." in text
+    assert "Chosen in the same way without the outputs that it is counted on (5 folds): coverage" in text
+    page = (world.folder.path / "report.html").read_text(encoding="utf-8")
+    assert "The method aligned chooses 2 of 7 candidates" in page
+    assert "at most 20% by each" in page
+    assert "at least 0%" not in page
+    assert "the best aligned within the limit" in page
+    assert "as well aligned as calm, which is simpler" in page
+
+
+def test_json_has_each_criterion_with_its_candidates_and_figures_held_out(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.write()
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert (made["method"], made["candidates"]) == ("aligned", ["calm", "ask_city"])
+    first = made["criteria"][0]
+    assert (first["id"], first["chosen"], first["coverage_of"]) == ("c1", ["calm"], "known-and-suspect")
+    assert [one["state"] for one in first["candidates"]] == ["chosen", "above-limit", "worse"]
+    assert first["held_out"]["coverage"]["n"] == 8
+    assert made["held_out_figures"]["counts"]["caught"] + made["held_out_figures"]["counts"]["missed"] == 8
+
+
+def test_limits_of_single_criteria_must_and_deselection_are_kept(world: AlignedFolder) -> None:
+    criteria = (
+        Criterion(id="c1", text="Calm.", selected=False),
+        Criterion(id="c2", text="City.", max_ffr=0.0),
+        Criterion(id="c3", text="Tone.", must=True),
+    )
+    world.write(criteria)
+    assert chosen(world.folder.path) == {"c2": ("city",), "c3": ("ask_tone",), "idle": ()}
+
+
+def test_what_code_or_a_judge_is_to_decide_is_decided_by_it(world: AlignedFolder) -> None:
+    world.write((Criterion(id="c1", text="Calm.", by="judge"), Criterion(id="c2", text="City.", by="code")))
+    made = chosen(world.folder.path)
+    assert (made["c1"], made["c2"]) == (("ask_calm",), ("city",))
+
+
+def test_grades_on_a_criterion_or_on_its_rule_say_which_bad_outputs_are_its(world: AlignedFolder) -> None:
+    spec = Spec(prompt="trip.md", rules=(Rule(id="r2", rule="City."),))
+    world.write((Criterion(id="c1", text="Calm."), Criterion(id="c2", text="City.", rule="r2")), spec=spec)
+    assert chosen(world.folder.path)["c2"] == ("ask_city",)
+    # The last output has another fault, so that ask_city catches nothing more than city does.
+    world.grade("-" * 19 + "b", "c1", "Calm.")
+    world.grade("-" * 16 + "bbbg", "r2", "City.")
+    assert chosen(world.folder.path)["c2"] == ("city",)
+
+
+def test_grades_since_the_last_look_count(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    made = AlignedFolder(world.prompt.parent, "-" * 20, COLUMNS, CRITERIA).write()
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 1
+    made.grade(LABELS)
+    capsys.readouterr()
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Labels: the majority of the graders decides" in text
+    assert "12 good examples and 8 bad, of 20 examples." in text
+    assert [one.label for one in made.folder.read_examples()].count("bad") == 8
+    made.grade("b" * 20, grader="bob")
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--graders", "bob"]) == 1
+    assert "No output is labelled good" in capsys.readouterr().out
+
+
+def test_candidates_that_were_not_run_are_left_out_and_named(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.write(candidates=[*world.candidates, world.candidate("ask_more", criteria=("c1",))])
+    assert run_cli(["select", "trip.synthesis", "--method", "cov"]) == 2
+    assert "1 candidate (ask_more) was not run on all examples (20 results missing)" in capsys.readouterr().err
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "1 candidate (ask_more) was not run on all examples, left out; `promptpex synthesize PROMPT`" in text
+    assert run_cli(["report", "trip.synthesis"]) == 0
+
+
+def test_a_person_overrules_the_choice(world: AlignedFolder) -> None:
+    candidates = [world.candidate(name, choice={"calm": "never", "idle": "must"}.get(name)) for name in COLUMNS]
+    world.write(candidates=candidates)
+    made = chosen(world.folder.path)
+    assert (made["c1"], made["idle"]) == (("ask_calm",), ("idle",))
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ("g" * 20, "No output is labelled bad"),
+        ("b" * 20, "No output is labelled good"),
+        ("-" * 20, "There are no labelled outputs"),
+    ],
+)
+def test_outputs_of_one_kind_are_named_and_end_with_1(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    labels: str,
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    AlignedFolder(tmp_path, labels, COLUMNS, CRITERIA).write()
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 1
+    assert sentence in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_limit_that_nothing_keeps_is_explained(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = {"loud": COLUMNS["loud"]}
+    AlignedFolder(world.prompt.parent, LABELS, columns, {"loud": "c1"}).write()
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--ffr", "10%"]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "the nearest, loud, flags 6 of 12 good outputs and catches 8 of 8 bad ones." in text
+    assert "asked for was FFR of at most 10%" in (world.folder.path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--coverage", ".5"], "--coverage is a limit of sets"),
+        (["--ffr", "2"], "'2' is not a share"),
+        (["--graders", "nobody"], "no grader is called 'nobody'"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    world.write()
+    world.grade("g")
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", *arguments]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_file_with_a_matrix_has_no_criteria(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("problem.json").write_text("{}", encoding="utf-8")
+    assert run_cli(["select", "problem.json", "--method", "aligned"]) == 2
+    assert "aligned needs the folder that `promptpex synthesize` wrote" in capsys.readouterr().err
+
+
+def test_the_choice_goes_into_the_spec_and_into_files(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write()
+    aligned = ["select", "trip.synthesis", "--method", "aligned"]
+    assert run_cli([*aligned, "--into-spec", "--out", "checks.py"]) == 0
+    rules = read_spec(world.prompt.with_name("trip.spec.yaml")).rules
+    assert [[check.metric for check in rule.checks] for rule in rules] == [["calm"], ["ask_city"]]
+    assert Path("test_checks.py").exists()
+    assert run_cli([*aligned, "--out", "promptfooconfig.yaml"]) == 0
+    text = Path("promptfooconfig.yaml").read_text(encoding="utf-8")
+    assert text.startswith("# Assertions chosen by promptpex\n# yaml-language-server:")
+    config = YAML(typ="safe").load(text)
+    assert "promptpex: wrote promptfooconfig.yaml" in capsys.readouterr().err
+    asserts = config["defaultTest"]["assert"]
+    assert [(one["type"], one["metric"]) for one in asserts] == [("contains", "calm"), ("llm-rubric", "ask_city")]
+    assert len(config["tests"]) == 20
+    assert config["tests"][3]["vars"] == {"city": "Hue 3"}
+    assert run_cli([*aligned, "--out", "promptfooconfig.yaml"]) == 0
+    Path("promptfooconfig.yaml").write_text("# yaml-language-server: own\n", encoding="utf-8")
+    assert run_cli([*aligned, "--out", "promptfooconfig.yaml"]) == 2

@@ -1,0 +1,171 @@
+"""People's grades reach the report: corrected figures beside the measured ones, and nothing without grades."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from promptpex.core.records import Run
+from promptpex.tables import MODEL_COLUMNS
+from promptpex.workflow.grading.peoples_grades import grades_of_run
+from tests.e2e.command import in_process
+from tests.workflow.alignment.graded_run import graded, is_rude, kept, made
+
+
+def csv_rows(folder: Path) -> list[dict[str, str]]:
+    with (folder / "report.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def without_grades_and_with(run: Run, folder: Path, share: float) -> tuple[dict[str, bytes], dict[str, bytes], Path]:
+    place = kept(run, folder)
+    names = ("report.csv", "report.html", "results.csv", "verdicts.csv")
+    texts = []
+    for grade in (False, True):
+        if grade:
+            graded(run, folder, share)
+        assert in_process("report", str(place), cwd=folder).code == 0
+        texts.append({name: (place / name).read_bytes() for name in names})
+    return texts[0], texts[1], place
+
+
+def test_grades_add_columns_and_change_no_other(tmp_path: Path) -> None:
+    bare, with_grades, place = without_grades_and_with(made(tmp_path), tmp_path, 0.5)
+    assert bare["results.csv"] == with_grades["results.csv"]
+    assert bare["verdicts.csv"] == with_grades["verdicts.csv"]
+    old, new = (
+        [line.split(",") for line in texts["report.csv"].decode().splitlines()] for texts in (bare, with_grades)
+    )
+    assert old[0] == list(MODEL_COLUMNS)
+    assert [line[: len(old[0])] for line in new] == old
+    assert b"Corrected by" not in bare["report.html"]
+    assert in_process("report", str(place), cwd=tmp_path).code == 0
+    assert (place / "report.html").read_bytes() == with_grades["report.html"]
+
+
+def test_the_corrected_share_holds_what_the_judge_let_pass(tmp_path: Path) -> None:
+    run = made(tmp_path, cases=200)
+    *_, place = without_grades_and_with(run, tmp_path, 0.5)
+    rows = {row["model"]: row for row in csv_rows(place)}
+    for model in ("a", "b"):
+        texts = [output.text or "" for output in run.outputs if output.model == model]
+        truth, row = sum(map(is_rude, texts)) / len(texts), rows[model]
+        assert float(row["non_compliance"]) < 0.75 * truth
+        assert float(row["corrected"]) == pytest.approx(truth, abs=0.05)
+        assert float(row["corrected_low"]) < truth < float(row["corrected_high"])
+        assert int(row["grades_alone"]) > int(row["graded"]) > 80
+    truth = 0.2
+    gap = [abs(float(row["corrected_difference"])) for row in rows.values() if row["corrected_difference"]]
+    assert gap
+    assert gap[0] == pytest.approx(truth, abs=0.08)
+
+
+def test_the_report_says_it_in_words(tmp_path: Path) -> None:
+    run = made(tmp_path, cases=100)
+    place = kept(run, tmp_path)
+    graded(run, tmp_path, 0.8)
+    done = in_process("report", str(place), cwd=tmp_path, env={"COLUMNS": "200"})
+    assert (done.code, done.err) == (0, "")
+    text = " ".join(done.out.split())
+    assert "Corrected by people's grades the non-compliance is: a " in text
+    assert " grades of a with the verdicts tell as much as " in text
+    assert "the majority of the graders decides" in text
+    assert "openai/judge not calibrated" in text
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert "Corrected by people&#39;s grades" in page
+    assert "not held against people: openai/judge not calibrated" in page
+    as_json = json.loads(in_process("report", str(place), "--json", cwd=tmp_path).out)
+    assert [row["model"] for row in as_json["corrected"]] == ["a", "b"]
+    assert as_json["graded"] == 160
+
+
+def test_few_grades_come_with_a_warning_and_one_gives_no_figure(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    place = kept(run, tmp_path)
+    graded(run, tmp_path, 0.2)
+    done = in_process("report", str(place), cwd=tmp_path)
+    assert "Fewer than 30 grades of a and b: treat this as a rough guide." in " ".join(done.out.split())
+    (tmp_path / "prompt.grades.jsonl").unlink()
+    (only,) = graded(run, tmp_path, 1 / 160)
+    in_process("report", str(place), cwd=tmp_path)
+    rows = {row["model"]: row for row in csv_rows(place)}
+    assert {model: (row["graded"], row["corrected"]) for model, row in rows.items()} == {
+        "a": ("1" if only.model == "a" else "0", ""),
+        "b": ("1" if only.model == "b" else "0", ""),
+    }
+
+
+def test_grades_that_a_policy_chose_do_not_count(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    chosen = grades_of_run(run, graded(run, tmp_path, 0.5, policy="informative"))
+    assert chosen.graded == 80
+    assert chosen.broken == {"a": {}, "b": {}}
+
+
+def test_what_judges_were_shown_measures_none_of_them(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    grades = graded(run, tmp_path, 1.0)
+    shown = run.replace(manifest=run.manifest.replace(settings={"judge_examples": 2}))
+    sizes = [sum(len(own) for own in grades_of_run(each, grades).broken.values()) for each in (run, shown)]
+    assert sizes[0] == 160
+    assert 80 < sizes[1] < 150
+
+
+def test_two_runs_are_compared_by_grades_as_well(tmp_path: Path) -> None:
+    before = made(tmp_path, cases=100, models=("a",))
+    after = made(tmp_path, cases=100, models=("b",), seen=1.0)
+    after = after.replace(manifest=after.manifest.replace(run="1123456789"))
+    places = [kept(run, tmp_path) for run in (before, after)]
+    bare = in_process("compare", *map(str, places), "--json", cwd=tmp_path)
+    assert "corrected" not in json.loads(bare.out)
+    for run in (before, after):
+        graded(run, tmp_path, 0.9)
+    done = in_process("compare", *map(str, places), cwd=tmp_path)
+    assert done.code == 0
+    assert "Corrected by people's grades a -> b goes from " in " ".join(done.out.split())
+    assert "corrected by people's grades" in done.out
+    (row,) = json.loads(in_process("compare", *map(str, places), "--json", cwd=tmp_path).out)["corrected"]
+    assert row["graded_before"] == row["graded_after"] == 90
+    assert row["corrected_difference"] == pytest.approx(row["corrected_after"] - row["corrected_before"])
+    assert row["corrected_difference_low"] < row["corrected_difference"] < 0
+
+
+def test_a_broken_file_of_grades_is_a_warning(tmp_path: Path) -> None:
+    place = kept(made(tmp_path), tmp_path)
+    (tmp_path / "prompt.grades.jsonl").write_text('{"id": 1}\n', encoding="utf-8")
+    done = in_process("report", str(place), cwd=tmp_path)
+    assert done.code == 0
+    assert "warning: the report is made without people's grades: " in done.err
+    assert "prompt.grades.jsonl:1" in done.err
+
+
+def test_a_prompt_outside_the_project_is_left_alone(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    place = kept(run, tmp_path)
+    graded(run, tmp_path, 0.5)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "promptpex.toml").write_text("", encoding="utf-8")
+    assert "Corrected" not in in_process("report", str(place), cwd=other).out
+
+
+def test_how_grades_become_labels_is_said_and_printed(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    place = kept(run, tmp_path)
+    graded(run, tmp_path, 0.9)
+    done = in_process("report", str(place), "--graders", "ada", "--unsure-is-bad", cwd=tmp_path)
+    assert "Labels: ada alone decides;" in " ".join(done.out.split())
+    assert "unsure counts as bad" in " ".join(done.out.split())
+    strange = in_process("report", str(place), "--graders", "adda", cwd=tmp_path)
+    assert strange.code == 2
+    assert "no grader is called 'adda'; did you mean 'ada'" in strange.err
+
+
+def test_without_grades_a_broken_spec_beside_the_prompt_is_not_looked_at(tmp_path: Path) -> None:
+    place = kept(made(tmp_path), tmp_path)
+    (tmp_path / "prompt.spec.yaml").write_text("rules: [", encoding="utf-8")
+    done = in_process("report", str(place), cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
