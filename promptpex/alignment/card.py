@@ -75,7 +75,7 @@ class CardData:
         broken: by the id of an output, whether the verdicts of the run that count break a rule; those of which that is
             not known are left out.
         measures: by name, of each output by its id.
-        contest: None where there are no candidates, or not all were run.
+        contest: None where there are no candidates, or none that can be chosen from.
         chosen_rules: ids of rules that were made of chosen candidates: grades that chose them do not measure them.
         by_example: whether judges were shown graded outputs: these do not measure them.
         notices: what to know, a sentence each.

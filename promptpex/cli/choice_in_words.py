@@ -11,6 +11,7 @@ from promptpex.stats import Interval
 from promptpex.synthesis.choice_curve import CurvePoint
 from promptpex.synthesis.choice_figures import Shares
 from promptpex.synthesis.folder_choice import FITTED, FolderChoice
+from promptpex.synthesis.not_comparable import NOT_COMPARABLE
 from promptpex.synthesis.screens import indistinct
 
 
@@ -36,7 +37,8 @@ def left_out_sentences(choice: FolderChoice) -> list[str]:
     labelled = f"{plural(problem.good.bit_count(), 'good example')} and {problem.bad.bit_count()} bad"
     sentences = [f"{labelled}, of {plural(len(source.matrix.examples), 'example')}.", *map(sentence, source.notices)]
     sentences += [sentence(one.sentence) for one in choice.shortages]
-    sentences += [f"Not chosen from: {one.sentence}." for one in source.screens[:NAMED]]
+    screens = sorted(source.screens, key=lambda one: one.state not in NOT_COMPARABLE)
+    sentences += [f"Not chosen from: {one.sentence}." for one in screens[:NAMED]]
     if len(source.screens) > NAMED:
         sentences.append(f"And {len(source.screens) - NAMED} more that are not chosen from; the report lists all.")
     for good, bad in indistinct(problem)[:NAMED]:

@@ -12,13 +12,14 @@ from pathlib import Path
 from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.codecs.wording import named, plural
 from promptpex.core.errors import InputError, SynthesisError
-from promptpex.core.records import Candidate, Example, Implication, Synthesis
+from promptpex.core.records import Candidate, Criterion, Example, Implication, Synthesis
 from promptpex.promptfile import read
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.examples import of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.in_force import in_force
-from promptpex.synthesis.matrix import MISSING, Matrix, MatrixFile
+from promptpex.synthesis.matrix import Matrix, MatrixFile
+from promptpex.synthesis.not_comparable import NOT_COMPARABLE, not_comparable, require_run
 from promptpex.synthesis.screens import Screened, chosen_all_the_same, preference, screened
 from promptpex.synthesis.selection.bitsets import gathered
 from promptpex.synthesis.selection.implications import below_ffr, closed, uncontradicted
@@ -26,8 +27,6 @@ from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.problem import SelectionProblem
 
 Pair = tuple[int, int]
-
-RUN_THEM = "`promptpex synthesize PROMPT` runs what is missing"
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class FolderProblem:
         columns: the number in ``matrix`` of each candidate of the problem.
         rows: the number in ``matrix`` of each example of the problem.
         matrix: all candidates on all examples of the prompt's final version.
-        screens: candidates that are not chosen from, and why.
+        screens: candidates that are not chosen from, and why: they tell nothing, or cannot be compared.
         notices: what else a person should know, a sentence each.
     """
 
@@ -60,6 +59,11 @@ class FolderProblem:
         """The examples of the problem, by their numbers in it."""
         return tuple(self.matrix.examples[row] for row in self.rows)
 
+    @property
+    def not_comparable(self) -> dict[int, str]:
+        """Why no method chooses from a candidate, by its number in the matrix."""
+        return {one.candidate: one.sentence for one in self.screens if one.state in NOT_COMPARABLE}
+
     def order(self, candidate: int) -> tuple[float, ...]:
         """A sort key of a candidate of the problem: which of several that do the same stands for all."""
         return preference(self.matrix, self.columns[candidate])
@@ -71,7 +75,6 @@ def read_folder(
     *,
     weigh_questions: bool = False,
     screens: bool = True,
-    only_run: bool = False,
     labels: Callable[[Sequence[Example]], Sequence[Example]] | None = None,
 ) -> FolderProblem:
     """What a synthesis folder gives to choose from, with what is known by now.
@@ -81,12 +84,11 @@ def read_folder(
         limits: implications count between candidates whose own FFR is below the limit.
         weigh_questions: whether a candidate weighs 1, and 1 more for each question that a judge is asked per example.
         screens: whether candidates that tell nothing are left out.
-        only_run: whether candidates that were not run on all examples are left out, and named, instead of refused.
         labels: gives the examples other labels than those in the file.
 
     Raises:
-        SynthesisError: no candidates, candidates that were not run on all examples, a file that cannot be used, or a
-            link that leads the folder elsewhere.
+        SynthesisError: no candidates, candidates that were not run on all examples and that the choice cannot do
+            without, a file that cannot be used, or a link that leads the folder elsewhere.
     """
     whole = Path(os.path.abspath(path))
     refuse_led_out(whole, whole.parent, SynthesisError)
@@ -98,16 +100,23 @@ def read_folder(
     kept = folder.read_examples()
     current = _current(kept, path, synthesis)
     examples = current if labels is None else tuple(labels(current))
-    candidates = in_force(synthesis)
-    matrix, not_run = _run_ones(candidates, examples, folder, only_run=only_run)
-    made = problem_of(matrix, synthesis.implications, limits, weigh_questions=weigh_questions, screens=screens)
-    old, aside = len(kept) - len(examples), len(synthesis.candidates) - len(candidates)
+    matrix = Matrix(in_force(synthesis), examples)
+    matrix.take(MatrixFile(folder.matrix).read())
+    made = problem_of(
+        matrix,
+        synthesis.implications,
+        limits,
+        weigh_questions=weigh_questions,
+        screens=screens,
+        criteria=synthesis.criteria,
+    )
+    require_run(matrix, made.screens, folder.path)
+    old, aside = len(kept) - len(examples), len(synthesis.candidates) - len(matrix.candidates)
     notices = [f"{plural(old, 'example')} of other versions of the prompt not used"] if old else []
     if aside:
         notices.append(
             f"{plural(aside, 'candidate')} of criteria that are set aside, or ask for another kind, not used"
         )
-    notices += [f"{_were_not_run(not_run)}, left out; {RUN_THEM}"] if not_run else []
     return FolderProblem(made.problem, made.columns, made.rows, matrix, made.screens, (*notices, *made.notices))
 
 
@@ -124,40 +133,6 @@ def _current(examples: Sequence[Example], path: Path, synthesis: Synthesis) -> t
     return current
 
 
-def _run_ones(
-    candidates: Sequence[Candidate], examples: Sequence[Example], folder: SynthesisFolder, *, only_run: bool
-) -> tuple[Matrix, list[str]]:
-    """The matrix of the candidates that were run on all examples, and the ids of the others.
-
-    Raises:
-        SynthesisError: some were not run, and are not to be left out; or none was run.
-    """
-    matrix = _matrix(candidates, examples, folder)
-    not_run = _not_run(matrix)
-    if not not_run:
-        return matrix, []
-    if only_run and len(not_run) < len(candidates):
-        return _matrix([one for one in candidates if one.id not in not_run], examples, folder), not_run
-    missing = plural(matrix.missing(), "result")
-    raise SynthesisError(f"{_were_not_run(not_run)} ({missing} missing); {RUN_THEM}", path=folder.path)
-
-
-def _matrix(candidates: Sequence[Candidate], examples: Sequence[Example], folder: SynthesisFolder) -> Matrix:
-    matrix = Matrix(candidates, examples)
-    matrix.take(MatrixFile(folder.matrix).read())
-    return matrix
-
-
-def _not_run(matrix: Matrix) -> list[str]:
-    """The ids of the candidates that were not run on all examples."""
-    return [one.id for number, one in enumerate(matrix.candidates) if matrix.where(number, MISSING)]
-
-
-def _were_not_run(names: Sequence[str]) -> str:
-    were = "was" if len(names) == 1 else "were"
-    return f"{plural(len(names), 'candidate')} ({named(names)}) {were} not run on all examples"
-
-
 def problem_of(
     matrix: Matrix,
     implications: Iterable[Implication],
@@ -165,10 +140,20 @@ def problem_of(
     *,
     weigh_questions: bool = False,
     screens: bool = True,
+    criteria: Iterable[Criterion] = (),
 ) -> FolderProblem:
-    """The problem that a whole matrix and implications make; ``screens``: without candidates that tell nothing."""
-    left_out = screened(matrix) if screens else ()
+    """The problem that a matrix and implications make.
+
+    Candidates that were not run, or that were written for other words of these criteria, are left out.
+
+    Args:
+        screens: whether candidates that tell nothing are left out, too.
+    """
+    left_out = not_comparable(matrix, criteria)
     dropped = {one.candidate for one in left_out}
+    if screens:
+        left_out = tuple(sorted((*left_out, *screened(matrix, dropped)), key=lambda one: one.candidate))
+        dropped = {one.candidate for one in left_out}
     columns = tuple(number for number in range(len(matrix.candidates)) if number not in dropped)
     rows = tuple(number for number, example in enumerate(matrix.examples) if example.label is not None)
     places = {column: place for place, column in enumerate(columns)}

@@ -3,6 +3,7 @@ told apart."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +12,7 @@ from promptpex.synthesis.matrix import ERROR, MISSING, PASS, Matrix, distance_fr
 from promptpex.synthesis.selection.bitsets import patterns
 from promptpex.synthesis.selection.problem import SelectionProblem
 
-ScreenState = Literal["always-errs", "never-passes", "always-passes", "same-results"]
+ScreenState = Literal["always-errs", "never-passes", "always-passes", "same-results", "not-run", "outdated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class Screened:
 
     Attributes:
         candidate: its number in the matrix.
-        state: it errs on every example; passes none; passes all; or gives the same results as ``kept``.
+        state: it errs on every example; passes none; passes all; gives the same results as ``kept``; results are
+            missing; or it was written for other words than its criterion has now.
         kept: of candidates with the same results, the one that stands for all.
         sentence: the same in words.
     """
@@ -31,15 +33,18 @@ class Screened:
     kept: int | None = None
 
 
-def screened(matrix: Matrix) -> tuple[Screened, ...]:
-    """The candidates that are not chosen from, in order; none without examples.
+def screened(matrix: Matrix, without: Collection[int] = ()) -> tuple[Screened, ...]:
+    """The candidates that tell nothing, in order; none without examples.
 
     What a person has decided on is not screened, and stands for others with the same results. Nothing is said of those
     that were not run on all examples.
+
+    Args:
+        without: the numbers of candidates that have no part in it, and stand for no other.
     """
     if not matrix.examples:
         return ()
-    unknown = {number for number in range(len(matrix.candidates)) if matrix.where(number, MISSING)}
+    unknown = {number for number in range(len(matrix.candidates)) if matrix.where(number, MISSING)} | set(without)
     telling_nothing = {
         number: state
         for number, candidate in enumerate(matrix.candidates)

@@ -229,7 +229,9 @@ def test_what_is_missing_is_one_sentence(desk: Desk, capsys: pytest.CaptureFixtu
     desk.write(COLUMNS, LABELS)
     lines = desk.folder.matrix.read_text(encoding="utf-8").splitlines(keepends=True)
     desk.folder.matrix.write_text("".join(lines[:-1]), encoding="utf-8")
-    assert "1 candidate (all) was not run on all examples (1 result missing)" in failure(capsys)
+    assert run_cli(["select", "p.synthesis"]) == 0
+    named = "Not chosen from: all was not run on 1 of 8 examples; `promptpex synthesize PROMPT` runs what is missing."
+    assert named in " ".join(capsys.readouterr().out.split())
     desk.folder.matrix.write_text("".join(lines), encoding="utf-8")
     desk.prompt.write_text("Say it well. {{thing}}", encoding="utf-8")
     assert "all examples are of other versions of p.md; run it, and synthesize with --run" in failure(capsys)

@@ -32,7 +32,6 @@ from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.folder_choice import FolderChoice, WayToChoose, choose_from
 from promptpex.synthesis.folder_problem import FolderProblem, read_folder
 from promptpex.synthesis.in_force import admits
-from promptpex.synthesis.matrix import Matrix
 from promptpex.synthesis.screens import preference
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.problem import figures
@@ -120,15 +119,13 @@ def choose_aligned(
     """
     limits = SelectionLimits(Fraction(), ffr)
     folder, rules = SynthesisFolder(path), graders or LabelRules()
-    source = read_folder(
-        path, limits, screens=False, only_run=True, labels=lambda some: _labelled_now(some, folder, rules)
-    )
+    source = read_folder(path, limits, screens=False, labels=lambda some: _labelled_now(some, folder, rules))
     _keep_labels(folder, source.matrix.examples)
     synthesis = read_candidates(folder.candidates)
     book, criterion_of = _book(synthesis, folder, rules)
     graded = graded_outputs(source.matrix.examples, book, criterion_of)
     measured = measured_outputs(source.matrix.examples, book)
-    contest = contest_of(source.matrix, synthesis, graded, ffr)
+    contest = contest_of(source, synthesis, graded, ffr)
     way = WayToChoose("aligned", limits, lambda examples: _selection(source, contest, limits, examples))
     choice = choose_from(source, folder, way, curve_seconds=curve_seconds)
     held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters, measured)
@@ -149,16 +146,16 @@ def _keep_labels(folder: SynthesisFolder, examples: Iterable[Example]) -> None:
         folder.write_examples(labelled)
 
 
-def reasons_in(matrix: Matrix, synthesis: Synthesis, folder: SynthesisFolder, ffr: Fraction) -> dict[str, str]:
+def reasons_in(source: FolderProblem, synthesis: Synthesis, folder: SynthesisFolder, ffr: Fraction) -> dict[str, str]:
     """Why each candidate of a folder is chosen by alignment or not, by its id; of one with two criteria, by the first
-    that it is chosen for.
+    that it is chosen for. Of those that cannot be chosen from, why that is.
 
     Raises:
         InputError: the spec or the grades cannot be read.
     """
     book, criterion_of = _book(synthesis, folder, LabelRules())
-    contest = contest_of(matrix, synthesis, graded_outputs(matrix.examples, book, criterion_of), ffr)
-    reasons: dict[str, str] = {}
+    contest = contest_of(source, synthesis, graded_outputs(source.matrix.examples, book, criterion_of), ffr)
+    reasons = {source.matrix.candidates[number].id: why for number, why in source.not_comparable.items()}
     for choice in contest.choose():
         for one in choice.rated:
             if one.state == "chosen" or one.contender.id not in reasons:
@@ -166,13 +163,16 @@ def reasons_in(matrix: Matrix, synthesis: Synthesis, folder: SynthesisFolder, ff
     return reasons
 
 
-def contest_of(matrix: Matrix, synthesis: Synthesis, graded: GradedOutputs, ffr: Fraction) -> FolderContest:
-    """The criteria and the candidates of a folder whose candidates were run, and what people say of the examples."""
+def contest_of(source: FolderProblem, synthesis: Synthesis, graded: GradedOutputs, ffr: Fraction) -> FolderContest:
+    """The criteria of a folder, its candidates that can be compared, and what people say of the examples."""
+    matrix, left_out = source.matrix, source.not_comparable
     criteria = {one.id: one for one in synthesis.criteria}
     contenders = []
     wanted = {one.id: Wanted(one.id, _limit(one, ffr), one.must) for one in synthesis.criteria if one.selected}
     texts = {one.id: one.text for one in synthesis.criteria}
     for number, candidate in enumerate(matrix.candidates):
+        if number in left_out:
+            continue
         known = [criteria[name] for name in candidate.criteria if name in criteria]
         mine = [one.id for one in known if admits(one, candidate)] if known else [candidate.id]
         if not known:

@@ -11,6 +11,7 @@ from promptpex.alignment.choose import FFR_LIMIT, CriterionChoice, Rated
 from promptpex.alignment.cross_fit import WHOLE_SET, Chosen, chosen_by
 from promptpex.alignment.graded import graded_outputs, with_labels
 from promptpex.alignment.reasons import lacking, why
+from promptpex.codecs.wording import NAMED
 from promptpex.core.errors import InputError
 from promptpex.core.records import CardCandidate, ConfusionCounts, Spec, Synthesis
 from promptpex.grading.book import GradeBook
@@ -55,15 +56,14 @@ def card_contest(
             folder.path,
             _limits(saved, ffr),
             screens=not aligned,
-            only_run=aligned,
             labels=lambda some: with_labels(some, book),
         )
     except InputError as failure:
         return ContestOrNot(None, (f"candidates are not on this card: {failure.message}",))
     graded = graded_outputs(source.matrix.examples, book, criteria_by_subject(synthesis, spec.rules))
-    contest = contest_of(source.matrix, synthesis, graded, _limits(saved, ffr).ffr)
+    contest = contest_of(source, synthesis, graded, _limits(saved, ffr).ffr)
     choices = contest.choose()
-    chosen = _kept(source.matrix, saved) if saved is not None else frozenset(n for one in choices for n in one.chosen)
+    chosen = _kept(source, saved) if saved is not None else frozenset(n for one in choices for n in one.chosen)
     states = _states(source, synthesis, saved) if saved is not None and not aligned else {}
     return ContestOrNot(
         CardContest(
@@ -83,7 +83,7 @@ def card_contest(
             lacking=tuple(lacking(choices, contest.texts)) if aligned else (),
             used=frozenset(saved.labels) if saved is not None else frozenset(),
         ),
-        (*source.notices, *_changed(saved, chosen, choices)),
+        (*source.notices, *_changed(saved, chosen, choices), *_left_out(source)),
     )
 
 
@@ -93,9 +93,21 @@ def _limits(saved: SavedChoice | None, ffr: Fraction | None) -> SelectionLimits:
     return SelectionLimits(Fraction(str(saved.coverage_limit)), Fraction(str(saved.ffr_limit)))
 
 
-def _kept(matrix: Matrix, saved: SavedChoice) -> frozenset[str]:
-    """The candidates of the kept choice whose check is still what it was."""
-    return frozenset(one.id for one in matrix.candidates if saved.chosen.get(one.id) == one.fingerprint)
+def _kept(source: FolderProblem, saved: SavedChoice) -> frozenset[str]:
+    """The candidates of the kept choice that can still be chosen from, with the check that they had."""
+    return frozenset(
+        one.id
+        for number, one in enumerate(source.matrix.candidates)
+        if saved.chosen.get(one.id) == one.fingerprint and number not in source.not_comparable
+    )
+
+
+def _left_out(source: FolderProblem) -> list[str]:
+    """Which candidates cannot be chosen from, a sentence each."""
+    sentences = [f"not chosen from: {why}" for why in source.not_comparable.values()]
+    more = len(sentences) - NAMED
+    rest = [f"{more} more are not chosen from; the report of `promptpex select` lists all"] if more > 0 else []
+    return sentences[:NAMED] + rest
 
 
 def _changed(
@@ -104,7 +116,9 @@ def _changed(
     if saved is None:
         return ("no set is chosen yet: this is what `promptpex select --method aligned` would choose",)
     if saved.chosen.keys() != chosen:
-        return ("a chosen candidate is gone or has another check now: choose again with `promptpex select`",)
+        return (
+            "a chosen candidate cannot be chosen any more, or has another check: choose again with `promptpex select`",
+        )
     now = frozenset(name for choice in choices for name in choice.chosen)
     if saved.method == "aligned" and now != chosen:
         return ("by the grades of now another set would be chosen: choose again with `promptpex select`",)

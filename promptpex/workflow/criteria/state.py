@@ -14,6 +14,7 @@ from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subject_of_criterion
 from promptpex.synthesis.in_force import admits, in_force
 from promptpex.synthesis.matrix import ERROR, FAIL, MISSING, PASS, Matrix, may_ask
+from promptpex.synthesis.not_comparable import reworded_since
 from promptpex.synthesis.screens import Screened, screened
 from promptpex.synthesis.written_candidates import form_of, shown
 
@@ -166,7 +167,8 @@ class _CandidateRows:
     def __init__(self, sources: BoardSources) -> None:
         self._sources = sources
         self._numbers = {one.id: number for number, one in enumerate(sources.matrix.candidates)}
-        self._screens = {one.candidate: one for one in screened(sources.matrix)}
+        reworded = reworded_since(sources.matrix.candidates, sources.synthesis.criteria)
+        self._screens = {one.candidate: one for one in screened(sources.matrix, reworded)}
         self._rows = {one.id: row for row, one in enumerate(sources.matrix.examples)}
         self._taking_part = {one.id for one in in_force(sources.synthesis)}
 

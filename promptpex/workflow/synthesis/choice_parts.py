@@ -17,7 +17,7 @@ from promptpex.report.choices.records import (
 )
 from promptpex.synthesis.folder_problem import FolderProblem, example_name
 from promptpex.synthesis.implication_states import ImplicationStates
-from promptpex.synthesis.matrix import ERROR, MatrixFile, may_ask
+from promptpex.synthesis.matrix import ERROR, FAIL, MatrixFile, may_ask
 from promptpex.synthesis.same_check import NOT_DECIDING
 from promptpex.synthesis.selection.bitsets import bits, patterns, union
 from promptpex.synthesis.taxonomy import info_of
@@ -65,7 +65,8 @@ class ChosenColumns:
     @cached_property
     def fails(self) -> list[int]:
         """Per candidate of the matrix the examples that it fails, as bits."""
-        return [self.source.matrix.fails(number) for number in range(len(self.source.matrix.candidates))]
+        matrix = self.source.matrix
+        return [matrix.where(number, FAIL, ERROR) for number in range(len(matrix.candidates))]
 
 
 def page_candidates(
@@ -129,12 +130,17 @@ def _states(choice: ChosenColumns) -> list[tuple[CandidateState, str]]:
 
 def _states_by_alignment(choice: ChosenColumns, reasons: Mapping[str, str]) -> list[tuple[CandidateState, str]]:
     """As ``_states``: what implies another one, or tells nothing, has no part in a choice by alignment."""
-    chosen = set(choice.chosen or ())
+    chosen, not_comparable = set(choice.chosen or ()), choice.source.not_comparable
+
+    def state(number: int, candidate: Candidate) -> CandidateState:
+        if number in chosen:
+            return "chosen"
+        if candidate.choice == "never":
+            return "never"
+        return "screened" if number in not_comparable else "left out"
+
     return [
-        (
-            "chosen" if number in chosen else "never" if candidate.choice == "never" else "left out",
-            reasons.get(candidate.id, ""),
-        )
+        (state(number, candidate), reasons.get(candidate.id, ""))
         for number, candidate in enumerate(choice.source.matrix.candidates)
     ]
 

@@ -69,8 +69,7 @@ def page_of_folder(path: Path) -> ChoicePage:
         InputError: the folder cannot be read.
     """
     choice = CHOICE.read(SynthesisFolder(path).selection)
-    by_alignment = choice is not None and choice.method == "aligned"
-    return _page_of(path, read_folder(path, _limits(choice), only_run=by_alignment), choice)
+    return _page_of(path, read_folder(path, _limits(choice)), choice)
 
 
 def write_report(path: Path, source: FolderProblem, choice: SavedChoice | NoChoice | None) -> tuple[ChoicePage, Path]:
@@ -108,7 +107,7 @@ def _page(
     implications = implication_states(source.matrix, synthesis.implications, limits)
     figures = kept.figures if kept is not None else None
     by_alignment = kept is not None and kept.method == "aligned"
-    reasons = reasons_in(source.matrix, synthesis, folder, limits.ffr) if by_alignment else None
+    reasons = reasons_in(source, synthesis, folder, limits.ffr) if by_alignment else None
     return ChoicePage(
         prompt=synthesis.prompt,
         has_choice=kept is not None,
@@ -182,6 +181,8 @@ def _notices(
 
 def _is_outdated(source: FolderProblem, columns: ChosenColumns, choice: SavedChoice) -> bool:
     """Whether the same candidates on the same labelled outputs would not be this choice with these figures."""
+    if not source.not_comparable.keys().isdisjoint(columns.chosen or ()):
+        return True
     labels = {one.id: one.label for one in source.examples}
     flagged = columns.flagged & (columns.good | columns.bad)
     now = {one.id for row, one in enumerate(source.matrix.examples) if flagged >> row & 1}

@@ -330,3 +330,32 @@ def test_where_no_set_keeps_the_limits_each_criterion_says_what_it_lacks(
         "c1 “It is c1.”: no good candidate within an FFR of 20%; the nearest, loud, flags 6 of 12 good outputs and "
         "catches 8 of 8 bad ones.",
     )
+
+
+def test_a_candidate_that_no_judge_was_asked_about_is_named_and_the_others_are_there(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded(world)
+    lines = world.folder.matrix.read_text(encoding="utf-8").splitlines(keepends=True)
+    asking = next(one.fingerprint for one in world.candidates if one.id == "ask_tone")
+    world.folder.matrix.write_text("".join(line for line in lines if asking not in line), encoding="utf-8")
+    made = card_of(capsys)
+    assert any(one.startswith("not chosen from: ask_tone was not run on 20 of 20 examples") for one in made.notices)
+    assert {one.id for one in made.candidates} == {"calm", "ask_calm", "loud", "city"}
+    assert made.rows[0].kind == "set"
+    assert run_cli(["align"]) == 0
+    assert "ot chosen from: ask_tone was not run on 20 of 20" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_chosen_candidate_that_is_outdated_is_named_on_the_card(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded(world)
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--json"]) == 0
+    capsys.readouterr()
+    old = KNOWN[0].replace(text="The reply is quiet.")
+    written = [one.written_for([old]) if one.id == "calm" else one for one in world.candidates]
+    world.write(KNOWN, spec=SPEC, candidates=written)
+    notices = card_of(capsys).notices
+    assert any(one.startswith("not chosen from: calm was written for other words of c1") for one in notices)
+    assert any("cannot be chosen any more" in one for one in notices)

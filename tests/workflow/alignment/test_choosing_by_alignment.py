@@ -14,6 +14,7 @@ from promptpex.core.records import Criterion, Rule, Spec
 from promptpex.specs.file import read_spec
 from promptpex.synthesis.saved_choice import CHOICE
 from promptpex.workflow.alignment.choosing import choose_aligned
+from promptpex.workflow.synthesis.choice_report import page_of_folder
 from tests.alignment.folders import AlignedFolder
 
 LABELS = "g" * 12 + "b" * 8
@@ -142,11 +143,10 @@ def test_candidates_that_were_not_run_are_left_out_and_named(
     world: AlignedFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.write(candidates=[*world.candidates, world.candidate("ask_more", criteria=("c1",))])
-    assert run_cli(["select", "trip.synthesis", "--method", "cov"]) == 2
-    assert "1 candidate (ask_more) was not run on all examples (20 results missing)" in capsys.readouterr().err
-    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "1 candidate (ask_more) was not run on all examples, left out; `promptpex synthesize PROMPT`" in text
+    for method in ("cov", "aligned"):
+        assert run_cli(["select", "trip.synthesis", "--method", method]) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        assert "Not chosen from: ask_more was not run on 20 of 20 examples: no judge was named" in text
     assert run_cli(["report", "trip.synthesis"]) == 0
 
 
@@ -229,3 +229,87 @@ def test_the_choice_goes_into_the_spec_and_into_files(world: AlignedFolder, caps
     assert run_cli([*aligned, "--out", "promptfooconfig.yaml"]) == 0
     Path("promptfooconfig.yaml").write_text("# yaml-language-server: own\n", encoding="utf-8")
     assert run_cli([*aligned, "--out", "promptfooconfig.yaml"]) == 2
+
+
+def not_run(world: AlignedFolder, *names: str) -> None:
+    """Takes all results but the first of these candidates out of the matrix."""
+    gone = {one.fingerprint for one in world.candidates if one.id in names}
+    lines = world.folder.matrix.read_text(encoding="utf-8").splitlines(keepends=True)
+    first = world.examples[0].id
+    kept = [line for line in lines if first in line or not any(name in line for name in gone)]
+    world.folder.matrix.write_text("".join(kept), encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", ["aligned", "cov", "sub", "baseline", "topological", "all"])
+def test_what_no_judge_was_asked_about_is_named_and_the_rest_is_chosen_from(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    world.write()
+    not_run(world, "ask_city")
+    assert run_cli(["select", "trip.synthesis", "--method", method, "--ffr", "50%", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    left_out = {one["candidate"]: one for one in made["screened"]}
+    assert left_out["ask_city"]["state"] == "not-run"
+    assert "ask_city was not run on 19 of 20 examples: no judge was named" in left_out["ask_city"]["sentence"]
+    assert "ask_city" not in made["candidates"]
+    assert made["candidates"]
+    page = (world.folder.path / "report.html").read_text(encoding="utf-8")
+    assert "ask_city was not run on 19 of 20 examples" in page
+    assert run_cli(["select", "trip.synthesis", "--method", method, "--ffr", "50%"]) == 0
+    assert "Not chosen from: ask_city was not run on 19 of 20" in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_a_person_wants_has_to_be_run(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = [world.candidate(name, choice="must" if name == "ask_city" else None) for name in COLUMNS]
+    world.write(candidates=wanted)
+    not_run(world, "ask_city", "ask_tone")
+    for method in ("aligned", "sub"):
+        assert run_cli(["select", "trip.synthesis", "--method", method]) == 2
+        refused = " ".join(capsys.readouterr().err.split())
+        assert "1 candidate (ask_city) was not run on all examples (19 results missing)" in refused
+        assert "you said `choice: must` of ask_city" in refused
+        assert "--judge" in refused
+
+
+def test_where_nothing_was_run_there_is_nothing_to_choose_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asking = {name: signs for name, signs in COLUMNS.items() if name.startswith("ask")}
+    AlignedFolder(tmp_path, LABELS, asking, CRITERIA).write().folder.matrix.unlink()
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 2
+    assert "3 candidates (ask_calm, ask_city, ask_tone) were not run" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("method", ["aligned", "all"])
+def test_what_was_written_for_other_words_is_not_chosen_from(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    before = [Criterion(id=name, text=f"It was {name}.") for name in ("c1", "c2")]
+    wishes = {"calm": None, "city": "must"}
+    written = [
+        world.candidate(name, choice=wishes[name]).written_for(before) if name in wishes else world.candidate(name)
+        for name in COLUMNS
+    ]
+    world.write(candidates=written)
+    assert run_cli(["select", "trip.synthesis", "--method", method, "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    left_out = {one["candidate"]: one for one in made["screened"]}
+    assert left_out["calm"]["state"] == "outdated"
+    assert left_out["calm"]["sentence"].startswith("calm was written for other words of c1; replace it, or keep")
+    assert {"ask_calm", "city"} <= set(made["candidates"]), "what stood for calm, and what a person wants"
+    assert "calm" not in made["candidates"]
+    assert "calm was written for other words of c1" in (world.folder.path / "report.html").read_text(encoding="utf-8")
+    now = [Criterion(id=name, text=f"It is {name}.") for name in ("c1", "c2")]
+    world.write(candidates=[one.written_for(now) if one.wordings else one for one in written])
+    assert run_cli(["select", "trip.synthesis", "--method", method, "--json"]) == 0
+    assert "calm" in json.loads(capsys.readouterr().out)["candidates"], "a person kept it"
+
+
+def test_a_chosen_candidate_that_is_reworded_makes_the_report_of_the_choice_old(world: AlignedFolder) -> None:
+    world.write()
+    choose_aligned(world.folder.path, Fraction(1, 5))
+    old = Criterion(id="c1", text="It was c1.")
+    world.write(candidates=[one.written_for([old]) if one.id == "calm" else one for one in world.candidates])
+    page = page_of_folder(world.folder.path)
+    assert any("have changed since this choice" in one for one in page.notices)

@@ -1,0 +1,106 @@
+"""Candidates that no method chooses from: results are missing, or they were written for other words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from promptpex.codecs.wording import named, plural
+from promptpex.core.errors import SynthesisError
+from promptpex.core.records import Candidate, Criterion
+from promptpex.synthesis.in_force import admits
+from promptpex.synthesis.matrix import MISSING, Matrix
+from promptpex.synthesis.screens import Screened, ScreenState
+
+NOT_COMPARABLE: tuple[ScreenState, ...] = ("not-run", "outdated")
+"""States of candidates that no method chooses from; the other states are of candidates that tell nothing."""
+
+
+def not_comparable(matrix: Matrix, criteria: Iterable[Criterion]) -> tuple[Screened, ...]:
+    """The candidates that no method chooses from, in order.
+
+    Those that were not run on all examples; and those that were written for other words than a criterion of theirs has
+    now, but for those of which a person said ``must``.
+    """
+    reworded = reworded_since(matrix.candidates, criteria)
+    screens = (
+        _not_run(matrix, number) or _outdated(matrix, number, reworded) for number in range(len(matrix.candidates))
+    )
+    return tuple(one for one in screens if one is not None)
+
+
+def reworded_since(candidates: Sequence[Candidate], criteria: Iterable[Criterion]) -> dict[int, list[str]]:
+    """By the numbers of the candidates that were written for other words, the criteria that have new ones.
+
+    Criteria that are set aside do not count, nor does a candidate that a person wants.
+    """
+    known = {one.id: one for one in criteria}
+    reworded = {
+        number: [
+            name
+            for name in candidate.criteria
+            if name in known and admits(known[name], candidate) and candidate.is_outdated([known[name]])
+        ]
+        for number, candidate in enumerate(candidates)
+        if candidate.choice != "must"
+    }
+    return {number: names for number, names in reworded.items() if names}
+
+
+def require_run(matrix: Matrix, left_out: Iterable[Screened], path: Path) -> None:
+    """Refuses to choose without results of a candidate that a person wants, and where no candidate is left for want of
+    results.
+
+    Args:
+        left_out: the candidates that are not chosen from.
+        path: of the folder.
+
+    Raises:
+        SynthesisError: which candidates were not run.
+    """
+    candidates = matrix.candidates
+    not_run = [number for number in range(len(candidates)) if _missing(matrix, number)]
+    wanted = [candidates[number].id for number in not_run if candidates[number].choice == "must"]
+    names = wanted
+    if not_run and len({one.candidate for one in left_out if one.state in NOT_COMPARABLE}) == len(candidates):
+        names = [candidates[number].id for number in not_run]
+    if not names:
+        return
+    were = "was" if len(names) == 1 else "were"
+    missing = sum(_missing(matrix, number) for number in not_run if candidates[number].id in names)
+    judge = any(matrix.asking(number) for number in not_run if candidates[number].id in names)
+    but = f", and you said `choice: must` of {named(wanted)}" if wanted else ""
+    message = (
+        f"{plural(len(names), 'candidate')} ({named(names)}) {were} not run on all examples"
+        f" ({plural(missing, 'result')} missing){but}; {_run_them(judge)}"
+    )
+    raise SynthesisError(message, path=path)
+
+
+def _run_them(judge: bool) -> str:
+    return f"`promptpex synthesize PROMPT{' --judge MODEL' if judge else ''}` runs what is missing"
+
+
+def _missing(matrix: Matrix, number: int) -> int:
+    return matrix.where(number, MISSING).bit_count()
+
+
+def _not_run(matrix: Matrix, number: int) -> Screened | None:
+    missing, name = _missing(matrix, number), matrix.candidates[number].id
+    if not missing:
+        return None
+    asking = matrix.asking(number)
+    why = ": no judge was named, or none gave an answer that can be used" if asking else ""
+    examples = plural(len(matrix.examples), "example")
+    return Screened(number, "not-run", f"{name} was not run on {missing} of {examples}{why}; {_run_them(asking)}")
+
+
+def _outdated(matrix: Matrix, number: int, reworded: dict[int, list[str]]) -> Screened | None:
+    if number not in reworded:
+        return None
+    return Screened(
+        number,
+        "outdated",
+        f"{matrix.candidates[number].id} was written for other words of {named(reworded[number])}; replace it, or keep"
+        " it as it is: press “It still fits” on the criteria page, or remove its `wordings` from candidates.yaml",
+    )
