@@ -8,9 +8,15 @@ from dataclasses import dataclass
 
 from promptpex.stats.argument_checks import require_share
 from promptpex.stats.intervals import Interval, score_bounds
-from promptpex.stats.special import two_sided_z
+from promptpex.stats.special import two_sided_t, two_sided_z
 
 Table = tuple[tuple[int, ...], ...]
+
+FEW = 40
+"""Items, or clusters of items, up to which kappa's large-sample intervals are widened: they are too short by then."""
+
+ADDED_TO_CELL = 0.5
+"""Items that each cell of a small table gets for its standard error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +64,46 @@ def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = 0.95) -> In
     Psychol. Bull. 72:323, the standard error for a kappa that is not zero. Where that error is zero
     (perfect agreement, or a rater with one answer), the raw agreement's Wilson ends, at the chance agreement
     observed, take its place, so that a few items do not look like certainty. The ends stay within [-1, 1].
+
+    Up to ``FEW`` items the interval also holds `few_items_bounds`.
     """
     require_share("confidence", confidence)
     n = sum(sum(row) for row in table)
-    observed, chance, rows, columns = _kappa_parts(table, n)
+    _, chance, _, _ = _kappa_parts(table, n)
     if n == 0 or chance >= 1.0:
         return Interval(None, -1.0, 1.0, confidence, n, "undefined")
+    known = _large_sample(table, n, confidence)
+    if n > FEW:
+        return known
+    low, high = few_items_bounds(table, confidence)
+    if known.low <= low and high <= known.high:
+        return known
+    return Interval(known.estimate, min(known.low, low), max(known.high, high), confidence, n, "few-items")
+
+
+def few_items_bounds(table: Sequence[Sequence[int]], confidence: float = 0.95) -> tuple[float, float]:
+    """The ends of an interval of kappa for a table of few items; [-1, 1] for one item.
+
+    The large-sample interval with ``ADDED_TO_CELL`` in each cell, as Agresti and Caffo (2000, Am. Stat. 54:280) add
+    observations for differences of shares, and Student's t at one degree of freedom less than there are items.
+    docs/statistics.md has how often it holds the truth.
+    """
+    n = sum(sum(row) for row in table)
+    if n < 2:
+        return -1.0, 1.0
+    cells = [[cell + ADDED_TO_CELL for cell in row] for row in table]
+    size = n + ADDED_TO_CELL * len(table) ** 2
+    observed, chance, rows, columns = _kappa_parts(cells, size)
+    if chance >= 1.0:
+        return -1.0, 1.0
+    kappa = (observed - chance) / (1.0 - chance)
+    reach = two_sided_t(confidence, n - 1) * math.sqrt(_kappa_variance(cells, size, observed, chance, rows, columns))
+    return max(-1.0, kappa - reach), min(1.0, kappa + reach)
+
+
+def _large_sample(table: Sequence[Sequence[int]], n: int, confidence: float) -> Interval:
+    """The interval of Fleiss, Cohen and Everitt; the table is one that kappa is defined for."""
+    observed, chance, rows, columns = _kappa_parts(table, n)
     kappa = (observed - chance) / (1.0 - chance)
     z = two_sided_z(confidence)
     error = math.sqrt(_kappa_variance(table, n, observed, chance, rows, columns))
@@ -76,7 +116,7 @@ def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = 0.95) -> In
     )
 
 
-def _kappa_parts(table: Sequence[Sequence[int]], n: int) -> tuple[float, float, list[float], list[float]]:
+def _kappa_parts(table: Sequence[Sequence[float]], n: float) -> tuple[float, float, list[float], list[float]]:
     if n == 0:
         return 0.0, 1.0, [], []
     m = len(table)
@@ -88,7 +128,7 @@ def _kappa_parts(table: Sequence[Sequence[int]], n: int) -> tuple[float, float, 
 
 
 def _kappa_variance(
-    table: Sequence[Sequence[int]], n: int, po: float, pe: float, rows: Sequence[float], columns: Sequence[float]
+    table: Sequence[Sequence[float]], n: float, po: float, pe: float, rows: Sequence[float], columns: Sequence[float]
 ) -> float:
     m = range(len(table))
     p = [[cell / n for cell in row] for row in table]

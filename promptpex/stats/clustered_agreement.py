@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from promptpex.core.errors import InputError
-from promptpex.stats.agreement import Agreement, Table, cohens_kappa, described
+from promptpex.stats.agreement import FEW, Agreement, Table, cohens_kappa, described
 from promptpex.stats.argument_checks import require_share
 from promptpex.stats.bootstrap import resampled_bounds
 from promptpex.stats.intervals import Interval, clopper_pearson
@@ -60,11 +60,10 @@ def clustered_agreement(
 def kappa_bootstrap(tables: npt.ArrayLike, confidence: float = 0.95, *, seed: int, draws: int) -> Interval:
     """Cohen's kappa with a percentile interval from drawing whole clusters of items.
 
-    Samples in which kappa is not defined are left out. Perfect agreement or a single cluster leave nothing to vary:
-    then the interval is the large-sample one with the clusters counted as the items, wide as it has to be.
-
-    Args:
-        tables, confidence, seed, draws: as for `clustered_agreement`.
+        Samples in which kappa is not defined are left out. Perfect agreement or a single cluster leave nothing to vary:
+        then the interval is that of single items with the clusters counted as the items, wide as it has to be. Up to
+        ``FEW`` clusters, of which samples vary too little, it also holds `kappa_delta`'s.
+    : as for `clustered_agreement`.
     """
     cells = _filled(tables)
     whole, (k, m) = cohens_kappa(_summed(cells), confidence), cells.shape[:2]
@@ -75,6 +74,9 @@ def kappa_bootstrap(tables: npt.ArrayLike, confidence: float = 0.95, *, seed: in
     )
     if math.isnan(low) or low == high:
         return _of_clusters(whole, k)
+    if k <= FEW:
+        wide = kappa_delta(cells, confidence)
+        low, high = min(low, wide.low), max(high, wide.high)
     return Interval(whole.estimate, low, high, confidence, whole.n, "cluster-bootstrap")
 
 
@@ -141,8 +143,10 @@ def _slopes(shares: Floats) -> Floats:
 
 
 def _of_clusters(whole: Interval, clusters: int) -> Interval:
-    """Stretch an interval of n items to the size it would have with one item per cluster."""
+    """Stretch an interval of n items to the size it would have with one item per cluster; of one cluster, [-1, 1]."""
     assert whole.estimate is not None
+    if clusters < 2:
+        return Interval(whole.estimate, -1.0, 1.0, whole.confidence, whole.n, "clusters-as-items")
     stretch = math.sqrt(whole.n / clusters)
     low = max(-1.0, whole.estimate - stretch * (whole.estimate - whole.low))
     high = min(1.0, whole.estimate + stretch * (whole.high - whole.estimate))

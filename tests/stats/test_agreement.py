@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.stats import clopper_pearson, clustered_agreement
-from promptpex.stats.agreement import cohens_kappa
+from promptpex.stats.agreement import FEW, cohens_kappa
 from tests.stats.rated import singles
 from tests.stats.references import covers
 
@@ -32,6 +35,7 @@ def test_kappa_is_statsmodels(table: list[list[int]]) -> None:
     if got.method == "fleiss-cohen-everitt":
         assert got.low == pytest.approx(max(-1.0, float(theirs.kappa_low)), abs=1e-6)
         assert got.high == pytest.approx(min(1.0, float(theirs.kappa_upp)), abs=1e-6)
+    assert got.method != "few-items" or got.n <= FEW
     assert got.width > 0
     assert got.n == counts.sum()
 
@@ -107,3 +111,32 @@ def kappa_in_the_limit() -> float:
     observed = 0.85**2 + 0.15**2
     chance = yes**2 + (1 - yes) ** 2
     return (observed - chance) / (1 - chance)
+
+
+@pytest.mark.parametrize("table", [[[0, 1], [0, 0]], [[0, 2], [0, 0]], [[1, 1], [0, 0]], [[1, 0], [0, 1]]])
+def test_of_one_or_two_items_nothing_can_be_said(table: list[list[int]]) -> None:
+    got = cohens_kappa(table)
+    assert (got.low, got.high) == (-1, 1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 12])
+@pytest.mark.parametrize(
+    "shares", [(0.045, 0.005, 0.0285, 0.9215), (0.45, 0.05, 0.05, 0.45), (0.09, 0.01, 0.27, 0.63), (0.3, 0.2, 0.2, 0.3)]
+)
+def test_kappa_of_few_items_covers_by_all_tables_there_are(n: int, shares: tuple[float, ...]) -> None:
+    observed, rows, columns = shares[0] + shares[3], shares[0] + shares[1], shares[0] + shares[2]
+    chance = rows * columns + (1 - rows) * (1 - columns)
+    kappa, covered = (observed - chance) / (1 - chance), 0.0
+    for a, b, c in itertools.product(range(n + 1), repeat=3):
+        d = n - a - b - c
+        if d >= 0 and covers(cohens_kappa([[a, b], [c, d]]), kappa):
+            ways = math.factorial(n) / math.prod(math.factorial(cell) for cell in (a, b, c, d))
+            covered += ways * math.prod(share**cell for share, cell in zip(shares, (a, b, c, d), strict=True))
+    assert covered >= 0.93
+
+
+def test_with_many_items_nothing_is_added() -> None:
+    few, many = cohens_kappa([[18, 3], [3, 16]]), cohens_kappa([[18, 3], [3, 17]])
+    assert many.method == "fleiss-cohen-everitt"
+    assert few.method == "few-items"
+    assert few.width == pytest.approx(many.width, rel=0.15)

@@ -121,3 +121,20 @@ def drawn(rng: Any, clusters: int, per: int, rates: tuple[float, float, float]) 
     failed = rng.random((clusters, per)) < np.where(broken, sens, alarm)
     cell = 4 * np.arange(clusters)[:, None] + 2 * ~broken + ~failed
     return np.bincount(cell.ravel(), minlength=4 * clusters).reshape(-1, 2, 2)
+
+
+def test_kappa_of_few_clusters_covers() -> None:
+    rng = np.random.default_rng(6)
+    prevalence, sens, alarm, rounds = 0.3, 0.9, 0.1, 150
+    observed = prevalence * sens + (1 - prevalence) * (1 - alarm)
+    positive = prevalence * sens + (1 - prevalence) * alarm
+    chance = prevalence * positive + (1 - prevalence) * (1 - positive)
+    kappa = (observed - chance) / (1 - chance)
+    got = [clustered_agreement(drawn(rng, 5, 4, (prevalence, sens, alarm)), draws=200).kappa for _ in range(rounds)]
+    assert sum(covers(one, kappa) for one in got) / rounds >= 0.93
+
+
+def test_of_one_cluster_nothing_can_be_said() -> None:
+    for table in ([[9, 1], [2, 8]], [[9, 0], [0, 8]]):
+        got = clustered_agreement([table]).kappa
+        assert (got.low, got.high) == (-1, 1)
