@@ -42,6 +42,7 @@ class _Reading:
     Attributes:
         foreign: whether the file is to be merged: ids are computed where they are missing, and held to the rest.
         known: grades of the file that it is merged into.
+        refused: the numbers of the lines with a mistake, of all, however many problems are named.
     """
 
     path: Path
@@ -50,8 +51,11 @@ class _Reading:
     grades: dict[str, Grade] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    refused: set[int | None] = field(default_factory=set)
 
     def add_problem(self, line: int, message: str, suggestion: str = "", severity: Severity = "error") -> None:
+        if severity == "error":
+            self.refused.add(line)
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(
                 Problem(path=str(self.path), line=line, message=message, suggestion=suggestion, severity=severity)
@@ -71,12 +75,14 @@ class ImportedGrades:
     Attributes:
         new: the grades that were added.
         known: how many were there already.
-        problems: the lines that were refused, with the reason; an unfinished last line is a warning among them.
+        problems: what is wrong with the lines that were refused; an unfinished last line is a warning among them.
+        refused: how many lines that are.
     """
 
     new: tuple[Grade, ...]
     known: int
     problems: tuple[Problem, ...]
+    refused: int
 
 
 def read_grades(path: Path | str) -> tuple[Grade, ...]:
@@ -117,10 +123,11 @@ def import_grades(source: Path, into: Path) -> ImportedGrades:
     known = {grade.id: grade for grade in read_grades(into)}
     if not os.path.lexists(source):
         raise GradeError(f"there is no such {WHAT}", path=source)
-    grades, problems = _examined(_Reading(source, foreign=True, known=known))
+    reading = _Reading(source, foreign=True, known=known)
+    grades, problems = _examined(reading)
     new = [grade for grade in grades if grade.id not in known]
     append_grades(into, new)
-    return ImportedGrades(tuple(new), len(grades) - len(new), tuple(problems))
+    return ImportedGrades(tuple(new), len(grades) - len(new), tuple(problems), len(reading.refused))
 
 
 def _examined(reading: _Reading) -> tuple[tuple[Grade, ...], list[Problem]]:
@@ -131,6 +138,7 @@ def _examined(reading: _Reading) -> tuple[tuple[Grade, ...], list[Problem]]:
                 raise GradeError(f"the {WHAT} is larger than {MAX_BYTES // 1_000_000} MB", path=path, line=line.number)
             _take_line(line, reading)
     except GradeError as failure:
+        reading.refused.add(failure.line)
         reading.problems.append(Problem(path=str(path), line=failure.line, message=failure.message))
     _check_replacements(reading)
     return tuple(reading.grades.values()), sorted(reading.problems, key=lambda problem: problem.line or 0)

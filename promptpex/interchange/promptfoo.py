@@ -207,8 +207,8 @@ def _chat(prompt: Prompt) -> str:
 
 
 def _test(case: Case, asserts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    aim = f"{case.rule}{' (inverse)' if case.inverse else ''}" if case.rule else "no rule"
-    test: dict[str, Any] = {"description": f"{case.id}: aims at {aim}"}
+    aim = f": aims at {case.rule}{' (inverse)' if case.inverse else ''}" if case.rule else ""
+    test: dict[str, Any] = {"description": f"{case.id}{aim}"}
     test["vars"] = {name: _value(value) for name, value in case.inputs.items()}
     if case.expected is not None:
         test["vars"].setdefault("expected", _value(case.expected))

@@ -161,7 +161,7 @@ def _is_current(grade: Grade, desk: GradingDesk) -> bool:
 
 
 def _machine(source: str, judge: str, assertion: str) -> str:
-    return f"{source} {judge or assertion}"
+    return f"{source} {assertion if source == 'candidate' else judge or assertion}"
 
 
 def _opinion(who: str, subject: str, status: str, reason: str) -> JsonData:

@@ -163,7 +163,7 @@ class Guard:
             raise Refusal(413, f"At most {self.largest_body} bytes may be sent at once.")
         if scope["method"] not in READING:
             self._refuse_others(host, headers)
-        elif headers.only("sec-fetch-site", "none") not in ("none", "same-origin") and not _is_visit(headers):
+        elif _is_from_elsewhere(host, headers):
             raise Refusal(403, "Another page may not load this.")
         if scope["path"] != ENTER and not self.is_known(headers):
             raise Refusal(403, CLOSED)
@@ -202,6 +202,13 @@ def sentence_alone(sentence: str, is_page: bool) -> tuple[str, str]:
 def wants_page(scope: Scope) -> bool:
     """Whether a person waits for a page, and not a script for data."""
     return scope["method"] in READING and "text/html" in _Headers(scope["headers"]).only("accept")
+
+
+def _is_from_elsewhere(host: str, headers: _Headers) -> bool:
+    """Whether another page loads this; one that leads a person here does so without an Origin."""
+    if headers.only("origin", f"http://{host}") != f"http://{host}":
+        return True
+    return headers.only("sec-fetch-site", "none") not in ("none", "same-origin") and not _is_visit(headers)
 
 
 def _is_visit(headers: _Headers) -> bool:

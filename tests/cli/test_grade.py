@@ -227,6 +227,9 @@ def test_lines_that_are_no_grades_are_refused_by_their_numbers(tmp_path: Path) -
         assert f"bob.jsonl:{line}: " in done.err
         assert message in done.err
     assert read_grades(tmp_path / GRADES) == (first, second)
+    (tmp_path / "bob.jsonl").write_text('{"id":"bad"}\n' * 120, encoding="utf-8")
+    done = in_process("grade", "--import", "bob.jsonl", cwd=tmp_path)
+    assert done.out == "colours.grades.jsonl: 0 new grades, 0 known, 120 refused\n"
 
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")

@@ -11,9 +11,11 @@ import aiohttp
 import pytest
 
 from promptpex.documents.human_grades import read_grades
+from promptpex.grading.opinions import Opinion
 from promptpex.grading.policies import POLICIES
 from promptpex.grading.subjects import WHOLE, Subject
 from promptpex.web.grading_page import POLICIES as POLICIES_IN_WORDS
+from promptpex.web.grading_views import opinion_views
 from tests.web.grading_pool import RULES, SECRET, desk_of, ports_of, texts
 from tests.web.serving import served
 
@@ -135,6 +137,15 @@ async def test_nothing_that_machines_or_others_say_is_sent_before_the_grade(tmp_
         *(("judge j", rule.id, "fail") for rule in RULES[1:]),
     ]
     assert (opinions[0]["reason"], opinions[1]["reason"]) == ("bob's secret", SECRET)
+
+
+def test_a_candidate_is_named_by_its_id_and_not_by_its_judge(tmp_path: Path) -> None:
+    desk = desk_of(tmp_path / "pos.grades.jsonl", texts(1))
+    item = desk.pool[0]
+    asked = Opinion("ask_city", "r1", "candidate", "0a1b2c", "pass", "")
+    desk.regard(desk.subjects, {item.id: (asked, Opinion("plain", "r1", "candidate", "", "pass", ""))})
+    desk.give("ada", item.id, "output", "good")
+    assert [one["who"] for one in opinion_views(desk, item, "ada")] == ["candidate ask_city", "candidate plain"]
 
 
 async def test_grades_of_other_programs_appear_and_old_words_are_marked(tmp_path: Path) -> None:

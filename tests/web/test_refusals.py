@@ -123,6 +123,19 @@ async def test_another_page_may_lead_here_and_load_nothing(server: Served, site:
                     assert answer.status == status
 
 
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "", "https://127.0.0.1:{port}", "http://localhost:{port}"]
+)
+async def test_a_page_elsewhere_reads_nothing_even_with_the_session(server: Served, origin: str) -> None:
+    visit = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    async with server.session() as session:
+        for path in ("/", "/static/page.css"):
+            foreign = {"Origin": origin.replace("{port}", str(server.server.port))}
+            for headers, status in ((foreign, 403), (foreign | visit, 403), ({"Origin": server.address}, 200)):
+                async with session.get(path, headers=headers) as answer:
+                    assert answer.status == status
+
+
 async def test_a_request_without_an_origin_changes_nothing(server: Served) -> None:
     async with server.session() as session:
         known = "; ".join(f"{one.key}={one.value}" for one in session.cookie_jar)

@@ -74,8 +74,8 @@ def command(
     """Say of outputs whether they are good.
 
     In a browser, in a terminal, or with a page for somebody elsewhere. RUN is a run's folder or id, several of one
-    prompt, or the prompt's file for what `promptpex check --put-up` took from its logs; by default the latest run.
-    Grades go to PROMPT.grades.jsonl, each as soon as it is given.
+    prompt, or the prompt's file for its latest run; by default the latest run of all. What `promptpex check --put-up`
+    took from the prompt's logs is always put up as well. Grades go to PROMPT.grades.jsonl, each as soon as it is given.
 
     \b
       promptpex grade
@@ -131,16 +131,15 @@ def _import(file: Path, runs: tuple[Path, ...], results: Path, wishes: GradingWi
     from promptpex.workflow.grading.open_desk import import_into
 
     path, imported = import_into(file, runs, results, wishes)
-    refused = [problem for problem in imported.problems if problem.severity == "error"]
     if as_json:
         problems = [problem.to_dict() for problem in imported.problems]
         print_json({"file": str(path), "new": len(imported.new), "known": imported.known, "problems": problems})
     else:
         for problem in imported.problems:
             say(f"promptpex: {problem.text()}", err=True)
-        parts = [f"{plural(len(imported.new), 'new grade')}", f"{imported.known} known", f"{len(refused)} refused"]
+        parts = [f"{plural(len(imported.new), 'new grade')}", f"{imported.known} known", f"{imported.refused} refused"]
         say(f"{path}: {', '.join(parts)}")
-    return 1 if refused else 0
+    return 1 if imported.refused else 0
 
 
 def _opened(runs: tuple[Path, ...], results: Path, wishes: GradingWishes, *, quiet: bool) -> GradingProject:

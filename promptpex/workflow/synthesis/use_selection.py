@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from promptpex.cases.file import read_suite
 from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import SynthesisError
 from promptpex.core.ids import digest
@@ -112,8 +113,27 @@ def _for_promptfoo(folder: Path, synthesis: Synthesis, matrix: Matrix, chosen: C
     prompt = read(SynthesisFolder(folder).prompt(synthesis.prompt))
     spec = with_assertions(Spec(prompt=synthesis.prompt, intent=prompt.description), synthesis, chosen)
     inputs = {example.case or f"case-{digest(example.inputs, 8)}": example.inputs for example in matrix.examples}
-    cases = tuple(Case(id=name, inputs=values, origin="added") for name, values in inputs.items())
+    known = _known_cases(SynthesisFolder(folder).prompt(synthesis.prompt))
+    cases = tuple(_case(name, values, known.get(name)) for name, values in inputs.items())
     return promptfoo.config(prompt, spec, Suite(prompt=synthesis.prompt, cases=cases))
+
+
+def _known_cases(prompt: Path) -> Mapping[str, Case]:
+    """The prompt's cases as they are now, by id.
+
+    Raises:
+        SuiteError: their file cannot be read.
+    """
+    path = sibling(prompt, "cases")
+    return {case.id: case for case in read_suite(path).cases} if path.exists() else {}
+
+
+def _case(name: str, inputs: Mapping[str, object], known: Case | None) -> Case:
+    """The test of an example; it aims at a rule where the case that it comes from has the same inputs still."""
+    case = Case(id=name, inputs=dict(inputs), origin="added")
+    if known is None or known.inputs != case.inputs:
+        return case
+    return case.replace(rule=known.rule, inverse=known.inverse)
 
 
 def _write(texts: dict[Path, str], mark: str) -> list[Path]:

@@ -226,6 +226,17 @@ def test_the_choice_goes_into_the_spec_and_into_files(world: AlignedFolder, caps
     assert [(one["type"], one["metric"]) for one in asserts] == [("contains", "calm"), ("llm-rubric", "ask_city")]
     assert len(config["tests"]) == 20
     assert config["tests"][3]["vars"] == {"city": "Hue 3"}
+    assert not any(":" in test["description"] for test in config["tests"]), "what the cases aim at is not known"
+    name, other = (test["description"] for test in config["tests"][3:5])
+    aims = [
+        {"id": name, "rule": "r7", "inputs": {"city": "Hue 3"}},
+        {"id": other, "rule": "r8", "inputs": {"city": "x"}},
+    ]
+    cases = json.dumps({"prompt": "trip.md", "cases": aims})
+    world.prompt.with_name("trip.cases.yaml").write_text(cases, encoding="utf-8")
+    assert run_cli([*aligned, "--out", "promptfooconfig.yaml"]) == 0
+    config = YAML(typ="safe").load(Path("promptfooconfig.yaml").read_text(encoding="utf-8"))
+    assert [test["description"] for test in config["tests"][3:5]] == [f"{name}: aims at r7", other]
     assert run_cli([*aligned, "--out", "promptfooconfig.yaml"]) == 0
     Path("promptfooconfig.yaml").write_text("# yaml-language-server: own\n", encoding="utf-8")
     assert run_cli([*aligned, "--out", "promptfooconfig.yaml"]) == 2
