@@ -13,6 +13,8 @@ from promptpex.llm.stack import StackOptions
 
 NO_JUDGE = "none"
 """``--judge none``: a run that is judged by checks alone."""
+NO_AUTHOR = "none"
+"""``--author none``: what is there is used, and nothing new is written."""
 
 
 def provider_options(resolved: Resolved, emit: Listener = ignore_events) -> ProviderOptions:
@@ -58,7 +60,7 @@ def named_servers(resolved: Resolved, *, by_user: bool) -> list[str]:
     bases = [settings.api_base] if settings.api_base and resolved.by_user("api_base") == by_user else []
     for name, labels in labels_by_setting.items():
         if resolved.by_user(name) == by_user:
-            parsed = (parse_model(label) for label in labels if label != NO_JUDGE)
+            parsed = (parse_model(label) for label in labels if label not in (NO_JUDGE, NO_AUTHOR))
             bases += [model.api_base for model in parsed if model.api_base]
     return bases
 

@@ -16,7 +16,7 @@ from promptpex.llm.providers import AvailableModel, ProviderOptions, available_m
 from promptpex.llm.providers.weights import weights_digest
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
-from promptpex.workflow.client_options import NO_JUDGE, provider_options
+from promptpex.workflow.client_options import NO_AUTHOR, NO_JUDGE, provider_options
 
 ROLE_TOKENS = 4096
 """Longest reply of an author or a judge, in tokens: room for 20 rules with their inverses."""
@@ -45,8 +45,19 @@ class Roles:
         """The models under test: as set, else what can be reached."""
         return self._parsed(self._settings.models or (self._available("test"),))
 
+    @property
+    def without_author(self) -> bool:
+        """Whether the setting says that no author is to be asked."""
+        return self._settings.author == NO_AUTHOR
+
     def author(self, *, as_judge: bool = False) -> RoleModel:
-        """The author: as set, else what can be reached; ``as_judge`` where it is to judge rather than to write."""
+        """The author: as set, else what can be reached; ``as_judge`` where it is to judge rather than to write.
+
+        Raises:
+            ConfigError: none can be reached, or the setting says ``none``.
+        """
+        if self.without_author:
+            raise ConfigError("an author is needed here, and it is set to none; name one with --author")
         model = self.named(self._settings.author or self._available("author"))
         warn_about_small_model("author", model.name, self.emit)
         return RoleModel(self.structured, model, self.judge_params() if as_judge else self.author_params())

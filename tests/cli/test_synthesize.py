@@ -11,6 +11,7 @@ import pytest
 
 from promptpex.cli.main import run_cli
 from promptpex.config import load
+from promptpex.llm.fake import FakeClient
 from promptpex.workflow.files import files_of
 from promptpex.workflow.session import open_session
 from promptpex.workflow.synthesis.synthesizing import SynthesisWishes, synthesize
@@ -188,18 +189,82 @@ def test_what_no_candidate_could_be_tried_on_is_said_before_anybody_is_asked(
     assert "to ask" not in err
 
 
-def test_an_author_that_gives_nothing_is_said_and_ends_with_3(
-    prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(prompt.parent)
+def _record_of_something_else(path: Path) -> None:
+    """A recording that holds no reply to what an author is asked."""
     recorded = {
         "id": "a" * 64,
         "stage": "output",
         "request": {"model": "openai/a", "messages": [{"role": "user", "content": "x"}], "params": {}, "repeat": 0},
         "completion": {"text": "x", "finish_reason": "stop"},
     }
-    (prompt.parent / "other.jsonl").write_text(json.dumps(recorded) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(recorded) + "\n", encoding="utf-8")
+
+
+def test_an_author_that_gives_nothing_is_said_and_ends_with_3(
+    prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(prompt.parent)
+    _record_of_something_else(prompt.parent / "other.jsonl")
     code, out, err = run(capsys, "guide.md", "--versions", "versions", "-a", "replay/other.jsonl")
     assert code == 3
     assert "the author gave nothing usable for criteria" in err
     assert out.splitlines()[-1].startswith("0 candidates for 0 criteria")
+
+
+async def test_an_author_that_gives_nothing_more_is_said_and_what_there_is_is_run(
+    prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await done(prompt)
+    monkeypatch.chdir(prompt.parent)
+    prompt.write_text(f"{guide.VERSIONS[-1]}\n- **Name the room**", encoding="utf-8")  # noqa: ASYNC240
+    reply = FakeClient(lambda _: "I would rather not.")
+    given = {"author": MODEL, "store": str(prompt.parent / "store.db")}
+    wishes = SynthesisWishes(versions=[prompt.parent / "versions"])
+    _record_of_something_else(prompt.parent / "other.jsonl")
+    (prompt.parent / "labels.csv").write_text("output,label\nA work of 1889.,1\n", encoding="utf-8")
+    arguments = ("guide.md", "--versions", "versions", "--labels", "labels.csv", "-a")
+    code, out, err = _aside(capsys, *arguments, "replay/other.jsonl")
+    assert code == 0, err
+    assert "the author gave nothing usable for criteria; another --author may, and --author none goes on with" in err
+    assert "1 good and 0 bad of 1 example; results: " in out
+    code, out, err = _aside(capsys, *arguments, "replay/other.jsonl")
+    assert code == 0, err
+    assert "replay/other.jsonl gave nothing usable before and is not asked again: " in err
+    assert "1 new sentence wait" in err
+    assert "to ask:" not in err
+    async with open_session(load(given, start=Path("/"), env={}), provider=reply) as session:
+        made = await synthesize(session, files_of(prompt), wishes)
+    assert made.unanswered == ("criteria",)
+    asked = len(reply.requests)
+    assert asked > 0, "another author is asked"
+    async with open_session(load(given, start=Path("/"), env={}), provider=reply) as session:
+        assert (await synthesize(session, files_of(prompt), wishes)).unanswered == ()
+    assert len(reply.requests) == asked
+    async with open_session(load({**given, "fresh": True}, start=Path("/"), env={}), provider=reply) as session:
+        assert (await synthesize(session, files_of(prompt), wishes)).unanswered == ("criteria",)
+
+
+async def test_without_an_author_the_candidates_are_run_on_new_outputs(
+    prompt: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await done(prompt)
+    monkeypatch.chdir(prompt.parent)
+    prompt.write_text(f"{guide.VERSIONS[-1]}\n- **Name the room**", encoding="utf-8")  # noqa: ASYNC240
+    (prompt.parent / "labels.csv").write_text("output,label\nA work of 1889.,1\nIt is old.,0\n", encoding="utf-8")
+    arguments = ("guide.md", "--versions", "versions", "--labels", "labels.csv", "-a", "none")
+    code, out, err = _aside(capsys, *arguments)
+    assert code == 0, err
+    assert "no author is asked (--author none): 1 version without categories and 1 new sentence wait" in err
+    assert "to ask:" not in err
+    assert "1 good and 1 bad of 2 examples; results: " in out
+    assert "(16 new)" in out
+    code, _, err = _aside(capsys, *arguments)
+    assert (code, "no author is asked" in err) == (0, True)
+    code, _, err = _aside(capsys, *arguments, "--infer")
+    assert code == 2
+    assert "--author none asks nobody" in err
+
+
+def test_other_commands_need_an_author(prompt: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["extract", str(prompt), "-a", "none", "--no-config"]) == 2
+    assert "an author is needed here, and it is set to none; name one with --author" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import NO_ANSWER, say
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.wording import named, plural, sentence
 
 if TYPE_CHECKING:
     from promptpex.core.records import Criterion, Synthesis
@@ -80,13 +80,15 @@ def command(
     the author also suggests criteria from the prompt alone, and with --from-notes from people's notes on bad outputs.
 
     Then each candidate is run on each output of the run (or of --labels), with labels from PROMPT.grades.jsonl or
-    --labels, and `promptpex select PROMPT.synthesis` chooses among them.
+    --labels, and `promptpex select PROMPT.synthesis` chooses among them. With --author none nothing new is asked for,
+    and the candidates that are there are run on new outputs.
 
     \b
       promptpex synthesize prompt.md --dry-run
       promptpex synthesize prompt.md --versions versions/ --author gpt-4.1
       promptpex synthesize prompt.md --infer --author gpt-4.1
       promptpex synthesize prompt.md --labels labels.csv --judge gpt-4.1-mini
+      promptpex synthesize prompt.md --author none
     """
     from promptpex.grading.labels import LabelRules
     from promptpex.workflow.files import files_of, require_files
@@ -123,7 +125,7 @@ def _dry(files: Files, wishes: SynthesisWishes, as_json: bool, flags: dict[str, 
     if plan.lines:
         show(plan.lines)
     else:
-        say("There is nothing new to ask about.")
+        say(sentence(plan.why_unasked) if plan.why_unasked else "There is nothing new to ask about.")
     return 0
 
 
@@ -166,10 +168,20 @@ def _synthesize(
 
 
 def _code(made: Synthesised) -> int:
-    """The exit code; where the author gave nothing that can be used, stderr says for what."""
-    for stage in made.unanswered:
-        say(f"promptpex: the author gave nothing usable for {stage}; another --author may", err=True)
-    return NO_ANSWER if made.unanswered else 0
+    """The exit code, and on stderr what the author gave nothing usable for.
+
+    That is a failure only where there is no candidate at all: else those that there are were run, and a folder whose
+    author goes on giving nothing would never be up to date.
+    """
+    if not made.unanswered:
+        return 0
+    message = f"promptpex: the author gave nothing usable for {named(made.unanswered)}; another --author may"
+    if not made.synthesis.candidates:
+        say(message, err=True)
+        return NO_ANSWER
+    there = plural(len(made.synthesis.candidates), "candidate")
+    say(f"{message}, and --author none goes on with the {there} on file", err=True)
+    return 0
 
 
 def _say_trial(tried: Trial, folder: Path) -> None:

@@ -218,6 +218,7 @@ class History(Record):
         criteria: ids of the criteria that candidates were asked for; none is given again.
         rules: the rules of the spec that criteria were made of, each with the digest of what was taken of it.
         pairs: of checks that a judge compared, by their digests; these need no asking again either.
+        in_vain: digests of what an author was asked about, each with the author, that gave nothing usable.
     """
 
     prompt: str
@@ -227,6 +228,7 @@ class History(Record):
     criteria: tuple[str, ...] = ()
     rules: dict[str, str] = Field(default_factory=dict)
     pairs: tuple[str, ...] = ()
+    in_vain: tuple[str, ...] = ()
 
 
 class Synthesis(Record):

@@ -12,34 +12,33 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from promptpex.codecs.inputs_as_text import named_text
 from promptpex.codecs.wording import named
-from promptpex.core.errors import InputError, SynthesisError
+from promptpex.core.errors import ConfigError, SynthesisError
 from promptpex.core.events import Notice
-from promptpex.core.records import Candidate, Criterion, Delta, Example, History, Prompt, Spec, Synthesis
-from promptpex.core.time_allowance import Allowance
+from promptpex.core.records import Candidate, Criterion, Delta, History, Prompt, Spec, Synthesis
 from promptpex.documents.ownership import owned_by_people
 from promptpex.grading.labels import LabelRules
-from promptpex.promptfile import RENDERING_SECONDS, messages_text, render, sibling
+from promptpex.promptfile import sibling
 from promptpex.specs.file import read_spec
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
 from promptpex.synthesis.categorise import categorise
 from promptpex.synthesis.criteria import propose_criteria, unasked
 from promptpex.synthesis.deltas import deltas
-from promptpex.synthesis.examples import examples_of, of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.from_rules import from_rules
 from promptpex.synthesis.phrase_lists import phrase_lists
 from promptpex.synthesis.portions import packs_of
-from promptpex.synthesis.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
+from promptpex.synthesis.propose_candidates import Demand, NewCandidates, propose_candidates
 from promptpex.synthesis.record_file import HISTORY
 from promptpex.synthesis.versions import Versions, from_files, from_git
 from promptpex.workflow.criteria.suggesting import TYPICAL_SUGGESTIONS, Suggesting, graded_for_notes, suggest
 from promptpex.workflow.estimate import EstimateLine, synthesis_lines, tokens_of, total_in_words
-from promptpex.workflow.files import Files, read_existing, read_prompt
+from promptpex.workflow.files import Files, read_prompt
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.preconditions import raise_if_cancelled, require_author
 from promptpex.workflow.session import Session
+from promptpex.workflow.synthesis.open_questions import open_questions
+from promptpex.workflow.synthesis.shown_examples import labelled_first, of_latest_run, shown_to_author
 from promptpex.workflow.workload import Workload
 
 Owned = TypeVar("Owned", Criterion, Candidate)
@@ -80,6 +79,7 @@ class SynthesisPlan:
         new_changes: the changes that no criteria were asked for.
         suggesting: what criteria are to be suggested from, besides.
         lines: what that asks for and costs.
+        why_unasked: where there is something new that nobody is asked about: what, and why, in words.
     """
 
     prompt: Prompt
@@ -89,6 +89,7 @@ class SynthesisPlan:
     new_changes: tuple[Delta, ...] = ()
     suggesting: Suggesting = field(default_factory=Suggesting)
     lines: tuple[EstimateLine, ...] = ()
+    why_unasked: str = ""
 
     @property
     def waiting(self) -> list[Criterion]:
@@ -129,8 +130,11 @@ def planned(session: Session, files: Files, wishes: SynthesisWishes = SynthesisW
     """What a synthesis would do and what that would cost; nothing is asked and nothing written.
 
     Raises:
+        ConfigError: criteria are to be suggested, and no author is to be asked.
         InputError: the prompt, a version, the spec or a file of the folder cannot be used.
     """
+    if session.roles.without_author and (wishes.infer or wishes.from_notes):
+        raise ConfigError("--infer and --from-notes ask an author, and --author none asks nobody: leave one out")
     prompt = read_prompt(session, files.prompt)
     folder = SynthesisFolder.of(files.prompt)
     versions = _versions(session, prompt, files.prompt, wishes)
@@ -146,18 +150,43 @@ def planned(session: Session, files: Files, wishes: SynthesisWishes = SynthesisW
     asking = _suggesting(session, files, prompt, synthesis, wishes)
     new = unasked(history.deltas, history.sentences)
     plan = SynthesisPlan(prompt, folder, history, synthesis, new, asking)
+    return replace(plan, why_unasked=why) if (why := _why_unasked(session, plan)) else _priced(session, plan)
+
+
+def _why_unasked(session: Session, plan: SynthesisPlan) -> str:
+    """Why nothing is to be asked though there is something new, in words; empty where that is not so."""
+    roles = session.roles
+    new = open_questions(plan.history.deltas, plan.new_changes, plan.waiting)
+    if roles.without_author:
+        return f"no author is asked (--author none): {new.sentence()}" if new else ""
+    if not new or plan.suggesting.requests or session.settings.fresh or not plan.synthesis.candidates:
+        return ""
+    if not plan.history.in_vain or not new.of(roles.author().label) <= set(plan.history.in_vain):
+        return ""
+    name = roles.author().label
+    return (
+        f"{name} gave nothing usable before and is not asked again: {new.sentence()}; name another --author, or --fresh"
+    )
+
+
+def _priced(session: Session, plan: SynthesisPlan) -> SynthesisPlan:
+    if session.roles.without_author:
+        return plan
     return replace(plan, lines=tuple(synthesis_lines(session, _workload(session, plan))))
 
 
 async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = SynthesisWishes()) -> Synthesised:
     """Brings ``versions.json`` and ``candidates.yaml`` up to date with the prompt's history and its spec.
 
-    What it will cost is emitted before the first request. Nothing is asked where there is nothing new.
+    What it will cost is emitted before the first request. Nothing is asked where there is nothing new, or where the
+    author is set to none.
     """
     plan = planned(session, files, wishes)
     if plan.lines:
         require_author(session)
         session.emit(Notice(f"to ask: {total_in_words(plan.lines)}", "always"))
+    elif plan.why_unasked:
+        session.emit(Notice(plan.why_unasked, "always"))
     asked = await _asked(session, files, plan)
     raise_if_cancelled(session)
     old = read_candidates(plan.folder.candidates) if plan.folder.candidates.exists() else Synthesis(prompt="")
@@ -200,6 +229,11 @@ async def _asked(session: Session, files: Files, plan: SynthesisPlan) -> _Asked:
     synthesis = synthesis.replace(candidates=(*synthesis.candidates, *candidates.candidates))
     unanswered = [*(["criteria"] if plan.new_changes and not criteria.asked else []), *in_vain]
     unanswered += ["candidates"] if waiting and not candidates.asked else []
+    if unanswered:
+        left = open_questions(
+            history.deltas, unasked(history.deltas, history.sentences), _without_candidates(synthesis, history.criteria)
+        )
+        history = history.replace(in_vain=_union(history.in_vain, sorted(left.of(author.label))))
     return _Asked(history, synthesis, candidates.dropped, tuple(unanswered))
 
 
@@ -207,7 +241,10 @@ async def _new_candidates(
     session: Session, files: Files, plan: SynthesisPlan, synthesis: Synthesis, waiting: Sequence[Criterion]
 ) -> NewCandidates:
     """Candidates for these criteria, those that are to be decided alike in requests of their own."""
-    shown, note = _shown(session, files, plan), instructions_of(session.settings, plan.prompt).get("candidates", "")
+    shown, note = (
+        shown_to_author(session, files, plan.prompt, plan.folder),
+        instructions_of(session.settings, plan.prompt).get("candidates", ""),
+    )
     made = NewCandidates()
     for by in dict.fromkeys(criterion.by for criterion in waiting):
         new = await propose_candidates(
@@ -235,7 +272,7 @@ def _suggesting(
     if not wishes.from_notes:
         return Suggesting(wishes.infer, taken=taken)
     folder = SynthesisFolder.of(files.prompt)
-    examples = _labelled(folder, prompt) or _of_latest_run(session, prompt)
+    examples = labelled_first(folder, prompt) or of_latest_run(session, prompt)
     graded = graded_for_notes(files.prompt, rules, synthesis.criteria, examples, wishes.rules)
     if not graded:
         session.emit(Notice("no bad output has a note that no criterion was made from yet: write one when you grade"))
@@ -333,42 +370,6 @@ def _workload(session: Session, plan: SynthesisPlan) -> Workload:
         inferences=int(plan.suggesting.infer),
         note_requests=int(bool(plan.suggesting.graded)),
     )
-
-
-def _shown(session: Session, files: Files, plan: SynthesisPlan) -> Shown:
-    """The example that the author of candidates sees: an output of this version, else a case filled in."""
-    labelled = [one for one in _labelled(plan.folder, plan.prompt) if one.prompt]
-    for example in (*labelled, *_of_latest_run(session, plan.prompt)):
-        return Shown(example.prompt, named_text(example.inputs), example.output)
-    try:
-        _, suite = read_existing(plan.prompt, files)
-        case = next(iter(suite.usable()), None) if suite is not None else None
-        if case is not None:
-            sent = render(plan.prompt, case.inputs, Allowance(RENDERING_SECONDS))
-            return Shown(messages_text(sent), named_text(case.inputs))
-    except InputError as error:
-        session.emit(Notice(f"candidates are written without an example: {error}", "warning"))
-    return Shown()
-
-
-def _labelled(folder: SynthesisFolder, prompt: Prompt) -> list[Example]:
-    """The examples of the folder, good ones first; none where they cannot be read, which concerns the matrix."""
-    try:
-        examples = of_version(folder.read_examples(), prompt.fingerprint)
-    except InputError:
-        return []
-    return sorted(examples, key=lambda example: example.label != "good")
-
-
-def _of_latest_run(session: Session, prompt: Prompt) -> Sequence[Example]:
-    from promptpex.report import runs
-
-    folder = runs.latest_of(Path(session.settings.results), prompt.name)
-    try:
-        run = runs.read(folder) if folder is not None else None
-    except InputError:
-        return ()
-    return examples_of(run).examples if run is not None and run.prompt.fingerprint == prompt.fingerprint else ()
 
 
 def _with_choices(synthesis: Synthesis, on_file: Synthesis) -> Synthesis:
