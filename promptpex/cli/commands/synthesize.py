@@ -80,15 +80,13 @@ def command(
     the author also suggests criteria from the prompt alone, and with --from-notes from people's notes on bad outputs.
 
     Then each candidate is run on each output of the run (or of --labels), with labels from PROMPT.grades.jsonl or
-    --labels, and `promptpex select PROMPT.synthesis` chooses among them. With --author none nothing new is asked for,
-    and the candidates that are there are run on new outputs.
+    --labels, and `promptpex select PROMPT.synthesis` chooses among them. With --author none this is all.
 
     \b
       promptpex synthesize prompt.md --dry-run
       promptpex synthesize prompt.md --versions versions/ --author gpt-4.1
       promptpex synthesize prompt.md --infer --author gpt-4.1
       promptpex synthesize prompt.md --labels labels.csv --judge gpt-4.1-mini
-      promptpex synthesize prompt.md --author none
     """
     from promptpex.grading.labels import LabelRules
     from promptpex.workflow.files import files_of, require_files
