@@ -9,6 +9,7 @@ from promptpex.alignment.choose import Contender, CriterionChoice, GradedOutputs
 from promptpex.alignment.cross_fit import (
     WHOLE_SET,
     Chosen,
+    EmptyFolds,
     HeldOutFigures,
     additions,
     as_bits,
@@ -31,6 +32,9 @@ from promptpex.core.records import (
 from promptpex.grading.opinions import Opinion, Opinions
 from promptpex.stats import clustered_agreement
 
+ALL_VERDICTS = ""
+"""What stands for all verdicts of a run together in place of an assertion."""
+
 
 @dataclass(frozen=True)
 class CardContest:
@@ -46,7 +50,6 @@ class CardContest:
         choices: of the choice by alignment, for each criterion.
         candidates: all of them, with what became of each.
         lacking: criteria without a good candidate and why, a sentence each.
-        used: ids of the examples by whose labels the kept set was chosen.
     """
 
     method: str
@@ -61,7 +64,11 @@ class CardContest:
     choices: tuple[CriterionChoice, ...] = ()
     candidates: tuple[CardCandidate, ...] = ()
     lacking: tuple[str, ...] = ()
-    used: frozenset[str] = frozenset()
+
+    @property
+    def empty_folds(self) -> EmptyFolds:
+        """A choice by alignment may be of nothing; SPADE's has a set or none."""
+        return "not-flagged" if self.method == "aligned" else "left-out"
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,8 @@ class CardData:
             not known are left out.
         measures: by name, of each output by its id.
         contest: None where there are no candidates, or none that can be chosen from.
-        chosen_rules: ids of rules that were made of chosen candidates: grades that chose them do not measure them.
+        in_choice: by assertion, the ids of the outputs whose grades had a part in choosing the check that gave its
+            verdict there: these do not measure it. ``ALL_VERDICTS``: of all verdicts together.
         by_example: whether judges were shown graded outputs: these do not measure them.
         notices: what to know, a sentence each.
     """
@@ -88,7 +96,7 @@ class CardData:
     broken: Mapping[str, bool] = field(default_factory=dict)
     measures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     contest: CardContest | None = None
-    chosen_rules: frozenset[str] = frozenset()
+    in_choice: Mapping[str, frozenset[str]] = field(default_factory=dict)
     by_example: bool = False
     notices: tuple[str, ...] = ()
 
@@ -106,7 +114,7 @@ def card(data: CardData) -> ReportCard:
         prompt=data.prompt,
         runs=data.runs,
         rules=graded.book.rules.sentence(),
-        graders=graded.book.graders,
+        graders=_counting(graded),
         method=contest.method if contest else "",
         limit=contest.limit if contest else None,
         kept=contest.kept if contest else False,
@@ -123,17 +131,24 @@ def card(data: CardData) -> ReportCard:
     )
 
 
+def _counting(graded: GradedItems) -> tuple[str, ...]:
+    """Everyone whose grades count."""
+    book = graded.book
+    return tuple(name for name in book.graders if book.rules.only in ("", name))
+
+
 def _chosen_rows(contest: CardContest, graded: GradedItems) -> tuple[list[CardRow], tuple[CardAddition, ...]]:
     """The set and what was chosen for each criterion, each output counted with what was chosen without its case."""
     clusters = [example.cluster for example in contest.examples]
     folds = folds_of_graded(contest.graded, clusters, contest.choose)
     measured = measured_outputs(contest.examples, graded.book)
     sample = as_bits(n for n, one in enumerate(contest.examples) if one.id in graded.sample(OUTPUT_SUBJECT))
-    on_all = figures_of_folds(folds, contest.contenders, contest.graded, clusters, measured)
-    on_sample = figures_of_folds(folds, contest.contenders, contest.graded, clusters, measured & sample)
+    empty, given = contest.empty_folds, (contest.contenders, contest.graded, clusters)
+    on_all = figures_of_folds(folds, *given, measured, empty)
+    on_sample = figures_of_folds(folds, *given, measured & sample, empty)
     rows = []
     for name in (WHOLE_SET, *contest.criteria):
-        if name in on_all and (name == WHOLE_SET or on_all[name].without < on_all[name].folds):
+        if name in on_all and contest.chosen & _of_criterion(contest, name):
             of_sample = on_sample[name] if name == WHOLE_SET and sample else None
             rows.append(_chosen_row(contest, name, on_all[name], of_sample))
     added = additions(folds, contest.contenders, contest.graded, measured)
@@ -142,18 +157,25 @@ def _chosen_rows(contest: CardContest, graded: GradedItems) -> tuple[list[CardRo
 
 def _notices(data: CardData) -> Iterator[str]:
     yield from data.notices
-    if data.contest is not None:
+    contest = data.contest
+    if contest is not None:
         book = data.graded.book
-        seen = sum(may_be_seen(one, book) for one in data.contest.examples if one.label is not None)
-        if seen:
+        seen = sum(may_be_seen(one, book) for one in contest.examples if one.label is not None)
+        if not contest.chosen:
+            yield "nothing is chosen, so there are no figures of a set"
+        elif seen:
             yield (
                 f"{plural(seen, 'graded output')} may be shown to those who write candidates, and so "
                 f"{'is' if seen == 1 else 'are'} not counted for the chosen set"
             )
 
 
+def _of_criterion(contest: CardContest, name: str) -> frozenset[str]:
+    """Ids of the candidates of a criterion, or of all."""
+    return frozenset(one.id for one in contest.contenders if name == WHOLE_SET or name in one.criteria)
+
+
 def _chosen_row(contest: CardContest, name: str, on_all: HeldOutFigures, of_sample: HeldOutFigures | None) -> CardRow:
-    of_criterion = {one.id for one in contest.contenders if name == WHOLE_SET or name in one.criteria}
     choice = next((one for one in contest.choices if one.wanted.id == name), None)
     return CardRow(
         kind="set" if name == WHOLE_SET else "criterion",
@@ -161,11 +183,12 @@ def _chosen_row(contest: CardContest, name: str, on_all: HeldOutFigures, of_samp
         id=name,
         subject=name or OUTPUT_SUBJECT,
         text=contest.criteria.get(name, ""),
-        by=tuple(sorted(contest.chosen & of_criterion)),
+        by=tuple(sorted(contest.chosen & _of_criterion(contest, name))),
         graded=on_all.figures,
         sample=of_sample.figures if of_sample is not None else None,
         folds=on_all.folds,
         folds_without=on_all.without,
+        empty_folds=contest.empty_folds if on_all.without else "",
         basis=choice.basis if choice is not None else "",
     )
 
@@ -173,7 +196,7 @@ def _chosen_row(contest: CardContest, name: str, on_all: HeldOutFigures, of_samp
 def verdict_rows(data: CardData) -> Iterator[CardRow]:
     """All verdicts of the run together, against grades on the whole output, then checks and judges rule by rule."""
     if data.broken:
-        yield _row(data, "verdicts", "", OUTPUT_SUBJECT, (), data.broken)
+        yield _row(data, "verdicts", ALL_VERDICTS, OUTPUT_SUBJECT, (), data.broken)
     yield from _opinion_rows(data)
 
 
@@ -190,7 +213,7 @@ def _opinion_rows(data: CardData) -> Iterator[CardRow]:
     for key in sorted(fails, key=lambda key: (order.get(key[0], 0), first[key].source, key)):
         one = first[key]
         by = f"judge:{one.judge}" if one.source == "judge" else one.assertion.removeprefix(f"{one.subject} ")
-        yield _row(data, "judge" if one.source == "judge" else "check", key[0], key[0], (by,), fails[key])
+        yield _row(data, "judge" if one.source == "judge" else "check", key[1], key[0], (by,), fails[key])
 
 
 def _fails(one: Opinion) -> bool | None:
@@ -200,31 +223,34 @@ def _fails(one: Opinion) -> bool | None:
 def _row(
     data: CardData,
     kind: str,
-    name: str,
+    assertion: str,
     subject: str,
     by: tuple[str, ...],
     fails: Mapping[str, bool | None],
 ) -> CardRow:
     """A row of verdicts, on grades that had no part in choosing what gave them."""
     graded = data.graded
-    is_chosen = subject in data.chosen_rules or (kind == "verdicts" and bool(data.chosen_rules))
-    chose = data.contest.used if data.contest is not None and is_chosen else frozenset[str]()
+    chose = data.in_choice.get(assertion, frozenset[str]())
     by_example = data.by_example and kind != "check"
     sample = graded.sample(subject)
 
     def failed(item: Example) -> bool | None:
         return fails.get(item.id)
 
-    def measures(item: Example) -> bool:
-        return item.id in fails and item.id not in chose and not (by_example and item.is_shown)
+    def is_shown(item: Example) -> bool:
+        return by_example and item.is_shown
 
+    def measures(item: Example) -> bool:
+        return item.id in fails and item.id not in chose and not is_shown(item)
+
+    labelled = [one for one in graded.of(subject) if one.id in fails and graded.label(one, subject) is not None]
     on_all, silent = graded.figures(subject, failed, measures)
     on_sample, _ = graded.figures(subject, failed, lambda item: measures(item) and item.id in sample)
     return CardRow.model_validate(
         {
             "kind": kind,
             "measured": "held-out",
-            "id": name,
+            "id": "" if kind == "verdicts" else subject,
             "subject": subject,
             "text": graded.book.subjects[subject].text,
             "by": by,
@@ -232,6 +258,8 @@ def _row(
             "sample": on_sample if sample else None,
             "on_whole": None if subject == OUTPUT_SUBJECT else graded.on_whole(failed),
             "silent": silent,
+            "in_choice": sum(one.id in chose for one in labelled),
+            "shown": sum(is_shown(one) and one.id not in chose for one in labelled),
         }
     )
 

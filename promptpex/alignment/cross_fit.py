@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from promptpex.alignment.choose import Contender, GradedOutputs, Wanted, choose, chosen_of
 from promptpex.alignment.figures import Observation, figures_of
@@ -21,6 +22,10 @@ WHOLE_SET = ""
 """What stands for the chosen set in place of a criterion's id."""
 
 
+EmptyFolds = Literal["not-flagged", "left-out"]
+"""What becomes of the outputs of a fold without which nothing is chosen: a set of nothing flags none of them, or they
+are left out, where the way to choose then gives no set rather than an empty one."""
+
 EVERY = -1
 """All outputs, as bits."""
 
@@ -30,10 +35,10 @@ class HeldOutFigures:
     """The figures of a way to choose, each output counted with what was chosen without its case.
 
     Attributes:
-        figures: over the folds in which something was chosen. The intervals treat what was chosen in the folds as one
-            thing: how much it differs is not in them (Bengio and Grandvalet 2004, J. Mach. Learn. Res. 5:1089).
+        figures: over all folds. The intervals treat what was chosen in the folds as one thing: how much it differs is
+            not in them (Bengio and Grandvalet 2004, J. Mach. Learn. Res. 5:1089).
         folds: how many there are.
-        without: those in which nothing was chosen; their outputs are left out.
+        without: those in which nothing was chosen; see ``EmptyFolds``.
     """
 
     figures: AlignmentFigures
@@ -50,13 +55,18 @@ def cross_fitted_choice(
 ) -> dict[str, HeldOutFigures]:
     """The figures of ``choose``, by criterion and, under ``WHOLE_SET``, of the set; empty where labels are too few.
 
+    A fold without which nothing is chosen counts: nothing flags none of its outputs. Left out are criteria for which
+    nothing is chosen by all outputs, and so is a set of nothing: there is nothing to give figures of.
+
     Args:
         wanted, contenders, graded: as for ``choose``.
         clusters: what each output belongs to, such as its case.
         counted: as for ``figures_of_folds``.
     """
     folds = folds_of_graded(graded, clusters, lambda outputs: chosen_by(wanted, contenders, graded.among(outputs)))
-    return figures_of_folds(folds, contenders, graded, clusters, counted)
+    made = figures_of_folds(folds, contenders, graded, clusters, counted)
+    chosen = chosen_by(wanted, contenders, graded)
+    return {name: figures for name, figures in made.items() if chosen[name]}
 
 
 def chosen_by(wanted: Sequence[Wanted], contenders: Sequence[Contender], graded: GradedOutputs) -> Chosen:
@@ -90,15 +100,17 @@ def figures_of_folds(
     graded: GradedOutputs,
     clusters: Sequence[str],
     counted: int = EVERY,
+    empty: EmptyFolds = "not-flagged",
 ) -> dict[str, HeldOutFigures]:
     """What was chosen in each fold, counted on the fold, by criterion and of the set.
 
     Args:
         counted: the outputs that count, as bits.
+        empty: what becomes of the outputs of folds without which nothing is chosen.
     """
     fails = {one.id: one.fails for one in contenders}
     names = folds[0].chosen if folds else ()
-    return {name: _figures(name, folds, fails, graded, clusters, counted) for name in names}
+    return {name: _figures(name, folds, fails, graded, clusters, counted, empty) for name in names}
 
 
 def _figures(
@@ -108,13 +120,14 @@ def _figures(
     graded: GradedOutputs,
     clusters: Sequence[str],
     counted: int,
+    empty: EmptyFolds,
 ) -> HeldOutFigures:
     evidence = graded.evidence(name)
     bad, good = (graded.bad, graded.good) if name == WHOLE_SET else (evidence.to_catch, evidence.good)
     observations: list[Observation] = []
     for fold in folds:
         flagged = union(fails[one] for one in fold.chosen[name])
-        members = as_bits(fold.held_out) & counted if fold.chosen[name] else 0
+        members = as_bits(fold.held_out) & counted if fold.chosen[name] or empty == "not-flagged" else 0
         observations += observed(bad & members, good & members, flagged, clusters)
     return HeldOutFigures(figures_of(observations), len(folds), sum(not fold.chosen[name] for fold in folds))
 

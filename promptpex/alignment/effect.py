@@ -11,7 +11,8 @@ from typing import Literal
 
 from promptpex.alignment.card import CardData, verdict_rows
 from promptpex.alignment.figures import CONFIDENCE, as_figure
-from promptpex.core.records import AlignmentFigures, CardEffect, CardFigure, CardLabels
+from promptpex.codecs.wording import plural
+from promptpex.core.records import AlignmentFigures, CardEffect, CardFigure, CardLabels, CardRow
 from promptpex.stats import Interval, difference_of_intervals
 
 _FIGURES: tuple[Literal["coverage", "ffr", "alignment"], ...] = ("coverage", "ffr", "alignment")
@@ -46,12 +47,32 @@ def _of_graded(data: CardData, labels: CardLabels) -> CardFigure:
     return figures.base_rate
 
 
-def _alignments(before: CardData, after: CardData) -> Iterator[CardEffect]:
+def left_out_of_effects(before: CardData, after: CardData) -> Iterator[str]:
+    """Which rows are compared on fewer outputs than were graded, or not at all, since the grades of the others had a
+    part in choosing the checks; a sentence each."""
+    for earlier, row in _row_pairs(before, after):
+        if not earlier.in_choice and not row.in_choice:
+            continue
+        name = f"{row.id} {', '.join(row.by)}" if row.by else "all verdicts together"
+        if earlier.graded.n and row.graded.n:
+            counts = f"{plural(earlier.graded.n, 'graded output')} before and {row.graded.n} now"
+            yield f"{name}: compared on {counts} that had no part in the choice"
+        else:
+            where = "of that run" if not earlier.graded.n else "of now"
+            yield f"{name}: not compared, since no graded output {where} is left that had no part in the choice"
+
+
+def _row_pairs(before: CardData, after: CardData) -> Iterator[tuple[CardRow, CardRow]]:
+    """The rows of verdicts that both have."""
     old = {(row.kind, row.subject, row.by): row for row in verdict_rows(before)}
     for row in verdict_rows(after):
         earlier = old.get((row.kind, row.subject, row.by))
-        if earlier is None:
-            continue
+        if earlier is not None:
+            yield earlier, row
+
+
+def _alignments(before: CardData, after: CardData) -> Iterator[CardEffect]:
+    for earlier, row in _row_pairs(before, after):
         if earlier.sample is not None and row.sample is not None:
             pair, sampled = (earlier.sample, row.sample), True
         else:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from promptpex.alignment.choose import CriterionChoice, Rated
-from promptpex.alignment.cross_fit import WHOLE_SET, HeldOutFigures
+from promptpex.alignment.cross_fit import WHOLE_SET
 from promptpex.alignment.reasons import lacking
 from promptpex.cli.choice_in_words import change_sentences, left_out_sentences
 from promptpex.cli.selection_in_words import MISSING, NAME, wrapped
@@ -29,7 +27,7 @@ def aligned_lines(made: AlignedChoice) -> list[str]:
         parts[-1] += ["", *_figures(selection.figures)]
     parts.append(_table(made.criteria))
     parts.append([line for sentence in without_good_candidate(made) for line in wrapped(sentence)])
-    parts.append([line for sentence in _elsewhere(made.held_out) for line in wrapped(sentence)])
+    parts.append([line for sentence in _elsewhere(made) for line in wrapped(sentence)])
     parts.append([line for sentence in change_sentences(made.choice) for line in wrapped(sentence)])
     return [line for part in parts if part for line in ("", *part)][1:]
 
@@ -86,13 +84,15 @@ def _alignment(rated: Rated) -> str:
     return "–" if rated.alignment is None else percent(float(rated.alignment))
 
 
-def _elsewhere(held_out: Mapping[str, HeldOutFigures]) -> list[str]:
+def _elsewhere(choice: AlignedChoice) -> list[str]:
     """The figures of the set, chosen without the outputs that it is counted on."""
-    whole = held_out.get(WHOLE_SET)
+    if not choice.choice.selection.chosen:
+        return ["Nothing is chosen, so there are no figures of a set."]
+    whole = choice.held_out.get(WHOLE_SET)
     if whole is None:
         return ["There are too few examples to hold some out: expect worse figures on other outputs."]
     made = whole.figures
-    without = f"; in {whole.without} of them nothing is good enough" if whole.without else ""
+    without = f"; where nothing is good enough, in {whole.without}, nothing is flagged" if whole.without else ""
     known = (("coverage", made.coverage), ("FFR", made.ffr), ("alignment", made.alignment))
     figures = ", ".join(f"{name} {range_of(one)}" for name, one in known)
     lacking = "".join(f" ({UNDEFINED[why]})" for why in made.undefined if why != "one-answer")

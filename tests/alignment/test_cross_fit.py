@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.alignment.choose import Contender, GradedOutputs, Wanted, choose
-from promptpex.alignment.cross_fit import WHOLE_SET, Chosen, cross_fitted_choice, folds_of_graded, observed, union
+from promptpex.alignment.cross_fit import (
+    WHOLE_SET,
+    Chosen,
+    chosen_by,
+    cross_fitted_choice,
+    figures_of_folds,
+    folds_of_graded,
+    observed,
+    union,
+)
 from promptpex.alignment.figures import figures_of
 
 
@@ -44,13 +53,26 @@ def test_a_candidate_that_is_right_throughout_is_right_on_what_is_held_out() -> 
         assert made[name].figures.n == 10
 
 
-def test_a_fold_in_which_nothing_is_good_enough_is_counted_and_left_out() -> None:
+def test_where_nothing_is_good_enough_in_a_fold_nothing_is_flagged_there() -> None:
     graded = GradedOutputs(bad=0b0011, good=0b1100)
     only_one = Contender("a", ("c",), 0b0001)
     made = cross_fitted_choice([Wanted("c")], [only_one], graded, list("wxyz"))
-    assert (made["c"].folds, made["c"].without) == (2, 1)
-    assert made["c"].figures.n == 2
-    assert made["c"].figures.counts.caught == 0
+    for name in ("c", WHOLE_SET):
+        assert (made[name].folds, made[name].without) == (2, 1)
+        counts = made[name].figures.counts
+        assert (counts.caught, counts.missed, counts.flagged, counts.kept) == (0, 2, 0, 2)
+    folds = folds_of_graded(graded, list("wxyz"), lambda outputs: {"c": frozenset("a" * (outputs & 1))})
+    assert figures_of_folds(folds, [only_one], graded, list("wxyz"), empty="left-out")["c"].figures.n == 2
+
+
+def test_a_choice_of_nothing_has_no_figures_even_if_a_fold_has_one() -> None:
+    # By all outputs the only candidate flags a quarter of the good ones; without the fold of the first, none.
+    graded = GradedOutputs(bad=0b11110000, good=0b00001111)
+    only_one = Contender("a", ("c",), 0b11110001)
+    clusters = list("stuvwxyz")
+    folds = folds_of_graded(graded, clusters, lambda some: chosen_by([Wanted("c")], [only_one], graded.among(some)))
+    assert any(fold.chosen["c"] for fold in folds)
+    assert cross_fitted_choice([Wanted("c")], [only_one], graded, clusters) == {}
 
 
 def test_too_few_cases_leave_nothing_to_hold_out() -> None:

@@ -110,7 +110,11 @@ class CardRow(Record):
         sample: those on the random sample alone, which hold for all outputs; None where there is no random sample.
         on_whole: the same against grades on the whole output, where the subject is a part of it.
         silent: outputs with a label of which it says nothing, such as after an error.
+        in_choice, shown: outputs with a label that are in no figure, since their grades had a part in choosing the
+            checks, or since a judge may have been shown them.
         folds, folds_without: how it was cross-fitted, and in how many folds nothing was chosen.
+        empty_folds: what became of the outputs of the latter: a set of nothing flags none of them, or they are left
+            out.
         basis: of a criterion, whether coverage is counted on known bad outputs or on suspects, too.
     """
 
@@ -124,8 +128,11 @@ class CardRow(Record):
     sample: AlignmentFigures | None = None
     on_whole: ConfusionCounts | None = None
     silent: Whole = 0
+    in_choice: Whole = 0
+    shown: Whole = 0
     folds: Whole = 0
     folds_without: Whole = 0
+    empty_folds: Literal["not-flagged", "left-out", ""] = ""
     basis: Literal["known", "known-and-suspect", ""] = ""
 
 

@@ -118,8 +118,22 @@ def remarks_of(row: CardRow) -> list[str]:
     if row.silent:
         remarks.append(f"says nothing of {row.silent}")
     if row.folds_without:
-        remarks.append(f"nothing chosen in {row.folds_without} of {row.folds} folds")
-    return remarks + [UNDEFINED[why] for why in row.graded.undefined]
+        outputs = {"not-flagged": ", whose outputs count as not flagged", "left-out": ", which are left out", "": ""}
+        remarks.append(f"nothing chosen in {row.folds_without} of {row.folds} folds{outputs[row.empty_folds]}")
+    left_out = _left_out(row)
+    has_none = "no-labels" in row.graded.undefined and left_out
+    return remarks + left_out + ([] if has_none else [UNDEFINED[why] for why in row.graded.undefined])
+
+
+def _left_out(row: CardRow) -> list[str]:
+    """Which graded outputs are in no figure, and why."""
+    reasons = ((row.in_choice, "had a part in the choice"), (row.shown, "may have been shown to the judge"))
+    given = [(count, why) for count, why in reasons if count]
+    if len(given) == 1 and not row.graded.n and not row.silent:
+        count, why = given[0]
+        return [f"all {count} graded outputs {why}" if count > 1 else f"the only graded output {why}"]
+    other = "other graded output" if row.graded.n else "graded output"
+    return [f"{plural(count, other)} {why}, and {'is' if count == 1 else 'are'} left out" for count, why in given]
 
 
 def addition_of(one: CardAddition) -> str:

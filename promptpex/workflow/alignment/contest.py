@@ -81,7 +81,6 @@ def card_contest(
                 _candidate(one, choice, source.matrix, states) for choice in choices for one in choice.rated
             ),
             lacking=tuple(lacking(choices, contest.texts)) if aligned else (),
-            used=frozenset(saved.labels) if saved is not None else frozenset(),
         ),
         (*source.notices, *_changed(saved, chosen, choices), *_left_out(source)),
     )

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from promptpex.alignment.card import CardData, card
-from promptpex.alignment.effect import effects
+from promptpex.alignment.effect import effects, left_out_of_effects
 from promptpex.alignment.graded import GradedItems, with_labels
 from promptpex.core.errors import RunError
 from promptpex.core.events import Listener
@@ -17,8 +17,10 @@ from promptpex.grading.labels import LabelRules, require_known_grader
 from promptpex.report import runs
 from promptpex.synthesis.examples import examples_of
 from promptpex.synthesis.folder import SynthesisFolder
+from promptpex.synthesis.saved_choice import CHOICE, SavedChoice
 from promptpex.workflow.alignment.contest import card_contest
 from promptpex.workflow.alignment.measures import measures_of
+from promptpex.workflow.alignment.verdicts_of_choice import outputs_in_choice
 from promptpex.workflow.grading.machine_opinions import opinions_of
 from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes, open_desk
 
@@ -78,7 +80,7 @@ def card_of(project: GradingProject, results: Path, wishes: CardWishes) -> Repor
     require_known_grader(wishes.rules, book.graders)
     contest = card_contest(project.folder, project.synthesis, project.spec, book, wishes.ffr)
     graded = _graded(project.desk.pool, project)
-    chosen = contest.contest.chosen if contest.contest is not None else frozenset()
+    saved = CHOICE.read(project.folder.selection)
     data = CardData(
         prompt=project.prompt.name,
         runs=tuple(run.manifest.run for run in project.runs),
@@ -87,14 +89,14 @@ def card_of(project: GradingProject, results: Path, wishes: CardWishes) -> Repor
         broken=_broken(project.runs),
         measures=measures_of(graded.items, project.spec, project.runs),
         contest=contest.contest,
-        chosen_rules=frozenset(
-            rule.id for rule in project.spec.rules if any(check.metric in chosen for check in rule.checks)
-        ),
+        in_choice=outputs_in_choice(project.runs, saved),
         by_example=_by_example(project.runs),
         notices=contest.notices,
     )
     made = card(data)
-    return made if wishes.against is None else _with_effect(made, data, project, runs.resolve(wishes.against, results))
+    if wishes.against is None:
+        return made
+    return _with_effect(made, data, project, runs.resolve(wishes.against, results), saved)
 
 
 def _graded(pool: Sequence[Example], project: GradingProject) -> GradedItems:
@@ -129,15 +131,20 @@ def _by_example(read_runs: Iterable[Run]) -> bool:
     return any(run.manifest.settings.get("judge_examples") for run in read_runs)
 
 
-def _with_effect(made: ReportCard, data: CardData, project: GradingProject, folder: Path) -> ReportCard:
+def _with_effect(
+    made: ReportCard, data: CardData, project: GradingProject, folder: Path, saved: SavedChoice | None
+) -> ReportCard:
     """The card with what changed since another run of the prompt.
 
     Raises:
-        RunError: it is a run of another prompt.
+        RunError: it is a run of another prompt, or one that the card is of.
     """
     run = runs.read(folder)
     if run.prompt.name != project.prompt.name:
         message = f"the run {run.manifest.run} is of {run.prompt.name}, not of {project.prompt.name}"
+        raise RunError(message, path=folder)
+    if run.manifest.run in made.runs:
+        message = f"the card is of the run {run.manifest.run} already: compare it with another run of {made.prompt}"
         raise RunError(message, path=folder)
     pool = examples_of(run).examples
     opinions = opinions_of(pool, [run], project.spec, project.synthesis, SynthesisFolder(project.folder.path))
@@ -148,9 +155,10 @@ def _with_effect(made: ReportCard, data: CardData, project: GradingProject, fold
         opinions=opinions,
         broken=_broken([run]),
         contest=data.contest,
-        chosen_rules=data.chosen_rules,
+        in_choice=outputs_in_choice([run], saved),
         by_example=_by_example([run]),
     )
     same = f"the run {run.manifest.run} has the words that the prompt has now"
-    notices = (*made.notices, same) if run.prompt.fingerprint == project.prompt.fingerprint else made.notices
+    notices = (*made.notices, *left_out_of_effects(before, data))
+    notices = (*notices, same) if run.prompt.fingerprint == project.prompt.fingerprint else notices
     return made.replace(against=run.manifest.run, effects=effects(before, data), notices=notices)

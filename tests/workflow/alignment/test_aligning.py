@@ -13,6 +13,7 @@ import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Check, Criterion, ReportCard, Rule, Spec
 from promptpex.promptfile import read
+from promptpex.specs.file import read_spec
 from tests.alignment.folders import AlignedFolder
 
 LABELS = "g" * 12 + "b" * 8
@@ -236,23 +237,133 @@ def test_the_effect_of_an_edit_is_a_difference_with_an_interval(
     assert "Since the run r0 the whole output, bad by people: 70% (46–88%), now 40% (19–64%): -30 points (" in text
 
 
-def test_grades_that_chose_an_assertion_do_not_measure_its_verdicts(
-    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
+WITH_CHOICE = {
+    ("r1", "check:contains"): "p" * 12 + "ffffpppp",
+    **{k: v for k, v in VERDICTS.items() if "judge" in k[1]},
+}
+
+
+@pytest.fixture
+def chosen(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> AlignedFolder:
+    """16 outputs chose calm, which is a check of r1 now; r1 is a run without it, r2 one with it."""
     world.grade("g" * 12 + "bbbb")
     world.grade("-" * 12 + "bbbb", "r1", "The reply stays calm.")
     assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--into-spec"]) == 0
+    capsys.readouterr()
+    world.run(WITH_CHOICE, read_spec(world.prompt.with_name("trip.spec.yaml")), name="r2")
+    return world
+
+
+def more_grades(world: AlignedFolder) -> None:
     world.grade("-" * 16 + "bbbb")
     world.grade("-" * 16 + "gggg", "r1", "The reply stays calm.")
     world.grade("-" * 16 + "bbbb", "r2", "The reply names the city.")
-    capsys.readouterr()
-    made = rows(card_of(capsys))
-    # calm is a check of r1 now; the 16 outputs that chose it are left out.
-    assert made["check", "r1", ("check:regex",)].graded.counts.kept == 4
-    assert made["check", "r1", ("check:regex",)].graded.n == 4
-    # Nothing was chosen for r2: 12 good ones and 4 bad ones, of one of which the judge says nothing.
+
+
+@pytest.mark.parametrize("limit", [(), ("--ffr", "30%")])
+def test_grades_that_chose_a_check_do_not_measure_it_and_measure_all_else(
+    chosen: AlignedFolder, capsys: pytest.CaptureFixture[str], limit: tuple[str, ...]
+) -> None:
+    more_grades(chosen)
+    made = rows(card_of(capsys, "r2", *limit))
+    check, verdicts = made["check", "r1", ("check:contains",)], made["verdicts", "output", ()]
+    assert (check.graded.n, check.graded.counts.kept, check.in_choice) == (4, 4, 16)
+    assert (verdicts.graded.n, verdicts.in_choice) == (3, 16)
+    # The judge had no part in the choice: all of its rows stay. Of one output it says nothing for r2.
+    judge = made["judge", "r1", ("judge:gpt",)]
+    assert (judge.graded.n, judge.in_choice) == (20, 0)
     assert made["judge", "r2", ("judge:gpt",)].graded.n == 15
-    assert made["verdicts", "output", ()].graded.n == 3
+
+
+def test_a_run_made_before_the_check_was_chosen_is_measured_on_all_grades(
+    chosen: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more_grades(chosen)
+    made = rows(card_of(capsys, "r1"))
+    assert made["check", "r1", ("check:regex",)].graded.n == 20
+    assert made["verdicts", "output", ()].graded.n == 19
+    assert {row.in_choice for row in made.values()} == {0}
+
+
+def test_where_all_graded_outputs_had_a_part_in_the_choice_that_is_said(
+    chosen: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["align", "r2"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("all 16 graded outputs had a part in the choice") == 2
+    assert "no output has a label" not in text
+    more_grades(chosen)
+    assert run_cli(["align", "r2"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("16 other graded outputs had a part in the choice, and are left out") == 2
+
+
+def test_an_edit_is_compared_on_what_had_no_part_in_the_choice(
+    chosen: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    card = card_of(capsys, "r2", "--against", "r1")
+    why = "all verdicts together: not compared, since no graded output of now is left that had no part in the choice"
+    assert why in card.notices
+    more_grades(chosen)
+    card = card_of(capsys, "r2", "--against", "r1")
+    assert (
+        "all verdicts together: compared on 19 graded outputs before and 3 now that had no part in the choice"
+        in card.notices
+    )
+    coverage = {(one.what, one.by, one.figure): one for one in card.effects}["output", "", "coverage"]
+    assert (coverage.before.n, coverage.after.n) == (7, 3)
+
+
+def test_a_run_is_not_compared_with_itself(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["align", "r1", "--against", "r1"]) == 2
+    assert "the card is of the run r1 already: compare it with another run of trip" in capsys.readouterr().err
+
+
+def test_a_choice_of_nothing_has_a_sentence_and_no_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # A candidate that flags one good output: within 0% only where that one is held out.
+    made = AlignedFolder(tmp_path, LABELS, {"near": "f" + "p" * 11 + "f" * 8}, {"near": "c1"}).write()
+    made.run({}, SPEC)
+    made.grade(LABELS)
+    card = card_of(capsys, "--ffr", "0")
+    assert [row.kind for row in card.rows if row.kind in ("set", "criterion")] == []
+    assert "nothing is chosen, so there are no figures of a set" in card.notices
+    assert card.lacking
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--ffr", "0"]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Nothing is chosen, so there are no figures of a set." in text
+    assert "folds" not in text
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--ffr", "0", "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert (data["held_out_figures"], data["criteria"][0]["held_out"]) == (None, None)
+
+
+def test_outputs_of_folds_that_choose_nothing_count_as_not_flagged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # The only bad output that the candidate catches: held out, nothing is chosen.
+    made = AlignedFolder(tmp_path, LABELS, {"rare": "p" * 19 + "f"}, {"rare": "c1"}).write()
+    made.run({}, SPEC)
+    made.grade(LABELS)
+    card = card_of(capsys)
+    for row in (one for one in card.rows if one.kind in ("set", "criterion")):
+        assert (row.folds_without, row.empty_folds) == (1, "not-flagged")
+        assert row.graded.n == 20 - sum(one.is_shown for one in made.examples)
+        assert row.graded.counts.caught == 0
+    assert run_cli(["align"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "nothing chosen in 1 of 5 folds, whose outputs count as not flagged" in text
+
+
+def test_graders_who_do_not_count_are_not_named(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    world.grade("ggb")
+    world.grade("gggg", grader="bob")
+    assert run_cli(["align", "--graders", "ada"]) == 0
+    assert "3 of 20 outputs graded, by ada: 2 good" in " ".join(capsys.readouterr().out.split())
+    assert card_of(capsys).graders == ("ada", "bob")
 
 
 def test_what_a_judge_was_shown_does_not_measure_it(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
