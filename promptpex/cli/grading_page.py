@@ -36,8 +36,8 @@ def serve_page(
         no_open: whether the link is only printed.
     """
     from promptpex.cli.command_session import listeners
+    from promptpex.cli.grading_screen import graded_so_far
     from promptpex.cli.local_page import serve
-    from promptpex.codecs.wording import plural
     from promptpex.web.ports import Ports
     from promptpex.web.server import require_extra
     from promptpex.workflow.alignment.port import CardOfRuns
@@ -57,7 +57,7 @@ def serve_page(
         code = serve(pages, port=number, no_open=no_open)
     project.desk.refresh()
     progress = project.desk.progress(port.grader)
-    say(f"{progress.done} of {plural(progress.items, 'output')} graded; the grades are in {project.grades}")
+    say(f"{graded_so_far(progress)}; the grades are in {project.grades}")
     return code
 
 
@@ -65,6 +65,8 @@ def write_page(port: GradingPort, path: Path) -> int:
     """Writes the page as one file, says what is in it, and gives the exit code."""
     from promptpex.web.offline_page import write_offline_page
 
+    if not path.parent.is_dir():
+        raise GradeError("there is no such folder; make it, or name another file with --page", path=path.parent)
     try:
         made = write_offline_page(port, path)
     except OSError as failure:
@@ -84,11 +86,11 @@ def port_of(project: GradingProject, grader: str | None, first: int) -> GradingP
     from promptpex.cli.grader_name import grader_name
     from promptpex.web.ports import GradingPort
 
-    folder = project.file.parent
+    folder, prompt = project.file.parent, project.prompt
+    name = suggested = ""
     if grader is not None:
-        return GradingPort(project.desk, project.prompt.name, grader_name(grader, folder), first=first)
-    try:
-        suggested = grader_name(None, folder)
-    except ConfigError:
-        suggested = ""
-    return GradingPort(project.desk, project.prompt.name, suggested=suggested, first=first)
+        name = grader_name(grader, folder)
+    else:
+        with contextlib.suppress(ConfigError):
+            suggested = grader_name(None, folder)
+    return GradingPort(project.desk, prompt.name, name, suggested, first, prompt.variables)

@@ -46,7 +46,7 @@ def show_item(assignment: Assignment, progress: Progress, own: tuple[Grade, ...]
     """An output with its inputs, and what the grader has said of it."""
     item = assignment.item
     where = f" · case {item.case}" if item.case else f" · production, {item.put_up}" if item.put_up else ""
-    _title(f"{progress.done} of {plural(progress.items, 'output')} graded{where}")
+    _title(f"{graded_so_far(progress)}{where}")
     for name, value in item.inputs.items():
         _named(name)
         _text(value_text(value), ROWS)
@@ -86,10 +86,16 @@ def show_keys(keys: str) -> None:
     click.secho(keys, dim=True)
 
 
+def graded_so_far(progress: Progress) -> str:
+    """How many outputs are graded in full, and how many in part."""
+    begun = f", {progress.begun} more begun" if progress.begun else ""
+    return f"{progress.done} of {plural(progress.items, 'output')} graded{begun}"
+
+
 def show_end(progress: Progress, path: str) -> None:
     """How far grading is."""
     open_items = progress.items - progress.done
-    parts = [f"{progress.done} of {plural(progress.items, 'output')} graded"]
+    parts = [graded_so_far(progress)]
     for count, what in (
         (progress.unsure, "of them unsure"),
         (progress.disputed, "with graders who disagree"),

@@ -27,15 +27,36 @@ class TerminalGrading:
         self._seen: list[Assignment] = []
         self._place = 0
         self._note = ""
+        self._has_asked = False
 
     def run(self) -> None:
         """Goes on until nothing is left to grade, or the person finishes."""
-        while (assignment := self._current()) is not None:
-            show_item(assignment, self._desk.progress(self._grader), self._own(assignment))
-            show_keys(KEYS)
-            self._note = ""
-            if not self._at(assignment):
-                return
+        shown = ""
+        try:
+            while (assignment := self._current()) is not None:
+                if assignment.item.id != shown:
+                    self._drop_note()
+                shown = assignment.item.id
+                show_item(assignment, self._desk.progress(self._grader), self._own(assignment))
+                show_keys(KEYS)
+                if not self._at(assignment):
+                    return
+        finally:
+            self._drop_note()
+
+    def _drop_note(self) -> None:
+        """A note belongs to the output that it was written on; one that no grade has taken is not lost unsaid."""
+        if self._note:
+            say(f"Your note was not saved, since no grade came after it: {self._note}")
+        self._note = ""
+
+    def _may_end(self, key: str) -> bool:
+        """Whether the person finishes; with a note that no grade has taken they are asked once."""
+        if key == END or not self._note or self._has_asked:
+            return True
+        self._has_asked = True
+        say("Your note is not saved yet: g, b or u saves it with a grade, q ends without it.")
+        return False
 
     def _current(self) -> Assignment | None:
         if self._place == len(self._seen):
@@ -58,7 +79,9 @@ class TerminalGrading:
         while True:
             key = self._keys.key()
             if key in ("q", END):
-                return False
+                if self._may_end(key):
+                    return False
+                continue
             if key in VALUES:
                 self._give(assignment, OUTPUT_SUBJECT, VALUES[key])
                 return self._grade_rules(assignment, left) if (left := self._left(assignment)) else self._forward()
@@ -96,7 +119,7 @@ class TerminalGrading:
     def _take_note(self, assignment: Assignment, subject: str = OUTPUT_SUBJECT) -> None:
         """Keeps a note for the next grade, or adds it to the one that is there."""
         say("Note:")
-        self._note = self._keys.line()
+        self._note, self._has_asked = self._keys.line(), False
         given = self._desk.book.tip(self._grader, assignment.item.id, subject)
         if given is not None and not given.withdrawn:
             self._give(assignment, subject, given.value)
@@ -125,7 +148,9 @@ class TerminalGrading:
             show_keys(KEYS_OF_RULES)
             key = self._keys.key()
             if key in ("q", END):
-                return False
+                if self._may_end(key):
+                    return False
+                continue
             if key == "x":
                 break
             if key == "a":

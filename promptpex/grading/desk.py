@@ -82,6 +82,7 @@ class Progress:
         disputed: items whose graders disagree.
         unsure: items of which all who graded them are unsure.
         unseen: items that others have done and this grader has not seen.
+        begun: items that are not done, and of which something has been graded.
     """
 
     items: int
@@ -91,6 +92,7 @@ class Progress:
     disputed: int
     unsure: int
     unseen: int
+    begun: int
 
 
 def utc_now() -> datetime:
@@ -277,7 +279,7 @@ class GradingDesk:
         """How far grading is, as of the last look at the file."""
         with self._lock:
             kinds = [self._kinds(item, grader) for item in self._items.values()]
-            return Progress(len(kinds), *(sum(each) for each in zip(*kinds, strict=True)) if kinds else (0,) * 6)
+            return Progress(len(kinds), *(sum(each) for each in zip(*kinds, strict=True)) if kinds else (0,) * 7)
 
     def forecasts(self) -> tuple[Forecast, ...]:
         """What more grades would bring, by subject and judge, as of the last look at the file."""
@@ -349,13 +351,15 @@ class GradingDesk:
     def _kinds(self, item: Example, grader: str) -> tuple[bool, ...]:
         """As the fields of ``Progress``, for one item."""
         joints = [self._book.joint(item, name) for name in self.ask]
+        holding, done = self._book.holding(item), all(joint.graded for joint in joints)
         return (
-            all(joint.graded for joint in joints),
-            any(grade.grader == grader for grade in self._book.holding(item)),
+            done,
+            any(grade.grader == grader for grade in holding),
             any(self._book.joint(item, one.id).stale for one in self.subjects) if self._book.has_stale else False,
             any(joint.disputed for joint in joints),
             any(joint.graded and joint.label is None and not joint.disputed for joint in joints),
             self._is_second(item, grader),
+            bool(holding) and not done,
         )
 
     def _item(self, item_id: str) -> Example:

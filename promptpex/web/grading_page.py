@@ -57,6 +57,7 @@ def live_page(grading: GradingPort, tabs: Sequence[Tab]) -> dict[str, Any]:
             "suggested": grading.suggested,
             "policy": grading.desk.policy,
             "first": grading.first,
+            "variables": grading.variables,
             "criteria": any(tab.path == CRITERIA for tab in tabs),
             "again": AGAIN,
         },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import named, plural
 from promptpex.core.records import OUTPUT_SUBJECT
 from promptpex.grading.book import GradeCounts
 from promptpex.grading.desk import GradingDesk, Progress
@@ -14,6 +14,7 @@ from promptpex.web.grading_views import own_policy, trail
 ENOUGH_TO_CHOOSE = 8
 """Outputs with a label from which a choice of assertions means something: half of the 16 of EvalGen's evaluation."""
 MOST_FORECASTS = 100
+KEPT = "The grades stand in a file beside the prompt: commit it, and others can add theirs."
 
 
 def progress_view(desk: GradingDesk, grader: str) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def progress_view(desk: GradingDesk, grader: str) -> dict[str, Any]:
         "mine": len(trail(desk, grader)),
         "sentences": [*_stand(progress, counts), *_people(desk), *_chosen(desk), _sample(sample, progress.items)],
         "forecasts": _forecasts(desk),
-        "finish": _good_for(counts, sample),
+        "finish": [*_good_for(counts), *_measured(desk), KEPT],
     }
 
 
@@ -73,7 +74,19 @@ def _forecasts(desk: GradingDesk) -> list[str]:
     return [f"{one.sentence()}." for one in made[:MOST_FORECASTS]]
 
 
-def _good_for(counts: GradeCounts, sample: int) -> list[str]:
+def _measured(desk: GradingDesk) -> list[str]:
+    """How many outputs of the random sample judges are held against, by what they judge."""
+    judged = {one.subject for each in desk.opinions.values() for one in each if one.source == "judge"}
+    sizes = [
+        f"{'whole outputs' if one.id == OUTPUT_SUBJECT else one.id}"
+        f" {len(desk.book.random_sample(one.id, desk.pool, desk.seed))}"
+        for one in desk.subjects
+        if one.asked and one.id in judged
+    ]
+    return [f"Judges are measured on the random sample alone. So far it has: {named(sizes)}."] if sizes else []
+
+
+def _good_for(counts: GradeCounts) -> list[str]:
     labelled = counts.good + counts.bad
     lines = [f"The grades come to {counts.good} good and {plural(counts.bad, 'bad output')}."]
     if not counts.bad:
@@ -84,7 +97,4 @@ def _good_for(counts: GradeCounts, sample: int) -> list[str]:
         lines.append(f"That is little to choose assertions by: from about {ENOUGH_TO_CHOOSE} on it means something.")
     else:
         lines.append("That is enough to choose assertions by, with wide intervals; each further grade narrows them.")
-    if sample:
-        lines.append(f"Judges are measured on the random sample alone: {plural(sample, 'output')} so far.")
-    lines.append("They stand in the file of grades beside the prompt: commit it, and others can add theirs.")
     return lines

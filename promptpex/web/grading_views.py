@@ -11,7 +11,7 @@ from typing import Any
 from promptpex.core.errors import GradeError
 from promptpex.core.records import Example, Grade
 from promptpex.grading.book import GradeBook
-from promptpex.grading.desk import SECOND_OPINION, GradingDesk
+from promptpex.grading.desk import GradingDesk
 from promptpex.grading.labels import moment
 from promptpex.grading.subjects import Subject
 from promptpex.report.html import pretty
@@ -59,18 +59,20 @@ def content_view(item: Example) -> JsonData:
 def item_view(
     desk: GradingDesk, item: Example, grader: str, chosen: tuple[str, float | None] | None = None
 ) -> JsonData:
-    """An output with this person's own grades; which model wrote it comes after the grade: nobody grades a name.
+    """An output with this person's own grades. Which model wrote it and how it was chosen are named after the grade:
+    nobody grades a name, and a policy that looks for disagreement would tell that machines, or people, disagree.
 
     Args:
         chosen: policy and probability of a new output; of one that was graded they are as in its grade.
     """
     policy, probability = chosen or _chosen(desk.book, item, grader)
     grades = {one.id: _own_view(desk.book, item, one, grader) for one in desk.subjects}
+    graded = _has_graded(desk.book, item, grader)
     return {
         **content_view(item),
-        "model_name": item.model if _has_graded(desk.book, item, grader) else "",
+        "model_name": item.model if graded else "",
         "policy": policy,
-        "policy_name": _shown_policy(policy, graded=chosen is None),
+        "policy_name": own_policy(policy).replace("-", " ") if graded else "",
         "probability": probability,
         "grades": {name: view for name, view in grades.items() if view is not None},
         "stale": stale_views(desk, item, grader),
@@ -86,11 +88,6 @@ def stale_views(desk: GradingDesk, item: Example, grader: str) -> JsonData:
 def own_policy(policy: str) -> str:
     """The name of a policy without the turn of the random sample that it used up."""
     return policy.partition(" after ")[0]
-
-
-def _shown_policy(policy: str, *, graded: bool) -> str:
-    """What the page says of the choice: that others have graded an output is not told before one has oneself."""
-    return "" if policy == SECOND_OPINION and not graded else own_policy(policy).replace("-", " ")
 
 
 def find(desk: GradingDesk, item_id: object) -> Example:

@@ -114,6 +114,7 @@ def _page(grading: GradingPort, items: list[JsonData]) -> str:
         "suggested": "",
         "policy": "random",
         "first": grading.first,
+        "variables": grading.variables,
         "criteria": False,
         "again": "",
         "items": items,

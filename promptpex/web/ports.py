@@ -137,6 +137,7 @@ class GradingPort:
         grader: who grades; empty: the page asks.
         suggested: the name that it proposes then.
         first: how many outputs are graded before people write down what they look for; 0: as many as they like.
+        variables: of the prompt, so that the page can say which of them are not recorded with an output.
     """
 
     desk: GradingDesk
@@ -144,6 +145,7 @@ class GradingPort:
     grader: str = ""
     suggested: str = ""
     first: int = 0
+    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,29 @@ def test_back_undo_and_finishing_at_any_time(tmp_path: Path) -> None:
     assert "promptpex" not in again.err.replace("run one", "")
 
 
+def test_a_note_that_no_grade_has_taken_is_never_lost_unsaid(tmp_path: Path) -> None:
+    project(tmp_path)
+    asked, lost = "Your note is not saved yet", "Your note was not saved, since no grade came after it: in two words"
+    saved = typed("n in two words\nq\nb\nq\n", cwd=tmp_path)
+    assert (saved.out.count(asked), lost in saved.out) == (1, False)
+    assert list(graded(tmp_path).values()) == [("bad", "in two words")]
+    for keys, times in (
+        ("n in two words\nq\nq\n", 1),
+        ("n in two words\n", 0),
+        ("n in two words\nz\nq\n", 0),
+        ("r\nn in two words\nq\nx\nq\n", 1),
+    ):
+        done = typed(keys, cwd=tmp_path)
+        assert (done.out.count(asked), done.out.count(lost)) == (times, 1), keys
+    assert not graded(tmp_path)
+
+
+def test_what_is_begun_is_counted(tmp_path: Path) -> None:
+    project(tmp_path)
+    done = typed("b\nq\n", "--rules", cwd=tmp_path)
+    assert "0 of 4 outputs graded, 1 more begun; the grades are in colours.grades.jsonl" in done.out
+
+
 def test_the_end_says_how_far_people_agree_and_what_more_would_bring(tmp_path: Path) -> None:
     project(tmp_path)
     typed("g\ng\nb\nq\n", "--policy", "random", cwd=tmp_path)

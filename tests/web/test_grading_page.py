@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.core.records import Example, output_key
 from promptpex.documents.human_grades import current, read_grades
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.subjects import WHOLE, Subject
-from promptpex.web.ports import Ports
+from promptpex.web.ports import GradingPort, Ports
 from tests.web.browser import PHONE, Browser, Page
-from tests.web.grading_pool import SECRET, desk_of, hostile_items, ports_of, press, ready, texts
+from tests.web.grading_pool import RULES, SECRET, desk_of, hostile_items, ports_of, press, ready, texts
 from tests.web.hostile import HOSTILE, RUNS_SOMETHING
 from tests.web.serving import Served, served
 
@@ -64,6 +65,20 @@ async def test_reasons_notes_rules_undo_and_the_way_back(tmp_path: Path, browser
         await press(page, "z")
         assert await page.text("#hint") == "Taken back: r3 is good."
         assert ("ada", "r3") not in standing(path)
+        assert page.failures == []
+
+
+async def test_what_a_log_does_not_say_and_how_an_output_was_chosen(tmp_path: Path, browser: Browser) -> None:
+    bare = Example(id=output_key({}, "red"), output="red", put_up="2026-03-01")
+    desk = GradingDesk([bare], RULES, tmp_path / "pos.grades.jsonl", second_share=0)
+    port = GradingPort(desk, "pos", "ada", variables=("word", "sentence"))
+    with served(Ports(tmp_path, start="/grade", grading=port)) as server:
+        page = await opened(browser, server)
+        assert await page.text("#inputs") == "The prompt's variables word, sentence are not recorded with this output."
+        assert await page.text("#sent") == "What the model was sent is not recorded with this output."
+        assert "chosen by" not in await page.text("#origin")
+        await press(page, "b")
+        assert "chosen by" in await page.text("#origin")
         assert page.failures == []
 
 

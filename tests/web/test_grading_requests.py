@@ -130,6 +130,8 @@ async def test_nothing_that_machines_or_others_say_is_sent_before_the_grade(tmp_
             assert "secret" not in json.dumps(before)
             assert (before[1]["item"]["model_name"], "model" in before[1]["item"]) == ("", False)
             assert SECRET not in json.dumps(before)
+            informative = (await ask(session, "next", grader="ada", policy="informative"))["item"]
+            assert (informative["policy"] != "", informative["policy_name"]) == (True, "")
             await ask(session, "give", grades=[grade(item, value="good")])
             opinions = (await ask(session, "opinions", grader="ada", item=item))["opinions"]
     assert [(one["who"], one["subject"], one["status"]) for one in opinions] == [
@@ -191,6 +193,8 @@ async def test_progress_says_what_more_would_bring(tmp_path: Path) -> None:
     assert "The random sample is 12 outputs: estimates for all 60 are made from it." in progress["sentences"]
     assert any(line.endswith("points.") and " more and j's error on r" in line for line in progress["forecasts"])
     assert progress["finish"][0] == "The grades come to 4 good and 8 bad outputs."
+    measured = "Judges are measured on the random sample alone. So far it has: r1 0, r2 0, r3 0."
+    assert measured in progress["finish"], "the whole outputs that are bad say nothing of a single rule"
 
 
 async def test_only_policies_that_there_are_can_be_chosen(tmp_path: Path) -> None:

@@ -144,6 +144,8 @@ class _Sample:
         made = sample.put_up(folder)
         if not quiet:
             say(f"{folder.examples}: {made.sentence()}; to grade them: promptpex grade {self._prompt}", err=True)
+            if made.notice:
+                say(f"promptpex: {made.notice}", err=True)
 
 
 def _refuse_idle_options(flags: Mapping[str, Any], *, judged: bool, workers: int) -> None:

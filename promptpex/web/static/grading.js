@@ -77,7 +77,7 @@
     own.byId('note').value = ownGrade(own.WHOLE)?.note ?? '';
     own.byId('opinions').hidden = true;
     own.byId('opinions-toggle').setAttribute('aria-expanded', 'false');
-    own.showItem(item);
+    own.showItem(item, settings.variables);
     draw();
     globalThis.scrollTo(0, 0);
   };

@@ -3,13 +3,21 @@
 (() => {
   const own = globalThis.promptpex;
 
-  const variables = (inputs) => {
-    if (!inputs.length) return [own.make('p', { class: 'quiet' }, 'The prompt has no variables.')];
-    return inputs.flatMap((input) => {
+  const quiet = (...text) => own.make('p', { class: 'quiet' }, ...text);
+
+  const notRecorded = (names) => {
+    const one = names.length === 1;
+    return quiet(`The prompt's variable${one ? '' : 's'} `, own.make('bdi', {}, ...own.plainText(names.join(', '))), ` ${one ? 'is' : 'are'} not recorded with this output.`);
+  };
+
+  const variables = (inputs, missing) => {
+    if (!inputs.length && !missing.length) return [quiet('The prompt has no variables.')];
+    const shown = inputs.flatMap((input) => {
       const value = own.make('dd');
       own.showText(value, input, 'this variable');
       return [own.make('dt', {}, own.make('bdi', {}, ...own.plainText(input.name))), value];
     });
+    return missing.length ? [...shown, notRecorded(missing)] : shown;
   };
 
   const chance = (probability) => {
@@ -35,9 +43,12 @@
     if (made.textContent !== place.textContent) place.replaceChildren(made);
   };
 
-  own.showItem = (item) => {
-    own.byId('inputs').replaceChildren(...variables(item.inputs));
-    own.showText(own.byId('sent'), item.sent, 'the prompt');
+  // names: the variables of the prompt; a log of production may lack them.
+  own.showItem = (item, names) => {
+    const missing = names.filter((name) => !item.inputs.some((input) => input.name === name));
+    own.byId('inputs').replaceChildren(...variables(item.inputs, missing));
+    if (missing.length && !item.sent.text) own.byId('sent').replaceChildren(quiet('What the model was sent is not recorded with this output.'));
+    else own.showText(own.byId('sent'), item.sent, 'the prompt');
     own.showText(own.byId('output'), item.output, 'the output');
   };
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from promptpex.assertions.rows_to_check import TIMES, CheckRow
 from promptpex.codecs import jsonl
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import named, plural
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Example, Prompt, output_key
 from promptpex.core.time_allowance import Allowance
@@ -40,6 +40,8 @@ class PutUp:
         days: how many.
         unusable: rows without an output, or with one that is too long.
         undated: rows with a time that cannot be read, which belong to no day.
+        lacking: rows that could be used and that lack variables of the prompt.
+        variables: those that one of these rows lacks, in the prompt's order.
     """
 
     new: int
@@ -48,6 +50,19 @@ class PutUp:
     days: int
     unusable: int
     undated: int
+    lacking: int = 0
+    variables: tuple[str, ...] = ()
+
+    @property
+    def notice(self) -> str:
+        """What graders will miss, in words; empty where no row lacks a variable."""
+        if not self.lacking:
+            return ""
+        lack = "row lacks" if self.lacking == 1 else "rows lack"
+        what = "the prompt's variable" if len(self.variables) == 1 else "variables of the prompt:"
+        return (
+            f"{self.lacking} {lack} {what} {named(self.variables)}; people will grade such outputs without knowing them"
+        )
 
     def sentence(self) -> str:
         """In words, with what was left out."""
@@ -81,6 +96,7 @@ class ProductionSample:
     today: str
     _days: defaultdict[str, dict[str, tuple[float, Example]]] = field(default_factory=lambda: defaultdict(dict))
     _counts: Counter[str] = field(default_factory=Counter)
+    _missing: set[str] = field(default_factory=set)
     _time: Allowance = field(default_factory=lambda: Allowance(RENDERING_SECONDS))
 
     def watch(self, rows: Iterable[CheckRow], *, only_checked: bool) -> Iterator[CheckRow]:
@@ -118,7 +134,9 @@ class ProductionSample:
             folder.path.mkdir(parents=True, exist_ok=True)
             folder.write_examples(examples.values())
         rows, unusable, undated = (self._counts[name] for name in ("rows", "unusable", "undated"))
-        return PutUp(len(sampled) - known, known, rows, len(self._days), unusable, undated)
+        missing = tuple(name for name in self.prompt.variables if name in self._missing)
+        lacking = self._counts["lacking"]
+        return PutUp(len(sampled) - known, known, rows, len(self._days), unusable, undated, lacking, missing)
 
     def _look_at(self, row: CheckRow) -> None:
         example = self._example(row)
@@ -130,6 +148,9 @@ class ProductionSample:
             self._counts["undated"] += 1
             return
         self._counts["rows"] += 1
+        missing = [name for name in self.prompt.variables if name not in row.vars]
+        self._missing.update(missing)
+        self._counts["lacking"] += bool(missing)
         if day not in self._days and len(self._days) == MOST_DAYS:
             raise CheckError(f"the log has more than {MOST_DAYS:,} days; split it", line=row.line)
         self._keep(self._days[day], day, example)

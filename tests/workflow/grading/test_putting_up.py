@@ -116,6 +116,12 @@ def test_rows_without_a_usable_output_are_counted(prompt: Path) -> None:
     assert next(one for one in kept(prompt) if one.output == "alone").prompt == ""
 
 
+def test_rows_that_lack_the_prompts_variables_are_counted(prompt: Path) -> None:
+    assert put(prompt, [row("a", "blue")]).notice == ""
+    made = put(prompt, [row_of({"output": each, "vars": {"user": "u1"}}, 1) for each in ("red", "green")])
+    assert made.notice.startswith("2 rows lack the prompt's variable thing; people will grade")
+
+
 def test_what_repeats_is_one_output_and_labels_stay(prompt: Path) -> None:
     twice = [row("sky", "blue"), row("sky", "blue"), row("sky", "green")]
     folder = SynthesisFolder.of(prompt)
@@ -149,6 +155,10 @@ def test_the_command_checks_by_the_spec_and_puts_up(tmp_path: Path) -> None:
     assert done.code == 0
     assert "4 of 9 outputs of 1 day put up for grading; to grade them: promptpex grade colours.md" in done.err
     assert "0 pass, 0 fail, 0 unscored" in done.err, "neither the rows nor the spec have checks"
+    assert "lack" not in done.err
+    (tmp_path / "bare.jsonl").write_text('{"output": "red", "time": "2026-02-01"}', encoding="utf-8")
+    done = check("bare.jsonl", "--put-up", "colours.md", cwd=tmp_path)
+    assert "promptpex: 1 row lacks the prompt's variable thing" in done.err
     checked = SPEC.replace(
         "one word.\n    origin: added",
         "one word.\n    origin: added\n    checks:\n      - {kind: word-count, value: 1}",
