@@ -75,6 +75,14 @@ class GradedOutputs:
     good: int
     own: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
+    @property
+    def any(self) -> int:
+        """The outputs that people said something of, as bits."""
+        graded = self.bad | self.good
+        for bad, good in self.own.values():
+            graded |= bad | good
+        return graded
+
     def evidence(self, criterion: str) -> CriterionEvidence:
         """What is known of a criterion."""
         bad, good = self.own.get(criterion, (0, 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.cli.selection_in_words import example_list, lines, wrapped
+from promptpex.cli.selection_in_words import lines, wrapped
 from promptpex.codecs.wording import NAMED, plural, sentence
 from promptpex.report.percentages import percent, with_ends
 from promptpex.stats import Interval
@@ -12,7 +12,7 @@ from promptpex.synthesis.choice_curve import CurvePoint
 from promptpex.synthesis.choice_figures import Shares
 from promptpex.synthesis.folder_choice import FITTED, FolderChoice
 from promptpex.synthesis.not_comparable import NOT_COMPARABLE
-from promptpex.synthesis.screens import indistinct
+from promptpex.synthesis.screens import indistinct_sentences
 
 
 def folder_lines(choice: FolderChoice, *, with_curve: bool = False, with_bootstrap: bool = False) -> list[str]:
@@ -41,11 +41,7 @@ def left_out_sentences(choice: FolderChoice) -> list[str]:
     sentences += [f"Not chosen from: {one.sentence}." for one in screens[:NAMED]]
     if len(source.screens) > NAMED:
         sentences.append(f"And {len(source.screens) - NAMED} more that are not chosen from; the report lists all.")
-    for good, bad in indistinct(problem)[:NAMED]:
-        names = f"good {example_list(problem, good)}; bad {example_list(problem, bad)}"
-        sentences.append(
-            f"No choice tells these apart, since the same candidates fail them; check their labels: {names}."
-        )
+    sentences += indistinct_sentences(problem)
     return sentences
 
 

@@ -129,7 +129,8 @@ def ffr_of_all_outputs(
 
     What is known of every output is whether the sets flag it; what is known of few is whether it is good. That is
     predicted by how many of the candidates it passes, which no label has a part in. A labelled example counts with the
-    set that was chosen without it, one without a label with the sets of all folds, each as often as it has examples.
+    set that was chosen without it, one without a label with the sets of all folds, each as often as it has
+    examples. One that a candidate was not run on does not count.
 
     Args:
         rows, columns: numbers in the matrix of the problem's examples and candidates.
@@ -145,7 +146,7 @@ def ffr_of_all_outputs(
         fold: union([matrix.fails(columns[number]) for number in chosen], range(len(chosen)))
         for fold, chosen in fitted.chosen.items()
     }
-    guesses = _predictions(matrix, columns)
+    guesses, settled = _predictions(matrix, columns), matrix.settled(columns)
     items = []
     place_of = {row: place for place, row in enumerate(rows)}
     for row, example in enumerate(matrix.examples):
@@ -154,7 +155,7 @@ def ffr_of_all_outputs(
             if fold in flagged_by:
                 is_good = bool(problem.good >> place_of[row] & 1)
                 items.append(PpiItem(flagged_by[fold] >> row & 1, guesses[row], example.cluster, is_good))
-        elif total:
+        elif total and settled >> row & 1:
             share = sum(size * (flagged_by[fold] >> row & 1) for fold, size in fold_sizes.items()) / total
             items.append(PpiItem(share, guesses[row], example.cluster))
     labelled_good = sum(item.is_kind is True for item in items)

@@ -76,6 +76,7 @@ def read_folder(
     weigh_questions: bool = False,
     screens: bool = True,
     labels: Callable[[Sequence[Example]], Sequence[Example]] | None = None,
+    graded: Callable[[Sequence[Example]], int] | None = None,
 ) -> FolderProblem:
     """What a synthesis folder gives to choose from, with what is known by now.
 
@@ -85,10 +86,11 @@ def read_folder(
         weigh_questions: whether a candidate weighs 1, and 1 more for each question that a judge is asked per example.
         screens: whether candidates that tell nothing are left out.
         labels: gives the examples other labels than those in the file.
+        graded: says which examples a choice is made by besides those with a label, as bits.
 
     Raises:
-        SynthesisError: no candidates, candidates that were not run on all examples and that the choice cannot do
-            without, a file that cannot be used, or a link that leads the folder elsewhere.
+        SynthesisError: no candidates, candidates that were not run on all examples with a label and that the choice
+            cannot do without, a file that cannot be used, or a link that leads the folder elsewhere.
     """
     whole = Path(os.path.abspath(path))
     refuse_led_out(whole, whole.parent, SynthesisError)
@@ -102,6 +104,7 @@ def read_folder(
     examples = current if labels is None else tuple(labels(current))
     matrix = Matrix(in_force(synthesis), examples)
     matrix.take(MatrixFile(folder.matrix).read())
+    further = 0 if graded is None else graded(examples)
     made = problem_of(
         matrix,
         synthesis.implications,
@@ -109,8 +112,9 @@ def read_folder(
         weigh_questions=weigh_questions,
         screens=screens,
         criteria=synthesis.criteria,
+        graded=further,
     )
-    require_run(matrix, made.screens, folder.path)
+    require_run(matrix, made.screens, folder.path, further)
     old, aside = len(kept) - len(examples), len(synthesis.candidates) - len(matrix.candidates)
     notices = [f"{plural(old, 'example')} of other versions of the prompt not used"] if old else []
     if aside:
@@ -141,18 +145,22 @@ def problem_of(
     weigh_questions: bool = False,
     screens: bool = True,
     criteria: Iterable[Criterion] = (),
+    graded: int = 0,
 ) -> FolderProblem:
     """The problem that a matrix and implications make.
 
-    Candidates that were not run, or that were written for other words of these criteria, are left out.
+    Candidates that were not run on all examples that a choice is made by, or that were written for other words of these
+    criteria, are left out.
 
     Args:
+        graded: further examples that a choice is made by than those with a label, as bits.
         screens: whether candidates that tell nothing are left out, too.
     """
-    left_out = not_comparable(matrix, criteria)
+    left_out = not_comparable(matrix, criteria, graded)
     dropped = {one.candidate for one in left_out}
+    settled = matrix.settled(number for number in range(len(matrix.candidates)) if number not in dropped)
     if screens:
-        left_out = tuple(sorted((*left_out, *screened(matrix, dropped)), key=lambda one: one.candidate))
+        left_out = tuple(sorted((*left_out, *screened(matrix, dropped, settled)), key=lambda one: one.candidate))
         dropped = {one.candidate for one in left_out}
     columns = tuple(number for number in range(len(matrix.candidates)) if number not in dropped)
     rows = tuple(number for number, example in enumerate(matrix.examples) if example.label is not None)
@@ -170,8 +178,17 @@ def problem_of(
         must_not=frozenset(place for place, candidate in enumerate(chosen) if candidate.choice == "never"),
         example_names=tuple(example_name(matrix.examples[row]) for row in rows),
     )
-    notices += chosen_all_the_same(matrix)
+    notices += (*_not_run_yet(len(matrix.examples) - settled.bit_count()), *chosen_all_the_same(matrix))
     return FolderProblem(problem, columns, rows, matrix, left_out, tuple(notices))
+
+
+def _not_run_yet(examples: int) -> list[str]:
+    """That not all candidates were run on so many examples, none of which a choice is made by."""
+    if not examples:
+        return []
+    few = f"{plural(examples, 'example')} without a label" + (" waits" if examples == 1 else " wait")
+    rest = "the choice needs none, and figures over all outputs rest on the others"
+    return [f"{few} for results of some candidates: {rest}; `promptpex synthesize PROMPT --author none` runs them"]
 
 
 def example_name(example: Example) -> str:
@@ -204,7 +221,7 @@ def implied(
     struck = {pair for pair, one in named_pairs.items() if one.accepted is False}
     fails = [matrix.fails(number) for number in range(len(matrix.candidates))]
     good = sum(1 << row for row, example in enumerate(matrix.examples) if example.label == "good")
-    upheld = uncontradicted([pair for pair in named_pairs if pair not in struck], fails)
+    upheld = uncontradicted([pair for pair in named_pairs if pair not in struck], fails, matrix.unknown)
     # With a limit of 0 the paper's rule would leave no pair at all: those stay whose candidates flag nothing good.
     limit = max(limits.ffr, Fraction(1, 1 + good.bit_count()))
     counting = closed(len(matrix.candidates), below_ffr(upheld, fails, good, limit))

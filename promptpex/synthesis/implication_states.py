@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Implication
 from promptpex.synthesis.folder_problem import implied
-from promptpex.synthesis.matrix import Matrix
+from promptpex.synthesis.matrix import ERROR, FAIL, Matrix
 from promptpex.synthesis.selection.limits import SelectionLimits
 
 
@@ -41,7 +41,7 @@ def implication_states(
 def _why_not(matrix: Matrix, one: Implication, stronger: int, weaker: int) -> str:
     if one.accepted is False:
         return "does not count: struck"
-    against = (matrix.fails(weaker) & ~matrix.fails(stronger)).bit_count()
+    against = (matrix.where(weaker, FAIL, ERROR) & ~matrix.fails(stronger)).bit_count()
     if against:
         passes, fails = ("passes", "fails") if against == 1 else ("pass", "fail")
         return f"does not count: {plural(against, 'output')} {passes} the first and {fails} the second"

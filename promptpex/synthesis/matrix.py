@@ -122,6 +122,17 @@ class Matrix:
         """The examples that do not pass a candidate, as bits; an error is a fail, and so is what is not known."""
         return self.where(candidate, FAIL, ERROR, MISSING)
 
+    def unknown(self, candidate: int) -> int:
+        """The examples that a candidate was not run on, as bits."""
+        return self.where(candidate, MISSING)
+
+    def settled(self, candidates: Iterable[int]) -> int:
+        """The examples that all of these candidates were run on, as bits."""
+        known = (1 << len(self.examples)) - 1
+        for candidate in candidates:
+            known &= ~self.unknown(candidate)
+        return known
+
     def add(self, cell: MatrixCell) -> None:
         """Enters a cell, in place of what was there."""
         self._columns[cell.candidate][cell.example] = _BYTES[cell.status]

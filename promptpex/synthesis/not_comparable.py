@@ -9,22 +9,28 @@ from promptpex.codecs.wording import named, plural
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Candidate, Criterion
 from promptpex.synthesis.in_force import admits
-from promptpex.synthesis.matrix import MISSING, Matrix
+from promptpex.synthesis.matrix import Matrix
 from promptpex.synthesis.screens import Screened, ScreenState
 
 NOT_COMPARABLE: tuple[ScreenState, ...] = ("not-run", "outdated")
 """States of candidates that no method chooses from; the other states are of candidates that tell nothing."""
 
 
-def not_comparable(matrix: Matrix, criteria: Iterable[Criterion]) -> tuple[Screened, ...]:
+def not_comparable(matrix: Matrix, criteria: Iterable[Criterion], graded: int = 0) -> tuple[Screened, ...]:
     """The candidates that no method chooses from, in order.
 
-    Those that were not run on all examples; and those that were written for other words than a criterion of theirs has
-    now, but for those of which a person said ``must``.
+    Those that were not run on all examples that a choice is made by: those with a label, all where none has one. And
+    those that were written for other words than a criterion of theirs has now, but for those of which a person said
+    ``must``.
+
+    Args:
+        graded: further examples that a choice is made by than those with a label, as bits.
     """
+    needed = _needed(matrix, graded)
     reworded = reworded_since(matrix.candidates, criteria)
     screens = (
-        _not_run(matrix, number) or _outdated(matrix, number, reworded) for number in range(len(matrix.candidates))
+        _not_run(matrix, number, needed) or _outdated(matrix, number, reworded)
+        for number in range(len(matrix.candidates))
     )
     return tuple(one for one in screens if one is not None)
 
@@ -47,19 +53,20 @@ def reworded_since(candidates: Sequence[Candidate], criteria: Iterable[Criterion
     return {number: names for number, names in reworded.items() if names}
 
 
-def require_run(matrix: Matrix, left_out: Iterable[Screened], path: Path) -> None:
+def require_run(matrix: Matrix, left_out: Iterable[Screened], path: Path, graded: int = 0) -> None:
     """Refuses to choose without results of a candidate that a person wants, and where no candidate is left for want of
     results.
 
     Args:
         left_out: the candidates that are not chosen from.
         path: of the folder.
+        graded: as for ``not_comparable``.
 
     Raises:
         SynthesisError: which candidates were not run.
     """
-    candidates = matrix.candidates
-    not_run = [number for number in range(len(candidates)) if _missing(matrix, number)]
+    candidates, needed = matrix.candidates, _needed(matrix, graded)
+    not_run = [number for number in range(len(candidates)) if _missing(matrix, number, needed)]
     wanted = [candidates[number].id for number in not_run if candidates[number].choice == "must"]
     names = wanted
     if not_run and len({one.candidate for one in left_out if one.state in NOT_COMPARABLE}) == len(candidates):
@@ -67,7 +74,7 @@ def require_run(matrix: Matrix, left_out: Iterable[Screened], path: Path) -> Non
     if not names:
         return
     were = "was" if len(names) == 1 else "were"
-    missing = sum(_missing(matrix, number) for number in not_run if candidates[number].id in names)
+    missing = sum(_missing(matrix, number, needed) for number in not_run if candidates[number].id in names)
     judge = any(matrix.asking(number) for number in not_run if candidates[number].id in names)
     but = f", and you said `choice: must` of {named(wanted)}" if wanted else ""
     message = (
@@ -81,17 +88,24 @@ def _run_them(judge: bool) -> str:
     return f"`promptpex synthesize PROMPT{' --judge MODEL' if judge else ''}` runs what is missing"
 
 
-def _missing(matrix: Matrix, number: int) -> int:
-    return matrix.where(number, MISSING).bit_count()
+def _needed(matrix: Matrix, graded: int) -> int:
+    """The examples that a choice is made by, as bits; all where none has a label."""
+    labelled = sum(1 << row for row, example in enumerate(matrix.examples) if example.label is not None)
+    return labelled | graded or (1 << len(matrix.examples)) - 1
 
 
-def _not_run(matrix: Matrix, number: int) -> Screened | None:
-    missing, name = _missing(matrix, number), matrix.candidates[number].id
+def _missing(matrix: Matrix, number: int, needed: int) -> int:
+    return (matrix.unknown(number) & needed).bit_count()
+
+
+def _not_run(matrix: Matrix, number: int, needed: int) -> Screened | None:
+    missing, name = _missing(matrix, number, needed), matrix.candidates[number].id
     if not missing:
         return None
     asking = matrix.asking(number)
     why = ": no judge was named, or none gave an answer that can be used" if asking else ""
-    examples = plural(len(matrix.examples), "example")
+    kind = "example" if needed.bit_count() == len(matrix.examples) else "labelled example"
+    examples = plural(needed.bit_count(), kind)
     return Screened(number, "not-run", f"{name} was not run on {missing} of {examples}{why}; {_run_them(asking)}")
 
 

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from promptpex.codecs.wording import cut, plural
-from promptpex.synthesis.matrix import ERROR, MISSING, PASS, Matrix, distance_from_code
+from promptpex.codecs.wording import NAMED, cut, named, plural, sentence
+from promptpex.synthesis.matrix import ERROR, PASS, Matrix, distance_from_code
 from promptpex.synthesis.selection.bitsets import patterns
 from promptpex.synthesis.selection.problem import SelectionProblem
 
@@ -33,24 +33,28 @@ class Screened:
     kept: int | None = None
 
 
-def screened(matrix: Matrix, without: Collection[int] = ()) -> tuple[Screened, ...]:
+def screened(matrix: Matrix, without: Collection[int] = (), among: int | None = None) -> tuple[Screened, ...]:
     """The candidates that tell nothing, in order; none without examples.
 
     What a person has decided on is not screened, and stands for others with the same results. Nothing is said of those
-    that were not run on all examples.
+    that were not run on all examples that count.
 
     Args:
         without: the numbers of candidates that have no part in it, and stand for no other.
+        among: the examples that count, as bits; None: all.
     """
-    if not matrix.examples:
+    among = (1 << len(matrix.examples)) - 1 if among is None else among
+    if not among:
         return ()
-    unknown = {number for number in range(len(matrix.candidates)) if matrix.where(number, MISSING)} | set(without)
+    unknown = {number for number in range(len(matrix.candidates)) if matrix.unknown(number) & among} | set(without)
     telling_nothing = {
         number: state
         for number, candidate in enumerate(matrix.candidates)
-        if candidate.choice is None and number not in unknown and (state := _constant(matrix, number)) is not None
+        if candidate.choice is None
+        and number not in unknown
+        and (state := _constant(matrix, number, among)) is not None
     }
-    alike = _same_results(matrix, unknown | set(telling_nothing))
+    alike = _same_results(matrix, unknown | set(telling_nothing), among)
     return tuple(sorted((*telling_nothing.values(), *alike), key=lambda one: one.candidate))
 
 
@@ -59,15 +63,16 @@ def chosen_all_the_same(matrix: Matrix) -> list[str]:
     if not matrix.examples:
         return []
     wanted = [number for number, candidate in enumerate(matrix.candidates) if candidate.choice == "must"]
-    constant = [state for number in wanted if (state := _constant(matrix, number)) is not None]
+    constant = [
+        state for number in wanted if (state := _constant(matrix, number, matrix.settled([number]))) is not None
+    ]
     return [f"chosen since you said `choice: must`, though {state.sentence}" for state in constant]
 
 
-def _constant(matrix: Matrix, number: int) -> Screened | None:
-    """That a candidate says the same of every example, where it does."""
-    every = (1 << len(matrix.examples)) - 1
-    name, count = matrix.candidates[number].id, plural(len(matrix.examples), "example")
-    errors, passes = matrix.where(number, ERROR), matrix.where(number, PASS)
+def _constant(matrix: Matrix, number: int, every: int) -> Screened | None:
+    """That a candidate says the same of every one of these examples, where it does."""
+    name, count = matrix.candidates[number].id, plural(every.bit_count(), "example")
+    errors, passes = matrix.where(number, ERROR) & every, matrix.where(number, PASS) & every
     if errors == every:
         reason = cut(matrix.errors[number].most_common(1)[0][0], 120).rstrip(".")
         return Screened(number, "always-errs", f"{name} errs on all {count}" + (f": {reason}" if reason else ""))
@@ -79,12 +84,12 @@ def _constant(matrix: Matrix, number: int) -> Screened | None:
     return None
 
 
-def _same_results(matrix: Matrix, without: set[int]) -> list[Screened]:
+def _same_results(matrix: Matrix, without: set[int], among: int) -> list[Screened]:
     """Of the candidates with equal columns all but one each."""
     groups: dict[int, list[int]] = {}
     for number, candidate in enumerate(matrix.candidates):
         if number not in without and candidate.choice != "never":
-            groups.setdefault(matrix.fails(number), []).append(number)
+            groups.setdefault(matrix.fails(number) & among, []).append(number)
     alike = []
     for group in groups.values():
         kept = min(group, key=lambda number: preference(matrix, number))
@@ -114,3 +119,22 @@ def indistinct(problem: SelectionProblem) -> list[tuple[tuple[int, ...], tuple[i
         is_bad = problem.bad >> example & 1
         groups.setdefault(pattern, ([], []))[is_bad].append(example)
     return [(tuple(good), tuple(bad)) for pattern, (good, bad) in groups.items() if good and bad and "1" in pattern]
+
+
+def indistinct_sentences(problem: SelectionProblem) -> list[str]:
+    """Which labels to look at, a sentence for each of the first groups that no choice tells apart.
+
+    The smaller side of a group comes first: it holds the labels that are more likely wrong.
+    """
+    sentences = []
+    for good, bad in indistinct(problem)[:NAMED]:
+        odd, others = (good, bad) if len(good) < len(bad) else (bad, good)
+        kinds = ("good", "bad") if odd is good else ("bad", "good")
+        names = [named([problem.example_name(one) for one in group]) for group in (odd, others)]
+        verb = "looks" if len(odd) == 1 else "look"
+        like = f"this {kinds[1]} one" if len(others) == 1 else f"these {len(others)} {kinds[1]} ones"
+        sentences.append(
+            f"{kinds[0]} {names[0]} {verb} to all candidates like {like}: {names[1]}. "
+            "No choice tells them apart: check the labels, or add a candidate that does."
+        )
+    return [sentence(one) for one in sentences]

@@ -17,7 +17,7 @@ from promptpex.synthesis.candidate_file import write_candidates
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.folder_problem import FolderProblem, implied, problem_of
 from promptpex.synthesis.matrix import Matrix, MatrixCell, MatrixFile
-from promptpex.synthesis.screens import indistinct
+from promptpex.synthesis.screens import indistinct, indistinct_sentences
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.problem import SelectionProblem
 
@@ -134,6 +134,9 @@ def test_implications_are_struck_contradicted_pruned_and_closed() -> None:
 def test_examples_that_no_choice_tells_apart() -> None:
     problem = problem_of(matrix_of({"a": "pffp", "b": "pffp", "c": "fppp"}, "ggbb"), (), LIMITS).problem
     assert indistinct(problem) == [((1,), (2,))]
+    (said,) = indistinct_sentences(problem)
+    names = [problem.example_name(number) for number in (2, 1)]
+    assert f"Bad {names[0]} looks to all candidates like this good one: {names[1]}." in said
 
 
 def test_questions_can_weigh() -> None:

@@ -13,13 +13,16 @@ from promptpex.synthesis.selection.bitsets import bits
 Pair = tuple[int, int]
 
 
-def uncontradicted(pairs: Iterable[Pair], fails: Sequence[int]) -> list[Pair]:
+def uncontradicted(
+    pairs: Iterable[Pair], fails: Sequence[int], unknown: Callable[[int], int] = lambda _: 0
+) -> list[Pair]:
     """The pairs that no example speaks against: none passes the first candidate and fails the second.
 
     Args:
-        fails: per candidate the examples that it fails, as bits.
+        fails: per candidate the examples that it fails or says nothing of, as bits.
+        unknown: of a candidate, the examples that it says nothing of.
     """
-    return [(first, second) for first, second in pairs if not fails[second] & ~fails[first]]
+    return [(first, second) for first, second in pairs if not fails[second] & ~unknown(second) & ~fails[first]]
 
 
 def below_ffr(pairs: Iterable[Pair], fails: Sequence[int], good: int, limit: Fraction) -> list[Pair]:

@@ -119,10 +119,16 @@ def choose_aligned(
     """
     limits = SelectionLimits(Fraction(), ffr)
     folder, rules = SynthesisFolder(path), graders or LabelRules()
-    source = read_folder(path, limits, screens=False, labels=lambda some: _labelled_now(some, folder, rules))
-    _keep_labels(folder, source.matrix.examples)
     synthesis = read_candidates(folder.candidates)
     book, criterion_of = _book(synthesis, folder, rules)
+    source = read_folder(
+        path,
+        limits,
+        screens=False,
+        labels=lambda some: with_labels(some, book) if book.grades else some,
+        graded=lambda some: graded_outputs(some, book, criterion_of).any,
+    )
+    _keep_labels(folder, source.matrix.examples)
     graded = graded_outputs(source.matrix.examples, book, criterion_of)
     measured = measured_outputs(source.matrix.examples, book)
     contest = contest_of(source, synthesis, graded, ffr)
@@ -130,12 +136,6 @@ def choose_aligned(
     choice = choose_from(source, folder, way, curve_seconds=curve_seconds)
     held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters, measured)
     return AlignedChoice(choice, contest.texts, contest.choose(), held_out, rules.sentence() if book.grades else "")
-
-
-def _labelled_now(examples: Sequence[Example], folder: SynthesisFolder, rules: LabelRules) -> Sequence[Example]:
-    """The examples with the labels that grades give them now; as they are where nobody graded anything."""
-    book, _ = _book(read_candidates(folder.candidates), folder, rules)
-    return with_labels(examples, book) if book.grades else examples
 
 
 def _keep_labels(folder: SynthesisFolder, examples: Iterable[Example]) -> None:

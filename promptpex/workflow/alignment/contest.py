@@ -49,6 +49,7 @@ def card_contest(
     """
     if not synthesis.candidates:
         return ContestOrNot(None)
+    criterion_of = criteria_by_subject(synthesis, spec.rules)
     try:
         saved = CHOICE.read(folder.selection) if ffr is None else None
         aligned = saved is None or saved.method == "aligned"
@@ -57,10 +58,11 @@ def card_contest(
             _limits(saved, ffr),
             screens=not aligned,
             labels=lambda some: with_labels(some, book),
+            graded=lambda some: graded_outputs(some, book, criterion_of).any,
         )
     except InputError as failure:
         return ContestOrNot(None, (f"candidates are not on this card: {failure.message}",))
-    graded = graded_outputs(source.matrix.examples, book, criteria_by_subject(synthesis, spec.rules))
+    graded = graded_outputs(source.matrix.examples, book, criterion_of)
     contest = contest_of(source, synthesis, graded, _limits(saved, ffr).ffr)
     choices = contest.choose()
     chosen = _kept(source, saved) if saved is not None else frozenset(n for one in choices for n in one.chosen)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from promptpex.codecs.wording import named, plural, sentence
+from promptpex.codecs.wording import plural, sentence
 from promptpex.core.errors import InputError
 from promptpex.core.records import Grade, History, Synthesis
 from promptpex.documents.human_grades import current, read_grades
@@ -24,15 +24,12 @@ from promptpex.synthesis.implication_states import implication_states
 from promptpex.synthesis.matrix import MatrixFile
 from promptpex.synthesis.record_file import HISTORY
 from promptpex.synthesis.saved_choice import CHOICE, SavedChoice, SavedFigures, SavedPoint
-from promptpex.synthesis.screens import indistinct
+from promptpex.synthesis.screens import indistinct_sentences
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.shortages import shortages_of
 from promptpex.workflow.alignment.choosing import reasons_in
 from promptpex.workflow.synthesis.choice_parts import ChosenColumns, page_candidates, page_examples, page_implications
 from promptpex.workflow.synthesis.history_parts import category_counts, page_pieces, page_versions
-
-MOST_INDISTINCT = 5
-"""Groups of outputs that no choice tells apart, of which a sentence is said each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +171,7 @@ def _notices(
     yield from (sentence(one) for one in source.notices)
     short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
     yield from (sentence(one.sentence) for one in short)
-    for good, bad in indistinct(source.problem)[:MOST_INDISTINCT]:
-        names = [named([source.problem.example_name(number) for number in group]) for group in (good, bad)]
-        yield f"The same candidates fail these, so no choice tells them apart: good {names[0]}; bad {names[1]}."
+    yield from indistinct_sentences(source.problem)
 
 
 def _is_outdated(source: FolderProblem, columns: ChosenColumns, choice: SavedChoice) -> bool:

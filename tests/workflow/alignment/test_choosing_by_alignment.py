@@ -324,3 +324,38 @@ def test_a_chosen_candidate_that_is_reworded_makes_the_report_of_the_choice_old(
     world.write(candidates=[one.written_for([old]) if one.id == "calm" else one for one in world.candidates])
     page = page_of_folder(world.folder.path)
     assert any("have changed since this choice" in one for one in page.notices)
+
+
+@pytest.mark.parametrize("method", ["aligned", "cov", "sub"])
+def test_outputs_put_up_since_do_not_stop_a_choice(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    """Examples without a label and without results, as ``check --put-up`` leaves them."""
+    world.write()
+    arguments = ["select", "trip.synthesis", "--method", method, "--ffr", "50%", "--json"]
+    assert run_cli(arguments) == 0
+    before = json.loads(capsys.readouterr().out)
+    new = [one.replace(id=f"{number:032x}", label=None, output="New.") for number, one in enumerate(world.examples[:5])]
+    world.folder.write_examples([*world.folder.read_examples(), *new])
+    assert run_cli(arguments) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["candidates"] == before["candidates"]
+    assert made["screened"] == before["screened"]
+    assert made["ffr_of_all_outputs"] == before["ffr_of_all_outputs"]
+    assert "5 examples without a label wait for results of some candidates" in made["notices"][0]
+    assert run_cli(["report", "trip.synthesis"]) == 0
+    assert "5 examples without a label wait" in (world.folder.path / "report.html").read_text(encoding="utf-8")
+
+
+def test_what_is_graded_on_a_criterion_alone_has_to_be_run(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = AlignedFolder(world.prompt.parent, "-" + LABELS[1:], COLUMNS, CRITERIA).write()
+    made.grade(LABELS[1:].rjust(20, "-"))
+    made.grade("g", "c1", "It is c1.")
+    lines = made.folder.matrix.read_text(encoding="utf-8").splitlines(keepends=True)
+    first = made.examples[0].id
+    made.folder.matrix.write_text("".join(one for one in lines if first not in one), encoding="utf-8")
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned"]) == 2
+    assert "were not run on all examples" in " ".join(capsys.readouterr().err.split())
+    assert run_cli(["select", "trip.synthesis", "--method", "cov", "--ffr", "50%"]) == 0
