@@ -115,13 +115,18 @@ def read_folder(
         graded=further,
     )
     require_run(matrix, made.screens, folder.path, further)
-    old, aside = len(kept) - len(examples), len(synthesis.candidates) - len(matrix.candidates)
+    notices = _not_used(len(kept) - len(examples), len(synthesis.candidates) - len(matrix.candidates))
+    return FolderProblem(made.problem, made.columns, made.rows, matrix, made.screens, (*notices, *made.notices))
+
+
+def _not_used(old: int, aside: int) -> list[str]:
+    """What of a folder takes no part: so many examples of other versions, and so many candidates."""
     notices = [f"{plural(old, 'example')} of other versions of the prompt not used"] if old else []
     if aside:
         notices.append(
             f"{plural(aside, 'candidate')} of criteria that are set aside, or ask for another kind, not used"
         )
-    return FolderProblem(made.problem, made.columns, made.rows, matrix, made.screens, (*notices, *made.notices))
+    return notices
 
 
 def _current(examples: Sequence[Example], path: Path, synthesis: Synthesis) -> tuple[Example, ...]:

@@ -134,9 +134,9 @@ def test_implications_are_struck_contradicted_pruned_and_closed() -> None:
 def test_examples_that_no_choice_tells_apart() -> None:
     problem = problem_of(matrix_of({"a": "pffp", "b": "pffp", "c": "fppp"}, "ggbb"), (), LIMITS).problem
     assert indistinct(problem) == [((1,), (2,))]
-    (said,) = indistinct_sentences(problem)
+    (line,) = indistinct_sentences(problem)
     names = [problem.example_name(number) for number in (2, 1)]
-    assert f"Bad {names[0]} looks to all candidates like this good one: {names[1]}." in said
+    assert f"Bad {names[0]} looks to all candidates like this good one: {names[1]}." in line
 
 
 def test_questions_can_weigh() -> None:
