@@ -128,7 +128,8 @@
 
     _view(item) {
       const given = this.subjects.map((subject) => [subject.id, this._gradeOn(item, subject)]);
-      return { ...item, grades: Object.fromEntries(given.filter(([, grade]) => grade)), stale: item.stale ?? {} };
+      const policyName = this._trail().includes(item.id) ? item.policy_name : '';
+      return { ...item, policy_name: policyName, grades: Object.fromEntries(given.filter(([, grade]) => grade)), stale: item.stale ?? {} };
     }
 
     progress() {
