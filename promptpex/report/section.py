@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-IDS = ("model", "rule", "case")
+IDS = ("model", "rule", "case", "judge")
 """Columns of ids and names, of which a long one is shortened."""
 
 

@@ -40,6 +40,12 @@ NAME = 24
 SHORTEST_NAME = 8
 """Columns that names keep where nothing more can give way."""
 
+WORD = 16
+"""Letters of the longest word that is not broken where a column of a section is narrow; names and ids give way."""
+
+NARROW_GAP = (0, 1, 0, 0)
+"""The padding of the cells of a table on a narrow terminal: above, right, below, left."""
+
 WORDS = ("decision", "change")
 """Columns of words among those of figures."""
 
@@ -69,10 +75,10 @@ def show(summary: Summary, console: Console) -> None:
     for line in (*footnotes(summary), *notes(summary)):
         _line(line, console)
     _metrics(summary, console)
-    _section(wrong_answer_section(summary), console)
+    show_section(wrong_answer_section(summary), console)
     if summary.models["scored"].sum() > 0:
         for section in (rule_section(summary), *sections(summary)):
-            _section(section, console)
+            show_section(section, console)
     if summary.examples:
         console.print("\nMost frequent failures", style="bold")
         for example in summary.examples:
@@ -84,7 +90,7 @@ def show(summary: Summary, console: Console) -> None:
 
 def _metrics(summary: Summary, console: Console) -> None:
     """How the models do by the owner's metrics, and the output that each metric scores lowest."""
-    _section(metric_section(summary), console)
+    show_section(metric_section(summary), console)
     scale_of = scales(summary)
     for row in records(summary.lowest.drop_duplicates("metric")):
         place = f"{named(row['model'])}, case {named(row['case'])}"
@@ -101,7 +107,7 @@ def show_comparison(comparison: RunComparison, console: Console) -> None:
     _line(clean(comparison.answer, LONG), console)
     for section in compared_sections(comparison):
         _compared_table(section, console)
-    _section(changed_section(comparison), console)
+    show_section(changed_section(comparison), console)
     for note in comparison.notes:
         _line(clean(note, LONG), console)
 
@@ -123,7 +129,8 @@ def _line(text: str, console: Console) -> None:
     console.print(text, markup=False, highlight=False, emoji=False)
 
 
-def _section(section: Section, console: Console) -> None:
+def show_section(section: Section, console: Console) -> None:
+    """Prints the first rows of a table with its title and note; nothing where it has no rows."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -131,18 +138,47 @@ def _section(section: Section, console: Console) -> None:
     if not section.rows:
         return
     console.print(f"\n{section.title}", style="bold", markup=False, highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in section.header:
-        table.add_column(Text(named(name)), overflow="fold")
     rows, more = cut(section.rows, MOST_ROWS)
-    for row in rows:
-        cells = zip(section.header, row, strict=True)
-        table.add_row(*(Text(named(cell) if name in IDS else clean(cell, CELL)) for name, cell in cells))
+    cells = [[named(cell) if name in IDS else clean(cell, CELL) for name, cell in _pairs(section, row)] for row in rows]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=NARROW_GAP if console.width < WIDE else (0, 1))
+    for name, wide in zip(section.header, _widths(section.header, cells, console.width), strict=True):
+        table.add_column(Text(named(name)), overflow="fold", width=wide)
+    for row in cells:
+        table.add_row(*map(Text, row))
     if section.note:
         _line(section.note, console)
     console.print(table)
     if more:
         _line(f"... and {more} more (see {section.file or 'report.html'}).", console)
+
+
+def _widths(header: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> Sequence[int | None]:
+    """The width of each column of a section, in cells of the terminal: words stay whole, and names where there is
+    room; None for each where there is no room even for the words, and all are folded as they come."""
+    from rich.cells import cell_len
+
+    columns = [[named(name), *(row[at] for row in cells)] for at, name in enumerate(header)]
+    longest = [max(map(cell_len, column)) for column in columns]
+    is_name = [name in IDS for name in header]
+    words = [max(map(cell_len, " ".join(column).split()), default=0) for column in columns]
+    least = [min(word, NAME if name else WORD) for word, name in zip(words, is_name, strict=True)]
+    gap = 2 if width < WIDE else 3
+    room = width - gap * len(header) - sum(n for n, name in zip(least, is_name, strict=True) if not name)
+    names = sorted((at for at, name in enumerate(is_name) if name), key=lambda at: least[at])
+    for place, at in enumerate(names):
+        least[at] = min(least[at], max(len(header[at]), room // (len(names) - place)))
+        room -= least[at]
+    if room < 0:
+        return [None] * len(header)
+    for at in sorted(range(len(header)), key=lambda at: longest[at] - least[at]):
+        more = min(room, longest[at] - least[at])
+        least[at], room = least[at] + more, room - more
+    return least
+
+
+def _pairs(section: Section, row: Sequence[str]) -> Iterable[tuple[str, str]]:
+    """The cells of a row with their headings."""
+    return zip(section.header, row, strict=True)
 
 
 def notes(summary: Summary) -> list[str]:
@@ -265,7 +301,7 @@ def _table_of(title: str, columns: Sequence[Column], name: int, *, narrow: bool)
     from rich.table import Table
     from rich.text import Text
 
-    gap = (0, 1, 0, 0) if narrow else (0, 1)
+    gap = NARROW_GAP if narrow else (0, 1)
     table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=gap)
     headers = [column.header.replace(" (", "\n(", 1) if narrow else column.header for column in columns]
     table.add_column(headers[0], overflow="fold", min_width=name)
