@@ -64,6 +64,8 @@ def calibration(judged: JudgeOnRule, book: GradeBook, day: date) -> JudgeCalibra
             sensitivity=_share(figures.coverage),
             specificity=_rest(_share(figures.ffr)),
             kappa=_share(figures.kappa),
+            graders=book.rules.graders,
+            unsure=book.rules.unsure,
         )
     return None
 
@@ -75,6 +77,12 @@ def with_calibrations(rule: Rule, new: Iterable[JudgeCalibration]) -> Rule:
         before = known.get(one.judge)
         known[one.judge] = before if before is not None and before.replace(date=one.date) == one else one
     return rule.replace(judge=tuple(known.values())) if tuple(known.values()) != rule.judge else rule
+
+
+def by_other_labels(rule: Rule, new: Iterable[JudgeCalibration]) -> list[JudgeCalibration]:
+    """The calibrations of a rule that these take the place of and that were measured by other labels."""
+    options = {one.judge: one.label_options for one in new}
+    return [one for one in rule.judge if options.get(one.judge, one.label_options) != one.label_options]
 
 
 def _each_once(rule: Rule, items: Iterable[Example]) -> Iterable[Example]:

@@ -43,6 +43,16 @@ class Trust:
         """The ids of the rules that the judge may not decide."""
         return [rule.id for rule in rules if not self.in_rule(rule, judge, fingerprint)]
 
+    def by_other_labels(self, rules: Iterable[Rule], judge: str, fingerprint: str) -> dict[str, list[str]]:
+        """The rules that the judge may decide by labels that are not made in the usual way: their ids by the options
+        that make these labels."""
+        ids: dict[str, list[str]] = {}
+        for rule in rules:
+            _, one = calibration_of(rule.judge, judge, fingerprint, rule.digest)
+            if one is not None and one.label_options and self.in_rule(rule, judge, fingerprint):
+                ids.setdefault(one.label_options, []).append(rule.id)
+        return ids
+
     def unscored(self, verdict: Verdict) -> Verdict:
         """What stands in the place of a verdict whose judge may not decide its rule."""
         reason = f"no judge is known to agree with people on this rule with a kappa of {self.min_agreement:g} or more"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from promptpex.codecs.wording import plural
 from promptpex.config import Settings
@@ -37,7 +37,7 @@ def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...
     if judges and options.confidence and not options.judge_mode.labels:
         message = f"replies in the judge mode {options.mode!r} have no word that tells how sure the judge was"
         session.emit(Notice(message, "warning"))
-    _announce_untrusted(session, judges, spec)
+    _announce_trust(session, judges, spec)
     return judges
 
 
@@ -67,17 +67,34 @@ def require_rules(settings: Settings, options: Judging) -> None:
         )
 
 
-def _announce_untrusted(session: Session, judges: Iterable[Judge], spec: Spec) -> None:
-    """Warns of the rules on which a judge will not count."""
+def _announce_trust(session: Session, judges: Iterable[Judge], spec: Spec) -> None:
+    """Warns of the rules on which a judge will not count, and says by whose labels it does on others."""
     trust = Trust(spec, session.settings.min_agreement)
     for judge in judges:
         rules = judge.rules
         ids = trust.untrusted(rules, judge.role_model.label, judge.fingerprint())
         if ids:
-            named = ", ".join(ids[:MOST_NAMED]) + (", ..." if len(ids) > MOST_NAMED else "")
             message = (
-                f"{judge.role_model.label} will not count on {len(ids)} of {plural(len(rules), 'rule')} ({named}): no"
-                f" calibration that holds there says a kappa of {trust.min_agreement:g} or more; its verdicts are kept."
+                f"{judge.role_model.label} will not count on {len(ids)} of {plural(len(rules), 'rule')}"
+                f" ({_first(ids)}): no calibration that holds there says a kappa of {trust.min_agreement:g} or more;"
+                " its verdicts are kept."
                 " `promptpex grade` and `promptpex align` measure it"
             )
             session.emit(Notice(message, "warning"))
+        _announce_labels(session, judge, trust)
+
+
+def _announce_labels(session: Session, judge: Judge, trust: Trust) -> None:
+    """Says by whose labels a judge counts, where these were not made in the usual way."""
+    label = judge.role_model.label
+    if trust.min_agreement is None:
+        return
+    for options, ids in trust.by_other_labels(judge.rules, label, judge.fingerprint()).items():
+        rules = plural(len(ids), "rule")
+        session.emit(
+            Notice(f"{label} counts on {rules} ({_first(ids)}) by a calibration on the labels of `{options}`", "always")
+        )
+
+
+def _first(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:MOST_NAMED]) + (", ..." if len(ids) > MOST_NAMED else "")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from promptpex.core.records import UNTRUSTED, JudgeCalibration, MeasuredShare, Rule, Spec, Verdict
+from promptpex.judging.trust import Trust
 from promptpex.judging.verdict_precedence import weigh
 from tests.judging.output_verdict import row_status
 from tests.samples import spec
@@ -114,3 +115,13 @@ def test_several_judges_that_were_not_asked_say_so() -> None:
     votes = [[verdict("unscored", judge=judge, unscored="judge-budget")] for judge in ("a", "b")]
     *_, joint = weigh(spec(), [], votes, min_agreement=0.6)
     assert (joint.unscored, joint.source) == ("judge-budget", "judges:majority")
+
+
+def test_by_whose_labels_a_judge_may_decide_is_known() -> None:
+    rule = Rule(id="r2", rule="Short.")
+    usual, other = calibration(rule), calibration(rule, graders="ada")
+    for one, ids in ((usual, {}), (other, {"--graders ada": ["r2"]})):
+        own = rule.replace(judge=(one,))
+        trust = Trust(Spec(prompt="p.md", rules=(own,)), 0.6)
+        assert trust.by_other_labels([own], one.judge, one.fingerprint) == ids
+        assert trust.by_other_labels([own], one.judge, "f" * 16) == {}, "a stale one is not accepted"

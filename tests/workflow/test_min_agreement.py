@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import date
 from pathlib import Path
@@ -57,15 +58,33 @@ def test_a_judge_counts_where_its_calibration_says_enough(tmp_path: Path, monkey
     assert ids[0] == judged(prompt_spec_suite()[1]).manifest.run != ids[1]
 
 
-async def test_a_run_and_an_estimate_say_which_rules_will_not_count(tmp_path: Path) -> None:
-    prompt, spec, suite = prompt_spec_suite()
+async def notices_of(spec: Spec, tmp_path: Path) -> list[str]:
+    """What an estimate says of the judges of this spec."""
+    prompt, _, suite = prompt_spec_suite()
     notices: list[str] = []
     given = {"models": ["fake/m"], "judge": ["fake/j"], "store": str(tmp_path / "s.db"), "min_agreement": 0.6}
     resolved = load(given, start=tmp_path, env={})
     listen = lambda event: notices.append(event.message) if isinstance(event, Notice) else None  # noqa: E731
     async with open_session(resolved, provider=FakeClient(lambda request: ""), emit=listen) as session:
         await estimate(session, prompt, spec, suite)
+    return notices
+
+
+async def test_a_run_and_an_estimate_say_which_rules_will_not_count(tmp_path: Path) -> None:
+    notices = await notices_of(prompt_spec_suite()[1], tmp_path)
     assert any(message.startswith("fake/j will not count on 1 of 1 rule (r2): no calibration") for message in notices)
+
+
+def test_a_judge_that_counts_by_one_persons_labels_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = calibrated(0.7)
+    said = "fake/j counts on 1 rule (r2) by a calibration on the labels of `--graders ada`"
+    assert said not in asyncio.run(notices_of(spec, tmp_path))
+    rule = spec.rules[1]
+    of_ada = rule.replace(judge=tuple(one.replace(graders="ada") for one in rule.judge))
+    assert said in asyncio.run(notices_of(spec.replace(rules=(spec.rules[0], of_ada)), tmp_path))
 
 
 def test_a_judge_of_the_whole_prompt_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

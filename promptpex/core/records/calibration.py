@@ -17,6 +17,12 @@ CalibrationState = Literal["current", "reworded", "another judge", "never"]
 GradedOutputs = Annotated[int, Field(ge=0, le=10_000_000)]
 """How many outputs: more than people ever grade."""
 
+MAJORITY = "majority"
+"""How grades become labels where nothing else is said."""
+
+GradersRule = Annotated[str, Field(min_length=1, max_length=300)]
+"""Whose grades count, as ``--graders`` takes it."""
+
 
 class MeasuredShare(Record):
     """A share or a kappa with its interval.
@@ -56,6 +62,8 @@ class JudgeCalibration(Record):
         sensitivity: share of what people found bad that the judge fails.
         specificity: share of what people found good that the judge passes.
         kappa: Cohen's, between judge and people.
+        graders: how several people's grades became labels, as ``LabelRules`` has it.
+        unsure: what "unsure" was.
     """
 
     judge: Name
@@ -68,6 +76,14 @@ class JudgeCalibration(Record):
     sensitivity: MeasuredShare
     specificity: MeasuredShare
     kappa: MeasuredShare
+    graders: GradersRule = MAJORITY
+    unsure: Literal["no-vote", "bad"] = "no-vote"
+
+    @property
+    def label_options(self) -> str:
+        """The options that give the labels that it was measured by: ``--graders ada``; empty for those by default."""
+        graders = [] if self.graders == MAJORITY else [f"--graders {self.graders}"]
+        return " ".join([*graders, *(["--unsure-is-bad"] if self.unsure == "bad" else [])])
 
     @field_validator("date")
     @classmethod

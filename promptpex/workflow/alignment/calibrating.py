@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from promptpex.alignment.calibrate import JudgeOnRule, calibration, with_calibrations
+from promptpex.alignment.calibrate import JudgeOnRule, by_other_labels, calibration, with_calibrations
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Example, JudgeCalibration, Rule, Run, Verdict
 from promptpex.promptfile import sibling
@@ -27,6 +27,7 @@ class Calibrated:
         untried: rules that a judge gave verdicts on and that share no graded output with it.
         stale: rules with a calibration, of another judge, that was measured on other words.
         changed: whether the spec's file was written.
+        replaced: by rule, the calibrations by labels made otherwise whose place was taken.
     """
 
     spec: Path | None
@@ -34,6 +35,7 @@ class Calibrated:
     untried: tuple[str, ...]
     stale: tuple[str, ...]
     changed: bool
+    replaced: Mapping[str, Sequence[JudgeCalibration]] = field(default_factory=dict)
 
     def sentence(self) -> str:
         """What was measured and where it stands."""
@@ -46,6 +48,8 @@ class Calibrated:
             parts.append(f"{self.spec.name} {where} how far the judges agree with people on {rules}.")
         elif self.calibrations:
             parts.append("The prompt has no spec file to keep the calibrations of its judges in.")
+        if self.changed and self.replaced:
+            parts.append(self._replaced())
         if self.untried:
             one = len(self.untried) == 1
             how = f"--on {self.untried[0]}" if one else "--rules"
@@ -56,6 +60,19 @@ class Calibrated:
         if self.stale:
             parts.append(f"Calibrations of other judges on {listed(self.stale)} are stale: the rule was reworded.")
         return " ".join(parts)
+
+    def _replaced(self) -> str:
+        """Which calibrations gave way, by whose labels they were, and by whose labels the new ones are."""
+        some = [one for each in self.replaced.values() for one in each]
+        before = listed(list(dict.fromkeys(_by(one) for one in some)))
+        after = listed(list(dict.fromkeys(_by(one) for name in self.replaced for one in self.calibrations[name])))
+        kind = "calibration" if len(some) == 1 else "calibrations"
+        rules = listed(list(self.replaced))
+        return f"This replaces the {kind} on {rules} by labels made otherwise ({before}; now {after})."
+
+
+def _by(one: JudgeCalibration) -> str:
+    return one.label_options or "the majority of the graders"
 
 
 def calibrate(project: GradingProject, day: date) -> Calibrated:
@@ -82,7 +99,12 @@ def calibrate(project: GradingProject, day: date) -> Calibrated:
         write_spec(file, project.spec.replace(rules=rules))
     untried = tuple(rule for rule in tried if rule not in calibrations)
     stale = tuple(rule.id for rule in rules if any(one.rule_digest != rule.digest for one in rule.judge))
-    return Calibrated(file if file.exists() else None, calibrations, untried, stale, changed)
+    replaced = {
+        rule.id: others
+        for rule in project.spec.rules
+        if (others := by_other_labels(rule, calibrations.get(rule.id, ())))
+    }
+    return Calibrated(file if file.exists() else None, calibrations, untried, stale, changed, replaced)
 
 
 @dataclass(slots=True)

@@ -135,3 +135,24 @@ def test_a_changed_judge_and_a_reworded_rule_make_it_stale_in_the_report(tmp_pat
     kept(run.replace(spec=run.spec.replace(rules=(reworded,))), tmp_path)
     in_process("report", str(place), cwd=tmp_path)
     assert "stale: the rule was reworded" in page.read_text(encoding="utf-8")
+
+
+def test_a_calibration_says_by_whose_labels_it_is(tmp_path: Path) -> None:
+    _, place = graded_run(tmp_path)
+    path = tmp_path / "prompt.spec.yaml"
+    tried(place, tmp_path)
+    assert "graders" not in path.read_text(encoding="utf-8"), "the default is not written"
+    name = json.loads((tmp_path / "prompt.grades.jsonl").read_text(encoding="utf-8").splitlines()[0])["grader"]
+    done = in_process("align", str(place), "--graders", name, "--unsure-is-bad", cwd=tmp_path)
+    assert done.code == 0, done.err
+    options = f"--graders {name} --unsure-is-bad"
+    shown = " ".join(done.out.split())
+    assert "This replaces the calibration on r1 by labels made otherwise" in shown
+    assert f"(the majority of the graders; now {options})." in shown
+    (one,) = read_spec(path).rules[0].judge
+    assert (one.graders, one.unsure, one.label_options) == (name, "bad", options)
+    again = in_process("align", str(place), "--graders", name, "--unsure-is-bad", cwd=tmp_path)
+    assert "This replaces" not in " ".join(again.out.split())
+    back = in_process("align", str(place), cwd=tmp_path)
+    assert f"({options}; now the majority of the graders)." in " ".join(back.out.split())
+    assert "graders" not in path.read_text(encoding="utf-8")
