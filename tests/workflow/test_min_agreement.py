@@ -80,11 +80,11 @@ def test_a_judge_that_counts_by_one_persons_labels_is_announced(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     spec = calibrated(0.7)
-    said = "fake/j counts on 1 rule (r2) by a calibration on the labels of `--graders ada`"
-    assert said not in asyncio.run(notices_of(spec, tmp_path))
+    notice = "fake/j counts on 1 rule (r2) by a calibration on the labels of `--graders ada`"
+    assert notice not in asyncio.run(notices_of(spec, tmp_path))
     rule = spec.rules[1]
     of_ada = rule.replace(judge=tuple(one.replace(graders="ada") for one in rule.judge))
-    assert said in asyncio.run(notices_of(spec.replace(rules=(spec.rules[0], of_ada)), tmp_path))
+    assert notice in asyncio.run(notices_of(spec.replace(rules=(spec.rules[0], of_ada)), tmp_path))
 
 
 def test_a_judge_of_the_whole_prompt_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
