@@ -44,6 +44,7 @@ def labelled_first(folder: SynthesisFolder, prompt: Prompt) -> list[Example]:
 
 
 def of_latest_run(session: Session, prompt: Prompt) -> Sequence[Example]:
+    """The examples of the prompt's latest run; none where there is no run, or none of this prompt as it is now."""
     from promptpex.report import runs
 
     folder = runs.latest_of(Path(session.settings.results), prompt.name)
