@@ -82,6 +82,9 @@ def open_database(path: Path, *, synchronous: Synchronous, busy_timeout_s: float
         return connection
 
 
+LOG_POLL_S = 0.01
+"""Between two tries to switch a store to its log while another process does."""
+
 _MAKING = threading.Lock()
 """Two threads that open one store: the second waits until the first has made the file and closed it."""
 
@@ -137,16 +140,30 @@ def _make_ready(connection: sqlite3.Connection, path: Path, synchronous: Synchro
         raise StoreError(f"{path}: the store was written by a newer promptpex; update promptpex or name another store.")
     if version == SCHEMA_VERSION:
         _refuse_altered(connection, path)
-    connection.execute("PRAGMA journal_mode = WAL")
+    _log_ahead(connection)
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     if version < SCHEMA_VERSION:
         _make_tables(connection, path)
 
 
+def _log_ahead(connection: sqlite3.Connection) -> None:
+    """Switches to a write-ahead log. SQLite does not wait for a lock here, as where two processes make a new store."""
+    ends = time.monotonic() + connection.execute("PRAGMA busy_timeout").fetchone()[0] / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= ends:
+                raise
+        time.sleep(LOG_POLL_S)
+
+
 def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
     """Another program's database is not touched, not even its journal mode."""
-    ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-    if not ours and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    # In this order: another process that makes the store writes both at once.
+    holds = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if holds and connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise StoreDamaged(f"{path}: this SQLite file is not a promptpex store; name another path for the store.")
 
 
