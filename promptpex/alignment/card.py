@@ -14,6 +14,7 @@ from promptpex.alignment.cross_fit import (
     additions,
     as_bits,
     figures_of_folds,
+    figures_of_part,
     folds_of_graded,
 )
 from promptpex.alignment.figures import as_figure
@@ -47,6 +48,7 @@ class CardContest:
         choose: chooses by these examples, as bits.
         chosen: ids of the candidates of the set.
         criteria: words of the criteria, by id.
+        subjects: what people grade of a criterion, by its id, where that is a rule.
         choices: of the choice by alignment, for each criterion.
         candidates: all of them, with what became of each.
         lacking: criteria without a good candidate and why, a sentence each.
@@ -61,6 +63,7 @@ class CardContest:
     choose: Callable[[int], Chosen]
     chosen: frozenset[str]
     criteria: Mapping[str, str]
+    subjects: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[CriterionChoice, ...] = ()
     candidates: tuple[CardCandidate, ...] = ()
     lacking: tuple[str, ...] = ()
@@ -142,17 +145,26 @@ def _chosen_rows(contest: CardContest, graded: GradedItems) -> tuple[list[CardRo
     clusters = [example.cluster for example in contest.examples]
     folds = folds_of_graded(contest.graded, clusters, contest.choose)
     measured = measured_outputs(contest.examples, graded.book)
-    sample = as_bits(n for n, one in enumerate(contest.examples) if one.id in graded.sample(OUTPUT_SUBJECT))
-    empty, given = contest.empty_folds, (contest.contenders, contest.graded, clusters)
-    on_all = figures_of_folds(folds, *given, measured, empty)
-    on_sample = figures_of_folds(folds, *given, measured & sample, empty)
+    empty = contest.empty_folds
+    on_all = figures_of_folds(folds, contest.contenders, contest.graded, clusters, measured, empty)
     rows = []
     for name in (WHOLE_SET, *contest.criteria):
         if name in on_all and contest.chosen & _of_criterion(contest, name):
-            of_sample = on_sample[name] if name == WHOLE_SET and sample else None
-            rows.append(_chosen_row(contest, name, on_all[name], of_sample))
+            counted = measured & _sample(contest, graded, name)
+            known = contest.graded if name == WHOLE_SET else contest.graded.without_suspects()
+            on_sample = figures_of_part(name, folds, contest.contenders, known, clusters, counted, empty)
+            rows.append(_chosen_row(contest, name, on_all[name], on_sample if counted else None))
     added = additions(folds, contest.contenders, contest.graded, measured)
     return rows, tuple(one for one in added if one.id in contest.chosen)
+
+
+def _sample(contest: CardContest, graded: GradedItems, name: str) -> int:
+    """The examples of the random sample, as bits: of the whole output for the set, of a criterion for what it got."""
+    subject = contest.subjects.get(name, name) or OUTPUT_SUBJECT
+    if subject not in graded.book.subjects:
+        return 0
+    sample = graded.sample(subject) & {one.id for one in graded.of(subject)}
+    return as_bits(number for number, one in enumerate(contest.examples) if one.id in sample)
 
 
 def _notices(data: CardData) -> Iterator[str]:

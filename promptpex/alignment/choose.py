@@ -96,6 +96,10 @@ class GradedOutputs:
         own = {name: (bad & outputs, good & outputs) for name, (bad, good) in self.own.items()}
         return GradedOutputs(self.bad & outputs, self.good & outputs, own)
 
+    def without_suspects(self) -> GradedOutputs:
+        """The same with no more known of outputs that are bad on the whole than what was graded on each criterion."""
+        return GradedOutputs(0, self.good, self.own)
+
 
 @dataclass(frozen=True, slots=True)
 class CriterionEvidence:

@@ -108,20 +108,21 @@ def figures_of_folds(
         counted: the outputs that count, as bits.
         empty: what becomes of the outputs of folds without which nothing is chosen.
     """
-    fails = {one.id: one.fails for one in contenders}
     names = folds[0].chosen if folds else ()
-    return {name: _figures(name, folds, fails, graded, clusters, counted, empty) for name in names}
+    return {name: figures_of_part(name, folds, contenders, graded, clusters, counted, empty) for name in names}
 
 
-def _figures(
+def figures_of_part(
     name: str,
     folds: Sequence[Fold[Chosen]],
-    fails: Mapping[str, int],
+    contenders: Sequence[Contender],
     graded: GradedOutputs,
     clusters: Sequence[str],
-    counted: int,
-    empty: EmptyFolds,
+    counted: int = EVERY,
+    empty: EmptyFolds = "not-flagged",
 ) -> HeldOutFigures:
+    """As ``figures_of_folds``, of one criterion or of the set alone."""
+    fails = {one.id: one.fails for one in contenders}
     evidence = graded.evidence(name)
     bad, good = (graded.bad, graded.good) if name == WHOLE_SET else (evidence.to_catch, evidence.good)
     observations: list[Observation] = []

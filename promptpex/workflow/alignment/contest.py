@@ -78,6 +78,7 @@ def card_contest(
             choose=_chooser(source, contest, saved),
             chosen=chosen,
             criteria={one.id: contest.texts[one.id] for one in contest.wanted},
+            subjects={criterion: subject for subject, criterion in criterion_of.items()},
             choices=choices,
             candidates=tuple(
                 _candidate(one, choice, source.matrix, states) for choice in choices for one in choice.rated

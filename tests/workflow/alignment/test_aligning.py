@@ -12,6 +12,7 @@ import pytest
 import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Check, Criterion, ReportCard, Rule, Spec
+from promptpex.grading.random_sample import in_order
 from promptpex.promptfile import read
 from promptpex.specs.file import read_spec
 from tests.alignment.folders import AlignedFolder
@@ -165,6 +166,36 @@ def test_only_the_random_sample_speaks_for_all_outputs(
     assert (whole.sampled, whole.sampled_bad, whole.sampled_good) == (20, 8, 12)
     assert whole.bad_share is not None
     assert whole.bad_share.estimate == 0.4
+
+
+def test_a_criterion_has_a_line_of_the_random_sample_without_suspects(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    order = in_order([one.id for one in world.examples])
+    sample = {one for one, example in enumerate(world.examples) if example.id in order[:14]}
+
+    def among(signs: str, numbers: set[int]) -> str:
+        return "".join(sign if number in numbers else "-" for number, sign in enumerate(signs))
+
+    # By the random sample: the whole and, where that is bad, the rule. Bad ones were picked besides: suspects.
+    world.grade(among(LABELS, sample), policy="random", probability=0.1)
+    world.grade(among("-" * 12 + "bbbbgggg", sample), "r1", "The reply stays calm.", policy="random", probability=0.1)
+    world.grade(among("-" * 12 + "b" * 8, set(range(20)) - sample))
+    made = rows(card_of(capsys))
+    unseen = {number for number, one in enumerate(world.examples) if not one.is_shown}
+    row, unsampled = made["criterion", "c1", ("calm",)], set(range(12, 20)) - sample
+    assert unsampled & unseen
+    assert (row.basis, row.graded.counts.bad) == (
+        "known-and-suspect",
+        len(unseen & (unsampled | (sample & set(range(12, 16))))),
+    )
+    assert row.sample.counts.bad == len(unseen & sample & set(range(12, 16)))
+    assert row.sample.counts.good == len(unseen & sample & ({*range(12), *range(16, 20)}))
+    # Nobody looked at r2, nor at c3, which is no rule.
+    assert all(one.sample is None for (kind, subject, _), one in made.items() if kind == "criterion" and subject != "c1")
+    assert run_cli(["align"]) == 0
+    out = capsys.readouterr().out.partition("The verdicts of the run")[0]
+    assert out.count(f"random, {row.sample.n}") >= 1
 
 
 def test_without_a_single_grade_nothing_is_defined_and_nothing_is_zero(
