@@ -192,7 +192,9 @@ def test_a_criterion_has_a_line_of_the_random_sample_without_suspects(
     assert row.sample.counts.bad == len(unseen & sample & set(range(12, 16)))
     assert row.sample.counts.good == len(unseen & sample & ({*range(12), *range(16, 20)}))
     # Nobody looked at r2, nor at c3, which is no rule.
-    assert all(one.sample is None for (kind, subject, _), one in made.items() if kind == "criterion" and subject != "c1")
+    assert all(
+        one.sample is None for (kind, subject, _), one in made.items() if kind == "criterion" and subject != "c1"
+    )
     assert run_cli(["align"]) == 0
     out = capsys.readouterr().out.partition("The verdicts of the run")[0]
     assert out.count(f"random, {row.sample.n}") >= 1
