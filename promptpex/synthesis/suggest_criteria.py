@@ -103,9 +103,10 @@ class Suggestions:
         return "; ".join(parts)
 
 
-async def infer_criteria(
+async def suggest_criteria(
     author: RoleModel,
     prompt: Prompt,
+    graded: GradedExamples | None = None,
     *,
     known: Sequence[Criterion] = (),
     taken: Collection[str] = (),
@@ -113,9 +114,11 @@ async def infer_criteria(
     turn: int = 0,
     emit: Listener = ignore_events,
 ) -> Suggestions:
-    """Criteria that the author infers from the prompt alone.
+    """Criteria that the author infers from the prompt alone; with graded outputs those behind what people said of the
+    bad ones, none where none is bad.
 
     Args:
+        graded: at most ``MOST_BAD`` bad outputs.
         known: criteria that there are; none is given again.
         taken: further ids that no criterion may have.
         turn: how often the same was asked in vain, so that a fresh answer comes.
@@ -123,60 +126,25 @@ async def infer_criteria(
     Raises:
         ModelError: of a kind that holds for the whole model.
     """
-    rendered = render(
-        "synthesis/infer",
-        prompt=prompt.text(),
-        description=prompt.description,
-        known=[one.text for one in known[:MOST_KNOWN]],
-        limit=MOST,
-        instructions=instructions,
-    )
-
-    async def ask(rendered: Rendered) -> Sequence[SuggestedReply]:
-        return (await ask_list(author, rendered, InferredReply, MOST, stage="infer", rescue=True, repeat=turn)).items
-
-    (items,) = await map_requests("infer", author.label, [rendered], ask, emit, default=None)
-    return _suggestions(items, known, taken, {}, emit)
-
-
-async def criteria_from_notes(
-    author: RoleModel,
-    prompt: Prompt,
-    graded: GradedExamples,
-    *,
-    known: Sequence[Criterion] = (),
-    taken: Collection[str] = (),
-    instructions: str = "",
-    turn: int = 0,
-    emit: Listener = ignore_events,
-) -> Suggestions:
-    """Criteria behind what people said of bad outputs; none where there is no bad one.
-
-    Args:
-        graded: at most ``MOST_BAD`` bad outputs.
-        known, taken, turn: as in ``infer_criteria``.
-
-    Raises:
-        ModelError: of a kind that holds for the whole model.
-    """
-    if not graded.bad:
+    if graded is not None and not graded.bad:
         return Suggestions()
+    stage, reply = ("infer", InferredReply) if graded is None else ("notes", NoteReply)
     rendered = render(
-        "synthesis/notes",
+        f"synthesis/{stage}",
         prompt=prompt.text(),
         description=prompt.description,
-        bad=graded.bad,
-        good=graded.good,
         known=[one.text for one in known[:MOST_KNOWN]],
         limit=MOST,
         instructions=instructions,
+        **({} if graded is None else {"bad": graded.bad, "good": graded.good}),
     )
 
     async def ask(rendered: Rendered) -> Sequence[SuggestedReply]:
-        return (await ask_list(author, rendered, NoteReply, MOST, stage="notes", rescue=True, repeat=turn)).items
+        return (await ask_list(author, rendered, reply, MOST, stage=stage, rescue=True, repeat=turn)).items
 
-    (items,) = await map_requests("notes", author.label, [rendered], ask, emit, default=None)
-    return _suggestions(items, known, taken, {one.id: one.grades for one in graded.bad}, emit)
+    (items,) = await map_requests(stage, author.label, [rendered], ask, emit, default=None)
+    grades = {one.id: one.grades for one in graded.bad} if graded is not None else {}
+    return _suggestions(items, known, taken, grades, emit)
 
 
 async def reword(
@@ -193,7 +161,7 @@ async def reword(
 
     Args:
         response: the output that it was said of; empty where that is not known.
-        turn: as in ``infer_criteria``.
+        turn: as in ``suggest_criteria``.
 
     Raises:
         ModelError: of a kind that holds for the whole model.

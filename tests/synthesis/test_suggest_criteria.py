@@ -10,7 +10,7 @@ from promptpex.core.records import Criterion, Example, Grade, Request, Rule
 from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subjects_of
 from promptpex.synthesis.graded_examples import GradedExamples, examples_for, examples_for_notes
-from promptpex.synthesis.suggest_criteria import Suggestions, criteria_from_notes, criterion_id, infer_criteria, reword
+from promptpex.synthesis.suggest_criteria import Suggestions, criterion_id, reword, suggest_criteria
 from tests.samples import asked, prompt, role_model
 
 RULE = Rule(id="r1", rule="The output is one word.")
@@ -24,7 +24,7 @@ def suggested(title: str, text: str, kind: str = "code", told_from: str = "outpu
 async def inferred(*items: Any, heard: list[Event] | None = None) -> tuple[Suggestions, list[Request]]:
     author, client = role_model(lambda request: {"items": list(items)} if items else "nonsense")
     emit = (heard if heard is not None else []).append
-    made = await infer_criteria(author, prompt(), known=KNOWN, taken={"r1"}, emit=emit)
+    made = await suggest_criteria(author, prompt(), known=KNOWN, taken={"r1"}, emit=emit)
     return made, client.requests
 
 
@@ -70,7 +70,7 @@ async def test_a_reply_of_no_use_is_no_error_and_is_told_from_an_empty_one() -> 
     made, _ = await inferred()
     assert (made.criteria, made.answered) == ((), False)
     author, _ = role_model(lambda request: {"items": []})
-    assert (await infer_criteria(author, prompt())).answered
+    assert (await suggest_criteria(author, prompt())).answered
 
 
 def item(text: str, number: int = 0) -> Example:
@@ -110,7 +110,7 @@ async def test_notes_on_bad_outputs_become_criteria_that_name_their_grades() -> 
         suggested("colour", "It names a colour.", "judge", answers=["b9", "b1", "b2"]),
     ]
     author, client = role_model(lambda request: {"items": reply})
-    made = await criteria_from_notes(author, prompt(), shown, known=KNOWN)
+    made = await suggest_criteria(author, prompt(), shown, known=KNOWN)
     assert [(one.id, one.notes) for one in made.criteria] == [
         ("capitals", (grades[1].id,)),
         ("colour", tuple(one.grades[0] for one in shown.bad)),
@@ -124,7 +124,7 @@ async def test_notes_on_bad_outputs_become_criteria_that_name_their_grades() -> 
 
 async def test_without_a_note_on_a_bad_output_nobody_is_asked() -> None:
     author, client = role_model(lambda request: {"items": []})
-    assert await criteria_from_notes(author, prompt(), GradedExamples()) == Suggestions()
+    assert await suggest_criteria(author, prompt(), GradedExamples()) == Suggestions()
     assert client.requests == []
 
 

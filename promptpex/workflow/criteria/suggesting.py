@@ -13,7 +13,7 @@ from promptpex.grading.labels import LabelRules
 from promptpex.grading.subjects import subjects_of
 from promptpex.promptfile import sibling
 from promptpex.synthesis.graded_examples import GradedExamples, examples_for_notes
-from promptpex.synthesis.suggest_criteria import MOST_BAD, criteria_from_notes, infer_criteria
+from promptpex.synthesis.suggest_criteria import MOST_BAD, suggest_criteria
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import Session
 
@@ -73,32 +73,21 @@ async def suggest(
         ModelError: of a kind that holds for the whole author.
     """
     own = instructions_of(session.settings, prompt)
+    requests: list[tuple[str, GradedExamples | None]] = [("infer", None)] if asking.infer else []
+    requests += [("notes", asking.graded)] if asking.graded else []
     made: list[Criterion] = []
     in_vain: list[str] = []
-    if asking.infer:
-        note = own.get("infer", "")
-        inferred = await infer_criteria(
+    for stage, graded in requests:
+        new = await suggest_criteria(
             session.roles.author(),
             prompt,
-            known=known,
-            taken=asking.taken,
-            instructions=note,
-            turn=asking.turn,
-            emit=session.emit,
-        )
-        made += inferred.criteria
-        in_vain += [] if inferred.answered else ["infer"]
-    if asking.graded:
-        noted = await criteria_from_notes(
-            session.roles.author(),
-            prompt,
-            asking.graded,
+            graded,
             known=[*known, *made],
             taken=asking.taken,
-            instructions=own.get("notes", ""),
+            instructions=own.get(stage, ""),
             turn=asking.turn,
             emit=session.emit,
         )
-        made += noted.criteria
-        in_vain += [] if noted.answered else ["notes"]
+        made += new.criteria
+        in_vain += [] if new.answered else [stage]
     return tuple(made), tuple(in_vain)
