@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from promptpex.core.records import Candidate, Example, Prompt
+from promptpex.core.events import ignore_events
+from promptpex.core.records import Candidate, Example
 from promptpex.engines import LocalEngine
 from promptpex.judging.questions import QuestionJudge
 from promptpex.synthesis.fill_matrix import fill
@@ -25,7 +26,7 @@ class CandidateRuns:
         background: where it runs.
         files: what there is to run.
         pool: the outputs.
-        done: called when all is run.
+        done: called when all is run; until it returns, this is running.
 
     Attributes:
         asks: whether a judge may be asked.
@@ -68,9 +69,9 @@ class CandidateRuns:
             while self._is_due and not self._has_ended:
                 self._is_due = False
                 await self._turn()
+            self._done()
         finally:
             self._is_running = False
-        self._done()
 
     async def _turn(self) -> None:
         candidates = in_force(self._files.read())
@@ -79,7 +80,7 @@ class CandidateRuns:
         asking = tuple(one for one in candidates if may_ask(one.check))
         if self.asks and asking and not (self._is_due or self._has_ended):
             session = await self._background.session()
-            prompt: Prompt = read_prompt(session, self._files.prompt)
+            prompt = read_prompt(session, self._files.prompt)
             judge = judge_of_questions(session, prompt, asking, len(self._pool))
             if judge is not None:
                 await self._fill(asking, judge)
@@ -89,7 +90,7 @@ class CandidateRuns:
             return
         matrix = Matrix(candidates, self._pool, judge=judge.fingerprint() if judge is not None else None)
         session = self._background.opened
-        emit = session.emit if session is not None else lambda event: None
+        emit = session.emit if session is not None else ignore_events
         await fill(
             matrix,
             MatrixFile(self._files.folder.matrix),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 
 from promptpex.codecs.wording import plural
 from promptpex.config import Resolved
@@ -67,6 +68,7 @@ class CriteriaProject(CriteriaEdits):
         self._author = CandidateAuthor(self._background, self.files, pool)
         self._runs = CandidateRuns(self._background, self.files, pool, self._tell)
         self._jobs = JobList(self._background, self._halt)
+        self._next_run: Future[None] | None = None
         self._renewing, self._made = False, 0
         self._price: tuple[int, str] = (-1, "")
         self._kept: tuple[object, BoardSources] | None = None
@@ -82,7 +84,7 @@ class CriteriaProject(CriteriaEdits):
     def board(self) -> CriteriaBoard:
         """All that the page shows; a file that cannot be used is its ``trouble``."""
         name = self.files.prompt.name
-        is_working = self._jobs.is_working or self._runs.is_running  # what ends after this look is not on the page yet
+        is_working = self._is_working  # what ends after this look is not on the page yet
         try:
             sources = self._sources()
             noted = len(self._author.noted(sources.synthesis, sources.book, most=len(self.pool)).bad)
@@ -113,6 +115,12 @@ class CriteriaProject(CriteriaEdits):
             to_ask=0 if self._runs.asks else sum(asking.values()),
             notices=(*_gone(sources), *self._notices),
         )
+
+    @property
+    def _is_working(self) -> bool:
+        if self._jobs.is_working:  # asked first: a job has its candidates run before it ends
+            return True
+        return (self._next_run is not None and not self._next_run.done()) or self._runs.is_running
 
     def _sources(self) -> BoardSources:
         """What the page is made of, read again only where a file has changed."""
@@ -158,7 +166,7 @@ class CriteriaProject(CriteriaEdits):
     def _follow(self, synthesis: Synthesis) -> None:
         """What follows a change: people can grade by it, and what is new is run."""
         self._changed(synthesis)
-        self._background.start(self._run_all())
+        self._run_soon()
 
     # What is asked of models
 
@@ -198,7 +206,7 @@ class CriteriaProject(CriteriaEdits):
         due = self._due(self._sources(), by_hand=True)
         for one in due:
             self._make(one)
-        self._background.start(self._run_all())
+        self._run_soon()
         if not due:
             return "Candidates were asked for for every criterion; ask for more at the criterion."
         return f"The author is asked for candidates for {plural(len(due), 'criterion', 'criteria')}."
@@ -206,7 +214,7 @@ class CriteriaProject(CriteriaEdits):
     def ask_judge(self) -> str:
         """Lets the judge answer the questions of candidates."""
         self._runs.asks = True
-        self._background.start(self._run_all())
+        self._run_soon()
         return "The judge is asked."
 
     def renew(self, on: bool) -> str:
@@ -261,10 +269,14 @@ class CriteriaProject(CriteriaEdits):
         async def and_then() -> str:
             sentence = await work()
             self._tell()
-            self._background.start(self._run_all())
+            self._run_soon()
             return sentence
 
         self._jobs.start(BackgroundJob(what, name), and_then)
+
+    def _run_soon(self) -> None:
+        """Has what is new run; the page says from now on that there is work."""
+        self._next_run = self._background.start(self._run_all())
 
     async def _run_all(self) -> None:
         try:

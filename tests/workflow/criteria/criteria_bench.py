@@ -44,6 +44,7 @@ class Bench:
     Attributes:
         replies: what the author says by stage: the items of a list, a text, an error, or a function of the request.
         told: how often others were told of a change.
+        when_told: called each time.
     """
 
     def __init__(self, path: Path, *, outputs: int = 24, rules: tuple[Rule, ...] = (), **settings: Any) -> None:
@@ -56,7 +57,7 @@ class Bench:
         self.replies: dict[str, Any] = {}
         self.client = FakeClient(self._reply)
         self.told = 0
-        self._tellings = threading.Condition()
+        self.when_told: Callable[[], object] = lambda: None
         self.project = self.opened()
 
     def item(self, number: int) -> Example:
@@ -87,6 +88,7 @@ class Bench:
 
     def _changed(self, synthesis: Synthesis) -> None:
         self.told += 1
+        self.when_told()
 
     def _reply(self, request: Request) -> Any:
         reply = self.replies.get(request.stage, [])

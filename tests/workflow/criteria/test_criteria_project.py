@@ -59,6 +59,19 @@ def test_candidates_are_made_run_and_culled_with_their_reasons(bench: Bench) -> 
     assert board.work[0].sentence.startswith("3 new candidates, 1 refused; the author saw ")
 
 
+def test_the_page_says_that_there_is_work_until_others_know_what_came_of_it(bench: Bench) -> None:
+    at_work: list[bool] = []
+    bench.when_told = lambda: at_work.append(bench.project.board().is_working)
+    bench.project.add(TEXT, "Capitals")
+    bench.project.add_candidate("capitals", "yaml", "kind: regex\nvalue: '^[A-Z]+$'")
+    assert bench.settled().to_try == 0
+    by_now = len(at_work)
+    bench.project.keep_candidate("checks_capitals")
+    bench.settled()
+    after_the_edit = at_work[by_now + 1 :]
+    assert set(after_the_edit) == {True}
+
+
 def test_the_author_sees_grades_of_the_part_that_never_measures(bench: Bench) -> None:
     bench.replies["candidates"] = CAPITALS[:1]
     bench.project.add(TEXT, "Capitals")
@@ -192,7 +205,7 @@ def test_people_write_candidates_edit_them_and_choose(bench: Bench) -> None:
     code = "def is_large(example, prompt, response):\n    return response.isupper()"
     assert bench.project.add_candidate("capitals", "python", code) == "is_large is a candidate now."
     bench.project.add_candidate("capitals", "yaml", "kind: regex\nvalue: '^[A-Z]+$'")
-    board = bench.until(lambda board: not board.to_try and not board.is_working)
+    board = bench.settled()
     large = candidate(board, "is_large")
     assert (large.yours, large.passes, large.fails, large.form) == (True, 12, 12, "python")
     bench.project.edit_candidate("is_large", "python", "def is_large(example, prompt, response):\n    return True")
@@ -312,7 +325,7 @@ def test_questions_wait_for_a_word_and_then_go_to_the_judge(bench: Bench) -> Non
     board = bench.settled()
     assert (board.to_ask, bench.asked("question")) == (24, [])
     bench.project.ask_judge()
-    board = bench.until(lambda board: not board.to_try and not board.is_working)
+    board = bench.settled()
     assert (candidate(board, "is_it_a_colour").passes, candidate(board, "is_it_a_colour").fails) == (21, 3)
     assert board.to_ask == 0
     bench.project.settle("colour", "code", True, None, False)
@@ -356,7 +369,7 @@ def test_closing_in_the_middle_keeps_what_is_there_and_the_next_start_goes_on(be
     asked_before = len(bench.asked("question"))
     bench.project = bench.opened()
     bench.project.ask_judge()
-    board = bench.until(lambda board: not board.to_try and not board.is_working)
+    board = bench.settled()
     assert candidate(board, "is_it_in_capitals").passes == 24
     assert len(bench.asked("question")) == 24 >= asked_before, "no answer is paid for twice"
 
