@@ -324,7 +324,7 @@ def _answer(row: Mapping[str, Any], index: int, verdicts: list[ShownVerdict]) ->
 
 
 _LISTED = ("pass", NOT_CONCERNED)
-"""What is by_people of an output in one line for all its rules."""
+"""What is said of an output in one line for all its rules."""
 
 
 def _marks(answers: Iterable[ShownOutput]) -> Iterable[str]:
@@ -333,7 +333,7 @@ def _marks(answers: Iterable[ShownOutput]) -> Iterable[str]:
 
 
 def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[ShownVerdict]]:
-    """Per output on the page its verdicts, without those of rules that had no judge: that is by_people at the rule."""
+    """Per output on the page its verdicts, without those of rules that had no judge: that is said at the rule."""
     keys, cube = ["case", "model", "repeat"], summary.verdicts
     unjudged = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
     shown_verdicts = cube.loc[~unjudged, [*keys, *ShownVerdict._fields]].merge(shown[keys].drop_duplicates(), on=keys)
