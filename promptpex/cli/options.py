@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,9 @@ from promptpex.cli.help import (
 )
 from promptpex.core.matching import DEFAULT_MATCH, MATCH_KINDS
 from promptpex.judging import modes
+
+if TYPE_CHECKING:
+    from promptpex.grading.labels import LabelRules
 
 
 class ShareOption(click.ParamType[Fraction]):
@@ -269,7 +272,16 @@ labelling = together(
     ),
     of_cases("--unsure-is-bad", is_flag=True, help='Count "unsure" as bad, not as no vote.'),
 )
-"""How grades become labels: the fields of ``LabelRules``."""
+"""How grades become labels; ``label_rules`` reads what was given."""
+
+
+def label_rules(flags: dict[str, Any]) -> LabelRules:
+    """How grades become labels, by the options of ``labelling``, which are taken out of the flags."""
+    from promptpex.grading.labels import LabelRules
+
+    graders, rule_grades, unsure_is_bad = (flags.pop(name) for name in ("graders", "rule_grades", "unsure_is_bad"))
+    return LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
+
 
 inverse_cases = of_cases(
     "--inverse-cases", type=COUNT_OR_NONE, metavar="N", expert=True, help="Generated cases for each inverse [1]."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 @options.settings_options
 def command(
     runs: tuple[Path, ...],
-    graders: str,
-    rule_grades: Literal["every", "graded", "none"],
-    unsure_is_bad: bool,
     ffr: Fraction | None,
     against: Path | None,
     prompt: Path | None,
@@ -60,13 +57,12 @@ def command(
     from promptpex.cli.output import print_json
     from promptpex.cli.progress import notices
     from promptpex.cli.selection_in_words import wrapped
-    from promptpex.grading.labels import LabelRules
     from promptpex.report.cards.table_csv import write_table
     from promptpex.workflow.alignment.calibrating import calibrate
     from promptpex.workflow.alignment.report_card import CardWishes, align
 
+    how = options.label_rules(flags)
     results = Path(settings(flags).settings.results)
-    how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
     wishes = CardWishes(prompt, how, ffr, against)
     made = align(runs, results, wishes, notices(False, quiet=bool(flags.get("quiet"))))
     if as_json:

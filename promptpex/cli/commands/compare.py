@@ -34,9 +34,6 @@ def command(
     before: Path,
     after: Path,
     fail_on_regression: bool,
-    graders: str,
-    rule_grades: Any,
-    unsure_is_bad: bool,
     as_json: bool,
     **flags: Any,
 ) -> int:
@@ -50,16 +47,15 @@ def command(
     from promptpex.cli.output import print_json
     from promptpex.cli.progress import notices
     from promptpex.core.errors import GateFailed
-    from promptpex.grading.labels import LabelRules
     from promptpex.report import runs
     from promptpex.report.run_comparison import compare_runs, to_dict
     from promptpex.workflow.grading.peoples_grades import peoples_grades
 
+    how = options.label_rules(flags)
     resolved = settings(flags)
     chosen, results = resolved.settings, Path(resolved.settings.results)
     both = [runs.read_columns(runs.resolve(named, results)) for named in (before, after)]
     tolerance = chosen.tolerance if resolved.origins["tolerance"] == "flag" else None
-    how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
     listen = notices(verbose=False, quiet=bool(flags.get("quiet")))
     comparison = compare_runs(
         *both,

@@ -13,12 +13,7 @@ from promptpex.cli.help import Command
 from promptpex.cli.output import say
 
 if TYPE_CHECKING:
-    from promptpex.grading.labels import LabelRules
     from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes
-
-
-NO_SETTINGS = {"graders", "rule_grades", "unsure_is_bad", "port", "no_open"}
-"""Options that no settings file has."""
 
 
 @click.command("grade", cls=Command)
@@ -68,6 +63,8 @@ def command(
     policy: str,
     first: int,
     second_opinions: float | None,
+    port: int | None,
+    no_open: bool,
     as_json: bool,
     **flags: Any,
 ) -> int:
@@ -90,8 +87,9 @@ def command(
         raise click.UsageError("--terminal, --page and --import are three ways: give one of them")
     if as_json and file is None:
         raise click.UsageError("--json says what became of the lines of --import; give that, too")
-    resolved = settings({name: value for name, value in flags.items() if name not in NO_SETTINGS})
-    wishes = GradingWishes(prompt, _label_rules(flags), policy, _asked(all_rules, on))
+    rules = options.label_rules(flags)
+    resolved = settings(flags)
+    wishes = GradingWishes(prompt, rules, policy, _asked(all_rules, on))
     if second_opinions is not None:
         wishes = replace(wishes, second_share=second_opinions)
     results = Path(resolved.settings.results)
@@ -104,15 +102,7 @@ def command(
     if page is not None:
         return write_page(shown, page)
     sources = runs or (project.file,)
-    number, no_open = flags["port"], flags["no_open"]
-    return serve_page(project, resolved, wishes.rules, shown, sources=sources, number=number, no_open=no_open)
-
-
-def _label_rules(flags: dict[str, Any]) -> LabelRules:
-    """How grades become labels, as the options say."""
-    from promptpex.grading.labels import LabelRules
-
-    return LabelRules(flags["graders"], flags["rule_grades"], "bad" if flags["unsure_is_bad"] else "no-vote")
+    return serve_page(project, resolved, rules, shown, sources=sources, number=port, no_open=no_open)
 
 
 def _asked(all_rules: bool, on: tuple[str, ...]) -> tuple[str, ...]:

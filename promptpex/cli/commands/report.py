@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @options.results
 @options.settings_options
 @options.output_options
-def command(run: Path | None, graders: str, rule_grades: Any, unsure_is_bad: bool, as_json: bool, **flags: Any) -> int:
+def command(run: Path | None, as_json: bool, **flags: Any) -> int:
     """Print the report of a run and write its files again.
 
     Nothing is asked: the run's folder has all of it. RUN is a run's folder or id; by default the latest. Of a
@@ -31,10 +31,10 @@ def command(run: Path | None, graders: str, rule_grades: Any, unsure_is_bad: boo
     """
     from promptpex.cli.command_session import report_options, settings
     from promptpex.cli.output import show_run
-    from promptpex.grading.labels import LabelRules
     from promptpex.report import runs
     from promptpex.synthesis.folder import is_synthesis_folder
 
+    how = options.label_rules(flags)
     resolved = settings(flags)
     view = report_options(resolved)
     if run is not None and is_synthesis_folder(run):
@@ -46,7 +46,6 @@ def command(run: Path | None, graders: str, rule_grades: Any, unsure_is_bad: boo
     folder = runs.resolve(run, Path(resolved.settings.results))
     least = resolved.settings.min_agreement if resolved.origins["min_agreement"] == "flag" else None
     read = runs.read_columns(folder) if least is None else _weighed(folder, least)
-    how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
     show_run(read, folder, as_json=as_json, view=view, label_rules=how)
     return 0
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -64,9 +64,6 @@ def command(
     dry_run: bool,
     run_: Path | None,
     labels: Path | None,
-    graders: str,
-    rule_grades: Literal["every", "graded", "none"],
-    unsure_is_bad: bool,
     workers: int | None,
     tagged: bool,
     as_json: bool,
@@ -88,7 +85,6 @@ def command(
       promptpex synthesize prompt.md --infer --author gpt-4.1
       promptpex synthesize prompt.md --labels labels.csv --judge gpt-4.1-mini
     """
-    from promptpex.grading.labels import LabelRules
     from promptpex.workflow.files import files_of, require_files
     from promptpex.workflow.synthesis.synthesizing import SynthesisWishes
     from promptpex.workflow.synthesis.trying_candidates import TrialWishes
@@ -96,7 +92,7 @@ def command(
     require_files(spec, cases)
     if versions and since is not None:
         raise click.UsageError("--since looks into git, and --versions names files: leave one out")
-    how = LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
+    how = options.label_rules(flags)
     wishes = SynthesisWishes(versions, since, spec_rules, infer, from_notes, how)
     files = files_of(prompt, spec=spec, suite=cases)
     if dry_run:
