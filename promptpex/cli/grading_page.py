@@ -65,8 +65,6 @@ def write_page(port: GradingPort, path: Path) -> int:
     """Writes the page as one file, says what is in it, and gives the exit code."""
     from promptpex.web.offline_page import write_offline_page
 
-    if not path.parent.is_dir():
-        raise GradeError("there is no such folder; make it, or name another file with --page", path=path.parent)
     try:
         made = write_offline_page(port, path)
     except OSError as failure:

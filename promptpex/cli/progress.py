@@ -234,7 +234,6 @@ def json_log(path: Path | None) -> Iterator[Listener | None]:
         yield None
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         file = os.fdopen(created(path, append=True, mode=0o600), "a", encoding="utf-8", newline="\n")
     except OSError as error:
         raise ConfigError(f"--log: cannot be written ({error.strerror}); name another file", path=path) from error

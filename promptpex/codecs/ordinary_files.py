@@ -114,7 +114,8 @@ def read_bytes(path: Path, *, error: type[InputError], what: str, limit: int = M
 
 
 def created(path: Path, *, append: bool = False, readable: bool = False, mode: int = 0o666) -> int:
-    """A handle to write an ordinary file by, emptied unless ``append``; a link in its place is not followed.
+    """A handle to write an ordinary file by, emptied unless ``append``; missing folders are made, a link in its place
+    is not followed.
 
     Args:
         readable: whether it can be read by that handle, too.
@@ -125,6 +126,7 @@ def created(path: Path, *, append: bool = False, readable: bool = False, mode: i
     how = os.O_APPEND if append else os.O_TRUNC
     if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a link, which is not followed here", str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, (os.O_RDWR if readable else os.O_WRONLY) | os.O_CREAT | how | _NO_WAIT | _NO_FOLLOW, mode)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)

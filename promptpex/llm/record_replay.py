@@ -102,7 +102,6 @@ class RecordingClient:
     def _take_over(self) -> None:
         """Continues what the file holds; its lines come first in the order."""
         if not self._path.exists():
-            self._path.parent.mkdir(parents=True, exist_ok=True)
             os.close(created(self._path, append=True, mode=0o600))
             return
         kept = 0

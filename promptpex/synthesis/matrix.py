@@ -210,7 +210,6 @@ class MatrixFile:
             SynthesisError: the file cannot be written.
         """
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             append_whole(self.path, lines.encode(), drop_cut_line=True)
         except OSError as failure:
             message = (

@@ -245,9 +245,9 @@ def test_csv_and_junit_hold_hostile_texts(tmp_path: Path, capsys: pytest.Capture
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_out_writes_a_file(tmp_path: Path) -> None:
+def test_out_writes_a_file_and_makes_its_folder(tmp_path: Path) -> None:
     path = rows_file(tmp_path, [{"id": 1, "output": "x", "assert": []}])
-    target = tmp_path / "out.jsonl"
+    target = tmp_path / "new" / "out.jsonl"
     assert run_cli(["check", str(path), "--json", "--out", str(target)]) == 0
     assert lines(target.read_text(encoding="utf-8"))[0]["status"] == "pass"
 
