@@ -83,10 +83,7 @@ def command(
     from promptpex.cli.grading_page import port_of, serve_page, write_page
     from promptpex.workflow.grading.open_desk import GradingWishes
 
-    if sum((terminal, page is not None, file is not None)) > 1:
-        raise click.UsageError("--terminal, --page and --import are three ways: give one of them")
-    if as_json and file is None:
-        raise click.UsageError("--json says what became of the lines of --import; give that, too")
+    _require_one_way(terminal, page, file, as_json=as_json)
     rules = options.label_rules(flags)
     resolved = settings(flags)
     wishes = GradingWishes(prompt, rules, policy, _asked(all_rules, on))
@@ -103,6 +100,13 @@ def command(
         return write_page(shown, page)
     sources = runs or (project.file,)
     return serve_page(project, resolved, rules, shown, sources=sources, number=port, no_open=no_open)
+
+
+def _require_one_way(terminal: bool, page: Path | None, file: Path | None, *, as_json: bool) -> None:
+    if sum((terminal, page is not None, file is not None)) > 1:
+        raise click.UsageError("--terminal, --page and --import are three ways: give one of them")
+    if as_json and file is None:
+        raise click.UsageError("--json says what became of the lines of --import; give that, too")
 
 
 def _asked(all_rules: bool, on: tuple[str, ...]) -> tuple[str, ...]:
