@@ -15,8 +15,9 @@ from promptpex.codecs.controls import visible
 from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import named, plural
 from promptpex.core.records import OUTPUT_SUBJECT, Grade
-from promptpex.grading.desk import Assignment, GradingDesk, Progress
+from promptpex.grading.desk import Assignment, GradingDesk
 from promptpex.grading.labels import LabelRules
+from promptpex.grading.progress import Progress
 from promptpex.grading.subjects import Subject
 
 KEYS = "g good  b bad  u unsure  n note  z undo  p back  r rules  m all  ? help  q end"

@@ -49,6 +49,9 @@ class Joint:
         return bool(self.votes) and all(vote.derived for vote in self.votes)
 
 
+_NOT_GRADED = Joint(None, graded=False)
+
+
 @dataclass(frozen=True, slots=True)
 class GradeCounts:
     """How many items there are of each kind, for one subject; the first five add up to all items."""
@@ -99,7 +102,7 @@ class GradeBook:
     _tips: Mapping[Thing, Grade] = field(repr=False)
     _by_id: Mapping[str, Grade] = field(repr=False)
     _last: Mapping[str, datetime] = field(repr=False)
-    _joints: dict[str, dict[tuple[str, str], Joint]] = field(default_factory=dict, repr=False, compare=False)
+    _joints: dict[str, dict[str, Joint]] = field(default_factory=dict, repr=False, compare=False)
     _texts: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     _accuracies: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
 
@@ -138,7 +141,7 @@ class GradeBook:
     def adding(self, grade: Grade) -> GradeBook:
         """The book with one more grade; what it does not touch is not computed again."""
         gone = {grade.replaces, grade.id if grade.withdrawn else None}
-        joints = {text: each for text, each in self._joints.items() if text != grade.output_digest}
+        joints = {key: each for key, each in self._joints.items() if self._texts[key] != grade.output_digest}
         book = replace(
             self,
             grades=(*self.grades, grade),
@@ -168,17 +171,32 @@ class GradeBook:
 
     def joint(self, item: Example, subject_id: str = OUTPUT_SUBJECT) -> Joint:
         """What people's grades on a subject of an item come to."""
-        text = self._text(item)
-        joints = self._joints.setdefault(text, {})
-        if (item.id, subject_id) not in joints:
-            joints[item.id, subject_id] = self._joint(item, text, self.subjects[subject_id])
-        return joints[item.id, subject_id]
+        joints = self._joints.get(item.id)
+        if joints is None:
+            if not self._has_grades(item):
+                return _NOT_GRADED
+            joints = self._joints.setdefault(item.id, {})
+        if subject_id not in joints:
+            joints[subject_id] = self._joint(item, self.subjects[subject_id])
+        return joints[subject_id]
+
+    def having_grades(self, items: Iterable[Example]) -> list[Example]:
+        """Those of the items of which anybody said anything; of all others every joint is empty.
+
+        Who counts something over a large pool after each grade looks at these alone.
+        """
+        texts, graded, keys = self._texts, self._by_text, self._by_key
+        return [item for item in items if (texts.get(item.id) or self._text(item)) in graded or item.id in keys]
+
+    def given_on(self, item: Example) -> tuple[Grade, ...]:
+        """The grades that were given on this very item, not on another one with the same text; the latest last."""
+        return self._by_key.get(item.id, ())
 
     def holding(self, item: Example, subject_id: str | None = None) -> tuple[Grade, ...]:
         """The grades that hold for an item, on one subject or on all, stale ones too; the latest last."""
         text = self._text(item)
         across = (one for one in self._by_text.get(text, ()) if one.key != item.id and self._is_about_text(one.subject))
-        grades = sorted((*self._by_key.get(item.id, ()), *across), key=moment)
+        grades = sorted((*self.given_on(item), *across), key=moment)
         return tuple(one for one in grades if subject_id in (None, one.subject))
 
     def tip(self, grader: str, key: str, subject_id: str) -> Grade | None:
@@ -246,10 +264,10 @@ class GradeBook:
         further, since a good one is good on each rule: a sample that ends where it gets bad looks too good.
         """
         by_id = {item.id: item for item in items}
-        joints = {key: self.joint(item, subject_id) for key, item in by_id.items()}
+        joints = {item.id: self.joint(item, subject_id) for item in self.having_grades(by_id.values())}
         if all(joint.derived or not joint.graded for joint in joints.values()):
             return ()
-        looked_at = {key for key, item in by_id.items() if joints[key].graded or self.joint(item).graded}
+        looked_at = {key for key, joint in joints.items() if joint.graded or self.joint(by_id[key]).graded}
         sample = random_sample(by_id, looked_at, reached_by(self.grades), seed)
         if not all(joints[key].graded for key in sample[:-1]):
             return ()
@@ -265,12 +283,15 @@ class GradeBook:
                 tables[first.grader, second.grader][first.value, second.value] += 1
         return tuple(_pair(*names, table) for names, table in sorted(tables.items()))
 
-    def _joint(self, item: Example, text: str, subject: Subject) -> Joint:
+    def _has_grades(self, item: Example) -> bool:
+        return self._text(item) in self._by_text or item.id in self._by_key
+
+    def _joint(self, item: Example, subject: Subject) -> Joint:
         stale: tuple[Grade, ...] = ()
         if subject.id == OUTPUT_SUBJECT:
             votes = self._whole_votes(item)
         else:
-            votes, stale = self._subject_votes(item, text, subject)
+            votes, stale = self._subject_votes(item, subject)
         label, how = label_of(votes, self.rules, self._accuracies)
         return Joint(label, bool(counted(votes, self.rules)), tuple(votes), how, stale)
 
@@ -284,11 +305,11 @@ class GradeBook:
             votes += [vote] if vote is not None else []
         return votes
 
-    def _subject_votes(self, item: Example, text: str, subject: Subject) -> tuple[list[Vote], tuple[Grade, ...]]:
+    def _subject_votes(self, item: Example, subject: Subject) -> tuple[list[Vote], tuple[Grade, ...]]:
         own = self.holding(item, subject.id)
         current = {grade.grader: grade for grade in own if self._is_current(grade)}
         old = {grade.grader: grade for grade in own if grade.grader not in current}
-        wholes = self._by_text.get(text, ()) if subject.needs == "output" else self._by_key.get(item.id, ())
+        wholes = self._by_text.get(self._text(item), ()) if subject.needs == "output" else self.given_on(item)
         good = {one.grader: one for one in wholes if one.subject == OUTPUT_SUBJECT and one.value == "good"}
         votes = [_vote(grade) for grade in current.values()]
         votes += [_vote(grade, derived=True) for grader, grade in good.items() if grader not in current]

@@ -6,7 +6,6 @@ anything is handed out or written.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,20 +16,20 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from promptpex.codecs import jsonl
 from promptpex.codecs.wording import cut
 from promptpex.core.errors import GradeError
 from promptpex.core.records import OUTPUT_SUBJECT, Example, Grade, GradeValue
 from promptpex.core.surrogates import replace_surrogates
-from promptpex.documents.human_grades import append_grades, read_grades
 from promptpex.documents.record_problems import record_problems
 from promptpex.grading.book import GradeBook
 from promptpex.grading.forecast import Forecast, forecasts
+from promptpex.grading.kept_book import KeptBook
 from promptpex.grading.labels import LabelRules
 from promptpex.grading.machine_views import MachineViews
 from promptpex.grading.next_item import GradingState, choose
 from promptpex.grading.opinions import Opinions
 from promptpex.grading.policies import DEFAULT_POLICY, require_policy
+from promptpex.grading.progress import Progress, is_unseen, progress_of
 from promptpex.grading.random_sample import RANDOM, RANDOM_SHARE, SEED
 from promptpex.grading.subjects import Subject
 
@@ -68,31 +67,6 @@ class _HandedOut:
     assignment: Assignment
     policy: str
     time: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far grading is.
-
-    Attributes:
-        items: in the pool.
-        done: items of which all that is asked has been graded by somebody who counts.
-        mine: items of which this grader has graded something that still holds.
-        stale: items with grades on older words that wait for new ones.
-        disputed: items whose graders disagree.
-        unsure: items of which all who graded them are unsure.
-        unseen: items that others have done and this grader has not seen.
-        begun: items that are not done, and of which something has been graded.
-    """
-
-    items: int
-    done: int
-    mine: int
-    stale: int
-    disputed: int
-    unsure: int
-    unseen: int
-    begun: int
 
 
 def utc_now() -> datetime:
@@ -137,30 +111,34 @@ class GradingDesk:
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         require_policy(policy)
-        self.path, self.policy, self.seed = path, policy, seed
+        self.policy, self.seed = policy, seed
         self.subjects = tuple(subjects)
         self.ask = tuple(ask)
         self.opinions: Opinions = opinions or {}
         self._views = MachineViews.of(self.opinions)
         self.weights: Mapping[str, float] = weights or {}
-        self._rules = rules or LabelRules()
         self._second_share = second_share
         self._clock, self._random = clock, Random(seed)
+        self.pool = tuple(pool)
         self._items: Mapping[str, Example] = {item.id: item for item in pool}
         self._lock = RLock()
         self._out: dict[str, _HandedOut] = {}
-        self._file: tuple[int, int, int] | None = None
-        self._book = self._read()
+        self._kept = KeptBook(path, subjects, rules or LabelRules())
 
     @property
-    def pool(self) -> tuple[Example, ...]:
-        """The items, in order."""
-        return tuple(self._items.values())
+    def path(self) -> Path:
+        """The file of grades."""
+        return self._kept.path
 
     @property
     def book(self) -> GradeBook:
         """The state of all grades, as of the last look at the file."""
-        return self._book
+        return self._kept.book
+
+    @property
+    def judged(self) -> frozenset[str]:
+        """The subjects of which judges say something."""
+        return frozenset(subject for subject, _ in self._views.judgements)
 
     def refresh(self) -> GradeBook:
         """Reads what others have added.
@@ -169,9 +147,7 @@ class GradingDesk:
             GradeError: the file cannot be read, with its line.
         """
         with self._lock:
-            if _state_of(self.path) != self._file:
-                self._book = self._read()
-            return self._book
+            return self._kept.refresh()
 
     def regard(self, subjects: Sequence[Subject], opinions: Opinions | None = None) -> None:
         """Takes up what can be graded now: criteria come, go and are reworded while people grade.
@@ -190,7 +166,7 @@ class GradingDesk:
                 kept = known if had_all else tuple(name for name in self.ask if name in known)
                 self.ask = kept or (OUTPUT_SUBJECT,)
                 self._out.clear()
-                self._book = self._read()
+                self._kept.regard(subjects)
             if opinions is not None:
                 self.opinions, self._views = opinions, MachineViews.of(opinions)
 
@@ -238,10 +214,10 @@ class GradingDesk:
         with self._lock:
             self.refresh()
             item, subject = self._item(item_id), self._subject(subject_id)
-            sent_before = self._book.given_at(time, grader, item_id, subject_id) if time else None
+            sent_before = self.book.given_at(time, grader, item_id, subject_id) if time else None
             if sent_before is not None:
                 return sent_before
-            before = self._book.tip(grader, item_id, subject_id)
+            before = self.book.tip(grader, item_id, subject_id)
             if before is not None and _says(before, value, words, subject):
                 return before
             how = _policy(assignment if assignment is not None and assignment.item.id == item_id else before)
@@ -251,7 +227,7 @@ class GradingDesk:
                 {**how, "value": value, "note": words, "time": time or self._now(grader), "grader": grader},
                 before,
             )
-            self._append(grade)
+            self._kept.append(grade)
             return grade
 
     def undo(self, grader: str) -> Grade | None:
@@ -264,29 +240,28 @@ class GradingDesk:
         """
         with self._lock:
             self.refresh()
-            latest = self._book.latest_of(grader, self._items)
+            latest = self.book.latest_of(grader, self._items)
             if latest is None:
                 return None
-            before = self._book.before(latest)
+            before = self.book.before(latest)
             if before is None or before.withdrawn:
-                self._append(latest.instead_of(latest, withdrawn=True, time=self._now(grader)))
+                self._kept.append(latest.instead_of(latest, withdrawn=True, time=self._now(grader)))
             else:
-                self._append(before.instead_of(latest))
+                self._kept.append(before.instead_of(latest))
             self._out.pop(grader, None)
             return latest
 
     def progress(self, grader: str) -> Progress:
         """How far grading is, as of the last look at the file."""
         with self._lock:
-            kinds = [self._kinds(item, grader) for item in self._items.values()]
-            return Progress(len(kinds), *(sum(each) for each in zip(*kinds, strict=True)) if kinds else (0,) * 7)
+            return progress_of(self.book, self.pool, self.ask, grader)
 
     def forecasts(self) -> tuple[Forecast, ...]:
         """What more grades would bring, by subject and judge, as of the last look at the file."""
         with self._lock:
             asked = [subject for subject in self.subjects if subject.asked]
             share = 1.0 if self.policy == RANDOM else RANDOM_SHARE
-            return forecasts(self._book, self.pool, self._views.judgements, asked, share=share, seed=self.seed)
+            return forecasts(self.book, self.pool, self._views.judgements, asked, share=share, seed=self.seed)
 
     def to_ask(self, item: Example) -> tuple[Subject, ...]:
         """What nobody who counts has graded of an item, and what was graded under older words."""
@@ -300,13 +275,13 @@ class GradingDesk:
         )
 
     def _adjudication(self, grader: str) -> Assignment | None:
-        if self._rules.adjudicator != grader:
+        if self._kept.rules.adjudicator != grader:
             return None
-        for item in self._items.values():
+        for item in self.book.having_grades(self.pool):
             subjects = tuple(
                 subject
                 for subject in self.subjects
-                if subject.asked and "has to decide" in self._book.joint(item, subject.id).how
+                if subject.asked and "has to decide" in self.book.joint(item, subject.id).how
             )
             if subjects:
                 return Assignment(item, ADJUDICATED, None, subjects)
@@ -314,18 +289,20 @@ class GradingDesk:
 
     def _drawn(self, grader: str, policy: str) -> Assignment | None:
         """An item that nobody has graded or, now and then, one that others have."""
-        done = [item for item in self._items.values() if self._is_second(item, grader)]
+        graded = self.book.having_grades(self.pool)
+        done = [item for item in graded if is_unseen(self.book, item, self.ask, grader)]
         share = self._second_share if done else 0.0
         if share and self._random.random() < share:
             item = self._random.choice(done)
             subjects = tuple(one for one in self.subjects if one.id in self.ask)
             return Assignment(item, SECOND_OPINION, share / len(done), subjects)
         held = self._held_by_others(grader)
-        left = [item for item in self._items.values() if item.id not in held and self.to_ask(item)]
+        taken = held.keys() | {item.id for item in graded if not self.to_ask(item)}
+        left = [item for item in self.pool if item.id not in taken]
         if not left:
             return None
         subjects = tuple(one for one in self.subjects if one.asked)
-        state = GradingState(self.pool, self._book, self._views, subjects, self.seed, held, self.weights)
+        state = GradingState(self.pool, self.book, self._views, subjects, self.seed, held, self.weights)
         chosen = choose(policy, left, state)
         return Assignment(chosen.item, chosen.policy, chosen.probability * (1 - share), self.to_ask(chosen.item))
 
@@ -335,31 +312,10 @@ class GradingDesk:
         held = ((one.assignment, one.time) for name, one in self._out.items() if name != grader)
         return {one.item.id: one.policy for one, time in held if time > since}
 
-    def _is_second(self, item: Example, grader: str) -> bool:
-        """Whether others have done the item and this grader has not graded any of it."""
-        joints = [self._book.joint(item, name) for name in self.ask]
-        return all(joint.graded for joint in joints) and not any(
-            vote.grader == grader for joint in joints for vote in joint.votes
-        )
-
     def _has_graded(self, assignment: Assignment, grader: str) -> bool:
         return all(
-            any(vote.grader == grader for vote in self._book.joint(assignment.item, subject.id).votes)
+            any(vote.grader == grader for vote in self.book.joint(assignment.item, subject.id).votes)
             for subject in assignment.subjects
-        )
-
-    def _kinds(self, item: Example, grader: str) -> tuple[bool, ...]:
-        """As the fields of ``Progress``, for one item."""
-        joints = [self._book.joint(item, name) for name in self.ask]
-        holding, done = self._book.holding(item), all(joint.graded for joint in joints)
-        return (
-            done,
-            any(grade.grader == grader for grade in holding),
-            any(self._book.joint(item, one.id).stale for one in self.subjects) if self._book.has_stale else False,
-            any(joint.disputed for joint in joints),
-            any(joint.graded and joint.label is None and not joint.disputed for joint in joints),
-            self._is_second(item, grader),
-            bool(holding) and not done,
         )
 
     def _item(self, item_id: str) -> Example:
@@ -377,29 +333,8 @@ class GradingDesk:
 
     def _now(self, grader: str) -> str:
         """The time now, later than that of anything this grader said, whatever another computer's clock shows."""
-        now, last = self._clock(), self._book.last_time(grader)
+        now, last = self._clock(), self.book.last_time(grader)
         return (now if last is None else max(now, last + timedelta(microseconds=1))).isoformat()
-
-    def _append(self, grade: Grade) -> None:
-        before, length = self._file, len(jsonl.dump_record(grade).encode())
-        append_grades(self.path, [grade])
-        self._file = _state_of(self.path)
-        size = before[0] if before is not None else 0
-        alone = self._file is not None and self._file[0] == size + length
-        self._book = self._book.adding(grade) if alone else self._read()
-
-    def _read(self) -> GradeBook:
-        self._file = _state_of(self.path)
-        return GradeBook.of(read_grades(self.path), self.subjects, self._rules)
-
-
-def _state_of(path: Path) -> tuple[int, int, int] | None:
-    """What changes whenever the file does: its size, its time and its place on the disk; None without a file."""
-    try:
-        state = os.stat(path)
-    except OSError:
-        return None
-    return state.st_size, state.st_mtime_ns, state.st_ino
 
 
 def _says(grade: Grade, value: GradeValue, note: str, subject: Subject) -> bool:

@@ -79,20 +79,16 @@ def forecasts(
         seed: of the permanent random numbers.
     """
     result = []
+    some = book.having_grades(items)
     for subject in subjects:
         judges = sorted(judge for name, judge in judgements if name == subject.id)
         sample = book.random_sample(subject.id, items, seed) if judges else ()
-        left = sum(not book.joint(item, subject.id).graded for item in items) if judges else 0
+        labels = {one.id: label for one in sample if (label := book.joint(one, subject.id).label) is not None}
+        left = len(items) - sum(book.joint(item, subject.id).graded for item in some)
         for judge in judges:
             says = judgements[subject.id, judge]
-            labels = [
-                (says[one.id], label)
-                for one in sample
-                if (label := book.joint(one, subject.id).label) and one.id in says
-            ]
-            pairs = [(status, label) for status, label in labels if label is not None]
-            errors = sum((status == "pass") != (label == "good") for status, label in pairs)
-            result.append(forecast(subject.id, errors, len(pairs), left, judge=judge, share=share))
+            wrong = [(says[key] == "pass") != (label == "good") for key, label in labels.items() if key in says]
+            result.append(forecast(subject.id, sum(wrong), len(wrong), left, judge=judge, share=share))
     return tuple(result)
 
 

@@ -19,7 +19,7 @@ class MachineViews:
 
     Attributes:
         sigma: selectivity-weighted confidence: high where the item is probably bad (``confidence``).
-        divided: by subject, how much they contradict each other (``disagreement``).
+        divided: by subject, how much they contradict each other (``disagreement``), where they do.
         subjects: all that they speak of.
         judgements: what judges say.
     """
@@ -40,7 +40,7 @@ class MachineViews:
                     judgements[one.subject, one.judge].setdefault(item, one.status)
         return cls(
             {item: round(confidence(each, selective), 9) for item, each in opinions.items()},
-            {item: disagreement(each) for item, each in opinions.items()},
+            {item: {name: one for name, one in disagreement(each).items() if one} for item, each in opinions.items()},
             frozenset(subject for subject, _ in selective),
             judgements,
         )

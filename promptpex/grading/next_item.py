@@ -52,10 +52,11 @@ class GradingState:
 
     def surroundings(self, open_items: int) -> Surroundings:
         """What a policy may look at."""
+        graded = self.book.having_grades(self.pool)
         counts = {
-            subject.id: sum(self.book.joint(item, subject.id).graded for item in self.pool) for subject in self.subjects
+            subject.id: sum(self.book.joint(item, subject.id).graded for item in graded) for subject in self.subjects
         }
-        labels = self.book.counts(OUTPUT_SUBJECT, self.pool)
+        labels = self.book.counts(OUTPUT_SUBJECT, graded)
         step = len(self.pool) - open_items
         return Surroundings(self.views, step, counts, self.weights, labels.good, labels.bad)
 

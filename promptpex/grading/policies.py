@@ -20,7 +20,7 @@ opinions all items are alike, so that the first choices are random.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -109,13 +109,13 @@ def leaning(scores: Mapping[str, float], good: int, bad: int) -> dict[str, float
     The place among the items by sigma, from below where good outputs are scarce, to a power that falls as the scarcer
     kind has more labels.
     """
-    ordered = sorted(scores.values())
     power = _LEAN + _LEAN_WITHOUT / (1 + min(good, bad))
-    places = {
-        item: (bisect_left(ordered, score) + bisect_right(ordered, score)) / (2 * len(ordered))
-        for item, score in scores.items()
-    }
-    return {item: max(place if good >= bad else 1.0 - place, _LEAST_PLACE) ** power for item, place in places.items()}
+    lean, below = {}, 0
+    for score, count in sorted(Counter(scores.values()).items()):
+        place = (below + count / 2) / len(scores)
+        lean[score] = max(place if good >= bad else 1.0 - place, _LEAST_PLACE) ** power
+        below += count
+    return {item: lean[score] for item, score in scores.items()}
 
 
 def _even(items: Sequence[str], around: Surroundings) -> Chances:

@@ -46,6 +46,11 @@ def number(key: str, seed: int = SEED, of: str = "item") -> float:
 
 def in_order(keys: Iterable[str], seed: int = SEED) -> tuple[str, ...]:
     """The keys, each once, in the order in which the random sample takes them."""
+    return _in_order(tuple(keys), seed)
+
+
+@lru_cache(maxsize=4)  # A pool is looked at again and again while it is graded.
+def _in_order(keys: tuple[str, ...], seed: int) -> tuple[str, ...]:
     return tuple(sorted(set(keys), key=lambda key: (number(key, seed), key)))
 
 

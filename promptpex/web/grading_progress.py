@@ -8,7 +8,8 @@ from typing import Any
 from promptpex.codecs.wording import named, plural
 from promptpex.core.records import OUTPUT_SUBJECT
 from promptpex.grading.book import GradeCounts
-from promptpex.grading.desk import GradingDesk, Progress
+from promptpex.grading.desk import GradingDesk
+from promptpex.grading.progress import Progress
 from promptpex.web.grading_views import own_policy, trail
 
 ENOUGH_TO_CHOOSE = 8
@@ -55,7 +56,7 @@ def _people(desk: GradingDesk) -> list[str]:
 
 def _chosen(desk: GradingDesk) -> list[str]:
     """How the graded outputs were chosen."""
-    own = (grade for item in desk.pool for grade in desk.book.holding(item) if grade.key == item.id)
+    own = (grade for item in desk.pool for grade in desk.book.given_on(item))
     tally = Counter({grade.key: own_policy(grade.policy) or "by hand" for grade in own}.values())
     return [f"Chosen: {', '.join(f'{name} {count}' for name, count in tally.most_common())}."] if tally else []
 
@@ -76,7 +77,7 @@ def _forecasts(desk: GradingDesk) -> list[str]:
 
 def _measured(desk: GradingDesk) -> list[str]:
     """How many outputs of the random sample judges are held against, by what they judge."""
-    judged = {one.subject for each in desk.opinions.values() for one in each if one.source == "judge"}
+    judged = desk.judged
     sizes = [
         f"{'whole outputs' if one.id == OUTPUT_SUBJECT else one.id}"
         f" {len(desk.book.random_sample(one.id, desk.pool, desk.seed))}"

@@ -107,8 +107,7 @@ def _has_graded(book: GradeBook, item: Example, grader: str) -> bool:
 
 
 def _chosen(book: GradeBook, item: Example, grader: str) -> tuple[str, float | None]:
-    own = (grade for grade in book.holding(item) if grade.grader == grader and grade.key == item.id)
-    first = min(own, key=moment, default=None)
+    first = next((grade for grade in book.given_on(item) if grade.grader == grader), None)
     return ("", None) if first is None else (first.policy, first.probability)
 
 
@@ -168,8 +167,8 @@ def _opinion(who: str, subject: str, status: str, reason: str) -> JsonData:
 def trail(desk: GradingDesk, grader: str) -> list[str]:
     """The keys of the outputs that this person graded, in the order of their last grades."""
     last: dict[str, tuple[Any, ...]] = {}
-    for item in desk.pool:
-        own = [grade for grade in desk.book.holding(item) if grade.grader == grader and grade.key == item.id]
+    for item in desk.book.having_grades(desk.pool):
+        own = [grade for grade in desk.book.given_on(item) if grade.grader == grader]
         if own:
-            last[item.id] = max(map(moment, own))
+            last[item.id] = moment(own[-1])
     return sorted(last, key=last.__getitem__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptpex.core.records import Criterion, Example, Grade, InputCheck
-from promptpex.grading.book import GradeBook, GradeCounts, PersonPair
+from promptpex.grading.book import GradeBook, GradeCounts, Joint, PersonPair
 from promptpex.grading.labels import LabelRules
 from promptpex.grading.subjects import WHOLE, Subject, subjects_of
 from tests.grading.graded_project import RULES, item, items
@@ -49,6 +49,16 @@ def test_a_grade_holds_for_the_same_text_only_where_the_output_alone_decides() -
     assert not graded.joint(SEA, "r2").graded
     assert not graded.joint(GRASS, "r1").graded
     assert graded.joint(SEA).label == "bad", "a rule that it breaks makes the whole bad, whatever the input"
+
+
+def test_having_grades_names_every_item_with_a_joint_that_is_not_empty() -> None:
+    graded = book(grade(SKY, "bad", "r1"))
+    assert graded.having_grades(items()) == [SKY, SEA], "the same text, which the rule is about"
+    assert (len(graded.given_on(SKY)), graded.given_on(SEA)) == (1, ())
+    assert all(graded.joint(item, one.id) == Joint(None, False) for item in (GRASS, NIGHT) for one in SUBJECTS)
+    more = graded.adding(grade(NIGHT, "good"))
+    assert more.having_grades(items()) == [SKY, SEA, NIGHT]
+    assert more.joint(NIGHT, "r2").derived
 
 
 def test_a_good_output_is_good_on_every_rule_and_a_bad_one_says_nothing_of_one() -> None:
