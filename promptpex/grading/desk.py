@@ -21,7 +21,7 @@ from promptpex.core.errors import GradeError
 from promptpex.core.records import OUTPUT_SUBJECT, Example, Grade, GradeValue
 from promptpex.core.surrogates import replace_surrogates
 from promptpex.documents.record_problems import record_problems
-from promptpex.grading.book import GradeBook
+from promptpex.grading.book import GradeBook, Joint
 from promptpex.grading.forecast import Forecast, forecasts
 from promptpex.grading.kept_book import KeptBook
 from promptpex.grading.labels import LabelRules
@@ -278,11 +278,8 @@ class GradingDesk:
         if self._kept.rules.adjudicator != grader:
             return None
         for item in self.book.having_grades(self.pool):
-            subjects = tuple(
-                subject
-                for subject in self.subjects
-                if subject.asked and "has to decide" in self.book.joint(item, subject.id).how
-            )
+            joints = {subject: self.book.joint(item, subject.id) for subject in self.subjects if subject.asked}
+            subjects = tuple(subject for subject, joint in joints.items() if _waits_for(grader, joint))
             if subjects:
                 return Assignment(item, ADJUDICATED, None, subjects)
         return None
@@ -335,6 +332,12 @@ class GradingDesk:
         """The time now, later than that of anything this grader said, whatever another computer's clock shows."""
         now, last = self._clock(), self.book.last_time(grader)
         return (now if last is None else max(now, last + timedelta(microseconds=1))).isoformat()
+
+
+def _waits_for(adjudicator: str, joint: Joint) -> bool:
+    """Whether others differ about it, and who decides has not said anything."""
+    some_clear = any(vote.value != "unsure" for vote in joint.votes)
+    return joint.label is None and some_clear and all(vote.grader != adjudicator for vote in joint.votes)
 
 
 def _says(grade: Grade, value: GradeValue, note: str, subject: Subject) -> bool:

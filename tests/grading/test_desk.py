@@ -179,6 +179,20 @@ def test_who_decides_is_shown_what_the_others_differ_about(tmp_path: Path) -> No
     assert following.policy != ADJUDICATED
 
 
+def test_who_decides_and_is_unsure_is_not_shown_the_same_again(tmp_path: Path) -> None:
+    table = desk(tmp_path / "g.jsonl", rules=LabelRules("adjudicated:dora"), second_share=0.0)
+    table.give("ada", SEA.id, "output", "good")
+    table.give("bob", SEA.id, "output", "bad")
+    table.give("ada", SKY.id, "output", "unsure")
+    assignment = table.next("dora")
+    assert assignment is not None
+    assert assignment.item.id == SEA.id
+    table.give("dora", SEA.id, "output", "unsure", assignment=assignment)
+    following = table.next("dora")
+    assert following is not None
+    assert (following.item.id == SEA.id, following.policy == ADJUDICATED) == (False, False)
+
+
 def test_asking_for_rules_a_good_output_needs_no_further_word(tmp_path: Path) -> None:
     table = desk(tmp_path / "g.jsonl", {"sky": "blue", "grass": "green"}, ask=("output", "r1", "r2"))
     first = table.next("ada")
