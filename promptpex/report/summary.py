@@ -175,13 +175,14 @@ def summarise(
     cube = tables.verdicts(run)
     rows = tables.outputs(run, cube)
     order, names = [*run.manifest.mode_rules, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
-    by_rule = tables.rules(cube, order=order, confidence=options.confidence)
+    outcomes = tables.rule_outcomes(cube)
+    by_rule = tables.rules(cube, order=order, confidence=options.confidence, outcomes=outcomes)
     scores = tables.scores(run)
     right = tables.expected_outcomes(rows, scores)
     rankings = _rankings(run, options, rows, right, scores)
-    by_model = tables.models(rows, order=names, ranking=rankings, expected=right)
+    details, whose = _details(run, rows, cube, outcomes, right, options.confidence), references(run.suite)
+    by_model = tables.models(rows, order=names, ranking=rankings, expected=right, stability=details.repeats)
     by_metric = tables.metrics(scores, order=names, ranking=rankings)
-    details, whose = _details(run, rows, cube, right, options.confidence), references(run.suite)
     summary = Summary(
         run=run,
         folder=folder,
@@ -293,7 +294,15 @@ def _gaps(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame) -> Gaps:
     )
 
 
-def _details(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, compared: pd.DataFrame, confidence: float) -> Details:
+def _details(
+    run: AnyRun,
+    rows: pd.DataFrame,
+    cube: pd.DataFrame,
+    outcomes: pd.DataFrame,
+    compared: pd.DataFrame,
+    confidence: float,
+) -> Details:
+    rules = [rule.id for rule in run.spec.rules if not rule.stale]
     expected = {case.id: case.expected for case in run.suite.cases if case.expected is not None}
     partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
     sees_input = bool(run.manifest.settings.get("judge_sees_input"))
@@ -308,7 +317,7 @@ def _details(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, compared: pd.D
         agreements=tables.agreements(cube, partly=partly, confidence=confidence),
         disagreements=tables.disagreements(cube, rows, partly=partly),
         judges=tables.judges(cube),
-        discrimination=tables.discrimination(rows, cube, [rule.id for rule in run.spec.rules if not rule.stale]),
+        discrimination=tables.discrimination(rows, cube, rules, outcomes=outcomes),
         confusions=tables.confusions(compared, expected, run.manifest.models),
         answer_counts=tables.answer_counts(compared, expected),
     )

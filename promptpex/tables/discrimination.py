@@ -41,20 +41,23 @@ class Discrimination:
     untriggered: tuple[str, ...] = ()
 
 
-def discrimination(rows: pd.DataFrame, cube: pd.DataFrame, rules: Sequence[str]) -> Discrimination:
+def discrimination(
+    rows: pd.DataFrame, cube: pd.DataFrame, rules: Sequence[str], *, outcomes: pd.DataFrame | None = None
+) -> Discrimination:
     """The cases and rules that do not discriminate, in the order in which they first occur.
 
     Args:
         rows: a table of outputs.
         cube: a table of verdicts; those that do not count are left out.
         rules: the ids of the spec's rules.
+        outcomes: the cube's ``rule_outcomes``, where they are at hand already.
     """
     marks = rows[["case"]].assign(
         good=rows["verdict"].eq("pass").to_numpy("int64"), bad=rows["verdict"].eq("fail").to_numpy("int64")
     )
     sums = marks.groupby("case", sort=False, observed=True).sum()
     good, bad = sums["good"].gt(0), sums["bad"].gt(0)
-    outcomes = rule_outcomes(cube)
+    outcomes = rule_outcomes(cube) if outcomes is None else outcomes
     rules_with = {status: set(part["rule"]) for status, part in outcomes.groupby("status", observed=True)}
     broken = rules_with.get("fail", set())
     seen = broken | rules_with.get("pass", set())
@@ -67,7 +70,7 @@ def discrimination(rows: pd.DataFrame, cube: pd.DataFrame, rules: Sequence[str])
         never_broken=tuple(rule for rule in rules if rule in seen and rule not in broken),
         never_scored=tuple(rule for rule in rules if rule not in seen | never),
         never_concerned=tuple(rule for rule in rules if rule in never),
-        untriggered=untriggered(cube),
+        untriggered=_untriggered(outcomes),
     )
 
 
@@ -78,12 +81,15 @@ def untriggered(cube: pd.DataFrame) -> tuple[str, ...]:
     Args:
         cube: a table of verdicts; those that do not count are left out.
     """
+    return _untriggered(rule_outcomes(cube))
+
+
+def _untriggered(outcomes: pd.DataFrame) -> tuple[str, ...]:
     import numpy as np
 
-    pairs = zip(cube["rule"].tolist(), cube["aim"].fillna("").tolist(), strict=True)
-    aimed = cube[np.array([rule == aim for rule, aim in pairs], dtype=bool)]
-    outcomes = rule_outcomes(aimed)
-    known = outcomes[~outcomes["status"].eq("unscored").fillna(True).to_numpy(bool)]
+    pairs = zip(outcomes["rule"].tolist(), outcomes["aim"].fillna("").tolist(), strict=True)
+    aimed = outcomes[np.array([rule == aim for rule, aim in pairs], dtype=bool)]
+    known = aimed[~aimed["status"].eq("unscored").fillna(True).to_numpy(bool)]
     concerned = set(known.loc[known["status"].ne(NOT_CONCERNED).to_numpy(bool), "case"])
     return tuple(str(case) for case in known["case"].unique() if case not in concerned)
 

@@ -12,6 +12,7 @@ from promptpex.stats import level_at, repeat_correlation, share, share_interval
 from promptpex.tables.accuracy import ACCURACY_COLUMNS, accuracy_cells, mirrored
 from promptpex.tables.counts_per_case import Counted, asked, counted
 from promptpex.tables.frames import rule_outcomes, typed
+from promptpex.tables.plain_values import records
 from promptpex.tables.proportions import PROPORTION_COLUMNS, estimated, grouped_proportions
 from promptpex.tables.rankings import Decision, RankingOptions, Rankings, rankings
 from promptpex.tables.repeats import repeats
@@ -109,6 +110,7 @@ def models(
     confidence: float = 0.95,
     ranking: Rankings | None = None,
     expected: pd.DataFrame | None = None,
+    stability: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """A row per model from a table of outputs, in ``order`` (default: as they come); columns ``MODEL_COLUMNS``.
 
@@ -118,12 +120,14 @@ def models(
         confidence: of the intervals, where no ``ranking`` is given.
         ranking: the decisions about the models; by default those of ``rankings`` on these rows.
         expected: which outputs are right (``expected_outcomes``); without it the accuracy is missing.
+        stability: the ``repeats`` of these rows, where they are at hand already.
     """
     names = list(order) if order is not None else [str(name) for name in rows["model"].unique()]
     ranking = ranking or rankings(rows, names, RankingOptions(confidence=confidence))
     counts = counted(rows, names, weights=ranking.options.weights)
     groups = {str(name): group for name, group in rows.groupby("model", sort=False, observed=True)}
-    stability = {row["model"]: row for row in repeats(rows, confidence=ranking.options.confidence).to_dict("records")}
+    stability = repeats(rows, confidence=ranking.options.confidence) if stability is None else stability
+    of_repeats = {row["model"]: row for row in records(stability)}
     figures = Figures.of(counts, ranking)
     right = None if expected is None else Figures.of(counted(expected, names, weights=ranking.options.weights), ranking)
     table = [
@@ -133,7 +137,7 @@ def models(
             **figures.of_model(name),
             **({} if right is None else right.accuracy_of(name)),
             **_decision_cells(ranking.models.get(name), higher_is_better=ranking.options.rank_by != "non-compliance"),
-            **{column: stability.get(name, {}).get(column) for column in _OF_REPEATS},
+            **{column: of_repeats.get(name, {}).get(column) for column in _OF_REPEATS},
         }
         for name in names
     ]
@@ -144,9 +148,22 @@ def models(
 _OF_REPEATS = ("repeats", "flaky", "flip_rate", "pass_at_k", "pass_hat_k")
 
 
-def rules(cube: pd.DataFrame, *, order: Sequence[str] | None = None, confidence: float = 0.95) -> pd.DataFrame:
-    """A row per rule and model from a table of verdicts; columns ``RULE_COLUMNS``."""
-    outcomes = rule_outcomes(cube).rename(columns={"status": "verdict"})
+def rules(
+    cube: pd.DataFrame,
+    *,
+    order: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    outcomes: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """A row per rule and model from a table of verdicts; columns ``RULE_COLUMNS``.
+
+    Args:
+        cube: a table of verdicts.
+        order: the rules; others come after them.
+        confidence: of the intervals.
+        outcomes: the cube's ``rule_outcomes``, where they are at hand already.
+    """
+    outcomes = (rule_outcomes(cube) if outcomes is None else outcomes).rename(columns={"status": "verdict"})
     left_out = outcomes["verdict"].eq(NOT_CONCERNED)
     counts = Counter(_rules_and_models(outcomes[left_out]))
     concerned = grouped_proportions(outcomes[~left_out], "rule", confidence)
