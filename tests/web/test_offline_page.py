@@ -14,7 +14,7 @@ from promptpex.grading.desk import GradingDesk
 from promptpex.grading.next_item import random_draws
 from promptpex.grading.random_sample import in_order
 from promptpex.grading.subjects import WHOLE, Subject
-from promptpex.web.offline_page import write_offline_page
+from promptpex.web.grading.offline_page import write_offline_page
 from promptpex.web.ports import GradingPort
 from tests.web.browser import Browser
 from tests.web.grading_pool import SECRET, desk_of, downloaded, hostile_items, offline_page, press, ready, texts

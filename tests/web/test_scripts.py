@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.web.offline_page import OFFLINE_SCRIPTS
+from promptpex.web.grading.offline_page import OFFLINE_SCRIPTS
 from promptpex.web.pages.static_files import STATIC
 from promptpex.web.site import TEMPLATES
 

@@ -52,11 +52,11 @@ def command(
       promptpex align
       promptpex align prompt.md --against 4f2a --csv outputs.csv
     """
-    from promptpex.cli.card_in_words import card_lines
     from promptpex.cli.command_session import settings
+    from promptpex.cli.in_words.card import card_lines
+    from promptpex.cli.in_words.selection import wrapped
     from promptpex.cli.output import print_json
     from promptpex.cli.progress import notices
-    from promptpex.cli.selection_in_words import wrapped
     from promptpex.report.cards.table_csv import write_table
     from promptpex.workflow.alignment.calibrating import calibrate
     from promptpex.workflow.alignment.report_card import CardWishes, align

@@ -80,7 +80,7 @@ def command(
       promptpex grade --import ada.grades.jsonl
     """
     from promptpex.cli.command_session import settings
-    from promptpex.cli.grading_page import port_of, serve_page, write_page
+    from promptpex.cli.grading.page import port_of, serve_page, write_page
     from promptpex.workflow.grading.open_desk import GradingWishes
 
     _require_one_way(terminal, page, file, as_json=as_json)
@@ -148,11 +148,11 @@ def _in_terminal(project: GradingProject, wishes: GradingWishes, grader: str | N
     import contextlib
     import sys
 
-    from promptpex.cli.grader_name import grader_name
-    from promptpex.cli.grading_screen import show_end, show_head, show_outlook
+    from promptpex.cli.grading.grader_name import grader_name
+    from promptpex.cli.grading.keys import keys_of
+    from promptpex.cli.grading.screen import show_end, show_head, show_outlook
+    from promptpex.cli.grading.terminal import TerminalGrading
     from promptpex.cli.interrupts import interrupts
-    from promptpex.cli.keys import keys_of
-    from promptpex.cli.terminal_grading import TerminalGrading
 
     name = grader_name(grader, project.file.parent)
     show_head(project.prompt.name, name, wishes.rules)

@@ -62,8 +62,8 @@ def _weighed(folder: Path, least: float) -> Run:
 
 def _of_choice(folder: Path, as_json: bool) -> None:
     """Writes the report of the choice that a synthesis folder keeps, and says what it is."""
+    from promptpex.cli.in_words.selection import wrapped
     from promptpex.cli.output import print_json, say
-    from promptpex.cli.selection_in_words import wrapped
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.synthesis.saved_choice import CHOICE
     from promptpex.workflow.synthesis.choice_report import report_of_folder

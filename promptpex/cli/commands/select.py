@@ -112,7 +112,7 @@ def _by_alignment(
 ) -> int:
     """Chooses from a synthesis folder by alignment, and puts the choice where it was asked for."""
     from promptpex.alignment.choose import FFR_LIMIT
-    from promptpex.cli.aligned_in_words import aligned_lines, without_good_candidate
+    from promptpex.cli.in_words.aligned import aligned_lines, without_good_candidate
     from promptpex.cli.output import print_json
     from promptpex.grading.labels import LabelRules
     from promptpex.workflow.alignment.choosing import choose_aligned
@@ -161,8 +161,8 @@ def _from_file(
 
 
 def _show(problem: SelectionProblem, selection: Selection, as_json: bool) -> None:
+    from promptpex.cli.in_words.selection import lines
     from promptpex.cli.output import print_json
-    from promptpex.cli.selection_in_words import lines
 
     if as_json:
         print_json(selection.to_dict())
@@ -185,7 +185,7 @@ def _from_folder(
 
 
 def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool, with_bootstrap: bool) -> None:
-    from promptpex.cli.choice_in_words import folder_lines
+    from promptpex.cli.in_words.choice import folder_lines
     from promptpex.cli.output import print_json
 
     if as_json:
@@ -197,7 +197,7 @@ def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool, with_
 
 def _why_none(choice: FolderChoice) -> list[str]:
     """Why no set keeps the limits; nothing where one does."""
-    from promptpex.cli.selection_in_words import no_selection_sentences
+    from promptpex.cli.in_words.selection import no_selection_sentences
 
     return no_selection_sentences(choice.source.problem, choice.selection) if choice.selection.chosen is None else []
 

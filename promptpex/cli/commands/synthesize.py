@@ -103,7 +103,7 @@ def command(
 def _dry(files: Files, wishes: SynthesisWishes, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.commands.estimate import show
-    from promptpex.cli.history_in_words import history_lines, plain_history
+    from promptpex.cli.in_words.history import history_lines, plain_history
     from promptpex.cli.output import print_json
     from promptpex.workflow.synthesis.synthesizing import planned
 
@@ -127,7 +127,7 @@ def _synthesize(
     files: Files, wishes: SynthesisWishes, trial: TrialWishes, tagged: bool, as_json: bool, flags: dict[str, Any]
 ) -> int:
     from promptpex.cli.command_session import work
-    from promptpex.cli.history_in_words import category_lines, history_lines, plain_history
+    from promptpex.cli.in_words.history import category_lines, history_lines, plain_history
     from promptpex.cli.output import print_json
     from promptpex.promptfile import messages_text
     from promptpex.synthesis import tagged_prompt

@@ -12,10 +12,10 @@ from promptpex.core.errors import GradeError
 from promptpex.core.records.grade import LONGEST_NAME
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.policies import require_policy
-from promptpex.web.given_grades import take
-from promptpex.web.grading_page import live_page
-from promptpex.web.grading_progress import progress_view
-from promptpex.web.grading_views import find, item_view, opinion_views, subject_views, trail
+from promptpex.web.grading.given_grades import take
+from promptpex.web.grading.live_page import live_page
+from promptpex.web.grading.progress import progress_view
+from promptpex.web.grading.views import find, item_view, opinion_views, subject_views, trail
 from promptpex.web.ports import GradingPort
 from promptpex.web.site import Site, answer, body, text_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.cli.grading_screen import HELP, KEYS, KEYS_OF_RULES, show_all, show_item, show_keys, show_subject
-from promptpex.cli.keys import BACK, END, FORWARD, Keys
+from promptpex.cli.grading.keys import BACK, END, FORWARD, Keys
+from promptpex.cli.grading.screen import HELP, KEYS, KEYS_OF_RULES, show_all, show_item, show_keys, show_subject
 from promptpex.cli.output import say
 from promptpex.core.records import OUTPUT_SUBJECT, Grade, GradeValue
 from promptpex.grading.desk import Assignment, GradingDesk

@@ -5,8 +5,8 @@ from __future__ import annotations
 from promptpex.alignment.choose import CriterionChoice, Rated
 from promptpex.alignment.cross_fit import WHOLE_SET
 from promptpex.alignment.reasons import lacking
-from promptpex.cli.choice_in_words import change_sentences, left_out_sentences
-from promptpex.cli.selection_in_words import MISSING, NAME, wrapped
+from promptpex.cli.in_words.choice import change_sentences, left_out_sentences
+from promptpex.cli.in_words.selection import MISSING, NAME, wrapped
 from promptpex.codecs.wording import cut, plural
 from promptpex.report.cards.words import UNDEFINED, range_of
 from promptpex.report.percentages import percent

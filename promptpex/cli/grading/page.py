@@ -36,7 +36,7 @@ def serve_page(
         no_open: whether the link is only printed.
     """
     from promptpex.cli.command_session import listeners
-    from promptpex.cli.grading_screen import graded_so_far
+    from promptpex.cli.grading.screen import graded_so_far
     from promptpex.cli.local_page import serve
     from promptpex.web.ports import Ports
     from promptpex.web.server import require_extra
@@ -63,7 +63,7 @@ def serve_page(
 
 def write_page(port: GradingPort, path: Path) -> int:
     """Writes the page as one file, says what is in it, and gives the exit code."""
-    from promptpex.web.offline_page import write_offline_page
+    from promptpex.web.grading.offline_page import write_offline_page
 
     try:
         made = write_offline_page(port, path)
@@ -81,7 +81,7 @@ def port_of(project: GradingProject, grader: str | None, first: int) -> GradingP
         grader: who grades; None: the page asks, and proposes git's user or the account's name.
         first: how many outputs are graded before criteria are written down; 0: as many as people like.
     """
-    from promptpex.cli.grader_name import grader_name
+    from promptpex.cli.grading.grader_name import grader_name
     from promptpex.web.ports import GradingPort
 
     folder, prompt = project.file.parent, project.prompt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.cli.selection_in_words import lines, wrapped
+from promptpex.cli.in_words.selection import lines, wrapped
 from promptpex.codecs.wording import NAMED, plural, sentence
 from promptpex.report.percentages import percent, with_ends
 from promptpex.stats import Interval

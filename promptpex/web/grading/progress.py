@@ -10,7 +10,7 @@ from promptpex.core.records import OUTPUT_SUBJECT
 from promptpex.grading.book import GradeCounts
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.progress import Progress
-from promptpex.web.grading_views import own_policy, trail
+from promptpex.web.grading.views import own_policy, trail
 
 ENOUGH_TO_CHOOSE = 8
 """Outputs with a label from which a choice of assertions means something: half of the 16 of EvalGen's evaluation."""

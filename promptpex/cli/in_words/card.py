@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
-from promptpex.cli.selection_in_words import WIDTH, wrapped
+from promptpex.cli.in_words.selection import WIDTH, wrapped
 from promptpex.codecs.wording import cut, plural, quoted, sentence
 from promptpex.core.records import (
     AlignmentFigures,

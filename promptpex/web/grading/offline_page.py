@@ -25,8 +25,8 @@ from promptpex.grading.desk import IMPORTED, GradingDesk
 from promptpex.grading.next_item import Draw, random_draws
 from promptpex.grading.random_sample import in_order, reached_by
 from promptpex.report.html import environment, rendered
-from promptpex.web.grading_page import SHARED_SCRIPTS
-from promptpex.web.grading_views import JsonData, content_view, own_policy, stale_views, subject_views
+from promptpex.web.grading.live_page import SHARED_SCRIPTS
+from promptpex.web.grading.views import JsonData, content_view, own_policy, stale_views, subject_views
 from promptpex.web.pages.static_files import STATIC
 from promptpex.web.ports import GradingPort
 from promptpex.web.site import TEMPLATES
