@@ -54,7 +54,7 @@ def command(
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.in_words.card import card_lines
-    from promptpex.cli.in_words.selection import wrapped
+    from promptpex.cli.in_words.layout import wrapped
     from promptpex.cli.output import print_json
     from promptpex.cli.progress import notices
     from promptpex.report.cards.table_csv import write_table

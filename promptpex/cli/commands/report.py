@@ -62,7 +62,7 @@ def _weighed(folder: Path, least: float) -> Run:
 
 def _of_choice(folder: Path, as_json: bool) -> None:
     """Writes the report of the choice that a synthesis folder keeps, and says what it is."""
-    from promptpex.cli.in_words.selection import wrapped
+    from promptpex.cli.in_words.layout import wrapped
     from promptpex.cli.output import print_json, say
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.synthesis.saved_choice import CHOICE
@@ -73,6 +73,6 @@ def _of_choice(folder: Path, as_json: bool) -> None:
         choice = CHOICE.read(SynthesisFolder(folder).selection)
         print_json({"choice": choice and choice.to_dict(), "report": str(path)})
         return
-    for line in (line for sentence in (page.answer, *page.notices) for line in wrapped(sentence)):
+    for line in wrapped(page.answer, *page.notices):
         say(line)
     say(f"\nReport in {path}")

@@ -6,7 +6,8 @@ from promptpex.alignment.choose import CriterionChoice, Rated
 from promptpex.alignment.cross_fit import WHOLE_SET
 from promptpex.alignment.reasons import lacking
 from promptpex.cli.in_words.choice import change_sentences, left_out_sentences
-from promptpex.cli.in_words.selection import MISSING, NAME, wrapped
+from promptpex.cli.in_words.layout import and_more, apart, share_line, wrapped
+from promptpex.cli.in_words.selection import MISSING, NAME
 from promptpex.codecs.wording import cut, plural
 from promptpex.report.cards.words import UNDEFINED, range_of
 from promptpex.report.percentages import percent
@@ -19,17 +20,19 @@ SHOWN = 50
 
 def aligned_lines(made: AlignedChoice) -> list[str]:
     """The lines of a choice by alignment, at most 80 columns wide."""
-    selection = made.choice.selection
+    figures = made.choice.selection.figures
     labels = [f"Labels: {made.labels}."] if made.labels else []
-    before = [line for sentence in (*labels, *left_out_sentences(made.choice)) for line in wrapped(sentence)]
-    parts = [before, wrapped(_headline(made))]
-    if selection.figures is not None:
-        parts[-1] += ["", *_figures(selection.figures)]
-    parts.append(_table(made.criteria))
-    parts.append([line for sentence in without_good_candidate(made) for line in wrapped(sentence)])
-    parts.append([line for sentence in _elsewhere(made) for line in wrapped(sentence)])
-    parts.append([line for sentence in change_sentences(made.choice) for line in wrapped(sentence)])
-    return [line for part in parts if part for line in ("", *part)][1:]
+    return apart(
+        (
+            wrapped(*labels, *left_out_sentences(made.choice)),
+            wrapped(_headline(made)),
+            _figures(figures) if figures is not None else [],
+            _table(made.criteria),
+            wrapped(*without_good_candidate(made)),
+            wrapped(*_elsewhere(made)),
+            wrapped(*change_sentences(made.choice)),
+        )
+    )
 
 
 def without_good_candidate(made: AlignedChoice) -> list[str]:
@@ -51,13 +54,10 @@ def _headline(made: AlignedChoice) -> str:
 
 
 def _figures(figures: SelectionFigures) -> list[str]:
-    coverage = "–" if figures.coverage is None else percent(figures.coverage)
-    ffr = "–" if figures.ffr is None else percent(figures.ffr)
-    rows = (
-        ("coverage", coverage, f"{figures.caught} of {figures.bad} bad outputs caught by the set"),
-        ("FFR", ffr, f"{figures.flagged} of {figures.good} good outputs flagged by the set"),
-    )
-    return [f"  {name:<10}{value:>7}   {count}" for name, value, count in rows]
+    return [
+        share_line("coverage", figures.coverage, f"{figures.caught} of {figures.bad} bad outputs caught by the set"),
+        share_line("FFR", figures.ffr, f"{figures.flagged} of {figures.good} good outputs flagged by the set"),
+    ]
 
 
 def _table(criteria: tuple[CriterionChoice, ...]) -> list[str]:
@@ -72,8 +72,7 @@ def _table(criteria: tuple[CriterionChoice, ...]) -> list[str]:
     if not rows:
         return []
     head = f"  {'criterion':<15}{'candidate':<{NAME - 9}}{'coverage':>9}{'FFR':>8}{'alignment':>12}"
-    more = [f"  and {len(rows) - SHOWN} more; --json lists all"] if len(rows) > SHOWN else []
-    return [head, *rows[:SHOWN], *more]
+    return [head, *rows[:SHOWN], *and_more(len(rows), SHOWN)]
 
 
 def _share(part: int, whole: int) -> str:

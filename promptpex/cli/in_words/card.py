@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import wrap
 
-from promptpex.cli.in_words.selection import WIDTH, wrapped
+from promptpex.cli.in_words.layout import WIDTH, and_more, apart, indented, wrapped
 from promptpex.codecs.wording import cut, plural, quoted, sentence
 from promptpex.core.records import (
     AlignmentFigures,
@@ -35,18 +34,18 @@ def card_lines(card: ReportCard) -> list[str]:
         for one in card.people
     ]
     parts = [
-        [line for each in (_title_of(card), *words.opening(card)) for line in wrapped(each)],
+        wrapped(_title_of(card), *words.opening(card)),
         _listed("What people say by rule and criterion", [_labels(one) for one in words.graded_parts(card)]),
         _rows("The chosen set, on grades that had no part in choosing it", _of(card, "set", "criterion")),
         _listed("What each chosen assertion adds to the set", list(map(_addition, card.additions))),
-        [line for each in card.lacking for line in wrapped(each)],
+        wrapped(*card.lacking),
         _rows("The verdicts of the run", _of(card, "verdicts", "check", "judge")),
         _listed("Candidates that were not chosen", list(map(_candidate, out))),
         _listed("Person against person", people),
         _listed(f"Since the run {card.against}", list(map(_effect, card.effects))),
-        [line for notice in card.notices for line in wrapped(sentence(notice))],
+        wrapped(*map(sentence, card.notices)),
     ]
-    return [line for part in parts if part for line in ("", *part)][1:]
+    return apart(parts)
 
 
 def _title_of(card: ReportCard) -> str:
@@ -66,8 +65,8 @@ def _rows(title: str, rows: Sequence[CardRow]) -> list[str]:
         lines += [_title(row), _line(f"  graded, {row.graded.n}", row.graded)]
         if row.sample is not None and row.sample.n < row.graded.n:
             lines.append(_line(f"  random, {row.sample.n}", row.sample))
-        lines += _indented("; ".join([words.counts_of(row), *words.remarks_of(row)]))
-    return lines + _more(len(rows))
+        lines += indented("; ".join([words.counts_of(row), *words.remarks_of(row)]))
+    return lines + and_more(len(rows), SHOWN)
 
 
 def _title(row: CardRow) -> str:
@@ -84,15 +83,7 @@ def _line(name: str, figures: AlignmentFigures) -> str:
 def _listed(title: str, lines: Sequence[str]) -> list[str]:
     if not lines:
         return []
-    return [title, *(each for line in lines[:SHOWN] for each in _indented(line)), *_more(len(lines))]
-
-
-def _indented(text: str) -> list[str]:
-    return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-
-
-def _more(count: int) -> list[str]:
-    return [f"  and {count - SHOWN} more; --json has all"] if count > SHOWN else []
+    return [title, *(each for line in lines[:SHOWN] for each in indented(line)), *and_more(len(lines), SHOWN)]
 
 
 def _labels(one: CardLabels) -> str:

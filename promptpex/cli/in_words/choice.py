@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.cli.in_words.selection import lines, wrapped
+from promptpex.cli.in_words.layout import apart, wrapped
+from promptpex.cli.in_words.selection import lines
 from promptpex.codecs.wording import NAMED, plural, sentence
 from promptpex.report.percentages import percent, with_ends
 from promptpex.stats import Interval
@@ -17,13 +18,15 @@ from promptpex.synthesis.screens import indistinct_sentences
 
 def folder_lines(choice: FolderChoice, *, with_curve: bool = False, with_bootstrap: bool = False) -> list[str]:
     """The lines of a choice from a synthesis folder: what was left out of it, the choice, its figures, its change."""
-    before = [line for sentence in left_out_sentences(choice) for line in wrapped(sentence)]
-    after = [line for sentence in _figures_elsewhere(choice) for line in wrapped(sentence)]
-    after += [line for sentence in _bootstrap(choice) for line in wrapped(sentence)] if with_bootstrap else []
-    points = _curve(choice.points) if with_curve and choice.points else []
-    parts = [before, lines(choice.source.problem, choice.selection), after, points]
-    parts.append([line for sentence in change_sentences(choice) for line in wrapped(sentence)])
-    return [line for part in parts if part for line in ("", *part)][1:]
+    return apart(
+        (
+            wrapped(*left_out_sentences(choice)),
+            lines(choice.source.problem, choice.selection),
+            wrapped(*_figures_elsewhere(choice), *(_bootstrap(choice) if with_bootstrap else ())),
+            _curve(choice.points) if with_curve and choice.points else [],
+            wrapped(*change_sentences(choice)),
+        )
+    )
 
 
 def change_sentences(choice: FolderChoice) -> list[str]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from textwrap import wrap
 
+from promptpex.cli.in_words.layout import and_more, share_line, wrapped
 from promptpex.codecs.wording import NAMED, cut, plural
 from promptpex.report.percentages import as_given, limits_of_choice, percent
 from promptpex.synthesis.selection.explanation import Explanation, Reachable
 from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
 from promptpex.synthesis.selection.result import Selection, plain
 
-WIDTH = 80
 NAME = 40
 """Columns for the name of a candidate."""
 SHOWN = 50
@@ -35,7 +34,7 @@ MISSING = {
 def lines(problem: SelectionProblem, selection: Selection) -> list[str]:
     """The lines of a selection, or of why there is none."""
     if selection.chosen is None or selection.figures is None:
-        return [line for sentence in no_selection_sentences(problem, selection) for line in wrapped(sentence)]
+        return wrapped(*no_selection_sentences(problem, selection))
     missing = MISSING.get(selection.state)
     return [
         *wrapped(_headline(problem, selection)),
@@ -68,15 +67,11 @@ def _objective(value: Fraction | None) -> str:
 
 def _figures(selection: Selection, figures: SelectionFigures) -> list[str]:
     limits = selection.limits
-    coverage = "–" if figures.coverage is None else percent(figures.coverage)
-    ffr = "–" if figures.ffr is None else percent(figures.ffr)
-    rows = [
-        ("coverage", coverage, f"{figures.caught} of {figures.bad} bad outputs caught", "at least", limits.coverage),
-        ("FFR", ffr, f"{figures.flagged} of {figures.good} good outputs flagged", "at most", limits.ffr),
-    ]
+    caught = f"{figures.caught} of {figures.bad} bad outputs caught"
+    flagged = f"{figures.flagged} of {figures.good} good outputs flagged"
     shown = [
-        f"  {name:<10}{value:>7}   {count:<42}{side} {as_given(float(limit))}"
-        for name, value, count, side, limit in rows
+        share_line("coverage", figures.coverage, f"{caught:<42}at least {as_given(float(limits.coverage))}"),
+        share_line("FFR", figures.ffr, f"{flagged:<42}at most {as_given(float(limits.ffr))}"),
     ]
     within = figures.not_subsumed_within_ffr
     left_out = f"neither chosen nor implied, {within} of which would fit the FFR"
@@ -92,8 +87,7 @@ def _table(problem: SelectionProblem, chosen: Sequence[int]) -> list[str]:
         return []
     head = f"  {'candidate':<{NAME}}{'catches':>9}{'alone':>8}{'flags':>8}{'implies':>9}"
     rows = [_row(problem, chosen, candidate) for candidate in chosen[:SHOWN]]
-    more = [f"  and {len(chosen) - SHOWN} more; --json lists all"] if len(chosen) > SHOWN else []
-    return ["", head, *rows, *more]
+    return ["", head, *rows, *and_more(len(chosen), SHOWN)]
 
 
 def _row(problem: SelectionProblem, chosen: Sequence[int], candidate: int) -> str:
@@ -166,8 +160,3 @@ def example_list(problem: SelectionProblem, examples: Sequence[int]) -> str:
 def _first(names: Sequence[str]) -> str:
     more = len(names) - 2 * NAMED
     return ", ".join(names[: 2 * NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def wrapped(sentence: str) -> list[str]:
-    """The sentence in lines of 80 columns."""
-    return wrap(sentence, WIDTH, break_on_hyphens=False) or [""]

@@ -1,0 +1,35 @@
+"""Sentences and tables below each other, in lines of 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
+
+from promptpex.report.percentages import percent
+
+WIDTH = 80
+
+
+def wrapped(*sentences: str) -> list[str]:
+    """Each of the sentences in lines of 80 columns; an empty one is an empty line."""
+    return [line for sentence in sentences for line in wrap(sentence, WIDTH, break_on_hyphens=False) or [""]]
+
+
+def indented(text: str) -> list[str]:
+    """A text that belongs to the line above it, two columns in."""
+    return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+def share_line(name: str, share: float | None, count: str) -> str:
+    """A share in a line of its own, below others, with what it was counted from; a dash where it is not defined."""
+    return f"  {name:<10}{'–' if share is None else percent(share):>7}   {count}"
+
+
+def and_more(count: int, listed: int) -> list[str]:
+    """The line that says how many items of a list are not ``listed``; none where all are."""
+    return [f"  and {count - listed} more; --json has all"] if count > listed else []
+
+
+def apart(parts: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of all parts, with an empty one between two; an empty part is left out."""
+    return [line for part in parts if part for line in ("", *part)][1:]
