@@ -19,7 +19,7 @@ from promptpex.cases.batches import Batch, batches, with_contexts
 from promptpex.cases.case_request import item_type, read_value, reply_to, request_text
 from promptpex.cases.plan import Generation, Plan, Target
 from promptpex.cases.situations import Situation, first_alike, situation_of
-from promptpex.codecs.model_json import whole_objects
+from promptpex.codecs.growing_list import whole_objects
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events

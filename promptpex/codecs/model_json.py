@@ -81,7 +81,7 @@ def read_json_reply(text: str) -> ParsedReply:
     if not bare:
         raise ReplyError("The reply is empty.")
     try:
-        return ParsedReply(_decode(bare))
+        return ParsedReply(strict_json(bare))
     except ReplyError:
         pass
     answer, drafting = _after_thinking(bare)
@@ -90,30 +90,12 @@ def read_json_reply(text: str) -> ParsedReply:
     return _closing(answer) if drafting else _inside(answer)
 
 
-def whole_objects(text: str) -> list[dict[str, Any]]:
-    """The objects of the first array in a reply that was cut off or broken, up to the first that is not whole.
+def strict_json(text: str) -> Any:
+    """JSON by the standard, line breaks inside strings allowed.
 
-    Each is strict JSON, nothing repaired; none where the reply is too large or nested too deeply.
+    Raises:
+        ReplyError: it is none, or nested too deeply.
     """
-    start = text.find("[")
-    if start < 0 or len(text) > MAX_CHARS:
-        return []
-    objects = []
-    while match := _NEXT_OBJECT.match(text, start + 1):
-        try:
-            value, end = _DECODER.raw_decode(text, match.end() - 1)
-            objects.append(_clean(value))
-        except (ValueError, RecursionError):
-            break
-        start = end - 1
-    return objects
-
-
-_NEXT_OBJECT = re.compile(r"[\s,]*\{")
-
-
-def _decode(text: str) -> Any:
-    """JSON by the standard, line breaks inside strings allowed."""
     try:
         value = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from promptpex.core.records import Completion, Request
 
@@ -137,6 +138,12 @@ def without_own_keys(completion: Completion) -> Completion:
         return completion
     plain = completion.model_dump(mode="json", exclude={"logprobs"})
     return Completion.model_validate(_each_text(plain, lambda text: _without(text, keys)))
+
+
+def without_own_keys_in(value: Any) -> Any:
+    """JSON-ready data without the keys of this machine in its texts."""
+    keys = environment_keys()
+    return _each_text(value, lambda text: _without(text, keys))
 
 
 _ESCAPABLE = frozenset('"\\/')

@@ -7,7 +7,7 @@ from typing import Annotated, Generic, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator
 
-from promptpex.codecs.model_json import whole_objects
+from promptpex.codecs.growing_list import whole_objects
 from promptpex.core.errors import MalformedReply, TruncatedReply
 from promptpex.core.stage_templates import Rendered
 from promptpex.llm.role_model import RoleModel

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.codecs.model_json import MAX_CHARS, MAX_MENDED, ReplyError, read_json_reply, whole_objects
+from promptpex.codecs.model_json import MAX_CHARS, MAX_MENDED, ReplyError, read_json_reply
 from tests.work import calls, in_proportion
 
 JSON = st.recursive(
@@ -178,20 +178,3 @@ def test_what_json_repair_is_given_is_bounded_too(pieces: list[str]) -> None:
 def read_or_refused(text: str) -> None:
     with contextlib.suppress(ReplyError):
         read_json_reply(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "objects"),
-    [
-        ('{"cases": [{"a": 1}, {"b": "]"}, {"c": "cut', [{"a": 1}, {"b": "]"}]),
-        ('Here: ```json\n[{"a": {"b": []}}\n, {"c": 2}]```', [{"a": {"b": []}}, {"c": 2}]),
-        ('{"cases": [{"a": 1}, nothing, {"b": 2}]}', [{"a": 1}]),
-        ('{"cases": [1, 2]}', []),
-        ('{"a": 1', []),
-        ("[" * 5000, []),
-        ('[{"a": ' * 5000, []),
-        ("", []),
-    ],
-)
-def test_whole_objects_of_a_broken_reply(text: str, objects: list[dict[str, Any]]) -> None:
-    assert whole_objects(text) == objects

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from promptpex.core.errors import BadRequest, ConfigError, GarbledReply, MalformedReply, ModelError, TimedOut
@@ -25,8 +26,11 @@ MAX_REPLY_BYTES = 8 * 1024 * 1024
 MAX_MARKS = 2_000_000
 """Commas and opening brackets of a reply that is parsed. Parsing blocks the event loop; so many take about a second and
 some 200 MB, and log-probabilities of 16,000 tokens with 20 others each have fewer."""
+STREAM_SHARE = 4
+"""Times the bytes of a whole reply that its stream may have: each piece has a wrapping of its own."""
 CONNECT_S = 15.0
 """Seconds for a connection, with TLS: three lost packets that the system sends again."""
+_LINE_END = re.compile(rb"\r\n|\n|\r")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -36,6 +40,20 @@ class JsonReply:
 
     payload: object
     latency_ms: float
+
+
+class StreamedReply(Protocol):
+    """Makes one reply's JSON of the lines of a stream.
+
+    ``media_type`` is by what a stream is known; ``line`` takes one without its end; ``payload`` gives the reply once
+    the stream is over, and raises a ``ModelError`` where it broke off.
+    """
+
+    media_type: str
+
+    def line(self, data: bytes) -> None: ...
+
+    def payload(self) -> object: ...
 
 
 class JsonPoster:
@@ -58,27 +76,38 @@ class JsonPoster:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(
-        self, path: str, body: Mapping[str, object], *, model: str, headers: Mapping[str, str] | None = None
+        self,
+        path: str,
+        body: Mapping[str, object],
+        *,
+        model: str,
+        headers: Mapping[str, str] | None = None,
+        streamed: StreamedReply | None = None,
     ) -> JsonReply:
         """The reply to ``body``.
+
+        Args:
+            streamed: is given the lines of a reply that is a stream, as they come; any other is read as a whole.
 
         Raises:
             ModelError: whatever went wrong, by ``failures``.
         """
         data = encoded(body, model)
         started = time.perf_counter()
-        status, reply_headers, raw = await self._exchange("POST", path, data, model, headers)
+        status, reply_headers, raw = await self._exchange("POST", path, data, model, headers, streamed)
         latency_ms = (time.perf_counter() - started) * 1000
+        if raw is None and streamed is not None:
+            return JsonReply(streamed.payload(), latency_ms)
         if status != 200:
-            raise refusal(status, reply_headers, raw, model=model, where=self.base_url)
-        return JsonReply(parsed(raw, reply_headers, model=model, where=self.base_url), latency_ms)
+            raise refusal(status, reply_headers, raw or b"", model=model, where=self.base_url)
+        return JsonReply(parsed(raw or b"", reply_headers, model=model, where=self.base_url), latency_ms)
 
     async def get(self, path: str, *, headers: Mapping[str, str] | None = None) -> object:
         """The JSON at ``path``."""
         status, reply_headers, raw = await self._exchange("GET", path, None, "server", headers)
         if status != 200:
-            raise refusal(status, reply_headers, raw, model="server", where=self.base_url)
-        return parsed(raw, reply_headers, model="server", where=self.base_url)
+            raise refusal(status, reply_headers, raw or b"", model="server", where=self.base_url)
+        return parsed(raw or b"", reply_headers, model="server", where=self.base_url)
 
     async def close(self) -> None:
         """Closes the connections; may be called twice."""
@@ -87,8 +116,15 @@ class JsonPoster:
             await session.close()
 
     async def _exchange(
-        self, method: str, path: str, data: bytes | None, model: str, headers: Mapping[str, str] | None
-    ) -> tuple[int, Mapping[str, str], bytes]:
+        self,
+        method: str,
+        path: str,
+        data: bytes | None,
+        model: str,
+        headers: Mapping[str, str] | None,
+        streamed: StreamedReply | None = None,
+    ) -> tuple[int, Mapping[str, str], bytes | None]:
+        """Status, headers and body; no body where it went to ``streamed``."""
         import aiohttp
 
         session = self._open()
@@ -96,8 +132,10 @@ class JsonPoster:
             async with session.request(
                 method, self.base_url + path, data=data, headers=headers, allow_redirects=False, proxy=self._proxy
             ) as response:
-                raw = await self._read(response, model)
-                return response.status, response.headers, raw
+                if streamed is not None and response.status == 200 and response.content_type == streamed.media_type:
+                    await self._read_lines(response, streamed, model)
+                    return response.status, response.headers, None
+                return response.status, response.headers, await self._read(response, model)
         except TimeoutError as error:
             raise self._timed_out(model) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -107,19 +145,38 @@ class JsonPoster:
         length = response.content_length
         if length is not None and length <= self._max_bytes and "Content-Encoding" not in response.headers:
             return await response.read()
-        chunks: list[bytes] = []
+        return b"".join([chunk async for chunk in self._chunks(response, model, self._max_bytes)])
+
+    async def _read_lines(self, response: aiohttp.ClientResponse, streamed: StreamedReply, model: str) -> None:
+        """Hands on the lines of a stream, whose ends are those of server-sent events (CRLF, LF or CR)."""
+        parts: list[bytes] = []
+        was_return = False
+        async for chunk in self._chunks(response, model, STREAM_SHARE * self._max_bytes):
+            first, *others = _LINE_END.split(chunk[1:] if was_return and chunk[:1] == b"\n" else chunk)
+            was_return = chunk[-1:] == b"\r"
+            parts.append(first)
+            for other in others:
+                streamed.line(b"".join(parts))
+                parts = [other]
+        streamed.line(b"".join(parts))
+
+    async def _chunks(self, response: aiohttp.ClientResponse, model: str, most: int) -> AsyncIterator[bytes]:
+        """The body as it comes.
+
+        Raises:
+            MalformedReply: it has more bytes than ``most``.
+        """
         size = 0
         async for chunk in response.content.iter_any():
             size += len(chunk)
-            if size > self._max_bytes:
+            if size > most:
                 response.close()
                 raise MalformedReply(
-                    f"{model} at {self.base_url}: the reply is larger than {self._max_bytes // 2**20} MB and was not "
-                    "read to its end; set max_tokens.",
+                    f"{model} at {self.base_url}: the reply is larger than {most // 2**20} MB and was not read to its "
+                    "end; set max_tokens.",
                     model=model,
                 )
-            chunks.append(chunk)
-        return b"".join(chunks)
+            yield chunk
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp
