@@ -45,7 +45,7 @@ class LlamaServer:
         self._server = None
 
 
-class _Served:
+class Served:
     """An aiohttp application on a loopback port of its own."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class _Served:
             await self._runner.cleanup()
 
 
-class OllamaServer(_Served):
+class OllamaServer(Served):
     """Speaks enough of Ollama's API (docs/api.md) and answers with the embedded model behind ``llama``.
 
     It cuts prompts as the real one does unless told ``truncate: false``: the middle goes, the count is what is left.
@@ -267,7 +267,7 @@ class Seen:
     at: float
 
 
-class ScriptedServer(_Served):
+class ScriptedServer(Served):
     """Answers each request by the next of ``steps``; when they are used up, by ``otherwise``.
 
     Attributes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel
 
 from promptpex.core.records import ModelName, Params, Request
 from promptpex.core.stage_templates import Rendered
+from promptpex.llm.streaming import ListWatcher, OnObjects, watching
 from promptpex.llm.structured import Reply, Structured
 
 T = TypeVar("T", bound=BaseModel)
@@ -38,9 +40,24 @@ class RoleModel:
         """Who answers, for fingerprints: JSON-ready label, server, backend and the parameters of the model's name."""
         return [self.model.label, self.model.api_base, self.model.backend, self.model.params.to_dict()]
 
-    async def ask(self, rendered: Rendered, reply_type: type[T], *, stage: str, repeat: int = 0) -> Reply[T]:
-        """The model's reply to a rendered template, as ``reply_type``; or an ``errors.ModelError``."""
-        return await self.structured.ask(self.request(rendered, stage=stage, repeat=repeat), reply_type)
+    async def ask(
+        self,
+        rendered: Rendered,
+        reply_type: type[T],
+        *,
+        stage: str,
+        repeat: int = 0,
+        arriving: OnObjects | None = None,
+    ) -> Reply[T]:
+        """The model's reply to a rendered template, as ``reply_type``; or an ``errors.ModelError``.
+
+        Args:
+            arriving: is told of the objects of the reply's list while it is on its way, as far as the model streams
+                it. What it was told holds only if the reply says the same.
+        """
+        watched = watching(ListWatcher(arriving)) if arriving is not None else nullcontext()
+        with watched:
+            return await self.structured.ask(self.request(rendered, stage=stage, repeat=repeat), reply_type)
 
     def request(self, rendered: Rendered, *, stage: str, repeat: int = 0) -> Request:
         """The request that ``ask`` sends, its reply schema left to ``Structured``."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from promptpex.core.errors import BadRequest
@@ -13,7 +15,9 @@ from promptpex.llm.providers.llama_engine import Ask, LlamaEngine, LlamaEngineKe
 from promptpex.llm.providers.openai_format import completion_of, request_body, response_format
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import rates_of
+from promptpex.llm.providers.streamed_chat import AS_STREAM
 from promptpex.llm.providers.weights import DEFAULT_MODEL, weights_path
+from promptpex.llm.streaming import Watcher, watcher
 
 REPLY_LIMIT = 1024
 """Tokens of an answer where the request sets no limit: small models may never end by themselves."""
@@ -24,7 +28,7 @@ LONGEST_TEXT = 240
 MOST_ITEMS = 6
 """Items of a list in a structured reply of the default model, where not more are demanded."""
 
-_STREAM = {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
+_STREAM = {**AS_STREAM, "return_progress": True}
 _KEYWORDS_OF_SCHEMAS = ("properties", "$defs", "definitions")
 
 
@@ -81,8 +85,11 @@ class EmbeddedClient:
 
     async def _asked(self, engine: LlamaEngine, model: str, body: dict[str, Any]) -> tuple[dict[str, Any], float]:
         ask = Ask(model, body, threading.Event(), self._options.timeout_s)
+        seen, loop = watcher(), asyncio.get_running_loop()
+        if seen is not None:
+            ask.tell = _from_thread(seen, loop, ask.cancelled)
         try:
-            return await asyncio.get_running_loop().run_in_executor(engine.pool, engine.ask, ask)
+            return await loop.run_in_executor(engine.pool, engine.ask, ask)
         except asyncio.CancelledError:
             ask.cancelled.set()
             raise
@@ -92,6 +99,23 @@ class EmbeddedClient:
         if rates is None:
             return 0.0
         return ((answer.tokens_in or 0) * rates[0] + (answer.tokens_out or 0) * rates[1]) / 1e6
+
+
+def _from_thread(
+    seen: Watcher, loop: asyncio.AbstractEventLoop, cancelled: threading.Event
+) -> Callable[[str | None], None]:
+    """Tells a watcher in the loop's thread what comes in another one."""
+
+    def tell(text: str | None) -> None:
+        if text == "" or cancelled.is_set():
+            return
+        with contextlib.suppress(RuntimeError):  # the loop was closed and waits for nothing any more
+            if text is None:
+                loop.call_soon_threadsafe(seen.begin)
+            else:
+                loop.call_soon_threadsafe(seen.add, text)
+
+    return tell
 
 
 def _body(request: Request) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import json
 import re
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -93,6 +94,8 @@ class JsonPoster:
             ModelError: whatever went wrong, by ``failures``.
         """
         data = encoded(body, model)
+        if streamed is not None:  # some servers hang up after a stream, and say so only when they are asked to
+            headers = {**(headers or {}), "Connection": "close"}
         started = time.perf_counter()
         status, reply_headers, raw = await self._exchange("POST", path, data, model, headers, streamed)
         latency_ms = (time.perf_counter() - started) * 1000
@@ -151,16 +154,17 @@ class JsonPoster:
         """Hands on the lines of a stream, whose ends are those of server-sent events (CRLF, LF or CR)."""
         parts: list[bytes] = []
         was_return = False
-        async for chunk in self._chunks(response, model, STREAM_SHARE * self._max_bytes):
-            first, *others = _LINE_END.split(chunk[1:] if was_return and chunk[:1] == b"\n" else chunk)
-            was_return = chunk[-1:] == b"\r"
-            parts.append(first)
-            for other in others:
-                streamed.line(b"".join(parts))
-                parts = [other]
+        async with aclosing(self._chunks(response, model, STREAM_SHARE * self._max_bytes)) as chunks:
+            async for chunk in chunks:
+                first, *others = _LINE_END.split(chunk[1:] if was_return and chunk[:1] == b"\n" else chunk)
+                was_return = chunk[-1:] == b"\r"
+                parts.append(first)
+                for other in others:
+                    streamed.line(b"".join(parts))
+                    parts = [other]
         streamed.line(b"".join(parts))
 
-    async def _chunks(self, response: aiohttp.ClientResponse, model: str, most: int) -> AsyncIterator[bytes]:
+    async def _chunks(self, response: aiohttp.ClientResponse, model: str, most: int) -> AsyncGenerator[bytes]:
         """The body as it comes.
 
         Raises:

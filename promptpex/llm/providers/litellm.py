@@ -19,16 +19,18 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from promptpex.core.errors import BadRequest, ModelError, NotAuthorised, Unavailable
+from promptpex.core.errors import BadRequest, MalformedReply, ModelError, NotAuthorised, Unavailable
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Request
 from promptpex.llm.failures import from_exception, short
 from promptpex.llm.names import FURTHER_PARAMETERS
-from promptpex.llm.providers.http import retry_after_s
+from promptpex.llm.providers.http import MAX_REPLY_BYTES, STREAM_SHARE, retry_after_s
 from promptpex.llm.providers.openai_format import completion_of, request_body
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import known_models, price_of, rates_of, vendor_of
+from promptpex.llm.providers.streamed_chat import AS_STREAM, ChatPieces, broken_off
 from promptpex.llm.resolve_model import origin
+from promptpex.llm.streaming import Streams
 
 _OFFLINE = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -54,6 +56,7 @@ class LitellmClient:
         self._checked: set[str] = set()
         self._warned: set[tuple[str, str]] = set()
         self._used = False
+        self._streams = Streams()
 
     async def complete(self, request: Request) -> Completion:
         """The provider's answer to ``request``; or an ``errors.ModelError``."""
@@ -71,14 +74,31 @@ class LitellmClient:
         self._check_params(litellm, request.model, body)
         self._used = True
         started = time.perf_counter()
+        payload, reckoned = await self._asked(litellm, request.model, body)
+        latency_ms = (time.perf_counter() - started) * 1000
+        answer = completion_of(payload, model=request.model, latency_ms=latency_ms)
+        return answer.model_copy(update={"cost_usd": self._cost(request.model, answer, reckoned)})
+
+    async def _asked(self, litellm: Any, model: str, body: dict[str, Any]) -> tuple[object, object]:
+        """The reply's JSON and what litellm reckons it cost: as a stream where somebody watches."""
+        watcher = self._streams.watcher_of(model)
+        pieces = ChatPieces(model, watcher=watcher)
         try:
             async with asyncio.timeout(self._options.timeout_s + 5):
-                reply = await litellm.acompletion(**body)
+                if watcher is None:
+                    reply = await litellm.acompletion(**body)
+                    return reply.model_dump(), (getattr(reply, "_hidden_params", None) or {}).get("response_cost")
+                watcher.begin()
+                await _gather(await litellm.acompletion(**body, **AS_STREAM), pieces, model)
+                payload = pieces.payload()
         except Exception as error:  # its classes are told apart by the table in failures
-            raise from_exception(error, model=request.model, retry_after=_asked_to_wait(error)) from error
-        latency_ms = (time.perf_counter() - started) * 1000
-        answer = completion_of(reply.model_dump(), model=request.model, latency_ms=latency_ms)
-        return answer.model_copy(update={"cost_usd": self._cost(request.model, answer, reply)})
+            ours = from_exception(error, model=model, retry_after=_asked_to_wait(error))
+            if watcher is None or not self._streams.failed(model, ours, has_begun=pieces.has_begun):
+                raise ours from error
+            watcher.begin()
+            return await self._asked(litellm, model, body)
+        self._streams.came(model)
+        return payload, None
 
     async def load(self, request: Request) -> None:
         """Imports litellm."""
@@ -117,15 +137,29 @@ class LitellmClient:
                 self._warned.add((model, name))
                 self._options.emit(Notice(f"{model} does not take {name}; it is asked without.", "warning"))
 
-    def _cost(self, model: str, answer: Completion, reply: Any) -> float | None:
+    def _cost(self, model: str, answer: Completion, reckoned: object) -> float | None:
         """The user's price, else what litellm reckons (it knows of cached tokens), else its table."""
         prices = self._options.prices
         if rates_of(model, prices) is not None and (model in prices or model.partition("/")[2] in prices):
             return price_of(model, answer.tokens_in, answer.tokens_out, prices)
-        reckoned = (getattr(reply, "_hidden_params", None) or {}).get("response_cost")
         if isinstance(reckoned, (int, float)) and reckoned > 0:
             return float(reckoned)
         return price_of(model, answer.tokens_in, answer.tokens_out)
+
+
+async def _gather(chunks: Any, pieces: ChatPieces, model: str) -> None:
+    """Takes a stream of litellm's to its end, in bounded size; its connection is closed in any case."""
+    size = 0
+    async with contextlib.aclosing(aiter(chunks)) as stream:
+        async for chunk in stream:
+            plain = chunk.model_dump()
+            size += len(str(plain))
+            if size > STREAM_SHARE * MAX_REPLY_BYTES:
+                message = f"{model}: the reply is too large and was not read to its end; set max_tokens."
+                raise MalformedReply(message, model=model)
+            pieces.add(plain)
+    if getattr(chunks, "received_finish_reason", "") is None:  # litellm makes one up
+        raise broken_off(model)
 
 
 def _refuse_unsafe(request: Request, key_servers: Collection[str]) -> None:

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpex.core.errors import ContextTooSmall, ModelError, TimedOut, Unavailable, UnknownModel
-from promptpex.llm.failures import from_exception, from_status, short
+from promptpex.core.errors import ContextTooSmall, TimedOut, Unavailable, UnknownModel
+from promptpex.llm.failures import from_exception, short
 from promptpex.llm.providers.gguf import NotGguf, read_head
+from promptpex.llm.providers.streamed_chat import ChatPieces, refusal_of
 
 FIRST_CONTEXT = 2048
 _PROMPT_CACHE_MIB = 128
@@ -42,12 +43,14 @@ class LlamaEngineKey:
 
 @dataclass(slots=True)
 class Ask:
-    """One request on its way: the body, whether it is still waited for, and the seconds it may take."""
+    """One request on its way: the body, whether it is still waited for, the seconds it may take, and who is told of
+    its text, on the thread: None when the model begins, then each piece."""
 
     model: str
     body: dict[str, Any]
     cancelled: threading.Event
     timeout_s: float = 300.0
+    tell: Callable[[str | None], None] = lambda text: None
 
 
 class LlamaEngine:
@@ -90,7 +93,7 @@ class LlamaEngine:
                 latency_ms = (time.perf_counter() - started) * 1000
             short_by = self._short_by(events, context, limit, ask.model)
             if short_by is None:
-                return _assembled(events, ask.model), latency_ms
+                return _whole(events, ask.model), latency_ms
             needed = short_by
 
     def close(self) -> None:
@@ -106,8 +109,10 @@ class LlamaEngine:
 
         def on_event(event: dict[str, Any]) -> bool:
             events.append(event)
+            ask.tell(_text_of(event))
             return ask.cancelled.is_set() or time.monotonic() > deadline
 
+        ask.tell(None)
         try:
             self._server.handle_chat_completions(ask.body, on_event)
         except Exception as error:  # Python's own classes only; told apart by the table
@@ -124,7 +129,7 @@ class LlamaEngine:
         error = _error_of(events)
         if error is not None:
             if error.get("type") != "exceed_context_size_error":
-                raise _refusal(error, model)
+                raise refusal_of(error, model)
             tokens = int(error.get("n_prompt_tokens") or 0)
             most = self._trained or int(error.get("n_ctx") or context)
             if tokens >= most or context >= most:
@@ -222,12 +227,6 @@ def _guessed_tokens(body: dict[str, Any]) -> int:
     return int(sum(len(text) for text in texts) / _CHARS_PER_TOKEN) + 16 * len(texts) + 64
 
 
-def _refusal(error: dict[str, Any], model: str) -> ModelError:
-    code = error.get("code")
-    detail = f"{error.get('message', '')} [{error.get('type', '')}]"
-    return from_status(code if isinstance(code, int) and code >= 400 else 500, model=model, detail=detail)
-
-
 def _too_small(model: str, tokens: int, most: int) -> ContextTooSmall:
     return ContextTooSmall(
         f"{model}: the prompt has {tokens} tokens and the model's context {most}; shorten the prompt or the input, or "
@@ -236,25 +235,21 @@ def _too_small(model: str, tokens: int, most: int) -> ContextTooSmall:
     )
 
 
-def _assembled(events: list[dict[str, Any]], model: str) -> dict[str, Any]:
+def _whole(events: list[dict[str, Any]], model: str) -> dict[str, Any]:
     """The streamed pieces as one chat completion."""
-    choices = [choice for event in events for choice in event.get("choices") or ()]
-    deltas = [choice.get("delta") or {} for choice in choices]
-    if not any(choice.get("finish_reason") for choice in choices):
-        raise Unavailable(
-            f"{model}: llama.cpp broke off before the end of its answer; repeat the command.", model=model
-        )
-    tokens = [token for choice in choices for token in (choice.get("logprobs") or {}).get("content") or ()]
-    message = {
-        "content": "".join(delta.get("content") or "" for delta in deltas),
-        "reasoning_content": "".join(delta.get("reasoning_content") or "" for delta in deltas),
-    }
-    choice = {"message": message, "finish_reason": _finish(events), "logprobs": {"content": tokens}}
-    return {"choices": [choice], "usage": _last(events, "usage")}
+    pieces = ChatPieces(model, "llama.cpp")
+    for event in events:
+        pieces.add(event)
+    return pieces.payload()
 
 
 def _error_of(events: list[dict[str, Any]]) -> dict[str, Any] | None:
     return next((event["error"] for event in events if isinstance(event.get("error"), dict)), None)
+
+
+def _text_of(event: dict[str, Any]) -> str:
+    choices = event.get("choices") or ()
+    return "".join((choice.get("delta") or {}).get("content") or "" for choice in choices)
 
 
 def _finish(events: list[dict[str, Any]]) -> str | None:

@@ -17,7 +17,7 @@ from typing import Any
 from promptpex.core.errors import ContextTooSmall, MalformedReply, ModelError, Unavailable, UnknownModel
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Message, Request
-from promptpex.llm.providers.http import JsonPoster, JsonReply
+from promptpex.llm.providers.http import MAX_MARKS, JsonPoster, JsonReply, parsed
 from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, missing, pull, show
 from promptpex.llm.providers.openai_format import (
     TOP_LOGPROBS,
@@ -29,7 +29,9 @@ from promptpex.llm.providers.openai_format import (
 )
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import price_of
+from promptpex.llm.providers.streamed_chat import broken_off
 from promptpex.llm.resolve_model import is_ollama_cloud
+from promptpex.llm.streaming import Watcher, watcher
 
 FIRST_CONTEXT = 4096
 MOST_CONTEXT = 131_072
@@ -80,8 +82,15 @@ class OllamaClient:
     async def _post(self, request: Request, model: str, context: int) -> JsonReply | None:
         """The reply; None where the context proved too small and a larger one will be asked for."""
         body = _body(request, model, context)
+        seen = watcher()
+        lines = _ChatLines(request.model, seen) if seen is not None else None
+        if seen is not None:
+            seen.begin()
+            body["stream"] = True
         try:
-            return await self._http.post("/api/chat", body, model=request.model, headers=self._headers())
+            return await self._http.post(
+                "/api/chat", body, model=request.model, headers=self._headers(), streamed=lines
+            )
         except UnknownModel as error:
             self._facts.pop(model, None)
             raise missing(model, self.base_url) from error
@@ -224,6 +233,50 @@ def _body(request: Request, model: str, context: int) -> dict[str, Any]:
     if params.logprobs:
         body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     return body
+
+
+class _ChatLines:
+    """A streamed answer, a JSON object a line, put together (docs/api.md, "Chat request (Streaming)")."""
+
+    media_type = "application/x-ndjson"
+
+    def __init__(self, name: str, seen: Watcher) -> None:
+        self._name, self._seen = name, seen
+        self._texts: dict[str, list[str]] = {"content": [], "thinking": []}
+        self._logprobs: list[object] = []
+        self._last: dict[str, object] = {}
+        self._marks = 0
+
+    def line(self, data: bytes) -> None:
+        """Takes the next object.
+
+        Raises:
+            MalformedReply: it is none, or all together are made of too many values.
+        """
+        if not data.strip():
+            return
+        self._marks += sum(map(data.count, (b",", b"[", b"{")))
+        piece = parsed(data, {"Content-Type": self.media_type}, model=self._name, where="Ollama")
+        if not isinstance(piece, dict) or self._marks > MAX_MARKS:
+            raise _no_answer(self._name, "a stream of other things, or of too many")
+        self._last = {**self._last, **piece}
+        self._logprobs += piece["logprobs"] if isinstance(piece.get("logprobs"), list) else []
+        message = piece.get("message")
+        if isinstance(message, dict):
+            for name, parts in self._texts.items():
+                parts.append(content_text(message.get(name)))
+            self._seen.add(self._texts["content"][-1])
+
+    def payload(self) -> object:
+        """The answer as one object.
+
+        Raises:
+            Unavailable: the stream broke off.
+        """
+        if not (self._last.get("done") or self._last.get("error")):
+            raise broken_off(self._name, "Ollama")
+        message = {name: "".join(parts) for name, parts in self._texts.items()}
+        return {**self._last, "message": message, "logprobs": self._logprobs}
 
 
 def _completion(reply: JsonReply, name: str) -> Completion:

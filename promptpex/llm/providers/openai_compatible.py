@@ -12,6 +12,7 @@ never to one that only a file of a checkout names. No key goes to OpenAI's host 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -19,12 +20,16 @@ from urllib.parse import urlsplit
 from promptpex.core.errors import BadRequest, ModelError, NotAuthorised
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Request
-from promptpex.llm.providers.http import JsonPoster, checked_base
+from promptpex.llm.providers.http import JsonPoster, JsonReply, checked_base
 from promptpex.llm.providers.openai_format import completion_of, request_body
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import cost_of
+from promptpex.llm.providers.streamed_chat import AS_STREAM, ChatEvents
 from promptpex.llm.resolve_model import OPENAI, origin
+from promptpex.llm.streaming import Streams
 
+_PATH = "/chat/completions"
+_ABOUT_USAGE = re.compile("stream_options|include_usage")
 _DROPPABLE = ("temperature", "top_p", "seed", "stop", "logprobs", "top_logprobs")
 _REFUSES = ("unsupported", "not support", "unrecognized", "unknown parameter", "not permitted", "extra inputs")
 
@@ -45,6 +50,8 @@ class OpenAICompatible:
         self.base_url = api_root(base_url or own_base())
         self._http = JsonPoster(self.base_url, timeout_s=self._options.timeout_s)
         self._refused: dict[str, set[str]] = {}
+        self._streams = Streams()
+        self._uncounted: set[str] = set()
 
     async def complete(self, request: Request) -> Completion:
         """The server's answer to ``request``; or an ``errors.ModelError``."""
@@ -53,7 +60,7 @@ class OpenAICompatible:
         while True:
             body = self._body(request, model)
             try:
-                reply = await self._http.post("/chat/completions", body, model=request.model, headers=headers)
+                reply = await self._posted(request.model, body, headers)
             except BadRequest as error:
                 if not self._learn(request.model, body, error):
                     raise
@@ -61,6 +68,27 @@ class OpenAICompatible:
             answer = completion_of(reply.payload, model=request.model, latency_ms=reply.latency_ms)
             cost = cost_of(request.model, answer, prices=self._options.prices, hosted=self.is_openai)
             return answer if cost is None else answer.model_copy(update={"cost_usd": cost})
+
+    async def _posted(self, name: str, body: Mapping[str, object], headers: Mapping[str, str]) -> JsonReply:
+        """The reply: as a stream where somebody watches and the server takes that, else as a whole."""
+        watcher = self._streams.watcher_of(name)
+        while watcher is not None:
+            watcher.begin()
+            events = ChatEvents(name, self.base_url, watcher)
+            sent = {**body, "stream": True} if name in self._uncounted else {**body, **AS_STREAM}
+            try:
+                reply = await self._http.post(_PATH, sent, model=name, headers=headers, streamed=events)
+            except ModelError as error:
+                if isinstance(error, BadRequest) and _ABOUT_USAGE.search(error.message) and "stream_options" in sent:
+                    self._uncounted.add(name)
+                    continue
+                if not self._streams.failed(name, error, has_begun=events.has_begun):
+                    raise
+                watcher.begin()
+                break
+            self._streams.came(name)
+            return reply
+        return await self._http.post(_PATH, body, model=name, headers=headers)
 
     async def models(self) -> list[str]:
         """The ids that the server lists."""
