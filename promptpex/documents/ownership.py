@@ -39,6 +39,11 @@ def owned_by_people(origin: str) -> bool:
     return origin not in MACHINE
 
 
+def edited(item: T, **changes: Any) -> T:
+    """The item as a person has changed it: theirs from now on, if it was the machine's."""
+    return item.replace(**changes, origin=item.origin if owned_by_people(item.origin) else "edited")
+
+
 def claimed(item: T, written: Mapping[str, Any]) -> T:
     """The item with the origin it has in truth, given what its file says."""
     if written.get("origin") is None:

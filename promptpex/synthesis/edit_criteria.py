@@ -6,13 +6,13 @@ written for other words of a criterion says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection, Iterable, Sequence
+from typing import TypeVar
 
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Candidate, Check, Choice, Criterion, Means, Synthesis
 from promptpex.core.surrogates import replace_surrogates
-from promptpex.documents.ownership import owned_by_people
+from promptpex.documents.ownership import edited
 from promptpex.synthesis.names import free_name
 from promptpex.synthesis.suggest_criteria import LONGEST_CRITERION, criterion_id
 
@@ -41,22 +41,18 @@ def find(synthesis: Synthesis, name: str) -> Criterion:
     Raises:
         SynthesisError: there is none.
     """
-    criterion = next((one for one in synthesis.criteria if one.id == name), None)
-    if criterion is None:
-        raise SynthesisError(f"there is no criterion {name[:60]!r} any more; load the page again")
-    return criterion
+    return _named(synthesis.criteria, name, "criterion")
 
 
-def find_candidate(synthesis: Synthesis, name: str) -> Candidate:
-    """The candidate of this id.
+def _candidate(synthesis: Synthesis, name: str) -> Candidate:
+    return _named(synthesis.candidates, name, "candidate")
 
-    Raises:
-        SynthesisError: there is none.
-    """
-    candidate = next((one for one in synthesis.candidates if one.id == name), None)
-    if candidate is None:
-        raise SynthesisError(f"there is no candidate {name[:60]!r} any more; load the page again")
-    return candidate
+
+def _named(items: Iterable[Item], name: str, what: str) -> Item:
+    item = next((one for one in items if one.id == name), None)
+    if item is None:
+        raise SynthesisError(f"there is no {what} {name[:60]!r} any more; load the page again")
+    return item
 
 
 def add(
@@ -89,8 +85,8 @@ def reword(synthesis: Synthesis, name: str, text: str) -> Synthesis:
     if old.text == plain:
         return synthesis
     dated = [_dated(candidate, [old]) for candidate in synthesis.candidates]
-    new = old.replace(text=plain, origin=_edited(old.origin))
-    return synthesis.replace(criteria=_with(synthesis.criteria, new), candidates=tuple(dated))
+    criteria = _with(synthesis.criteria, edited(old, text=plain))
+    return synthesis.replace(criteria=criteria, candidates=tuple(dated))
 
 
 def merge(synthesis: Synthesis, names: Sequence[str], text: str) -> Synthesis:
@@ -109,7 +105,7 @@ def merge(synthesis: Synthesis, names: Sequence[str], text: str) -> Synthesis:
     kept = rules[0] if rules else old[0]
     gone = {one.id for one in old if one is not kept}
     notes = tuple(dict.fromkeys(note for one in old for note in one.notes))
-    merged = kept.replace(text=checked_text(text), notes=notes, origin=_edited(kept.origin))
+    merged = edited(kept, text=checked_text(text), notes=notes)
     candidates = [_moved(_dated(one, old), gone, kept.id) for one in synthesis.candidates]
     criteria = tuple(one for one in _with(synthesis.criteria, merged) if one.id not in gone)
     return synthesis.replace(criteria=criteria, candidates=tuple(candidates))
@@ -128,7 +124,7 @@ def delete(synthesis: Synthesis, name: str) -> Synthesis:
             candidates.append(one)
         elif len(one.criteria) > 1:
             left = tuple(each for each in one.criteria if each != name)
-            candidates.append(one.replace(criteria=left, origin=_edited(one.origin)))
+            candidates.append(edited(one, criteria=left))
     criteria = tuple(one for one in synthesis.criteria if one.id != name)
     return _without_dangling(synthesis.replace(criteria=criteria, candidates=tuple(candidates)))
 
@@ -168,10 +164,10 @@ def edit_candidate(synthesis: Synthesis, name: str, check: Check) -> Synthesis:
     Raises:
         SynthesisError: it is not there.
     """
-    old = find_candidate(synthesis, name)
+    old = _candidate(synthesis, name)
     if old.check == check:
         return synthesis
-    new = old.replace(check=check, origin=_edited(old.origin)).written_for(synthesis.criteria)
+    new = edited(old, check=check).written_for(synthesis.criteria)
     return synthesis.replace(candidates=_with(synthesis.candidates, new))
 
 
@@ -181,7 +177,7 @@ def keep_candidate(synthesis: Synthesis, name: str) -> Synthesis:
     Raises:
         SynthesisError: it is not there.
     """
-    new = find_candidate(synthesis, name).written_for(synthesis.criteria)
+    new = _candidate(synthesis, name).written_for(synthesis.criteria)
     return synthesis.replace(candidates=_with(synthesis.candidates, new))
 
 
@@ -191,7 +187,7 @@ def choose(synthesis: Synthesis, name: str, choice: Choice | None) -> Synthesis:
     Raises:
         SynthesisError: it is not there.
     """
-    new = find_candidate(synthesis, name).replace(choice=choice)
+    new = _candidate(synthesis, name).replace(choice=choice)
     return synthesis.replace(candidates=_with(synthesis.candidates, new))
 
 
@@ -201,7 +197,7 @@ def delete_candidate(synthesis: Synthesis, name: str) -> Synthesis:
     Raises:
         SynthesisError: it is not there.
     """
-    find_candidate(synthesis, name)
+    _candidate(synthesis, name)
     left = tuple(one for one in synthesis.candidates if one.id != name)
     return _without_dangling(synthesis.replace(candidates=left))
 
@@ -220,11 +216,6 @@ def with_new(synthesis: Synthesis, new: Iterable[Candidate]) -> tuple[Synthesis,
     return synthesis.replace(candidates=(*synthesis.candidates, *made)), tuple(one.id for one in made)
 
 
-def _edited(origin: Any) -> Any:
-    """The origin of an item that a person has changed."""
-    return origin if owned_by_people(origin) else "edited"
-
-
 def _with(items: Sequence[Item], new: Item) -> tuple[Item, ...]:
     return tuple(new if one.id == new.id else one for one in items)
 
@@ -239,11 +230,11 @@ def _moved(candidate: Candidate, gone: set[str], to: str) -> Candidate:
     """The candidate of a criterion that is merged into another one."""
     if gone.isdisjoint(candidate.criteria):
         return candidate
-    own: Mapping[str, str] = candidate.wordings
+    own = candidate.wordings
     criteria = tuple(dict.fromkeys(to if name in gone else name for name in candidate.criteria))
     wordings = {name: digest for name, digest in own.items() if name not in gone}
     wordings.setdefault(to, next(own[name] for name in candidate.criteria if name in gone))
-    return candidate.replace(criteria=criteria, wordings=wordings, origin=_edited(candidate.origin))
+    return edited(candidate, criteria=criteria, wordings=wordings)
 
 
 def _without_dangling(synthesis: Synthesis) -> Synthesis:

@@ -14,7 +14,7 @@ from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Criterion, Grade, History, Rule, Synthesis
 from promptpex.core.records.criteria_board import AskedCriteria, AskedCriterion
 from promptpex.documents.human_grades import current, read_grades
-from promptpex.documents.ownership import owned_by_people
+from promptpex.documents.ownership import edited
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, moment
 from promptpex.promptfile import sibling
@@ -146,14 +146,11 @@ class CriteriaFiles:
     def _reword_rule(self, criterion: Criterion, text: str) -> None:
         """Rewords the rule that a criterion is; its checks stay candidates for the older words."""
         spec = read_spec(self.spec)
-        rules = [_reworded(rule, text) if rule.id == criterion.rule else rule for rule in spec.rules]
+        rules = [edited(rule, rule=text) if rule.id == criterion.rule else rule for rule in spec.rules]
         new = write_spec(self.spec, spec.replace(rules=tuple(rules)), by_hand=True)
-        history, synthesis = HISTORY.read(self.folder.versions) or History(prompt=self.prompt.name), self._on_file()
-        taken = from_rules(new, synthesis, history.rules, history.criteria)
+        history = HISTORY.read(self.folder.versions) or History(prompt=self.prompt.name)
+        taken = from_rules(new, read_candidates(self.folder.candidates), history.rules, history.criteria)
         HISTORY.write(self.folder.versions, history.replace(rules=dict(taken.rules)))
-
-    def _on_file(self) -> Synthesis:
-        return read_candidates(self.folder.candidates)
 
     def asked(self) -> AskedCriteria:
         """What authors were asked.
@@ -210,10 +207,6 @@ class CriteriaFiles:
 def taken_ids(rules: tuple[Rule, ...]) -> frozenset[str]:
     """The ids that no criterion may have, since grades on rules have them as their subject."""
     return frozenset(rule.id for rule in rules)
-
-
-def _reworded(rule: Rule, text: str) -> Rule:
-    return rule.replace(rule=text, origin=rule.origin if owned_by_people(rule.origin) else "edited")
 
 
 def _state_of(path: Path) -> tuple[int, int] | None:
