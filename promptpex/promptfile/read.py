@@ -147,7 +147,7 @@ def _warnings(prompt: Prompt, parsed: ParsedPrompt, path: Path | str, keys: Coll
 
     def warn(message: str, key: str, suggestion: str = "") -> None:
         line = parsed.lines.get(key)
-        warnings.append(Problem(path=str(path), line=line, message=message, suggestion=suggestion, severity="warning"))
+        warnings.append(Problem.warning(path, line, message, suggestion))
 
     for key in (key for key in prompt.unknown if key not in keys):
         hint = did_you_mean(key, keys) or "it is kept, but not used"

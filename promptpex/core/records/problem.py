@@ -28,9 +28,14 @@ class Problem(Record):
     severity: Severity = "error"
 
     @classmethod
-    def warning(cls, path: Path | str, line: int | None, message: str) -> Self:
+    def warning(cls, path: Path | str, line: int | None, message: str, suggestion: str = "") -> Self:
         """A finding that leaves the file usable."""
-        return cls(path=str(path), line=line, message=message, severity="warning")
+        return cls(path=str(path), line=line, message=message, suggestion=suggestion, severity="warning")
+
+    @classmethod
+    def info(cls, path: Path | str, line: int | None, message: str, suggestion: str = "") -> Self:
+        """A finding that is worth knowing."""
+        return cls(path=str(path), line=line, message=message, suggestion=suggestion, severity="info")
 
     def text(self) -> str:
         """The finding on one line, place first, as compilers print it."""

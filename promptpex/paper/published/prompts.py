@@ -65,7 +65,7 @@ def _doubts(prompt: Prompt, path: Path, promptid: str) -> Iterator[Problem]:
         message = (
             f"the file does not say whether it is the text that was recorded ({promptid}); it may have changed since"
         )
-        yield Problem(path=str(path), message=message, severity="info")
+        yield Problem.info(path, None, message)
     elif own != promptid:
         yield Problem.warning(path, None, f"this is the prompt {own}, and the recordings are of {promptid}")
 

@@ -34,13 +34,13 @@ def problems_of(path: Path) -> list[Problem]:
     reading = examine(path)
     problems = sorted(reading.problems, key=lambda problem: problem.line or 0)
     listed = phrase_lists(reading.record.criteria, reading.record.candidates)
+    slips = "an answer in other words slips by; a question would see it"
     hints = [
-        Problem(
-            path=str(path),
-            line=reading.lines.get(name),
-            message=f"the candidate {name!r} decides what an answer must not do by phrases",
-            suggestion="an answer in other words slips by; a question would see it",
-            severity="info",
+        Problem.info(
+            path,
+            reading.lines.get(name),
+            f"the candidate {name!r} decides what an answer must not do by phrases",
+            slips,
         )
         for name in listed
     ]
@@ -50,12 +50,11 @@ def problems_of(path: Path) -> list[Problem]:
 def _outdated(path: Path, reading: Reading[Synthesis]) -> list[Problem]:
     """A hint at each candidate that was written for other words than its criterion has now."""
     return [
-        Problem(
-            path=str(path),
-            line=reading.lines.get(name),
-            message=f"the candidate {name!r} was written for other words of {named(criteria)}",
-            suggestion="look whether it still decides it; without its 'wordings' it counts as up to date",
-            severity="info",
+        Problem.info(
+            path,
+            reading.lines.get(name),
+            f"the candidate {name!r} was written for other words of {named(criteria)}",
+            "look whether it still decides it; without its 'wordings' it counts as up to date",
         )
         for name, criteria in outdated(reading.record).items()
     ]

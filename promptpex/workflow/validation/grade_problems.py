@@ -41,7 +41,7 @@ def _problem(path: Path, name: str, count: int, is_there: bool) -> Problem:
         message, hint = f"{what} other words of it", "they count no more, and `promptpex grade` asks again"
     else:
         message, hint = f"{what} a rule or criterion that is no longer there", ""
-    return Problem(path=str(path), message=message, suggestion=hint, severity="info")
+    return Problem.info(path, None, message, hint)
 
 
 def _criteria(prompt: Path | None) -> tuple[Criterion, ...] | None:

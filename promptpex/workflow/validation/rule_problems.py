@@ -112,12 +112,11 @@ def against_cases(
             line = reading.line("rules", position, "when")
             of_spec.append(_undecided(path, line, rule, undecided, len(inputs)))
     of_cases = [
-        Problem(
-            path=str(cases_path),
-            line=cases.lines.get(case.id),
-            message=f"the case {case.id!r} is for the rule {case.rule!r}, which does not concern it: {why[0]}",
-            suggestion="change its input, or the rule that it is for",
-            severity="warning",
+        Problem.warning(
+            cases_path,
+            cases.lines.get(case.id),
+            f"the case {case.id!r} is for the rule {case.rule!r}, which does not concern it: {why[0]}",
+            "change its input, or the rule that it is for",
         )
         for case in suite.usable()
         if (why := unmet.get((case.rule or "", case.id))) is not None and why[1] is None
@@ -138,12 +137,11 @@ def _is_open(code: str | None) -> bool:
 def _undecided(path: Path, line: int | None, rule: Rule, reasons: Mapping[str, str], cases: int) -> Problem:
     which = "no case" if len(reasons) == cases else f"{plural(len(reasons), 'case')} ({named(list(reasons))})"
     verb = "can be decided for" if len(reasons) == cases else "cannot be decided for"
-    return Problem(
-        path=str(path),
-        line=line,
-        message=f"the condition of the rule {rule.id!r} {verb} {which}: {next(iter(reasons.values()))}",
-        suggestion="correct the condition, such as its path, or the inputs: outputs to them are unscored",
-        severity="warning",
+    return Problem.warning(
+        path,
+        line,
+        f"the condition of the rule {rule.id!r} {verb} {which}: {next(iter(reasons.values()))}",
+        "correct the condition, such as its path, or the inputs: outputs to them are unscored",
     )
 
 
@@ -153,12 +151,11 @@ def _without_expected(path: Path, reading: Reading[Spec], suite: Suite) -> list[
         return []
     variables = _variables(suite)
     return [
-        Problem(
-            path=str(path),
-            line=written.line,
-            message=f"{written.what} compares with the expected output, and no case has one: it leaves all unscored",
-            suggestion="give cases an 'expected', or change the check",
-            severity="warning",
+        Problem.warning(
+            path,
+            written.line,
+            f"{written.what} compares with the expected output, and no case has one: it leaves all unscored",
+            "give cases an 'expected', or change the check",
         )
         for written in _written(reading)
         if written.rule is not None and not written.is_condition and _needs_expected(written.check, variables)

@@ -141,12 +141,11 @@ def _of_set(files: _Set) -> list[Problem]:
 def _old_calibrations(path: Path, reading: Reading[Spec]) -> list[Problem]:
     """The rules that have been reworded since a judge was held against people on them."""
     return [
-        Problem(
-            path=str(path),
-            line=reading.lines.get(rule.id),
-            message=f"the calibration of {one.judge} on the rule {rule.id!r} was measured on other words",
-            suggestion="measure it again with `promptpex align`",
-            severity="info",
+        Problem.info(
+            path,
+            reading.lines.get(rule.id),
+            f"the calibration of {one.judge} on the rule {rule.id!r} was measured on other words",
+            "measure it again with `promptpex align`",
         )
         for rule in reading.record.rules
         for one in rule.judge
@@ -262,12 +261,8 @@ def _schemas(path: Path, reading: Reading[Spec]) -> list[Problem]:
 def _unusable_expected(path: Path, reading: Reading[Suite]) -> list[Problem]:
     """Expected outputs that their comparison cannot use, so that outputs would be unscored."""
     return [
-        Problem(
-            path=str(path),
-            line=reading.lines.get(case),
-            message=f"the case {case!r}: {sentence}",
-            suggestion="change it, or the comparison under match",
-            severity="warning",
+        Problem.warning(
+            path, reading.lines.get(case), f"the case {case!r}: {sentence}", "change it, or the comparison under match"
         )
         for case, sentence in unusable_expected(reading.record).items()
     ]
@@ -281,12 +276,11 @@ def _invalid_inputs(path: Path, spec: Spec, reading: Reading[Suite]) -> list[Pro
         except CheckError as failure:
             return [Problem(path=str(path), message=failure.message)]
         problems += [
-            Problem(
-                path=str(path),
-                line=reading.lines.get(case.id),
-                message=f"the case {case.id!r}: {sentence}",
-                suggestion="change the input, or the check",
-                severity="warning",
+            Problem.warning(
+                path,
+                reading.lines.get(case.id),
+                f"the case {case.id!r}: {sentence}",
+                "change the input, or the check",
             )
             for sentence in wrong
         ]
