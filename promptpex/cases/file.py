@@ -58,6 +58,18 @@ def examine(
     return replace(reading, problems=(*reading.problems, *problems))
 
 
+def usable_cases(suite: Suite, path: Path | str) -> tuple[Case, ...]:
+    """The cases of this file that a run asks.
+
+    Raises:
+        SuiteError: there is none.
+    """
+    usable = suite.usable()
+    if not usable:
+        raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=path)
+    return usable
+
+
 def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema: str | None = None) -> Suite:
     """Writes the suite, or brings the file up to it with the least edits, as ``documents.document.update`` does.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from promptpex.cases.file import read_suite, write_suite
+from promptpex.cases.file import read_suite, usable_cases, write_suite
 from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.plan import Plan
-from promptpex.core.errors import InputError, SuiteError
+from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Manifest, Prompt, Run, Spec, Suite
 from promptpex.documents.schema_ref import keep_schema
@@ -295,9 +295,7 @@ async def _suite_of_run(session: Session, prompt: Prompt, files: Files, spec: Sp
     suite = read_suite(files.suite, spec, prompt)
     warn_about_orphans(session, spec, suite)
     warn_about_unusable_expected(session, suite)
-    usable = suite.usable()
-    if not usable:
-        raise SuiteError("holds no usable case; add some or run `promptpex generate`", path=files.suite)
+    usable = usable_cases(suite, files.suite)
     check_weights(session.settings.weights, [case.rule for case in usable], [case.inverse for case in usable])
     require_expected(session.settings.rank_by, usable)
     return suite

@@ -127,6 +127,7 @@ def _of_set(files: _Set) -> list[Problem]:
         of_cases = [*case_reading.problems, *_far_prompts(files.cases, case_reading.record.prompt)]
         of_cases += _invalid_inputs(files.cases, spec, case_reading) if spec is not None else []
         of_cases += _unusable_expected(files.cases, case_reading)
+        of_cases += _without_cases(files.cases, case_reading)
         if spec is not None and files.spec is not None:
             of_rules, of_concern = rule_problems.against_cases(files.spec, spec_reading, files.cases, case_reading)
             problems += _sorted(of_rules)
@@ -256,6 +257,13 @@ def _schemas(path: Path, reading: Reading[Spec]) -> list[Problem]:
         Problem(path=str(path), line=reading.line("inputs", name), message=message)
         for name, message in unusable_schemas(reading.record.inputs).items()
     ]
+
+
+def _without_cases(path: Path, reading: Reading[Suite]) -> list[Problem]:
+    """That a file which can be read has no case to run."""
+    suite = reading.usable
+    problem = _problem_of(lambda: case_file.usable_cases(suite, path)) if suite is not None else None
+    return [problem] if problem is not None else []
 
 
 def _unusable_expected(path: Path, reading: Reading[Suite]) -> list[Problem]:

@@ -88,6 +88,19 @@ def test_an_invalid_input_is_a_warning(tmp_path: Path) -> None:
     assert ("prompt.cases.yaml", 4, "warning") in _problems_of(tmp_path)
 
 
+@pytest.mark.parametrize("cases", ["cases: []", "cases:\n  - {id: c1, rule: r1, inputs: {word: fox}, invalid: Odd.}"])
+def test_a_file_without_a_case_to_run_is_refused_as_run_does(tmp_path: Path, cases: str) -> None:
+    _folder(tmp_path, cases=f"prompt: prompt.md\n{cases}\n")
+    errors = [problem for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
+    assert [problem.message for problem in errors] == ["holds no usable case; add some or run `promptpex generate`"]
+    assert errors[0].path == str(tmp_path / "prompt.cases.yaml")
+
+
+def test_a_file_of_cases_that_cannot_be_read_is_not_said_to_hold_none(tmp_path: Path) -> None:
+    _folder(tmp_path, cases="prompt: prompt.md\ncases: 3\n")
+    assert not any("no usable case" in problem.message for problem in validate([tmp_path / "prompt.md"]))
+
+
 def test_a_broken_prompt_does_not_hide_the_rest(tmp_path: Path) -> None:
     _folder(tmp_path, prompt="{{word", cases="cases: [\n")
     problems = _problems_of(tmp_path)
