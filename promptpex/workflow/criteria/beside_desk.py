@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from promptpex.config import Resolved
 from promptpex.core.errors import InputError
 from promptpex.core.events import Listener, ignore_events
-from promptpex.core.records import Run, Synthesis
+from promptpex.core.records import Rule, Run, Synthesis
 from promptpex.grading.labels import LabelRules
 from promptpex.grading.subjects import subjects_of
 from promptpex.llm.client import Client
@@ -47,15 +48,19 @@ def criteria_beside(
         project.desk.regard(subjects, opinions)
         if synthesis.candidates:
             with suppress(InputError):  # a choice says by itself what is wrong with its examples
-                _update_examples(project, how)
+                _update_examples(project, spec.rules, how)
 
     return CriteriaProject(resolved, files, project.desk.pool, how, changed, provider=provider, emit=emit)
 
 
-def _update_examples(project: GradingProject, how: LabelRules) -> None:
-    """Brings the examples of the synthesis folder up to date with the runs of this version, and their labels."""
+def _update_examples(project: GradingProject, rules: Sequence[Rule], how: LabelRules) -> None:
+    """Brings the examples of the synthesis folder up to date with the runs of this version, and their labels.
+
+    Args:
+        rules: of the spec, as it is now.
+    """
     current = [run for run in project.runs if run.prompt.fingerprint == project.prompt.fingerprint]
     sources_of_runs: tuple[Run | None, ...] = tuple(current) or (None,)
     for run in sources_of_runs:
         sources = ExampleSources(run=run, rules=how)
-        update_examples(project.folder, project.file, project.prompt, project.spec.rules, sources, ignore_events)
+        update_examples(project.folder, project.file, project.prompt, rules, sources, ignore_events)

@@ -79,6 +79,18 @@ def test_from_a_note_to_checks_of_the_spec(opened: Opened, tmp_path: Path) -> No
     assert [check.metric for check in rules["one_word"].checks] == ["one_word"]
 
 
+def test_a_rule_that_is_reworded_labels_no_example_by_its_old_words(opened: Opened, tmp_path: Path) -> None:
+    grading, criteria = opened
+    for item in grading.desk.pool[:3]:
+        for rule in ("r1", "r2"):
+            grading.desk.give("ada", item.id, rule, "good")
+    criteria.add_candidate("c1", "yaml", "kind: word-count\nvalue: 1")
+    folder = SynthesisFolder.of(tmp_path / "colours.md")
+    assert [one.label for one in folder.read_examples()].count("good") == 3
+    criteria.reword("c1", "The output has one word.")
+    assert [one.label for one in folder.read_examples()].count("good") == 0
+
+
 def test_a_criterion_that_is_set_aside_or_deleted_is_asked_no_more(opened: Opened) -> None:
     grading, criteria = opened
     criteria.add("It is kind.", "Kind")
