@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from pydantic import ValidationError
 
 from promptpex.codecs import jsonl
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import inside, refuse_led_out
+from promptpex.codecs.file_lock import lock
+from promptpex.codecs.ordinary_files import inside, opened, refuse_led_out
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Example
 from promptpex.documents.record_problems import record_problems
@@ -106,8 +108,29 @@ class SynthesisFolder:
             examples[example.id] = example
         return tuple(examples.values())
 
+    @contextlib.contextmanager
+    def alone(self, prompt: Path) -> Iterator[None]:
+        """No other program changes the folder's files meanwhile: for whoever reads one and writes it anew.
+
+        The lock is on the prompt's file, since those of the folder are replaced when they are written. It is not to be
+        taken twice.
+
+        Args:
+            prompt: the file beside which the folder is.
+
+        Raises:
+            SynthesisError: another program keeps it locked.
+        """
+        with opened(prompt, error=SynthesisError, what="prompt") as file:
+            try:
+                lock(file.fileno())
+            except OSError as failure:
+                message = f"the files of {self.path.name} cannot be changed just now: {failure.strerror or failure}"
+                raise SynthesisError(message, path=prompt) from None
+            yield
+
     def write_examples(self, examples: Iterable[Example]) -> None:
-        """Replaces the file of examples in one step.
+        """Replaces the file of examples in one step; who has read them before does both ``alone``.
 
         Raises:
             SynthesisError: it cannot be written.

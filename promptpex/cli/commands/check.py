@@ -138,10 +138,10 @@ class _Sample:
 
     def put_up(self, quiet: bool) -> None:
         """Keeps the sample, and says what it is."""
-        if self._taken is None:
+        if self._taken is None or self._prompt is None:
             return
         sample, folder = self._taken
-        made = sample.put_up(folder)
+        made = sample.put_up(folder, self._prompt)
         if not quiet:
             say(f"{folder.examples}: {made.sentence()}; to grade them: promptpex grade {self._prompt}", err=True)
             if made.notice:

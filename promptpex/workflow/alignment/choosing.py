@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -128,7 +129,7 @@ def choose_aligned(
         labels=lambda some: with_labels(some, book) if book.grades else some,
         graded=lambda some: graded_outputs(some, book, criterion_of).any,
     )
-    _keep_labels(folder, source.matrix.examples)
+    _keep_labels(folder, folder.prompt(synthesis.prompt), source.matrix.examples)
     graded = graded_outputs(source.matrix.examples, book, criterion_of)
     measured = measured_outputs(source.matrix.examples, book)
     contest = contest_of(source, synthesis, graded, ffr)
@@ -138,12 +139,14 @@ def choose_aligned(
     return AlignedChoice(choice, contest.texts, contest.choose(), held_out, rules.sentence() if book.grades else "")
 
 
-def _keep_labels(folder: SynthesisFolder, examples: Iterable[Example]) -> None:
-    """Puts these labels into the folder's file, where it has others."""
-    kept, now = folder.read_examples(), {one.id: one for one in examples}
-    labelled = tuple(now.get(one.id, one) for one in kept)
-    if labelled != kept:
-        folder.write_examples(labelled)
+def _keep_labels(folder: SynthesisFolder, prompt: Path, examples: Iterable[Example]) -> None:
+    """Puts these labels into the folder's file, where it has others; the prompt's file may be gone."""
+    now = {one.id: one for one in examples}
+    with folder.alone(prompt) if prompt.exists() else nullcontext():
+        kept = folder.read_examples()
+        labelled = tuple(now.get(one.id, one) for one in kept)
+        if labelled != kept:
+            folder.write_examples(labelled)
 
 
 def reasons_in(source: FolderProblem, synthesis: Synthesis, folder: SynthesisFolder, ffr: Fraction) -> dict[str, str]:

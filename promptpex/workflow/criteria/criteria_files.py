@@ -8,8 +8,6 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from promptpex.codecs.file_lock import lock
-from promptpex.codecs.ordinary_files import opened
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Criterion, Grade, History, Rule, Synthesis
 from promptpex.core.records.criteria_board import AskedCriteria, AskedCriterion
@@ -97,23 +95,12 @@ class CriteriaFiles:
         """
         with self._lock, contextlib.ExitStack() as held:
             if not self._depth:
-                held.enter_context(self._locked())
+                held.enter_context(self.folder.alone(self.prompt))
             self._depth += 1
             try:
                 yield
             finally:
                 self._depth -= 1
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """The lock is on the prompt's file: the others are replaced when they are written."""
-        with opened(self.prompt, error=SynthesisError, what="prompt") as file:
-            try:
-                lock(file.fileno())
-            except OSError as failure:
-                message = f"the candidates cannot be changed just now: {failure.strerror or failure}"
-                raise SynthesisError(message, path=self.prompt) from None
-            yield
 
     def _write(self, step: Callable[[Synthesis], Synthesis], *, by_hand: bool) -> Synthesis:
         with self._alone():

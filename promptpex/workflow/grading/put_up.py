@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -113,26 +113,22 @@ class ProductionSample:
             if row.asserts is not None or not only_checked:
                 yield row
 
-    def put_up(self, folder: SynthesisFolder) -> PutUp:
+    def put_up(self, folder: SynthesisFolder, file: Path) -> PutUp:
         """Adds the sample to the folder's examples; what is there already stays as it is.
 
+        Args:
+            file: the prompt's file.
+
         Raises:
-            SynthesisError: the file of examples cannot be read or written.
+            SynthesisError: the file of examples cannot be read or written, or another program keeps it locked.
         """
         sampled = {
             name: example.replace(put_up=day, prompt=example.prompt or self._sent(example))
             for day, kept in sorted(self._days.items())
             for name, (_, example) in kept.items()
         }
-        examples = {example.id: example for example in folder.read_examples()}
-        known = sum(name in examples and examples[name].put_up != "" for name in sampled)
-        for name, example in sampled.items():
-            there = examples.get(name)
-            if there is None or not there.put_up:
-                examples[name] = example if there is None else there.replace(put_up=example.put_up)
-        if len(sampled) > known:
-            folder.path.mkdir(parents=True, exist_ok=True)
-            folder.write_examples(examples.values())
+        with folder.alone(file):
+            known = _add(sampled, folder)
         rows, unusable, undated = (self._counts[name] for name in ("rows", "unusable", "undated"))
         missing = tuple(name for name in self.prompt.variables if name in self._missing)
         lacking = self._counts["lacking"]
@@ -193,6 +189,20 @@ class ProductionSample:
 
     def _is_time(self, name: str) -> bool:
         return name in TIMES and name not in self.prompt.variables
+
+
+def _add(sampled: Mapping[str, Example], folder: SynthesisFolder) -> int:
+    """Adds the outputs of a sample to a folder's examples, and gives how many were put up before."""
+    examples = {example.id: example for example in folder.read_examples()}
+    known = sum(name in examples and examples[name].put_up != "" for name in sampled)
+    for name, example in sampled.items():
+        there = examples.get(name)
+        if there is None or not there.put_up:
+            examples[name] = example if there is None else there.replace(put_up=example.put_up)
+    if len(sampled) > known:
+        folder.path.mkdir(parents=True, exist_ok=True)
+        folder.write_examples(examples.values())
+    return known
 
 
 def production_sample(prompt: Path, per_day: int, now: datetime) -> tuple[ProductionSample, SynthesisFolder]:

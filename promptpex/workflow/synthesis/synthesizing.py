@@ -189,9 +189,10 @@ async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = S
         session.emit(Notice(plan.why_unasked, "always"))
     asked = await _asked(session, files, plan)
     raise_if_cancelled(session)
-    old = read_candidates(plan.folder.candidates) if plan.folder.candidates.exists() else Synthesis(prompt="")
-    on_file = write_candidates(plan.folder.candidates, _with_choices(asked.synthesis, old))
-    HISTORY.write(plan.folder.versions, asked.history)
+    with plan.folder.alone(files.prompt):
+        old = read_candidates(plan.folder.candidates) if plan.folder.candidates.exists() else Synthesis(prompt="")
+        on_file = write_candidates(plan.folder.candidates, _with_choices(asked.synthesis, old))
+        HISTORY.write(plan.folder.versions, asked.history)
     known = {one.id for one in old.criteria}, {one.id for one in old.candidates}
     criteria = tuple(one.id for one in on_file.criteria if one.id not in known[0])
     candidates = tuple(one.id for one in on_file.candidates if one.id not in known[1])

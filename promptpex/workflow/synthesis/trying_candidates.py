@@ -137,9 +137,15 @@ async def try_candidates(session: Session, files: Files, wishes: TrialWishes) ->
         cancelled=lambda: session.client.cancelled,
     )
     raise_if_cancelled(session)
-    synthesis, judged = await _implications(session, prompt, folder, synthesis, matrix)
+    history = HISTORY.read(folder.versions) or History(prompt=synthesis.prompt)
+    plan = plan_implications(matrix, synthesis.implications, history.pairs)
+    new = JudgedPairs((), ())
+    if plan.to_ask and session.roles.named_judges():
+        new = await _asked(session, prompt, plan, matrix)
+    with folder.alone(files.prompt):
+        implications = _keep_implications(folder, matrix, plan, new)
     _tell_of_errors(session, matrix)
-    return _trial(matrix, examples, cells, len(synthesis.implications), judged)
+    return _trial(matrix, examples, cells, implications, len(new.implications))
 
 
 def _run(session: Session, prompt: Prompt, named: Path | None) -> Run | None:
@@ -195,21 +201,19 @@ def _engine(session: Session, matrix: Matrix, wishes: TrialWishes) -> Engine:
     return local_engine(usable_cpus()) if many else session.engine
 
 
-async def _implications(
-    session: Session, prompt: Prompt, folder: SynthesisFolder, synthesis: Synthesis, matrix: Matrix
-) -> tuple[Synthesis, int]:
-    """The file with its implications up to date, and how many a judge found."""
-    history = HISTORY.read(folder.versions) or History(prompt=synthesis.prompt)
-    plan = plan_implications(matrix, synthesis.implications, history.pairs)
-    new = JudgedPairs((), ())
-    if plan.to_ask and session.roles.named_judges():
-        new = await _asked(session, prompt, plan, matrix)
-    implications = (*plan.known, *new.implications, *_set_aside(synthesis, matrix))
+def _keep_implications(folder: SynthesisFolder, matrix: Matrix, plan: ImplicationPlan, new: JudgedPairs) -> int:
+    """Brings the implications on file up to date, and gives how many there are. All else stays as it is by now: people
+    may have chosen, and authors written, while candidates were tried."""
+    synthesis = read_candidates(folder.candidates)
+    ids = {one.id for one in synthesis.candidates}
+    known = [one for one in (*plan.known, *new.implications) if {one.stronger, one.weaker} <= ids]
+    implications = (*known, *_set_aside(synthesis, matrix))
     if implications != synthesis.implications:
         synthesis = write_candidates(folder.candidates, synthesis.replace(implications=implications))
     if new.judged:
+        history = HISTORY.read(folder.versions) or History(prompt=synthesis.prompt)
         HISTORY.write(folder.versions, history.replace(pairs=(*history.pairs, *new.judged)))
-    return synthesis, len(new.implications)
+    return len(synthesis.implications)
 
 
 def _set_aside(synthesis: Synthesis, matrix: Matrix) -> list[Implication]:

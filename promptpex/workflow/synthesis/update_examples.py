@@ -51,9 +51,26 @@ def update_examples(
 
     Raises:
         RunError: the run is of another version of the prompt.
-        GradeError, SynthesisError: a file that cannot be used, with its line.
+        GradeError, SynthesisError: a file that cannot be used, with its line; or another program keeps them locked.
     """
     run = _of_run(prompt, sources.run, emit)
+    with folder.alone(file):
+        examples, book = _updated(folder, file, prompt, rules, sources, run, emit)
+    current = of_version(examples, prompt.fingerprint)
+    _report(current, len(examples), book, emit)
+    return current
+
+
+def _updated(
+    folder: SynthesisFolder,
+    file: Path,
+    prompt: Prompt,
+    rules: Sequence[Rule],
+    sources: ExampleSources,
+    run: RunExamples,
+    emit: Listener,
+) -> tuple[Sequence[Example], GradeBook]:
+    """All examples, as they stand in the file now, and the grades that their labels come from."""
     known = merged(folder.read_examples(), run.examples)
     table = _of_table(prompt, known, run, sources, emit)
     book = GradeBook.of(read_grades(sibling(file, "grades")), subjects_of(rules, _criteria(folder)), sources.rules)
@@ -64,9 +81,7 @@ def update_examples(
     weights = {**accuracies(table.votes.values()), **book.accuracies}
     examples = labelled(unlabelled, votes, table.votes, sources.rules, weights)
     folder.write_examples(examples)
-    current = of_version(examples, prompt.fingerprint)
-    _report(current, len(examples), book, emit)
-    return current
+    return examples, book
 
 
 def _criteria(folder: SynthesisFolder) -> Iterator[Criterion]:

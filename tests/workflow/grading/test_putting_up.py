@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,7 +41,7 @@ def row(thing: str, output: object, **more: object) -> CheckRow:
 def put(prompt: Path, rows: Iterable[CheckRow], per_day: int = 5) -> PutUp:
     sample, folder = production_sample(prompt, per_day, NOW)
     list(sample.watch(rows, only_checked=False))
-    return sample.put_up(folder)
+    return sample.put_up(folder, prompt)
 
 
 def kept(prompt: Path) -> tuple[Example, ...]:
@@ -48,6 +50,21 @@ def kept(prompt: Path) -> tuple[Example, ...]:
 
 def day(number: int, count: int) -> list[CheckRow]:
     return [row(f"{number}-{each}", "blue", time=f"2026-03-0{number}T10:00:00+02:00") for each in range(count)]
+
+
+def test_several_logs_of_one_prompt_at_once_lose_nothing(prompt: Path) -> None:
+    together = threading.Barrier(8)
+
+    def put_one(number: int) -> PutUp:
+        sample, folder = production_sample(prompt, 5, NOW)
+        list(sample.watch(day(number, 5), only_checked=False))
+        together.wait()
+        return sample.put_up(folder, prompt)
+
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(put_one, range(1, 9)))
+    assert [one.new for one in made] == [5] * 8
+    assert Counter(one.put_up for one in kept(prompt)) == {f"2026-03-0{number}": 5 for number in range(1, 9)}
 
 
 def test_a_sample_of_each_day_is_put_up_once(prompt: Path) -> None:

@@ -170,6 +170,24 @@ async def test_implications_are_by_code_and_by_a_judge_where_no_example_speaks_a
     assert judge.asked("implications") == 1
 
 
+async def test_what_was_chosen_and_written_while_a_judge_compared_candidates_is_kept(desk: Desk) -> None:
+    judge = Judge()
+
+    def reply(request: Request) -> str:
+        if request.stage == "implications":
+            desk.write({**CHECKS, "later": Check(kind="is-json")}, capitals="must")
+        return judge.reply(request)
+
+    judge.client = FakeClient(reply)
+    tried = await desk.try_all(judge)
+    assert tried is not None
+    assert tried.judged > 0
+    on_file = read_candidates(desk.folder.candidates)
+    assert [one.id for one in on_file.candidates] == [*CHECKS, "later"]
+    assert {one.id: one.choice for one in on_file.candidates}["capitals"] == "must"
+    assert len(on_file.implications) == tried.implications
+
+
 async def test_candidates_of_a_criterion_that_is_set_aside_are_not_run_and_nothing_of_them_is_lost(desk: Desk) -> None:
     desk.grade("good", "good", "bad", "bad", "bad")
     judge = Judge()
