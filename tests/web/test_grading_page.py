@@ -8,12 +8,12 @@ import pytest
 
 from promptpex.core.records import Example, output_key
 from promptpex.documents.human_grades import current, read_grades
-from promptpex.grading.desk import GradingDesk
+from promptpex.grading.desk import Assignment, GradingDesk
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.subjects import WHOLE, Subject
 from promptpex.web.ports import GradingPort, Ports
 from tests.web.browser import PHONE, Browser, Page
-from tests.web.grading_pool import RULES, SECRET, desk_of, hostile_items, ports_of, press, ready, texts
+from tests.web.grading_pool import RULES, SECRET, desk_of, hostile_items, items_of, ports_of, press, ready, texts
 from tests.web.hostile import HOSTILE, RUNS_SOMETHING
 from tests.web.serving import Served, served
 
@@ -244,6 +244,23 @@ async def test_a_disk_that_takes_nothing_for_a_while_loses_nothing(tmp_path: Pat
         await press(page, "Enter", "g")
         assert await page.text("#graded-count") == "2 of 3 outputs graded by you"
     assert standing(path) == {("ada", "output"): ["unsure", "good"]}
+
+
+async def test_a_failure_of_ours_is_said_in_whole_sentences(tmp_path: Path, browser: Browser) -> None:
+    class BrokenDesk(GradingDesk):
+        def next(self, grader: str, policy: str | None = None) -> Assignment | None:
+            raise RuntimeError("a defect")
+
+    desk = BrokenDesk(items_of(texts(2)), RULES, tmp_path / "pos.grades.jsonl")
+    with served(ports_of(desk)) as server:
+        page = await browser.page()
+        await page.open(server.link)
+        await page.until("document.querySelector('#trouble').hidden === false")
+        assert await page.text("#trouble") == (
+            "Something went wrong in promptpex; the terminal says what. "
+            "Start promptpex grade again and open the link that it prints."
+        )
+        assert ("a defect" in "".join(server.lines), page.failures) == (True, [])
 
 
 async def test_hostile_texts_stay_texts(tmp_path: Path, browser: Browser) -> None:

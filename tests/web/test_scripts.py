@@ -20,7 +20,7 @@ MAKES_HTML_OR_CODE = re.compile(
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_is_strict_and_makes_no_html_of_text(name: str) -> None:
     text = (STATIC / name).read_text(encoding="utf-8")
-    assert text.startswith("'use strict';\n") or "type=module" in _tags(name)
+    assert text.startswith("'use strict';\n")
     assert MAKES_HTML_OR_CODE.findall(text) == []
 
 
@@ -39,9 +39,3 @@ def test_a_template_has_no_script_style_or_handler_inside(path: Path) -> None:
         r"<script(?![^>]*\bsrc=)[^>]*>(?!\{\{ script \}\})|<style>(?!\{\{ styles \}\})|\son\w+=|\sstyle=", text
     )
     assert inside == []
-
-
-def _tags(name: str) -> str:
-    """All tags of templates that load the script, without quotes."""
-    texts = (path.read_text(encoding="utf-8") for path in TEMPLATES.glob("*.jinja"))
-    return " ".join(tag for text in texts for tag in re.findall(rf"<script[^>]*{name}[^>]*>", text)).replace('"', "")

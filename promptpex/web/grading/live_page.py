@@ -11,6 +11,7 @@ from promptpex.web.ports import GradingPort
 from promptpex.web.site import Tab
 
 SHARED_SCRIPTS = (
+    "problem.js",
     "elements.js",
     "shown_text.js",
     "keys.js",
@@ -22,7 +23,7 @@ SHARED_SCRIPTS = (
     "grader_dialog.js",
 )
 """Of the live page and of the offline one, in the order in which they run: each adds to one object."""
-LIVE_SCRIPTS = (*SHARED_SCRIPTS, "unsent.js", "server_desk.js", "grading.js")
+LIVE_SCRIPTS = (*SHARED_SCRIPTS, "ask.js", "unsent.js", "server_desk.js", "grading.js")
 
 POLICIES = {
     "informative": "where machines disagree, and what has few grades",

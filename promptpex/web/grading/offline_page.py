@@ -104,12 +104,12 @@ def _within_bounds(items: list[JsonData]) -> list[JsonData]:
 
 
 def _page(grading: GradingPort, items: list[JsonData]) -> str:
-    scripts = [(STATIC / name).read_text(encoding="utf-8") for name in OFFLINE_SCRIPTS]
-    styles = rendered("report.css.jinja") + (STATIC / "grading.css").read_text(encoding="utf-8")
+    scripts = list(map(_static, OFFLINE_SCRIPTS))
+    styles = rendered("report.css.jinja") + "".join(map(_static, ("page.css", "grading.css")))
     settings = {
         "offline": True,
         "project": digest([grading.prompt_name, [item["id"] for item in items]], KEY_LENGTH),
-        "file": f"{grading.desk.path.name}",
+        "file": grading.desk.path.name,
         "grader": "",
         "suggested": "",
         "policy": "random",
@@ -130,6 +130,10 @@ def _page(grading: GradingPort, items: list[JsonData]) -> str:
         "styles": Markup(styles),
     }
     return environment(TEMPLATES).get_template("offline.html.jinja").render(**values)
+
+
+def _static(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")
 
 
 def _content_security_policy(scripts: list[str], styles: str) -> str:

@@ -19,7 +19,7 @@
           own.showFinish(progress);
         } while (again);
       } catch (problem) {
-        if (!(problem instanceof own.DeskProblem)) throw problem; // what asks next says that the server is gone
+        if (!(problem instanceof own.Problem)) throw problem; // what asks next says that the server is gone
       } finally {
         running = null;
         line.removeAttribute('aria-busy');

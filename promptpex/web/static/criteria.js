@@ -1,38 +1,17 @@
 'use strict';
 // The page of criteria: what people do is sent, and the parts that have changed are taken over from a page made anew.
 (() => {
+  const own = globalThis.promptpex;
   const QUICK_MS = 1000;
   const SLOW_MS = 2000;
-  const said = document.getElementById('said');
+  // How the sentence of a problem ends, by its kind.
+  const ENDINGS = { gone: '; what you wrote is still here.', locked: '; open the one that the terminal shows.', refused: '.' };
+  const statusLine = document.getElementById('said');
   let timer;
 
   const say = (sentence, isWrong = false) => {
-    said.textContent = sentence;
-    said.className = isWrong ? 'warn' : 'quiet';
-  };
-
-  const send = async (action, fields) => {
-    let reply;
-    try {
-      reply = await fetch(`/criteria/${action}`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(fields),
-        credentials: 'same-origin',
-        redirect: 'error',
-      });
-    } catch {
-      throw new Error('The server does not answer; what you wrote is still here.');
-    }
-    if (reply.status === 403) throw new Error('This link is no longer valid; open the one that the terminal shows.');
-    let data;
-    try {
-      data = await reply.json();
-    } catch {
-      throw new Error('The server stopped in the middle of an answer; what you wrote is still here.');
-    }
-    if (!reply.ok) throw new Error(data.error ?? 'The server refused this.');
-    return data.sentence;
+    statusLine.textContent = sentence;
+    statusLine.className = isWrong ? 'warn' : 'quiet';
   };
 
   // The page as it is now. The browser parses it; no text becomes HTML here.
@@ -101,10 +80,11 @@
   const act = async (action, fields) => {
     say('…');
     try {
-      say(await send(action, fields));
+      say((await own.ask(`/criteria/${action}`, fields)).sentence);
       return true;
     } catch (problem) {
-      say(problem.message, true);
+      if (!(problem instanceof own.Problem)) throw problem;
+      say(problem.message + ENDINGS[problem.kind], true);
       return false;
     }
   };

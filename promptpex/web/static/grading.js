@@ -22,7 +22,7 @@
     try {
       await work(...given);
     } catch (problem) {
-      if (!(problem instanceof own.DeskProblem)) throw problem;
+      if (!(problem instanceof own.Problem)) throw problem;
       explain(problem);
     } finally {
       busy = false;
@@ -99,7 +99,7 @@
     try {
       own.say(own.byId('candidates'), (await desk.candidates()).sentence);
     } catch (problem) {
-      if (!(problem instanceof own.DeskProblem)) throw problem;
+      if (!(problem instanceof own.Problem)) throw problem;
     }
   };
 

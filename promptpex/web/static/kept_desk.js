@@ -3,13 +3,6 @@
 (() => {
   const own = globalThis.promptpex;
 
-  own.DeskProblem = class extends Error {
-    constructor(kind, message) {
-      super(message);
-      this.kind = kind;
-    }
-  };
-
   own.KeptDesk = class {
     constructor({ items, subjects, project, file }) {
       Object.assign(this, { items, subjects, file });
@@ -39,7 +32,7 @@
     }
 
     opinions() {
-      throw new own.DeskProblem('refused', 'What machines say is shown on the live page alone');
+      throw new own.Problem('refused', 'What machines say is shown on the live page alone');
     }
 
     give(given) {
