@@ -56,7 +56,7 @@ def fingerprint(name: str) -> str:
 
 def render(name: str, **values: Any) -> Rendered:
     """The template ``name`` with ``values`` filled in; a missing value is a bug, not the user's error."""
-    template = _environment().from_string(_source(name))
+    template = _template(name)
     context = template.new_context(values)
     messages = tuple(_block(template, context, role) for role in BLOCKS)
     return Rendered(name=name, messages=messages, fingerprint=fingerprint(name))
@@ -79,6 +79,11 @@ def _block(template: jinja2.Template, context: jinja2.runtime.Context, role: str
 @cache
 def _source(name: str) -> str:
     return (folder() / f"{name}.jinja").read_text(encoding="utf-8")
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    return _environment().from_string(_source(name))
 
 
 @cache
