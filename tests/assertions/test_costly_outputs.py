@@ -8,6 +8,7 @@ import pytest
 
 from promptpex.assertions import check
 from promptpex.assertions.kinds.html_cost import too_costly
+from tests.assertions.little_time import little_time
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -34,14 +35,16 @@ SLOW = {
 
 @pytest.mark.parametrize("output", COSTLY.values(), ids=COSTLY.keys())
 def test_html_that_is_too_costly_is_unscored(output: str) -> None:
-    report = check(output, [{"kind": "is-html"}, {"kind": "contains", "value": "<"}])
+    with little_time():
+        report = check(output, [{"kind": "is-html"}, {"kind": "contains", "value": "<"}])
     assert [result.unscored for result in report.results] == ["timeout", None]
 
 
 @pytest.mark.parametrize("output", SLOW.values(), ids=SLOW.keys())
 def test_html_that_is_slow_or_large_ends_within_the_limits_of_scripts(output: str) -> None:
     """What stops it, or whether anything has to, depends on the machine; none may take this process's own time."""
-    report = check(output, [{"kind": "is-html"}, {"kind": "contains", "value": "<"}])
+    with little_time():
+        report = check(output, [{"kind": "is-html"}, {"kind": "contains", "value": "<"}])
     assert report.results[0].unscored in (None, "timeout", "memory")
     assert report.results[1].status == "pass"
 
@@ -72,7 +75,8 @@ TYPES = "SELECT " + "decimal(" * 40 + "1" + ")" * 40
 def test_sql_whose_every_level_doubles_the_work_is_unscored() -> None:
     """All blocks of an output share one limit."""
     output = f"```sql\n{TYPES}\n```\n" * 3
-    report = check(output, [{"kind": "contains-sql"}, {"kind": "contains", "value": "SELECT"}])
+    with little_time():
+        report = check(output, [{"kind": "contains-sql"}, {"kind": "contains", "value": "SELECT"}])
     assert [result.unscored for result in report.results] == ["timeout", None]
     assert check("SELECT 1", [{"kind": "is-sql"}]).status == "pass"
 

@@ -150,7 +150,8 @@ def test_what_is_opened_again_and_again_takes_time_in_proportion(kind: str) -> N
             sound(check(piece * many, [assertion]))
             sound(check("x" + " " * many + piece + " " * many, [assertion]))
 
-    assert in_proportion(search, MANY // 8, MANY)
+    most = MANY // 4 if kind == "contains-sql" else MANY  # another process parses what this one searches
+    assert in_proportion(search, most // 8, most)
 
 
 @pytest.mark.parametrize("piece", ["[", '{"a":'])
