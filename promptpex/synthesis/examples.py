@@ -12,12 +12,9 @@ from dataclasses import dataclass, field
 
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import RunError
-from promptpex.core.records import Example, Output, Prompt, Run, output_key
+from promptpex.core.records import Example, OutputKey, Prompt, Run
 from promptpex.core.time_allowance import Allowance
 from promptpex.promptfile import RENDERING_SECONDS, sent_text
-
-OutputKey = tuple[str, str, int]
-"""Case, model, repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +59,12 @@ def require_final(run: Run, prompt: Prompt) -> None:
 def examples_of(run: Run) -> RunExamples:
     """The examples of a run: its outputs without an error, those with the same inputs and text once."""
     inputs = {case.id: case.inputs for case in run.suite.cases}
-    usable = [output for output in run.outputs if _is_usable(output) and output.case in inputs]
-    ids = {output.key: output_key(inputs[output.case], output.text or "") for output in usable}
-    times = Counter(ids.values())
+    usable = [output for output in run.outputs if output.key in run.item_ids]
+    times = Counter(run.item_ids.values())
     time = Allowance(RENDERING_SECONDS)
     examples: dict[str, Example] = {}
     for output in usable:
-        name = ids[output.key]
+        name = run.item_ids[output.key]
         if name not in examples:
             examples[name] = Example(
                 id=name,
@@ -81,7 +77,7 @@ def examples_of(run: Run) -> RunExamples:
                 times=times[name],
                 version=run.prompt.fingerprint,
             )
-    return RunExamples(tuple(examples.values()), ids, len(run.outputs) - len(usable))
+    return RunExamples(tuple(examples.values()), run.item_ids, len(run.outputs) - len(usable))
 
 
 def merged(kept: Iterable[Example], new: Iterable[Example]) -> tuple[Example, ...]:
@@ -101,7 +97,3 @@ def merged(kept: Iterable[Example], new: Iterable[Example]) -> tuple[Example, ..
 def of_version(examples: Iterable[Example], version: str) -> tuple[Example, ...]:
     """The examples that a choice is made on: those of this version of the prompt, and imported ones."""
     return tuple(example for example in examples if example.version in ("", version))
-
-
-def _is_usable(output: Output) -> bool:
-    return output.error is None and output.text is not None

@@ -11,9 +11,9 @@ from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import cut, named, plural
 from promptpex.core.errors import SynthesisError
 from promptpex.core.ids import digest
-from promptpex.core.records import Example, output_key
+from promptpex.core.records import Example, OutputKey, output_key
 from promptpex.grading.labels import Vote
-from promptpex.synthesis.examples import OutputKey, RunExamples
+from promptpex.synthesis.examples import RunExamples
 from promptpex.synthesis.label_table import LabelRow, LabelTable
 
 

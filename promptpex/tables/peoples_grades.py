@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from promptpex.core.records import JudgeCalibration
-
-OutputKey = tuple[str, str, int]
-"""Case, model, repeat."""
+from promptpex.core.records import JudgeCalibration, OutputKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,13 @@ def test_outputs_with_the_same_text_for_the_same_inputs_are_one_example() -> Non
     )
 
 
+def test_a_run_with_other_outputs_has_other_items() -> None:
+    run = run_of(output("c1", "BLUE"))
+    assert list(run.item_ids.values()) == [output_key(INPUTS["c1"], "BLUE")]
+    again = run.replace(outputs=(output("c1", "RED"), output("c9", "RED"), output("c2", None, error="timed-out")))
+    assert again.item_ids == {("c1", "m", 0): output_key(INPUTS["c1"], "RED")}
+
+
 def test_a_run_of_other_words_is_refused() -> None:
     run = run_of(output("c1", "BLUE"))
     require_final(run, samples.prompt())

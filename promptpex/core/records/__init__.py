@@ -18,7 +18,16 @@ from promptpex.core.records.grade import (
     superseded,
 )
 from promptpex.core.records.metric import METRIC_NAME, Language, Metric, Scale
-from promptpex.core.records.output import NOT_ASKED, NOT_CONCERNED, UNCLEAR, UNTRUSTED, Output, Status, Verdict
+from promptpex.core.records.output import (
+    NOT_ASKED,
+    NOT_CONCERNED,
+    UNCLEAR,
+    UNTRUSTED,
+    Output,
+    OutputKey,
+    Status,
+    Verdict,
+)
 from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
 from promptpex.core.records.report_card import (
@@ -128,6 +137,7 @@ __all__ = [
     "ModelName",
     "Origin",
     "Output",
+    "OutputKey",
     "Params",
     "Problem",
     "Prompt",

@@ -59,6 +59,10 @@ class Output(Record):
         return (self.case, self.model, self.repeat)
 
 
+OutputKey = tuple[str, str, int]
+"""Case, model, repeat."""
+
+
 class Verdict(Record):
     """Pass, fail, not concerned or unscored, by a check or a judge, for one rule on one output.
 

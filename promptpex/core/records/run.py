@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from pydantic import Field, field_validator
 
 from promptpex.core.records._base import Record
 from promptpex.core.records.case import Suite
+from promptpex.core.records.grade import output_key
 from promptpex.core.records.metric import Metric
-from promptpex.core.records.output import Output, Verdict
+from promptpex.core.records.output import Output, OutputKey, Verdict
 from promptpex.core.records.prompt import Prompt
 from promptpex.core.records.score import Score
 from promptpex.core.records.spec import Spec
@@ -73,6 +76,11 @@ class Manifest(Record):
     stored: int = 0
     looks: tuple[tuple[str, ...], ...] = ()
 
+    @property
+    def shows_grades(self) -> bool:
+        """Whether the judges were shown outputs that people had graded."""
+        return bool(self.settings.get("judge_examples"))
+
     @field_validator("settings")
     @classmethod
     def _readable(cls, settings: dict[str, Any]) -> dict[str, Any]:
@@ -99,3 +107,14 @@ class Run(Record):
     outputs: tuple[Output, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     scores: tuple[Score, ...] = ()
+
+    @cached_property
+    def item_ids(self) -> Mapping[OutputKey, str]:
+        """By the key of each usable output its ``output_key``, which grades and examples know it by; not of cases that
+        the suite has lost."""
+        inputs = {case.id: case.inputs for case in self.suite.cases}
+        return {
+            output.key: output_key(inputs[output.case], output.text)
+            for output in self.outputs
+            if output.error is None and output.text is not None and output.case in inputs
+        }

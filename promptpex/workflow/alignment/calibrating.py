@@ -131,18 +131,13 @@ def _judged(rules: Sequence[Rule], runs: Sequence[Run]) -> Iterator[JudgeOnRule]
     now = {rule.id: rule for rule in rules}
     judged: dict[tuple[str, str], _OfJudge] = {}
     for run in runs:
-        examples = examples_of(run)
-        items = {item.id: item for item in examples.examples if not (_shows_examples(run) and item.is_shown)}
+        shows = run.manifest.shows_grades
+        items = {item.id: item for item in examples_of(run).examples if not (shows and item.is_shown)}
         same = {rule.id for rule in run.spec.rules if rule.id in now and rule.digest == now[rule.id].digest}
         for verdict in run.verdicts:
             if verdict.source.startswith("judge:") and not verdict.turn and verdict.rule in same:
                 judge = verdict.source.removeprefix("judge:")
                 of_judge = judged.setdefault((verdict.rule, judge), _OfJudge(verdict.fingerprint))
-                of_judge.take(verdict, items.get(examples.of_output.get(verdict.key, "")))
+                of_judge.take(verdict, items.get(run.item_ids.get(verdict.key, "")))
     for (rule, judge), each in judged.items():
         yield JudgeOnRule(now[rule], judge, each.fingerprint, tuple(each.items.values()), each.fails)
-
-
-def _shows_examples(run: Run) -> bool:
-    """Whether the judges of a run were shown graded examples."""
-    return bool(run.manifest.settings.get("judge_examples"))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from promptpex.assertions import check, check_time
 from promptpex.assertions.kinds.count import counted
 from promptpex.core.records import Check, Example, Run, Spec
-from promptpex.synthesis.examples import examples_of
 
 UNITS = ("words", "characters")
 _SCRIPTS = ("python", "javascript", "question", "llm-rubric", "assert-set")
@@ -44,7 +43,7 @@ def _measures(one: Check) -> bool:
 def _metrics(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     scores: dict[str, dict[str, float]] = {}
     for run in runs:
-        ids = examples_of(run).of_output
+        ids = run.item_ids
         for score in run.scores:
             item = ids.get(score.key)
             if item is not None and score.counts and score.turn == 0 and score.value is not None:

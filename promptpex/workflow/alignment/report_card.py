@@ -90,7 +90,7 @@ def card_of(project: GradingProject, results: Path, wishes: CardWishes) -> Repor
         measures=measures_of(graded.items, project.spec, project.runs),
         contest=contest.contest,
         in_choice=outputs_in_choice(project.runs, saved),
-        by_example=_by_example(project.runs),
+        by_example=any(run.manifest.shows_grades for run in project.runs),
         notices=contest.notices,
     )
     made = card(data)
@@ -115,7 +115,7 @@ def _broken(read_runs: Iterable[Run]) -> dict[str, bool]:
     """Whether the verdicts that count break a rule, by the output's id; not where one that matters is open."""
     broken: dict[str, bool] = {}
     for run in read_runs:
-        ids = examples_of(run).of_output
+        ids = run.item_ids
         statuses: dict[str, set[str]] = {}
         for verdict in run.verdicts:
             if verdict.counts and verdict.turn == 0 and verdict.key in ids:
@@ -124,11 +124,6 @@ def _broken(read_runs: Iterable[Run]) -> dict[str, bool]:
             if "fail" in seen or "unscored" not in seen:
                 broken.setdefault(item, "fail" in seen)
     return broken
-
-
-def _by_example(read_runs: Iterable[Run]) -> bool:
-    """Whether a judge of the runs was shown graded outputs."""
-    return any(run.manifest.settings.get("judge_examples") for run in read_runs)
 
 
 def _with_effect(
@@ -156,7 +151,7 @@ def _with_effect(
         broken=_broken([run]),
         contest=data.contest,
         in_choice=outputs_in_choice([run], saved),
-        by_example=_by_example([run]),
+        by_example=run.manifest.shows_grades,
     )
     same = f"the run {run.manifest.run} has the words that the prompt has now"
     notices = (*made.notices, *left_out_of_effects(before, data))

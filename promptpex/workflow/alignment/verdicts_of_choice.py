@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping
 
 from promptpex.alignment.card import ALL_VERDICTS
 from promptpex.core.records import Run, Verdict
-from promptpex.synthesis.examples import examples_of
 from promptpex.synthesis.saved_choice import SavedChoice
 
 
@@ -32,7 +31,7 @@ def outputs_in_choice(read_runs: Iterable[Run], saved: SavedChoice | None) -> Ma
 
 def _note(run: Run, chosen: Collection[str], in_choice: Mapping[str, dict[str, bool]]) -> None:
     """Notes, of each verdict of a run, whether it is of a chosen check."""
-    ids = examples_of(run).of_output
+    ids = run.item_ids
     rules = {rule.id for rule in run.spec.rules if any(check.metric in chosen for check in rule.checks)}
 
     def of_choice(verdict: Verdict) -> bool:

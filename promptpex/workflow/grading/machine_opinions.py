@@ -18,7 +18,6 @@ from promptpex.core.records import (
 )
 from promptpex.grading.opinions import Opinion, Opinions
 from promptpex.grading.subjects import subject_of_criterion
-from promptpex.synthesis.examples import examples_of
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.in_force import in_force
 from promptpex.synthesis.matrix import Matrix, MatrixFile
@@ -48,12 +47,11 @@ def opinions_of(
 
 
 def _of_run(run: Run, spec: Spec) -> Iterator[tuple[str, Opinion]]:
-    items = examples_of(run).of_output
     now = {rule.id: rule.rule for rule in spec.rules}
     subjects = {rule.id: rule.id for rule in run.spec.rules if now.get(rule.id) == rule.rule}
     subjects |= dict.fromkeys(run.manifest.mode_rules, OUTPUT_SUBJECT)
     for verdict in run.verdicts:
-        subject, item = subjects.get(verdict.rule), items.get(verdict.key)
+        subject, item = subjects.get(verdict.rule), run.item_ids.get(verdict.key)
         if subject is not None and item is not None and verdict.turn == 0 and verdict.source != "none":
             yield item, _of_verdict(verdict, subject)
 

@@ -9,7 +9,6 @@ from fractions import Fraction
 from promptpex import tables
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run
-from promptpex.synthesis.examples import examples_of
 
 NEAR = 1.0
 """The weight of such an output: it counts twice in ``grading.policies``."""
@@ -35,7 +34,7 @@ def _of_run(run: Run) -> Iterator[str]:
         pairs = _undecided(tables.rankings(rows, run.manifest.models, options))
     except InputError:  # such as a run that stopped when something else was decided
         return
-    for (case, model, _), item in examples_of(run).of_output.items():
+    for (case, model, _), item in run.item_ids.items():
         for pair in pairs:
             if model in pair and len({cases.get((one, case)) for one in pair}) > 1:
                 yield item

@@ -116,7 +116,7 @@ def grades_of_run(
         by_model[model][item.id] = item
     every = {item.id: item for item in items.values()}
     graded = {name for name, item in every.items() if book.joint(item, OUTPUT_SUBJECT).graded}
-    without_shown = bool(run.manifest.settings.get("judge_examples"))
+    without_shown = run.manifest.shows_grades
     broken = {
         model: {
             name: label == "bad"
