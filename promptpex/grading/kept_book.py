@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from promptpex.codecs import jsonl
+from promptpex.codecs.file_state import FileState, state_of
 from promptpex.core.records import Grade
 from promptpex.documents.human_grades import append_grades, read_grades
 from promptpex.grading.book import GradeBook
@@ -28,7 +28,7 @@ class KeptBook:
 
     def __init__(self, path: Path, subjects: Iterable[Subject], rules: LabelRules) -> None:
         self.path, self.rules = path, rules
-        self._file: tuple[int, int, int] | None = None
+        self._file: FileState | None = None
         self.regard(subjects)
 
     @property
@@ -43,7 +43,7 @@ class KeptBook:
 
     def refresh(self) -> GradeBook:
         """Reads what others have added."""
-        if _state_of(self.path) != self._file:
+        if state_of(self.path) != self._file:
             self._book = self._read()
         return self._book
 
@@ -53,22 +53,12 @@ class KeptBook:
         Raises:
             GradeError: also where the file cannot be written.
         """
-        before, length = self._file, len(jsonl.dump_record(grade).encode())
+        before = 0 if self._file is None else self._file.size
         append_grades(self.path, [grade])
-        self._file = _state_of(self.path)
-        size = before[0] if before is not None else 0
-        alone = self._file is not None and self._file[0] == size + length
+        self._file = state_of(self.path)
+        alone = self._file is not None and self._file.size == before + len(jsonl.dump_record(grade).encode())
         self._book = self._book.adding(grade) if alone else self._read()
 
     def _read(self) -> GradeBook:
-        self._file = _state_of(self.path)
+        self._file = state_of(self.path)
         return GradeBook.of(read_grades(self.path), self._subjects, self.rules)
-
-
-def _state_of(path: Path) -> tuple[int, int, int] | None:
-    """What changes whenever the file does: its size, its time and its place on the disk; None without a file."""
-    try:
-        state = os.stat(path)
-    except OSError:
-        return None
-    return state.st_size, state.st_mtime_ns, state.st_ino

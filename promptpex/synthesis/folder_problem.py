@@ -204,9 +204,10 @@ def example_name(example: Example) -> str:
 
 
 def _weights(matrix: Matrix, columns: Sequence[int]) -> tuple[Fraction, ...]:
-    """1, and the questions to a judge per example, in tenths."""
-    examples = max(1, len(matrix.examples))
-    return tuple(1 + Fraction(round(10 * matrix.asked[column] / examples), 10) for column in columns)
+    """1, and the questions to a judge per example that a candidate was run on, in tenths."""
+    return tuple(
+        1 + Fraction(round(10 * matrix.asked[column] / max(1, len(matrix.results(column)))), 10) for column in columns
+    )
 
 
 def implied(

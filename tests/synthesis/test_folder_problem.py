@@ -146,6 +146,12 @@ def test_questions_can_weigh() -> None:
     assert problem_of(matrix, (), LIMITS, weigh_questions=True).problem.weights == (Fraction(1), Fraction(5, 2))
 
 
+def test_questions_weigh_by_the_examples_that_a_candidate_was_run_on() -> None:
+    matrix = matrix_of({"a": "pf", "b": "fp"}, "gb--")
+    matrix.add(MatrixCell(1, 0, "fail", asked=3))
+    assert problem_of(matrix, (), LIMITS, weigh_questions=True).problem.weights == (Fraction(1), Fraction(5, 2))
+
+
 class Desk:
     """A prompt with a synthesis folder, on disk."""
 

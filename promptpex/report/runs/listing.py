@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from promptpex.codecs import safe_csv
+from promptpex.codecs.file_state import FileState, state_of
 from promptpex.codecs.ordinary_files import is_inside, read_bytes
 from promptpex.core.errors import RunError
 from promptpex.core.ids import text_digest
@@ -25,7 +26,7 @@ FILES = (MANIFEST, INPUTS, OUTPUTS, VERDICTS, SCORES)
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
-Stamp = tuple[tuple[int, int], ...]
+Stamp = tuple[FileState | None, ...]
 """When files were written, in nanoseconds, and their bytes: another stamp is another content."""
 
 
@@ -126,16 +127,8 @@ class RunList:
 
 
 def stamp_of(folder: Path, names: tuple[str, ...]) -> Stamp:
-    """The stamp of a folder's files; one that is missing has no bytes."""
-    return tuple(map(_stamp, (folder / name for name in names)))
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        state = path.stat()
-    except (OSError, ValueError):
-        return (0, -1)
-    return (state.st_mtime_ns, state.st_size)
+    """The stamp of a folder's files."""
+    return tuple(state_of(folder / name) for name in names)
 
 
 def _read(key: str, folder: Path) -> ListedRun:

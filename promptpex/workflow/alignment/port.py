@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from promptpex.codecs.file_state import state_of
 from promptpex.core.events import ignore_events
 from promptpex.core.records import ReportCard
 from promptpex.promptfile import sibling
@@ -36,7 +36,7 @@ class CardOfRuns:
         named: Sequence[Path | None] = self._sources or (None,)
         folders = [runs.resolve(one, self._results) for one in named if one is None or not one.is_file()]
         files = [folder / name for folder in folders for name in FILES]
-        return (*folders, len(self._files), *map(_state, (*self._files, *files)))
+        return (*folders, len(self._files), *map(state_of, (*self._files, *files)))
 
     def card(self, limit: str = "", against: Path | None = None) -> ReportCard:
         """The card.
@@ -60,11 +60,3 @@ class CardOfRuns:
             project.folder.selection,
         )
         return made.card
-
-
-def _state(path: Path) -> tuple[int, int] | None:
-    try:
-        state = os.stat(path)
-    except OSError:
-        return None
-    return state.st_size, state.st_mtime_ns

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator
-from pathlib import Path
 
+from promptpex.codecs.file_state import FileState, state_of
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Criterion, Grade, History, Rule, Synthesis
 from promptpex.core.records.criteria_board import AskedCriteria, AskedCriterion
@@ -184,21 +183,13 @@ class CriteriaFiles:
         """
         return frozenset(one.key for one in read_grades(self.grades) if one.id in grades)
 
-    def stamp(self) -> tuple[tuple[int, int] | None, ...]:
+    def stamp(self) -> tuple[FileState | None, ...]:
         """What changes whenever one of the files does."""
         folder = self.folder
         paths = (folder.candidates, folder.matrix, folder.asked, self.spec, self.grades, folder.versions)
-        return tuple(map(_state_of, paths))
+        return tuple(map(state_of, paths))
 
 
 def taken_ids(rules: tuple[Rule, ...]) -> frozenset[str]:
     """The ids that no criterion may have, since grades on rules have them as their subject."""
     return frozenset(rule.id for rule in rules)
-
-
-def _state_of(path: Path) -> tuple[int, int] | None:
-    try:
-        state = os.stat(path)
-    except OSError:
-        return None
-    return state.st_size, state.st_mtime_ns

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 
+from promptpex.codecs.file_state import state_of
 from promptpex.codecs.ordinary_files import is_inside, project_of
 from promptpex.core.errors import InputError
 from promptpex.core.events import Listener, Notice, ignore_events
@@ -41,21 +42,13 @@ class GradesOfRuns:
 
     def stamp(self, folder: Path) -> Hashable:
         """What changes whenever a file does that ``grades`` read for the run in this folder."""
-        return tuple(map(_state, self._files.get(folder, ())))
+        return tuple(map(state_of, self._files.get(folder, ())))
 
     def grades(self, folder: Path, run: AnyRun) -> PeoplesGrades | None:
         """As ``peoples_grades``, for the run in this folder."""
         file = prompt_file_of(run)
         self._files[folder] = () if file is None else (sibling(file, "grades"), sibling(file, "spec"))
         return peoples_grades(run, ignore_events, prompt=file)
-
-
-def _state(path: Path) -> tuple[int, int] | None:
-    try:
-        state = path.stat()
-    except OSError:
-        return None
-    return state.st_size, state.st_mtime_ns
 
 
 def peoples_grades(
