@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from promptpex.core.records import Candidate, Criterion, Example
 from promptpex.core.records.criteria_board import AskedCriterion
 from promptpex.grading.book import GradeBook
@@ -13,7 +15,7 @@ about 8, 16, 32 and 64 in all."""
 FEWEST_SHOWN = 2
 
 
-def may_be_shown(book: GradeBook, examples: tuple[Example, ...], subject: str) -> list[Example]:
+def may_be_shown(book: GradeBook, examples: Sequence[Example], subject: str) -> list[Example]:
     """The outputs with a grade on this subject that an author may be shown."""
     return [one for one in examples if one.is_shown and book.joint(one, subject).label is not None]
 
@@ -34,6 +36,14 @@ def is_due(criterion: Criterion, asked: AskedCriterion | None, shown: int, agree
         return True
     enough = shown >= max(FEWEST_SHOWN, 2 * asked.shown)
     return enough and not agreeing and asked.rounds < MOST_ROUNDS
+
+
+def is_open(criterion: Criterion, asked: AskedCriterion | None, *, has_candidates: bool) -> bool:
+    """Whether an author shall be asked for candidates for a criterion at a person's word for all: where nothing was
+    asked for in its present words, or nothing came of it."""
+    if not criterion.selected:
+        return False
+    return asked is None or asked.wording != criterion.wording or not has_candidates
 
 
 def agrees(candidate: Candidate, matrix: Matrix, book: GradeBook, examples: list[Example], subject: str) -> bool:

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from promptpex.assertions import CHECKS_VERSION, questions_of, sees_prompt
@@ -110,8 +111,7 @@ class Matrix:
     def where(self, candidate: int, *statuses: int) -> int:
         """The examples of which a candidate says one of these (``PASS``, ``FAIL``, ``ERROR``, ``MISSING``), as bits:
         the first example is the lowest."""
-        signs = bytes(49 if status in statuses else 48 for status in range(256))
-        return int(self._columns[candidate].translate(signs)[::-1] or b"0", 2)
+        return int(self._columns[candidate].translate(_signs(statuses))[::-1] or b"0", 2)
 
     def results(self, candidate: int) -> dict[str, CandidateStatus]:
         """What a candidate says of the examples that it was run on, by their ids."""
@@ -176,6 +176,12 @@ class Matrix:
     def _holds(self, result: CandidateResult, candidate: int, example: int) -> bool:
         same_judge = self.judge is None or not self._asks[candidate] or result.judge == self.judge
         return same_judge and result.basis == self._basis(candidate, example)
+
+
+@cache
+def _signs(statuses: tuple[int, ...]) -> bytes:
+    """What makes a column of statuses a number in base 2 that has 1 for these."""
+    return bytes(ord("1") if status in statuses else ord("0") for status in range(256))
 
 
 class MatrixFile:

@@ -17,7 +17,7 @@ from promptpex.grading.labels import LabelRules
 from promptpex.llm.client import Client
 from promptpex.report.terminal import money
 from promptpex.synthesis import edit_criteria
-from promptpex.synthesis.asking_again import agrees, is_due, may_be_shown
+from promptpex.synthesis.asking_again import agrees, is_due, is_open, may_be_shown
 from promptpex.synthesis.in_force import in_force
 from promptpex.synthesis.matrix import Matrix, MatrixFile
 from promptpex.workflow.criteria.background import Background
@@ -91,17 +91,15 @@ class CriteriaProject(CriteriaEdits):
         except InputError as failure:
             return CriteriaBoard(prompt=name, trouble=str(failure), work=self._jobs.shown())
         criteria = shown_criteria(sources, self._jobs.working(), dict(self._suggestions))
-        self._ask_price(len(self._due(sources, by_hand=True)))
-        rows = [row for one in criteria for row in one.candidates]
+        self._ask_price(len(self._open(sources)))
+        book, rows = sources.book, [row for one in criteria for row in one.candidates]
         waiting = {row.id: row.waiting for row in rows if row.state == "waiting"}
         asking = {row.id: row.waiting for row in rows if row.asks and row.state == "waiting"}
         return CriteriaBoard(
             prompt=name,
             criteria=criteria,
             outputs=len(self.pool),
-            graded=sum(
-                any(sources.book.joint(one, name).graded for name in sources.book.subjects) for one in self.pool
-            ),
+            graded=sum(any(book.joint(one, subject).graded for subject in book.subjects) for one in sources.graded),
             noted=noted,
             work=self._jobs.shown(),
             is_working=is_working,
@@ -203,7 +201,7 @@ class CriteriaProject(CriteriaEdits):
             edit_criteria.find(self.files.read(), name)
             self._make(name, wish)
             return f"The author is asked for candidates for {name}."
-        due = self._due(self._sources(), by_hand=True)
+        due = self._open(self._sources())
         for one in due:
             self._make(one)
         self._run_soon()
@@ -235,25 +233,25 @@ class CriteriaProject(CriteriaEdits):
         self._runs.stop()
         return self._jobs.drop()
 
-    def _due(self, sources: BoardSources, *, by_hand: bool = False) -> list[str]:
-        """The ids of the criteria that an author shall be asked about now."""
+    def _open(self, sources: BoardSources) -> list[str]:
+        """The ids of the criteria that an author shall be asked about when a person says so for all."""
+        covered = {name for one in sources.synthesis.candidates for name in one.criteria}
+        criteria = sources.synthesis.criteria
+        return [one.id for one in criteria if is_open(one, sources.asked.of(one.id), has_candidates=one.id in covered)]
+
+    def _due(self, sources: BoardSources) -> list[str]:
+        """The ids of the criteria that an author shall be asked about as grades come."""
+        running = in_force(sources.synthesis)
         due = []
         for one in sources.synthesis.criteria:
-            asked, subject = sources.asked.of(one.id), sources.subject(one)
-            if by_hand:
-                in_vain = asked is not None and not any(
-                    one.id in each.criteria for each in sources.synthesis.candidates
-                )
-                if one.selected and (in_vain or asked is None or asked.wording != one.wording):
-                    due.append(one.id)
-                continue
-            graded = may_be_shown(sources.book, self.pool, subject)
-            mine = [each for each in in_force(sources.synthesis) if one.id in each.criteria]
+            subject = sources.subject(one)
+            graded = may_be_shown(sources.book, sources.graded, subject)
             agreeing = any(
-                agrees(each, sources.matrix, sources.book, graded, subject) and not each.is_outdated([one])
-                for each in mine
+                agrees(each, sources.matrix, sources.book, graded, subject)
+                for each in running
+                if one.id in each.criteria and not each.is_outdated([one])
             )
-            if is_due(one, asked, len(graded), agreeing):
+            if is_due(one, sources.asked.of(one.id), len(graded), agreeing):
                 due.append(one.id)
         return due
 

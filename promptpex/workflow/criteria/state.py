@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from promptpex.codecs.wording import cut, plural
 from promptpex.core.records import Candidate, Criterion, Example, Rule, Synthesis
@@ -13,7 +14,7 @@ from promptpex.documents.ownership import owned_by_people
 from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subject_of_criterion
 from promptpex.synthesis.in_force import admits, in_force
-from promptpex.synthesis.matrix import ERROR, FAIL, MISSING, PASS, Matrix, may_ask
+from promptpex.synthesis.matrix import ERROR, FAIL, PASS, Matrix, may_ask
 from promptpex.synthesis.not_comparable import reworded_since
 from promptpex.synthesis.screens import Screened, screened
 from promptpex.synthesis.written_candidates import form_of, shown
@@ -45,14 +46,28 @@ class BoardSources:
     asked: AskedCriteria
     unanswered: Mapping[str, str] = field(default_factory=dict)
 
+    @cached_property
+    def graded(self) -> list[Example]:
+        """The outputs of which anybody said anything."""
+        return self.book.having_grades(self.pool)
+
+    @cached_property
+    def _measuring(self) -> list[Example]:
+        """Those of them that no author is shown."""
+        return [one for one in self.graded if not one.is_shown]
+
+    @cached_property
+    def _texts_of_rules(self) -> dict[str, str]:
+        return {rule.id: rule.rule for rule in self.rules}
+
     def subject(self, criterion: Criterion) -> str:
         """What people grade where this criterion is meant."""
-        return subject_of_criterion(criterion, {rule.id: rule.rule for rule in self.rules})
+        return subject_of_criterion(criterion, self._texts_of_rules)
 
     def measured(self, criterion: Criterion) -> tuple[list[str], list[str]]:
         """The ids of the good outputs and of the bad ones by this criterion that no author was shown."""
         subject = self.subject(criterion)
-        labels = [(one.id, self.book.joint(one, subject).label) for one in self.pool if not one.is_shown]
+        labels = [(one.id, self.book.joint(one, subject).label) for one in self._measuring]
         return [name for name, label in labels if label == "good"], [name for name, label in labels if label == "bad"]
 
 
@@ -81,7 +96,7 @@ def _shown(
     working: str,
     suggestion: str,
 ) -> ShownCriterion:
-    counts = sources.book.counts(sources.subject(criterion), sources.pool)
+    counts = sources.book.counts(sources.subject(criterion), sources.graded)
     candidates = rows.of(criterion)
     asked = sources.asked.of(criterion.id)
     is_same = asked is not None and asked.wording == criterion.wording
@@ -197,17 +212,16 @@ class _CandidateRows:
         if number is None or candidate.id not in self._taking_part or not admits(criterion, candidate):
             return about.replace(state="aside", why=_why_aside(criterion, candidate))
         matrix = self._sources.matrix
+        waiting = matrix.unknown(number)
         state, why = _fate(matrix, number, self._screens.get(number))
-        why = why or self._sources.unanswered.get(candidate.id, "") if state == "waiting" else why
-        flags = matrix.fails(number) & ~matrix.where(number, MISSING)
-        known = ~matrix.where(number, MISSING)
+        flags, known = matrix.where(number, FAIL, ERROR), ~waiting
         return about.replace(
             state=state,
-            why=why,
+            why=self._sources.unanswered.get(candidate.id, "") if state == "waiting" else why,
             passes=matrix.where(number, PASS).bit_count(),
             fails=matrix.where(number, FAIL).bit_count(),
             errors=matrix.where(number, ERROR).bit_count(),
-            waiting=matrix.where(number, MISSING).bit_count(),
+            waiting=waiting.bit_count(),
             caught=(flags & bad).bit_count(),
             bad=(bad & known).bit_count(),
             flagged=(flags & good).bit_count(),
@@ -217,7 +231,7 @@ class _CandidateRows:
 
 def _fate(matrix: Matrix, number: int, screen: Screened | None) -> tuple[CandidateState, str]:
     """What became of a candidate, and why."""
-    if matrix.where(number, MISSING):
+    if matrix.unknown(number):
         return "waiting", ""
     if screen is not None:
         return ("culled" if screen.state in _CULLING else "kept"), screen.sentence
