@@ -39,6 +39,7 @@ class Background:
         self._session: Session | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_ending = False
+        self._starting = threading.Lock()
 
     @property
     def opened(self) -> Session | None:
@@ -47,15 +48,16 @@ class Background:
 
     def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Runs ``work`` in the loop; may be called from any thread. At the end nothing new is begun."""
-        if self._is_ending:
-            work.close()
-            dropped: Future[T] = Future()
-            dropped.cancel()
-            return dropped
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._loop.run_forever, name="candidates", daemon=True)
-            self._thread.start()
-        return asyncio.run_coroutine_threadsafe(self._kept(work), self._loop)
+        with self._starting:
+            if self._is_ending:
+                work.close()
+                dropped: Future[T] = Future()
+                dropped.cancel()
+                return dropped
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop.run_forever, name="candidates", daemon=True)
+                self._thread.start()
+            return asyncio.run_coroutine_threadsafe(self._kept(work), self._loop)
 
     async def session(self) -> Session:
         """The session; to be called in the loop.
@@ -71,7 +73,8 @@ class Background:
 
     def close(self) -> None:
         """Ends all work: what is on its way has a few seconds, the session is closed, the thread ends."""
-        self._is_ending = True
+        with self._starting:
+            self._is_ending = True
         if self._thread is None:
             self._loop.close()
             return

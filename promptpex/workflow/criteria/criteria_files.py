@@ -116,7 +116,8 @@ class CriteriaFiles:
             return written
 
     def reword(self, name: str, text: str) -> Synthesis:
-        """Rewords a criterion; one that is a rule of the spec is reworded there, too.
+        """Rewords a criterion, and gives what the file then says; one that is a rule of the spec is reworded there,
+        too.
 
         Raises:
             InputError: it cannot be done, or a file cannot be read or edited.
@@ -127,6 +128,7 @@ class CriteriaFiles:
             new = edit_criteria.find(written, name)
             if old.rule is not None and new.text != old.text and self.spec.exists():
                 self._reword_rule(old, new.text)
+                return self.read()
             return written
 
     def _reword_rule(self, criterion: Criterion, text: str) -> None:

@@ -71,11 +71,12 @@ class CriteriaEdits:
             InputError: it cannot be done.
         """
         before = edit_criteria.find(self.files.read(), name)
+        written = self.files.reword(name, text)
         self.leave_words(name)
-        after = edit_criteria.find(self.files.reword(name, text), name)
+        after = edit_criteria.find(written, name)
         if before.text == after.text:
             return "Nothing has changed."
-        self._took(self.files.read())
+        self._took(written)
         rule = f" So is the rule {after.rule} of the spec." if after.rule is not None else ""
         return f"{name} is reworded.{rule} Its grades and candidates were given for other words."
 

@@ -116,6 +116,9 @@ def test_a_criterion_is_made_of_a_note_at_once_and_reworded_on_demand(bench: Ben
     board = bench.until(lambda board: bool(board.criteria[0].suggestion))
     assert (board.criteria[0].suggestion, board.criteria[0].text) == (TEXT, "why not in capitals?!")
     assert "blue" in asked(bench.asked("reword")[0])
+    with pytest.raises(SynthesisError, match="write the criterion"):
+        bench.project.reword(made.id, " ")
+    assert bench.project.board().criteria[0].suggestion == TEXT, "it is not lost by what could not be done"
     bench.project.reword(made.id, TEXT)
     (shown,) = bench.project.board().criteria
     assert (shown.text, shown.suggestion, shown.comes_from, shown.notes) == (
