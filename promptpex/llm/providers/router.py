@@ -107,7 +107,7 @@ def _litellm(name: str, api_base: str | None, options: ProviderOptions) -> Clien
 def _replay(name: str, api_base: str | None, options: ProviderOptions) -> Client:
     from promptpex.llm.record_replay import ReplayClient
 
-    return ReplayClient(name.removeprefix("replay/"))
+    return ReplayClient(name.removeprefix("replay/").partition("#")[0])
 
 
 def _fake(name: str, api_base: str | None, options: ProviderOptions) -> Client:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from promptpex.core.errors import UnknownModel
 from promptpex.llm.client import Client
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.providers import ProviderOptions, Router
+from promptpex.llm.record_replay import RecordingClient
 from tests.llm.providers.questions import asked
 
 
@@ -62,4 +65,16 @@ async def test_an_unknown_name_is_that_requests_error() -> None:
     with pytest.raises(UnknownModel):
         await router.complete(asked("nobody-knows-this"))
     assert (await router.complete(asked("fake/Hello."))).text == "Hello."
+    await router.close()
+
+
+async def test_one_of_several_models_of_a_recording_is_named_behind_its_file(tmp_path: Path) -> None:
+    recording = tmp_path / "run.jsonl"
+    recorder = RecordingClient(FakeClient(lambda request: f"of {request.model}"), recording)
+    for name in ("a", "openai/b"):
+        await recorder.complete(asked(name))
+    await recorder.close()
+    router = Router()
+    for name in ("a", "openai/b"):
+        assert (await router.complete(asked(f"replay/{recording}#{name}"))).text == f"of {name}"
     await router.close()
