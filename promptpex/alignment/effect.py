@@ -6,7 +6,7 @@ the same rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from promptpex.alignment.card import CardData, verdict_rows
@@ -18,13 +18,31 @@ from promptpex.stats import Interval, difference_of_intervals
 _FIGURES: tuple[Literal["coverage", "ffr", "alignment"], ...] = ("coverage", "ffr", "alignment")
 
 
-def effects(before: CardData, after: CardData) -> tuple[CardEffect, ...]:
+RowPair = tuple[CardRow, CardRow]
+
+
+def row_pairs(before: CardData, rows: Iterable[CardRow]) -> tuple[RowPair, ...]:
+    """The rows of verdicts that the older outputs and the card of the newer ones both have.
+
+    Args:
+        rows: of the card.
+    """
+    old = {(row.kind, row.subject, row.by): row for row in verdict_rows(before)}
+    keys = ((row, (row.kind, row.subject, row.by)) for row in rows)
+    return tuple((old[key], row) for row, key in keys if key in old)
+
+
+def effects(before: CardData, after: CardData, pairs: Iterable[RowPair]) -> tuple[CardEffect, ...]:
     """What changed from the outputs of an older wording to those of a newer one.
+
+    Args:
+        before, after: the outputs of either wording.
+        pairs: ``row_pairs`` of them.
 
     The interval of a difference is that of two independent groups (``difference_of_intervals``). The cases of two runs
     are mostly the same, and what is hard stays hard, so it is rather too wide than too narrow.
     """
-    return (*_shares(before, after), *_alignments(before, after))
+    return (*_shares(before, after), *_alignments(pairs))
 
 
 def _shares(before: CardData, after: CardData) -> Iterator[CardEffect]:
@@ -34,11 +52,10 @@ def _shares(before: CardData, after: CardData) -> Iterator[CardEffect]:
             continue
         old, new = before.graded.labels(name), after.graded.labels(name)
         if old.good + old.bad and new.good + new.bad:
-            sampled = bool(old.bad_share and new.bad_share)
-            pair = (old.bad_share, new.bad_share) if sampled else (_of_graded(before, old), _of_graded(after, new))
-            assert pair[0] is not None
-            assert pair[1] is not None
-            yield _effect(name, "", "bad", pair[0], pair[1], sampled)
+            if old.bad_share is not None and new.bad_share is not None:
+                yield _effect(name, "", "bad", old.bad_share, new.bad_share, sampled=True)
+            else:
+                yield _effect(name, "", "bad", _of_graded(before, old), _of_graded(after, new), sampled=False)
 
 
 def _of_graded(data: CardData, labels: CardLabels) -> CardFigure:
@@ -47,10 +64,10 @@ def _of_graded(data: CardData, labels: CardLabels) -> CardFigure:
     return figures.base_rate
 
 
-def left_out_of_effects(before: CardData, after: CardData) -> Iterator[str]:
+def left_out_of_effects(pairs: Iterable[RowPair]) -> Iterator[str]:
     """Which rows are compared on fewer outputs than were graded, or not at all, since the grades of the others had a
     part in choosing the checks; a sentence each."""
-    for earlier, row in _row_pairs(before, after):
+    for earlier, row in pairs:
         if not earlier.in_choice and not row.in_choice:
             continue
         name = f"{row.id} {', '.join(row.by)}" if row.by else "all verdicts together"
@@ -62,17 +79,8 @@ def left_out_of_effects(before: CardData, after: CardData) -> Iterator[str]:
             yield f"{name}: not compared, since no graded output {where} is left that had no part in the choice"
 
 
-def _row_pairs(before: CardData, after: CardData) -> Iterator[tuple[CardRow, CardRow]]:
-    """The rows of verdicts that both have."""
-    old = {(row.kind, row.subject, row.by): row for row in verdict_rows(before)}
-    for row in verdict_rows(after):
-        earlier = old.get((row.kind, row.subject, row.by))
-        if earlier is not None:
-            yield earlier, row
-
-
-def _alignments(before: CardData, after: CardData) -> Iterator[CardEffect]:
-    for earlier, row in _row_pairs(before, after):
+def _alignments(pairs: Iterable[RowPair]) -> Iterator[CardEffect]:
+    for earlier, row in pairs:
         if earlier.sample is not None and row.sample is not None:
             pair, sampled = (earlier.sample, row.sample), True
         else:

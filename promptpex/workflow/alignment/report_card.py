@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from promptpex.alignment.card import CardData, card
-from promptpex.alignment.effect import effects, left_out_of_effects
+from promptpex.alignment.effect import effects, left_out_of_effects, row_pairs
 from promptpex.alignment.graded import GradedItems, with_labels
 from promptpex.core.errors import RunError
 from promptpex.core.events import Listener
@@ -153,7 +153,8 @@ def _with_effect(
         in_choice=outputs_in_choice([run], saved),
         by_example=run.manifest.shows_grades,
     )
+    pairs = row_pairs(before, made.rows)
     same = f"the run {run.manifest.run} has the words that the prompt has now"
-    notices = (*made.notices, *left_out_of_effects(before, data))
+    notices = (*made.notices, *left_out_of_effects(pairs))
     notices = (*notices, same) if run.prompt.fingerprint == project.prompt.fingerprint else notices
-    return made.replace(against=run.manifest.run, effects=effects(before, data), notices=notices)
+    return made.replace(against=run.manifest.run, effects=effects(before, data, pairs), notices=notices)
