@@ -56,7 +56,7 @@ def outputs_of(
     return tuple(
         CardOutput(
             id=item.id,
-            name=name_of(item),
+            name=item.name,
             label=_label(item, graded.book.joint(item)),
             how=item.label_from,
             sampled=item.id in sample,
@@ -66,13 +66,6 @@ def outputs_of(
         )
         for item in graded.items
     )
-
-
-def name_of(item: Example) -> str:
-    """How an output is called: by its case, model and repeat, else by the beginning of its id."""
-    if not item.case:
-        return item.id[:8]
-    return "/".join([item.case, *([item.model, str(item.repeat)] if item.model else [])])
 
 
 def _label(item: Example, joint: Joint) -> str:

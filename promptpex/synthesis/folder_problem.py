@@ -181,7 +181,7 @@ def problem_of(
         weights=_weights(matrix, columns) if weigh_questions else (),
         must=frozenset(place for place, candidate in enumerate(chosen) if candidate.choice == "must"),
         must_not=frozenset(place for place, candidate in enumerate(chosen) if candidate.choice == "never"),
-        example_names=tuple(example_name(matrix.examples[row]) for row in rows),
+        example_names=tuple(matrix.examples[row].name for row in rows),
     )
     notices += (*_not_run_yet(len(matrix.examples) - settled.bit_count()), *chosen_all_the_same(matrix))
     return FolderProblem(problem, columns, rows, matrix, left_out, tuple(notices))
@@ -194,13 +194,6 @@ def _not_run_yet(examples: int) -> list[str]:
     few = f"{plural(examples, 'example')} without a label" + (" waits" if examples == 1 else " wait")
     rest = "the choice needs none, and figures over all outputs rest on the others"
     return [f"{few} for results of some candidates: {rest}; `promptpex synthesize PROMPT --author none` runs them"]
-
-
-def example_name(example: Example) -> str:
-    """How sentences call an example: by its case, model and repeat, else by the beginning of its id."""
-    if not example.case:
-        return example.id[:8]
-    return "/".join([example.case, *([example.model, str(example.repeat)] if example.model else [])])
 
 
 def _weights(matrix: Matrix, columns: Sequence[int]) -> tuple[Fraction, ...]:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from promptpex.codecs.wording import named, plural
 from promptpex.core.records import MAX_EXACT, Record
 from promptpex.stats import Interval
-from promptpex.synthesis.folder_problem import FolderProblem, example_name
+from promptpex.synthesis.folder_problem import FolderProblem
 from promptpex.synthesis.record_file import RecordFile
 from promptpex.synthesis.selection.methods import Method
 
@@ -147,14 +147,14 @@ def changed(before: SavedChoice, now: SavedChoice, source: FolderProblem) -> Cho
     old, new = set(before.flagged), set(now.flagged)
 
     def among(label: str, members: set[str]) -> tuple[str, ...]:
-        return tuple(example_name(one) for one in common.values() if one.label == label and one.id in members)
+        return tuple(one.name for one in common.values() if one.label == label and one.id in members)
 
     return ChoiceChange(
         lost=among("bad", old - new),
         newly_flagged=among("good", new - old),
         gained=among("bad", new - old),
         relieved=among("good", old - new),
-        relabelled=tuple(example_name(one) for one in common.values() if before.labels[one.id] != one.label),
+        relabelled=tuple(one.name for one in common.values() if before.labels[one.id] != one.label),
         added=_only_in(now.chosen, before.chosen),
         removed=_only_in(before.chosen, now.chosen),
     )

@@ -123,7 +123,7 @@ def _compared(
         tested = figures.get("difference_low") is not None
         rows.append(
             {
-                "model": old if old == new else f"{old} -> {new}",
+                "model": name_in_both(old, new),
                 **figures,
                 "p": p if tested else None,
                 "p_adjusted": adjusted[number] if tested else None,
@@ -134,6 +134,11 @@ def _compared(
             }
         )
     return rows
+
+
+def name_in_both(before: str, after: str) -> str:
+    """How a row calls a model of two runs, whose name may have changed."""
+    return before if before == after else f"{before} -> {after}"
 
 
 def changed(
@@ -152,7 +157,7 @@ def changed(
             source = _broken(after if shift > 0 else before, new if shift > 0 else old, case)
             rows.append(
                 {
-                    "model": old if old == new else f"{old} -> {new}",
+                    "model": name_in_both(old, new),
                     "case": case,
                     "change": "newly failing" if shift > 0 else "fixed",
                     "before": _of(past[case]),

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Interval, JudgedOutputs, corrected_difference, corrected_share
+from promptpex.tables.compare_runs import name_in_both
 from promptpex.tables.counts_per_case import Weights, has_status, missing, weighed
 from promptpex.tables.frames import typed
 from promptpex.tables.peoples_grades import PeoplesGrades
@@ -116,7 +117,7 @@ def corrected_changes(
             for rows, grades, name in zip((before, after), people, names, strict=True)
         )
         row: dict[str, Any] = {
-            "model": names[0] if names[0] == names[1] else f"{names[0]} -> {names[1]}",
+            "model": name_in_both(*names),
             "graded_before": old.graded,
             "graded_after": new.graded,
         }

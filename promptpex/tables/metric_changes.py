@@ -10,6 +10,7 @@ from promptpex.stats import holm, open_mean_interval, sign_flip_p
 from promptpex.stats.intervals import score_bounds
 from promptpex.stats.score_means import UNIT
 from promptpex.stats.special import two_sided_z
+from promptpex.tables.compare_runs import name_in_both
 from promptpex.tables.counts_per_case import Weights
 from promptpex.tables.frames import typed
 from promptpex.tables.metrics import DIGITS, case_means, counting_scores, metric_names, weights_of
@@ -65,8 +66,7 @@ def metric_changes(
         for was, now in models:
             pairs = [(old[was][case], row) for case, row in new.get(now, {}).items() if case in old.get(was, {})]
             same = [pair for pair in pairs if pair[1]["case"] in inside]
-            label = was if was == now else f"{was} -> {now}"
-            rows.append({"model": label, "metric": name, **_figures(same, confidence)})
+            rows.append({"model": name_in_both(was, now), "metric": name, **_figures(same, confidence)})
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
         shown = p <= round(1.0 - confidence, 12)
         row |= {"p_adjusted": p, "change": row["change"] if shown else "undecided"}

@@ -273,6 +273,13 @@ class Example(Record):
     put_up: str = Field(default="", max_length=10)
 
     @property
+    def name(self) -> str:
+        """How it is called: by its case, model and repeat, else by the beginning of its id."""
+        if not self.case:
+            return self.id[:8]
+        return "/".join([self.case, *([self.model, str(self.repeat)] if self.model else [])])
+
+    @property
     def cluster(self) -> str:
         """What it shares with examples that are like it: its case, else its inputs, else nothing."""
         if self.case:

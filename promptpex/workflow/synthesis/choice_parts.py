@@ -15,7 +15,7 @@ from promptpex.report.choices.records import (
     PageExample,
     PageImplication,
 )
-from promptpex.synthesis.folder_problem import FolderProblem, example_name
+from promptpex.synthesis.folder_problem import FolderProblem
 from promptpex.synthesis.implication_states import ImplicationStates
 from promptpex.synthesis.matrix import ERROR, FAIL, MatrixFile, may_ask
 from promptpex.synthesis.same_check import NOT_DECIDING
@@ -184,7 +184,7 @@ def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[G
     return tuple(
         PageExample(
             id=example.id,
-            name=example_name(example),
+            name=example.name,
             label="bad" if choice.bad >> row & 1 else "good",
             output=example.output,
             inputs=example.inputs,
