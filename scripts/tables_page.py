@@ -205,9 +205,7 @@ MEANINGS: Mapping[str, str] = {
     "judged_by": "the judge",
     "kappa": "Cohen's kappa; missing where it is not defined",
     "kappa_high": "upper end of its interval",
-    "kappa_interval": "how it was made: `fleiss-cohen-everitt` where each case is there once (`few-items` up to 40, "
-    "`wilson-kappa` where all agree); else by case, `cluster-bootstrap`, beyond 2,000 cases `cluster-delta` "
-    "(`clusters-as-items` where all agree)",
+    "kappa_interval": "how it was made: `smoothed` where each case is there once, else `smoothed-by-cluster`",
     "kappa_low": "lower end of its interval",
     "kind": "who is compared: `code-judge`, `judges` or `again`",
     "latency_ms": "milliseconds to the answer",

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptpex.stats.argument_checks import require_share
-from promptpex.stats.intervals import Interval, score_bounds
+from promptpex.stats.intervals import Interval
 from promptpex.stats.special import two_sided_t, two_sided_z
 
 Table = tuple[tuple[int, ...], ...]
 
-FEW = 40
-"""Items, or clusters of items, up to which kappa's large-sample intervals are widened: they are too short by then."""
-
-ADDED_TO_CELL = 0.5
-"""Items that each cell of a small table gets for its standard error."""
+ADDED = 4.0
+"""Items added to a table for the second of kappa's intervals: as many as Agresti and Coull (1998, Am. Stat. 52:119) add
+to a share, and Agresti and Caffo (2000, Am. Stat. 54:280) to a difference of two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,61 +57,50 @@ def described(table: Table, raw: Interval, kappa: Interval) -> Agreement:
 
 
 def cohens_kappa(table: Sequence[Sequence[int]], confidence: float = 0.95) -> Interval:
-    """Cohen's kappa of a square table with the large-sample interval (Fleiss, Cohen and Everitt 1969).
-
-    Psychol. Bull. 72:323, the standard error for a kappa that is not zero. Where that error is zero
-    (perfect agreement, or a rater with one answer), the raw agreement's Wilson ends, at the chance agreement
-    observed, take its place, so that a few items do not look like certainty. The ends stay within [-1, 1].
-
-    Up to ``FEW`` items the interval also holds `few_items_bounds`.
-    """
+    """Cohen's kappa of a square table of independent items, with the interval of `kappa_bounds`."""
     require_share("confidence", confidence)
     n = sum(sum(row) for row in table)
-    _, chance, _, _ = _kappa_parts(table, n)
+    observed, chance, _, _ = _kappa_parts(table, n)
     if n == 0 or chance >= 1.0:
         return Interval(None, -1.0, 1.0, confidence, n, "undefined")
-    known = _large_sample(table, n, confidence)
-    if n > FEW:
-        return known
-    low, high = few_items_bounds(table, confidence)
-    if known.low <= low and high <= known.high:
-        return known
-    return Interval(known.estimate, min(known.low, low), max(known.high, high), confidence, n, "few-items")
+    low, high = kappa_bounds(table, confidence, n - 1)
+    return Interval((observed - chance) / (1.0 - chance), low, high, confidence, n, "smoothed")
 
 
-def few_items_bounds(table: Sequence[Sequence[int]], confidence: float = 0.95) -> tuple[float, float]:
-    """The ends of an interval of kappa for a table of few items; [-1, 1] for one item.
+def kappa_bounds(table: Sequence[Sequence[float]], confidence: float, freedom: int) -> tuple[float, float]:
+    """The ends of an interval of Cohen's kappa, within [-1, 1]; all of it without a degree of freedom.
 
-    The large-sample interval with ``ADDED_TO_CELL`` in each cell, as Agresti and Caffo (2000, Am. Stat. 54:280) add
-    observations for differences of shares, and Student's t at one degree of freedom less than there are items.
-    docs/statistics.md has how often it holds the truth.
+    The large-sample interval (Fleiss, Cohen and Everitt 1969, Psychol. Bull. 72:323, the standard error for a kappa
+    that is not zero) is too short where a label is rare, and a point where raters agree throughout. So the interval
+    also holds the one that ``ADDED`` more items give, spread evenly over the cells of the labels in use, with
+    Student's t. docs/statistics.md has how often it holds the truth.
+
+    Args:
+        table: items by label of the first (rows) and of the second rater (columns), for which kappa is defined;
+            fractions of an item are fine.
+        freedom: degrees of freedom of Student's t: one less than there are items, or clusters of items.
     """
-    n = sum(sum(row) for row in table)
-    if n < 2:
+    if freedom < 1:
         return -1.0, 1.0
-    cells = [[cell + ADDED_TO_CELL for cell in row] for row in table]
-    size = n + ADDED_TO_CELL * len(table) ** 2
-    observed, chance, rows, columns = _kappa_parts(cells, size)
-    if chance >= 1.0:
-        return -1.0, 1.0
-    kappa = (observed - chance) / (1.0 - chance)
-    reach = two_sided_t(confidence, n - 1) * math.sqrt(_kappa_variance(cells, size, observed, chance, rows, columns))
-    return max(-1.0, kappa - reach), min(1.0, kappa + reach)
+    plain = _large_sample(table, two_sided_z(confidence))
+    smoothed = _large_sample(_smoothed(table), two_sided_t(confidence, freedom))
+    return max(-1.0, min(plain[0], smoothed[0])), min(1.0, max(plain[1], smoothed[1]))
 
 
-def _large_sample(table: Sequence[Sequence[int]], n: int, confidence: float) -> Interval:
-    """The interval of Fleiss, Cohen and Everitt; the table is one that kappa is defined for."""
-    observed, chance, rows, columns = _kappa_parts(table, n)
+def _smoothed(table: Sequence[Sequence[float]]) -> list[list[float]]:
+    """The table of the labels that a rater used, with ``ADDED`` more items."""
+    used = [label for label, row in enumerate(table) if any(row) or any(other[label] for other in table)]
+    more = ADDED / len(used) ** 2
+    return [[table[row][column] + more for column in used] for row in used]
+
+
+def _large_sample(table: Sequence[Sequence[float]], quantile: float) -> tuple[float, float]:
+    """Kappa less and plus so many standard errors; the table is one that kappa is defined for."""
+    size = sum(sum(row) for row in table)
+    observed, chance, rows, columns = _kappa_parts(table, size)
     kappa = (observed - chance) / (1.0 - chance)
-    z = two_sided_z(confidence)
-    error = math.sqrt(_kappa_variance(table, n, observed, chance, rows, columns))
-    if error <= 1e-6:
-        low, high = score_bounds(observed, n, z)
-        ends = ((low - chance) / (1.0 - chance), (high - chance) / (1.0 - chance))
-        return Interval(kappa, max(-1.0, ends[0]), min(1.0, ends[1]), confidence, n, "wilson-kappa")
-    return Interval(
-        kappa, max(-1.0, kappa - z * error), min(1.0, kappa + z * error), confidence, n, "fleiss-cohen-everitt"
-    )
+    reach = quantile * math.sqrt(_kappa_variance(table, size, observed, chance, rows, columns))
+    return kappa - reach, kappa + reach
 
 
 def _kappa_parts(table: Sequence[Sequence[float]], n: float) -> tuple[float, float, list[float], list[float]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from statistics import NormalDist
 
 Point = tuple[float, float]
@@ -135,6 +136,7 @@ def _far_t(both_tails: float, df: float) -> float:
     return math.exp(exponent) if exponent < _LARGEST_EXPONENT else math.inf
 
 
+@lru_cache(maxsize=1 << 12)
 def two_sided_t(confidence: float, df: float) -> float:
     """Student's quantile of a two-sided interval: 2.23 for 0.95 and 10 degrees of freedom."""
     return -t_quantile((1.0 - confidence) / 2.0, df)

@@ -68,7 +68,6 @@ DISAGREEMENT_COLUMNS: Mapping[str, str] = {
 fails and the judge does not, the surer the judge the higher; then what the judge fails and code does not."""
 
 KEYS = ["model", "case", "repeat", "rule"]
-DRAWS = 1_000
 
 
 def agreements(cube: pd.DataFrame, *, partly: Collection[str] = (), confidence: float = 0.95) -> pd.DataFrame:
@@ -176,7 +175,7 @@ def _fourfold(cases: Codes, cells: Codes, confidence: float) -> dict[str, Any]:
     import numpy as np
 
     tables = np.bincount(4 * cases + cells, minlength=4 * (int(cases.max()) + 1)).reshape(-1, 2, 2)
-    agreement = clustered_agreement(tables, confidence, draws=DRAWS)
+    agreement = clustered_agreement(tables, confidence)
     (both_fail, first_fails), (second_fails, both_pass) = agreement.table
     row: dict[str, Any] = {
         "both_pass": both_pass,

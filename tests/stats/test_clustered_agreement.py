@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from promptpex.core.errors import InputError
 from promptpex.stats import clopper_pearson, clustered_agreement, korn_graubard
 from promptpex.stats.agreement import cohens_kappa
-from promptpex.stats.clustered_agreement import BOOTSTRAP_UP_TO, kappa_bootstrap, kappa_delta
+from promptpex.stats.clustered_agreement import clustered_kappa
 from tests.stats.rated import singles
 from tests.stats.references import covers
 
@@ -27,7 +26,7 @@ def test_the_figures_are_those_of_the_items(tables: list[list[list[int]]]) -> No
     items = [
         (i, j) for table in tables for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)
     ]
-    got, n, agreed = clustered_agreement(tables, draws=50), len(items), sum(i == j for i, j in items)
+    got, n, agreed = clustered_agreement(tables), len(items), sum(i == j for i, j in items)
     assert (got.n, got.table) == (n, tuple(tuple(items.count((i, j)) for j in range(2)) for i in range(2)))
     if not n:
         return
@@ -43,13 +42,13 @@ def test_the_figures_are_those_of_the_items(tables: list[list[list[int]]]) -> No
 @settings(deadline=None, max_examples=60)
 @given(st.lists(cells, min_size=1, max_size=12))
 def test_only_items_that_hang_together_need_an_interval_by_cluster(tables: list[list[list[int]]]) -> None:
-    got = clustered_agreement(tables, draws=50)
+    got = clustered_agreement(tables)
     if all(sum(map(sum, table)) <= 1 for table in tables):
         assert got.raw == clopper_pearson(sum(table[i][i] for table in tables for i in range(2)), got.n)
         assert got.kappa == cohens_kappa(got.table)
     else:
         assert got.raw.method == "korn-graubard"
-        assert got.kappa == kappa_bootstrap(tables, seed=0, draws=50)
+        assert got.kappa == clustered_kappa(tables)
 
 
 def test_raw_agreement_is_by_cluster() -> None:
@@ -61,43 +60,38 @@ def test_raw_agreement_is_by_cluster() -> None:
             clustered_agreement(wrong)
 
 
-def test_the_bootstrap_of_single_items_is_near_the_large_sample_interval() -> None:
-    items = singles([[65, 15], [10, 60]])
-    large, got = cohens_kappa([[65, 15], [10, 60]]), kappa_bootstrap(items, seed=2, draws=5_000)
-    assert got.estimate == large.estimate
-    assert (got.low, got.high) == pytest.approx((large.low, large.high), abs=0.03)
-    tight = kappa_bootstrap(4 * items, seed=2, draws=5_000)
-    assert tight.width == pytest.approx(got.width, rel=0.1), "four copies of each item in its cluster tell no more"
-    assert kappa_bootstrap(items, seed=2, draws=5_000) == got
-    assert kappa_bootstrap(items[::-1], seed=2, draws=5_000) == got
-    assert kappa_bootstrap([[[1, 0], [0, 0]]], seed=1, draws=50).estimate is None
+@pytest.mark.parametrize("table", [[[60, 10], [15, 65]], [[75, 1, 4], [5, 4, 1], [0, 0, 10]], [[4, 0], [0, 3]]])
+def test_items_of_their_own_and_copies_of_them_have_the_interval_of_items(table: list[list[int]]) -> None:
+    items, known = singles(table), cohens_kappa(table)
+    got, copied, again = clustered_kappa(items), clustered_kappa(4 * items), clustered_kappa(items[::-1])
+    assert (got.estimate, got.low, got.high) == (known.estimate, known.low, known.high)
+    assert (copied.low, copied.high) == pytest.approx((got.low, got.high)), "copies in one cluster tell no more"
+    assert again == got
+    assert clustered_kappa([[[1, 0], [0, 0]]]).estimate is None
 
 
-@pytest.mark.parametrize("table", [[[60, 10], [15, 65]], [[75, 1, 4], [5, 4, 1], [0, 0, 10]]])
-def test_of_single_items_the_delta_method_is_that_of_fleiss_cohen_and_everitt(table: list[list[int]]) -> None:
-    items = singles(table)
-    known, got = cohens_kappa(table), kappa_delta(items)
-    assert known.estimate is not None
-    assert got.estimate == known.estimate
-    scale = 1 - known.estimate**2
-    assert (math.atanh(got.high) - math.atanh(got.low)) * scale == pytest.approx(known.width, rel=0.02)
-    doubled = kappa_delta(2 * items)
-    assert (doubled.low, doubled.high) == pytest.approx((got.low, got.high))
+def test_correlation_widens_the_interval_and_opposites_do_not_narrow_it() -> None:
+    alike = [[[3, 0], [0, 0]], [[0, 0], [0, 3]], [[0, 3], [0, 0]]] * 10
+    mixed = [[[1, 1], [0, 1]]] * 30
+    table = np.sum(alike, axis=0).tolist()
+    assert table == np.sum(mixed, axis=0).tolist()
+    assert clustered_kappa(alike).width > 1.5 * cohens_kappa(table).width
+    assert clustered_kappa(mixed).width == pytest.approx(cohens_kappa(table).width, rel=0.1)
 
 
 def test_perfect_agreement_in_many_clusters_is_not_certainty() -> None:
     tables = [[[2, 0], [0, 0]], [[0, 0], [0, 2]]] * 40
-    got = kappa_delta(tables)
-    assert (got.estimate, got.high, got.method) == (1, 1, "clusters-as-items")
+    got = clustered_kappa(tables)
+    assert (got.estimate, got.high) == (1, 1)
     assert got.low < 0.95
-    assert kappa_delta([[[0, 0], [0, 3]]] * 3).estimate is None
-    assert kappa_delta([*tables, [[0, 0], [0, 0]]]) == got
+    assert clustered_kappa([[[0, 0], [0, 3]]] * 3).estimate is None
+    assert clustered_kappa([*tables, [[0, 0], [0, 0]]]) == got
 
 
 @pytest.mark.parametrize(("per", "prevalence"), [(5, 0.2), (15, 0.5)])
-def test_kappa_covers_beyond_the_bootstrap(per: int, prevalence: float) -> None:
+def test_kappa_of_many_clusters_covers(per: int, prevalence: float) -> None:
     rng = np.random.default_rng(2)
-    clusters, rounds = BOOTSTRAP_UP_TO + 100, 150
+    clusters, rounds = 2_100, 150
     sens, spec = 0.6, 0.9
     positive_rate = prevalence * sens + (1 - prevalence) * (1 - spec)
     observed = prevalence * sens + (1 - prevalence) * spec
@@ -107,7 +101,6 @@ def test_kappa_covers_beyond_the_bootstrap(per: int, prevalence: float) -> None:
     for _ in range(rounds):
         tables = drawn(rng, clusters, per, (prevalence, sens, 1 - spec))
         got = clustered_agreement(tables).kappa
-        assert got.method == "cluster-delta"
         covered += covers(got, kappa)
         plain += covers(cohens_kappa(tables.sum(axis=0).tolist()), kappa)
     assert covered / rounds >= 0.91
@@ -123,14 +116,18 @@ def drawn(rng: Any, clusters: int, per: int, rates: tuple[float, float, float]) 
     return np.bincount(cell.ravel(), minlength=4 * clusters).reshape(-1, 2, 2)
 
 
-def test_kappa_of_few_clusters_covers() -> None:
-    rng = np.random.default_rng(6)
-    prevalence, sens, alarm, rounds = 0.3, 0.9, 0.1, 150
+@pytest.mark.parametrize(
+    ("clusters", "rates"),
+    [(5, (0.3, 0.9, 0.1)), (20, (0.1, 0.5, 0.05)), (60, (0.05, 0.7, 0.03)), (60, (0.5, 0.9, 0.1))],
+)
+def test_kappa_of_clusters_covers(clusters: int, rates: tuple[float, float, float]) -> None:
+    rng, rounds = np.random.default_rng(6), 400
+    prevalence, sens, alarm = rates
     observed = prevalence * sens + (1 - prevalence) * (1 - alarm)
     positive = prevalence * sens + (1 - prevalence) * alarm
     chance = prevalence * positive + (1 - prevalence) * (1 - positive)
     kappa = (observed - chance) / (1 - chance)
-    got = [clustered_agreement(drawn(rng, 5, 4, (prevalence, sens, alarm)), draws=200).kappa for _ in range(rounds)]
+    got = [clustered_kappa(drawn(rng, clusters, 5, rates)) for _ in range(rounds)]
     assert sum(covers(one, kappa) for one in got) / rounds >= 0.93
 
 

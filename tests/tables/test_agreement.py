@@ -50,7 +50,7 @@ def test_code_and_judge_are_counted_overall_and_per_rule() -> None:
     assert (row["fail_rate_first"], row["fail_rate_second"]) == (pytest.approx(0.4), pytest.approx(0.5))
     assert row["adjusted"] == pytest.approx(0.4)
     assert row["agreed_low"] == pytest.approx(clopper_pearson(35, 50).low)
-    assert (row["agreed_interval"], row["kappa_interval"]) == ("exact", "fleiss-cohen-everitt")
+    assert (row["agreed_interval"], row["kappa_interval"]) == ("exact", "smoothed")
     assert row["kappa_low"] == pytest.approx(cohens_kappa([[15, 5], [10, 20]]).low)
     assert table.iloc[0]["n"] == 55
 
@@ -65,7 +65,7 @@ def test_cases_that_occur_more_than_once_widen_the_interval_of_kappa() -> None:
     once = both(counts=(10, 3, 3, 10))
     again = [one.replace(repeat=repeat) for repeat in range(3) for one in once]
     row = agreements(verdicts(of(again))).iloc[0]
-    assert row["kappa_interval"] == "cluster-bootstrap"
+    assert row["kappa_interval"] == "smoothed-by-cluster"
     naive = cohens_kappa([[30, 9], [9, 30]])
     assert row["kappa_high"] - row["kappa_low"] > 1.3 * naive.width
     assert agreements(verdicts(of(again))).equals(agreements(verdicts(of(again))))
@@ -89,13 +89,13 @@ def test_the_interval_of_the_share_covers_where_the_verdicts_of_a_case_hang_toge
     assert covered.mean() >= 0.911
 
 
-def test_beyond_2000_cases_copies_of_a_case_tell_no_more_than_the_case() -> None:
+def test_of_many_cases_copies_of_a_case_tell_no_more_than_the_case() -> None:
     rng = np.random.default_rng(5)
     agrees, fails = (rng.random((1, 2_100, 1)) < share for share in (0.85, 0.3))
     once = agreements(cube_of(agrees, fails)).iloc[0]
     copied = agreements(cube_of(np.repeat(agrees, 5, axis=2), np.repeat(fails, 5, axis=2))).iloc[0]
     assert (copied["n"], copied["kappa"]) == (10_500, pytest.approx(once["kappa"]))
-    assert copied["kappa_interval"] == "cluster-delta"
+    assert copied["kappa_interval"] == "smoothed-by-cluster"
     for name in ("agreed", "kappa"):
         width, alone = (row[f"{name}_high"] - row[f"{name}_low"] for row in (copied, once))
         assert width == pytest.approx(alone, rel=0.05)

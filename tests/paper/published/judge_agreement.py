@@ -13,8 +13,6 @@ from promptpex.paper.published.results import SOURCE
 from promptpex.stats import Agreement, Interval, clustered_agreement, korn_graubard
 from tests.assertions.checked_here import check_rules
 
-DRAWS = 2_000
-
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -73,7 +71,7 @@ def compared(name: str, chosen: Sequence[Pair], rules: Mapping[str, Sequence[str
     broken = [pair for pair, code in rated if not code]
     return Compared(
         name=name,
-        agreement=clustered_agreement(list(tables.values()) or [[[0, 0], [0, 0]]], draws=DRAWS),
+        agreement=clustered_agreement(list(tables.values()) or [[[0, 0], [0, 0]]]),
         violations=len(broken),
         passed=_share_passed(broken),
         failed_else=sum(code and not pair.judge for pair, code in rated),
