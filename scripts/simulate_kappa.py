@@ -1,6 +1,6 @@
 """How often Cohen's kappa's interval holds the truth: ``python scripts/simulate_kappa.py [ITEMS ...]``.
 
-Prints tables (Markdown): for these numbers of items (default: 3 to 100; 300 takes two minutes) the least and the mean
+Prints tables (Markdown): for these numbers of items (default: 3 to 100; 300 takes half an hour) the least and the mean
 coverage over all worlds, by all tables of two labels that there are, for the large-sample interval and for the one in
 use; then coverage where five items share a case, in ``--replications`` samples of each world.
 """

@@ -42,7 +42,7 @@ class CardContest:
     """The chosen set, and what it was chosen from, on examples whose candidates were all run.
 
     Attributes:
-        method, limit, kept: as in ``ReportCard``.
+        method, limit, kept, choice_rules: as in ``ReportCard``.
         examples: with their labels, by the numbers that the bits of ``contenders`` and ``graded`` mean.
         contenders, graded: what is chosen from.
         choose: chooses by these examples, as bits.
@@ -64,6 +64,7 @@ class CardContest:
     chosen: frozenset[str]
     criteria: Mapping[str, str]
     subjects: Mapping[str, str] = field(default_factory=dict)
+    choice_rules: str = ""
     choices: tuple[CriterionChoice, ...] = ()
     candidates: tuple[CardCandidate, ...] = ()
     lacking: tuple[str, ...] = ()
@@ -121,6 +122,7 @@ def card(data: CardData) -> ReportCard:
         method=contest.method if contest else "",
         limit=contest.limit if contest else None,
         kept=contest.kept if contest else False,
+        choice_rules=contest.choice_rules if contest else "",
         labels=tuple(graded.labels(name) for name, one in graded.book.subjects.items() if one.asked),
         rows=tuple(rows),
         additions=added,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from promptpex.core.records import Candidate
@@ -16,7 +16,11 @@ from promptpex.synthesis.saved_choice import (
     CHOICE,
     ChoiceChange,
     ChoiceMethod,
+    SavedChoice,
+    SavedCriterion,
     SavedFigures,
+    SavedLabelRules,
+    SavedLabels,
     SavedPoint,
     changed,
     saved,
@@ -38,11 +42,24 @@ class WayToChoose:
     Attributes:
         method, limits: under which the choice is kept.
         select: chooses by the examples of these numbers alone, by all of them where there are none given.
+        label_rules, rule_labels, criteria: as in ``SavedChoice``.
     """
 
     method: ChoiceMethod
     limits: SelectionLimits
     select: Callable[[Sequence[int] | None], Selection]
+    label_rules: SavedLabelRules | None = None
+    rule_labels: Mapping[str, SavedLabels] = field(default_factory=dict)
+    criteria: Mapping[str, SavedCriterion] = field(default_factory=dict)
+
+    def keeping(self, made: SavedChoice, figures: SavedFigures) -> SavedChoice:
+        """What is kept of a choice that was made in this way."""
+        return made.replace(
+            label_rules=self.label_rules,
+            rule_labels=dict(self.rule_labels),
+            criteria=dict(self.criteria),
+            figures=figures,
+        )
 
 
 @dataclass(frozen=True)
@@ -143,7 +160,7 @@ def choose_from(
         change=changed(before, kept, source) if before is not None else None,
         shortages=short,
     )
-    CHOICE.write(folder.selection, kept.replace(figures=_figures(choice)))
+    CHOICE.write(folder.selection, way.keeping(kept, _figures(choice)))
     return choice
 
 

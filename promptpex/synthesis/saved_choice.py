@@ -72,13 +72,43 @@ class SavedFigures(Record):
     changes: tuple[str, ...] = Field((), max_length=MOST_SENTENCES)
 
 
+SavedLabels = dict[str, Literal["good", "bad"]]
+"""Labels, by the ids of examples."""
+
+
+class SavedLabelRules(Record):
+    """How grades became the labels of a choice: what ``LabelRules`` of the same names said."""
+
+    graders: str = Field(min_length=1, max_length=300)
+    rules: Literal["every", "graded", "none"] = "every"
+    unsure: Literal["no-vote", "bad"] = "no-vote"
+
+
+class SavedCriterion(Record):
+    """What a choice by alignment was for one criterion.
+
+    Attributes:
+        max_ffr, must: its limit, and whether it was to get an assertion beyond it.
+        candidates: the ids of those that were compared. chosen: of those that were chosen.
+    """
+
+    max_ffr: _Share
+    must: bool = False
+    candidates: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()
+
+
 class SavedChoice(Record):
     """A choice as it is kept in ``selection.json``.
 
     Attributes:
         method, coverage_limit, ffr_limit: how it was made.
         chosen: the fingerprint of each chosen check, by the candidate's id.
-        labels: of the examples that it was made on, by their ids.
+        labels: of the examples that it was made on.
+        label_rules: of a choice by alignment, how grades became labels; None where there were no grades, or an earlier
+            version of promptpex made it.
+        rule_labels: what people said of single criteria of the examples, by the id of the criterion, else of the rule.
+        criteria: of a choice by alignment, by id.
         flagged: the examples, bad or good, that it flags.
         figures: how good it is; None where an earlier version of promptpex made it.
     """
@@ -87,9 +117,17 @@ class SavedChoice(Record):
     coverage_limit: _Share
     ffr_limit: _Share
     chosen: dict[str, str] = Field(default_factory=dict)
-    labels: dict[str, Literal["good", "bad"]] = Field(default_factory=dict)
+    labels: SavedLabels = Field(default_factory=dict)
+    label_rules: SavedLabelRules | None = None
+    rule_labels: dict[str, SavedLabels] = Field(default_factory=dict)
+    criteria: dict[str, SavedCriterion] = Field(default_factory=dict)
     flagged: tuple[str, ...] = ()
     figures: SavedFigures | None = None
+
+    @property
+    def labelled(self) -> frozenset[str]:
+        """The ids of the examples whose labels had a part in the choice."""
+        return frozenset(self.labels).union(*self.rule_labels.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,6 @@ def _of_choice(folder: Path, as_json: bool) -> None:
         choice = CHOICE.read(SynthesisFolder(folder).selection)
         print_json({"choice": choice and choice.to_dict(), "report": str(path)})
         return
-    for line in wrapped(page.answer, *page.notices):
+    for line in wrapped(page.answer, *filter(None, [page.labels]), *page.notices):
         say(line)
     say(f"\nReport in {path}")

@@ -318,6 +318,8 @@ class ReportCard(Record):
         rules: how grades become labels, in words.
         graders: everyone whose grades count.
         method, limit: how the set was chosen, and under which FFR limit; ``kept``: whether in ``selection.json``.
+        choice_rules: how grades became the labels by which the kept set was chosen, in words; empty where that is not
+            known.
         labels: per subject, the whole output first.
         rows: the set, what was chosen for each criterion, all verdicts of the run, then rule by rule checks and judges.
         additions: what each chosen assertion adds.
@@ -338,6 +340,7 @@ class ReportCard(Record):
     method: str = ""
     limit: Finite | None = None
     kept: bool = False
+    choice_rules: str = ""
     labels: tuple[CardLabels, ...] = ()
     rows: tuple[CardRow, ...] = ()
     additions: tuple[CardAddition, ...] = ()

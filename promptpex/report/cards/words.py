@@ -64,6 +64,8 @@ def opening(card: ReportCard) -> Iterator[str]:
     if card.kept and card.limit is not None:
         limit = as_given(card.limit)
         yield f"The set in selection.json was chosen by the method {card.method}, FFR of at most {limit}."
+        if card.choice_rules not in ("", card.rules):
+            yield f"Labels of that choice: {card.choice_rules}."
 
 
 def _stale(card: ReportCard) -> str:

@@ -202,6 +202,7 @@ class ChoicePage:
         prompt: its name.
         answer: the choice in a sentence or two; or that there is none.
         why_none: why no set keeps the limits, a sentence each.
+        labels: how grades became the labels of the choice, a sentence; empty where that is not known.
         notices: what one has to know before relying on the figures, a sentence each.
         changes: what the choice does otherwise than the one before, a sentence each.
         good, bad, unlabelled: how many examples there are of each.
@@ -215,6 +216,7 @@ class ChoicePage:
     prompt: str
     answer: str
     why_none: tuple[str, ...] = ()
+    labels: str = ""
     notices: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     good: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.folder_choice import FolderChoice, WayToChoose, choose_from
 from promptpex.synthesis.folder_problem import FolderProblem, read_folder
 from promptpex.synthesis.in_force import admits
+from promptpex.synthesis.saved_choice import SavedChoice, SavedCriterion, SavedLabelRules, SavedLabels
 from promptpex.synthesis.screens import preference
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.problem import figures
@@ -122,6 +123,7 @@ def choose_aligned(
     folder, rules = SynthesisFolder(path), graders or LabelRules()
     synthesis = read_candidates(folder.candidates)
     book, criterion_of = _book(synthesis, folder, rules)
+    require_known_grader(rules, {grade.grader for grade in book.grades})
     source = read_folder(
         path,
         limits,
@@ -133,10 +135,35 @@ def choose_aligned(
     graded = graded_outputs(source.matrix.examples, book, criterion_of)
     measured = measured_outputs(source.matrix.examples, book)
     contest = contest_of(source, synthesis, graded, ffr)
-    way = WayToChoose("aligned", limits, lambda examples: _selection(source, contest, limits, examples))
+    choices = contest.choose()
+    way = WayToChoose(
+        "aligned",
+        limits,
+        lambda examples: _selection(source, contest, limits, examples),
+        label_rules=SavedLabelRules(**asdict(rules)) if book.grades else None,
+        rule_labels=rule_labels(graded, source.matrix.examples),
+        criteria={one.wanted.id: _kept(one) for one in choices},
+    )
     choice = choose_from(source, folder, way, curve_seconds=curve_seconds)
     held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters, measured)
-    return AlignedChoice(choice, contest.texts, contest.choose(), held_out, rules.sentence() if book.grades else "")
+    return AlignedChoice(choice, contest.texts, choices, held_out, rules.sentence() if book.grades else "")
+
+
+def _kept(one: CriterionChoice) -> SavedCriterion:
+    compared = tuple(rated.contender.id for rated in one.rated)
+    return SavedCriterion(max_ffr=float(one.wanted.limit), must=one.wanted.must, candidates=compared, chosen=one.chosen)
+
+
+def rule_labels(graded: GradedOutputs, examples: Sequence[Example]) -> dict[str, SavedLabels]:
+    """What people said of single criteria of the examples, by the id of the criterion, else of the rule."""
+    labels: dict[str, SavedLabels] = {}
+    for name, (bad, good) in graded.own.items():
+        of_one: SavedLabels = {}
+        for number, example in enumerate(examples):
+            if (bad | good) >> number & 1:
+                of_one[example.id] = "bad" if bad >> number & 1 else "good"
+        labels[name] = of_one
+    return labels
 
 
 def _keep_labels(folder: SynthesisFolder, prompt: Path, examples: Iterable[Example]) -> None:
@@ -149,15 +176,27 @@ def _keep_labels(folder: SynthesisFolder, prompt: Path, examples: Iterable[Examp
             folder.write_examples(labelled)
 
 
-def reasons_in(source: FolderProblem, synthesis: Synthesis, folder: SynthesisFolder, ffr: Fraction) -> dict[str, str]:
-    """Why each candidate of a folder is chosen by alignment or not, by its id; of one with two criteria, by the first
-    that it is chosen for. Of those that cannot be chosen from, why that is.
+def contest_of_kept(
+    source: FolderProblem, synthesis: Synthesis, folder: SynthesisFolder, saved: SavedChoice
+) -> FolderContest:
+    """What a kept choice by alignment was made from, by the grades of now and the rules by which labels came about.
 
     Raises:
         InputError: the spec or the grades cannot be read.
     """
-    book, criterion_of = _book(synthesis, folder, LabelRules())
-    contest = contest_of(source, synthesis, graded_outputs(source.matrix.examples, book, criterion_of), ffr)
+    book, criterion_of = _book(synthesis, folder, label_rules_of(saved))
+    graded = graded_outputs(source.matrix.examples, book, criterion_of)
+    return contest_of(source, synthesis, graded, Fraction(str(saved.ffr_limit)))
+
+
+def label_rules_of(saved: SavedChoice) -> LabelRules:
+    """How grades became the labels of a kept choice; where that is not known, as they do by default."""
+    return LabelRules(**saved.label_rules.model_dump()) if saved.label_rules is not None else LabelRules()
+
+
+def reasons_in(source: FolderProblem, contest: FolderContest) -> dict[str, str]:
+    """Why each candidate of a folder is chosen by alignment or not, by its id; of one with two criteria, by the first
+    that it is chosen for. Of those that cannot be chosen from, why that is."""
     reasons = {source.matrix.candidates[number].id: why for number, why in source.not_comparable.items()}
     for choice in contest.choose():
         for one in choice.rated:
@@ -197,7 +236,6 @@ def _book(synthesis: Synthesis, folder: SynthesisFolder, rules: LabelRules) -> t
     spec = sibling(prompt, "spec")
     spec_rules = read_spec(spec).rules if spec.exists() else ()
     grades = read_grades(sibling(prompt, "grades"))
-    require_known_grader(rules, {grade.grader for grade in grades})
     book = GradeBook.of(grades, subjects_of(spec_rules, synthesis.criteria), rules)
     return book, criteria_by_subject(synthesis, spec_rules)
 

@@ -15,6 +15,7 @@ from promptpex.codecs.wording import NAMED
 from promptpex.core.errors import InputError
 from promptpex.core.records import CardCandidate, ConfusionCounts, Spec, Synthesis
 from promptpex.grading.book import GradeBook
+from promptpex.grading.labels import LabelRules
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.folder_choice import set_chosen
 from promptpex.synthesis.folder_problem import FolderProblem, read_folder
@@ -22,7 +23,7 @@ from promptpex.synthesis.matrix import ERROR, Matrix, distance_from_code
 from promptpex.synthesis.saved_choice import CHOICE, SavedChoice
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.methods import Method
-from promptpex.workflow.alignment.choosing import FolderContest, contest_of, criteria_by_subject
+from promptpex.workflow.alignment.choosing import FolderContest, contest_of, criteria_by_subject, label_rules_of
 from promptpex.workflow.synthesis.choice_parts import ChosenColumns, check_text, page_candidates
 
 SECONDS = 20.0
@@ -79,13 +80,14 @@ def card_contest(
             chosen=chosen,
             criteria={one.id: contest.texts[one.id] for one in contest.wanted},
             subjects={criterion: subject for subject, criterion in criterion_of.items()},
+            choice_rules=label_rules_of(saved).sentence() if saved is not None and saved.label_rules else "",
             choices=choices,
             candidates=tuple(
                 _candidate(one, choice, source.matrix, states) for choice in choices for one in choice.rated
             ),
             lacking=tuple(lacking(choices, contest.texts)) if aligned else (),
         ),
-        (*source.notices, *_changed(saved, chosen, choices), *_left_out(source)),
+        (*source.notices, *_changed(saved, chosen, choices, book.rules), *_left_out(source)),
     )
 
 
@@ -113,7 +115,7 @@ def _left_out(source: FolderProblem) -> list[str]:
 
 
 def _changed(
-    saved: SavedChoice | None, chosen: frozenset[str], choices: tuple[CriterionChoice, ...]
+    saved: SavedChoice | None, chosen: frozenset[str], choices: tuple[CriterionChoice, ...], rules: LabelRules
 ) -> tuple[str, ...]:
     if saved is None:
         return ("no set is chosen yet: this is what `promptpex select --method aligned` would choose",)
@@ -122,6 +124,8 @@ def _changed(
             "a chosen candidate cannot be chosen any more, or has another check: choose again with `promptpex select`",
         )
     now = frozenset(name for choice in choices for name in choice.chosen)
+    if saved.method == "aligned" and now != chosen and label_rules_of(saved) != rules:
+        return ("by the labels of this card, which come about otherwise, another set would be chosen",)
     if saved.method == "aligned" and now != chosen:
         return ("by the grades of now another set would be chosen: choose again with `promptpex select`",)
     return ()

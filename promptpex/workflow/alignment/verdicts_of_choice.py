@@ -23,8 +23,9 @@ def outputs_in_choice(read_runs: Iterable[Run], saved: SavedChoice | None) -> Ma
     in_choice: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     for run in read_runs:
         _note(run, saved.chosen, in_choice)
+    labelled = saved.labelled
     return {
-        name: frozenset(one for one, is_chosen in outputs.items() if is_chosen and one in saved.labels)
+        name: frozenset(one for one, is_chosen in outputs.items() if is_chosen and one in labelled)
         for name, outputs in in_choice.items()
     }
 

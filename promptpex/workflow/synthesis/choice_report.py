@@ -27,7 +27,13 @@ from promptpex.synthesis.saved_choice import CHOICE, SavedChoice, SavedFigures, 
 from promptpex.synthesis.screens import indistinct_sentences
 from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.shortages import shortages_of
-from promptpex.workflow.alignment.choosing import reasons_in
+from promptpex.workflow.alignment.choosing import (
+    FolderContest,
+    contest_of_kept,
+    label_rules_of,
+    reasons_in,
+    rule_labels,
+)
 from promptpex.workflow.synthesis.choice_parts import ChosenColumns, page_candidates, page_examples, page_implications
 from promptpex.workflow.synthesis.history_parts import category_counts, page_pieces, page_versions
 
@@ -103,20 +109,23 @@ def _page(
     chosen = {source.matrix.candidates[number].id for number in columns.chosen or ()}
     implications = implication_states(source.matrix, synthesis.implications, limits)
     figures = kept.figures if kept is not None else None
-    by_alignment = kept is not None and kept.method == "aligned"
-    reasons = reasons_in(source, synthesis, folder, limits.ffr) if by_alignment else None
+    aligned = kept if kept is not None and kept.method == "aligned" else None
+    contest = contest_of_kept(source, synthesis, folder, aligned) if aligned is not None else None
     return ChoicePage(
         prompt=synthesis.prompt,
         has_choice=kept is not None,
         answer=_answer(columns, kept) if kept else _no_answer(choice, source, limits),
         why_none=choice.sentences if isinstance(choice, NoChoice) else (),
-        notices=tuple(_notices(source, columns, kept, limits)),
+        labels=f"Labels: {label_rules_of(kept).sentence()}."
+        if kept is not None and kept.label_rules is not None
+        else "",
+        notices=tuple(_notices(source, columns, kept, limits, contest)),
         changes=figures.changes if figures else (),
         good=columns.good.bit_count(),
         bad=columns.bad.bit_count(),
         unlabelled=len(source.matrix.examples) - len(source.rows),
         shares=tuple(_shares(columns, figures, limits)) if figures else (),
-        candidates=page_candidates(columns, synthesis, reasons),
+        candidates=page_candidates(columns, synthesis, reasons_in(source, contest) if contest is not None else None),
         examples=page_examples(columns, MatrixFile(folder.matrix), _grades(folder, synthesis)),
         implications=page_implications(implications),
         followed=implications.followed,
@@ -164,9 +173,13 @@ def _no_answer(choice: SavedChoice | NoChoice | None, source: FolderProblem, lim
 
 
 def _notices(
-    source: FolderProblem, columns: ChosenColumns, choice: SavedChoice | None, limits: SelectionLimits
+    source: FolderProblem,
+    columns: ChosenColumns,
+    choice: SavedChoice | None,
+    limits: SelectionLimits,
+    contest: FolderContest | None,
 ) -> Iterator[str]:
-    if choice is not None and _is_outdated(source, columns, choice):
+    if choice is not None and (_is_outdated(source, columns, choice) or _is_regraded(source, choice, contest)):
         yield "The candidates, outputs or labels have changed since this choice; choose again with `promptpex select`."
     yield from (sentence(one) for one in source.notices)
     short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
@@ -182,6 +195,13 @@ def _is_outdated(source: FolderProblem, columns: ChosenColumns, choice: SavedCho
     flagged = columns.flagged & (columns.good | columns.bad)
     now = {one.id for row, one in enumerate(source.matrix.examples) if flagged >> row & 1}
     return len(columns.chosen or ()) != len(choice.chosen) or labels != choice.labels or now != set(choice.flagged)
+
+
+def _is_regraded(source: FolderProblem, choice: SavedChoice, contest: FolderContest | None) -> bool:
+    """Whether people say something else of single criteria now than when these were chosen for."""
+    if contest is None or choice.label_rules is None:
+        return False
+    return rule_labels(contest.graded, source.matrix.examples) != choice.rule_labels
 
 
 def _shares(columns: ChosenColumns, figures: SavedFigures, limits: SelectionLimits) -> Iterator[ChosenShare]:

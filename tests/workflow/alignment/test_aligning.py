@@ -151,6 +151,26 @@ def test_another_grader_and_another_limit_can_be_looked_at(
     assert "no grader is called 'eve'" in capsys.readouterr().err
 
 
+def test_the_card_says_by_which_labels_the_kept_set_was_chosen(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded(world)
+    world.grade("b" * 6, grader="bob")
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--graders", "ada"]) == 0
+    capsys.readouterr()
+    card = card_of(capsys)
+    assert (card.choice_rules.split(";")[0], card.rules.split(",")[0]) == (
+        "ada alone decides",
+        "the majority of the graders decides",
+    )
+    assert run_cli(["align"]) == 0
+    assert "Labels of that choice: ada alone decides;" in " ".join(capsys.readouterr().out.split())
+    assert run_cli(["align", "--graders", "ada"]) == 0
+    assert "Labels of that choice" not in capsys.readouterr().out
+    only_bob = card_of(capsys, "--graders", "bob").notices
+    assert "by the labels of this card, which come about otherwise, another set would be chosen" in only_bob
+
+
 def test_only_the_random_sample_speaks_for_all_outputs(
     world: AlignedFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:

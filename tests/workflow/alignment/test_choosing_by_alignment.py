@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 
+from promptpex.alignment.choose import Contender, GradedOutputs, Wanted, choose
+from promptpex.alignment.cross_fit import as_bits
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Criterion, Rule, Spec
 from promptpex.specs.file import read_spec
@@ -324,6 +327,64 @@ def test_a_chosen_candidate_that_is_reworded_makes_the_report_of_the_choice_old(
     world.write(candidates=[one.written_for([old]) if one.id == "calm" else one for one in world.candidates])
     page = page_of_folder(world.folder.path)
     assert any("have changed since this choice" in one for one in page.notices)
+
+
+OWN = (Criterion(id="c1", text="Calm."), Criterion(id="c2", text="City."))
+
+
+def test_a_kept_choice_can_be_made_again_from_what_is_kept(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = AlignedFolder(world.prompt.parent, "-" * 20, COLUMNS, CRITERIA).write(OWN)
+    made.grade(LABELS)
+    made.grade("-" * 12 + "bbbbgggg", "c1", "Calm.")
+    made.grade("-" * 16 + "bbbg", "c2", "City.")
+    made.grade("g" * 20, grader="bob")
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--graders", "ada", "--ffr", "30%"]) == 0
+    kept = CHOICE.read(made.folder.selection)
+    assert kept is not None
+    assert kept.label_rules is not None
+    assert (kept.label_rules.graders, kept.label_rules.unsure) == ("ada", "no-vote")
+    assert {name: len(labels) for name, labels in kept.rule_labels.items()} == {"c1": 8, "c2": 4}
+    assert (kept.criteria["c1"].max_ffr, kept.criteria["c1"].chosen) == (0.3, ("calm",))
+    # Again, from the kept file and the matrix alone.
+    ids = [one.id for one in made.examples]
+
+    def bits(labels: Mapping[str, str], wanted: str) -> int:
+        return as_bits(number for number, one in enumerate(ids) if labels.get(one) == wanted)
+
+    own = {name: (bits(labels, "bad"), bits(labels, "good")) for name, labels in kept.rule_labels.items()}
+    graded = GradedOutputs(bits(kept.labels, "bad"), bits(kept.labels, "good"), own)
+    again = choose(
+        [Wanted(name, Fraction(str(one.max_ffr)), one.must) for name, one in kept.criteria.items()],
+        [
+            Contender(name, (CRITERIA.get(name, name),), as_bits(n for n, sign in enumerate(signs) if sign != "p"))
+            for name, signs in COLUMNS.items()
+        ],
+        graded,
+    )
+    assert {one.wanted.id: one.chosen for one in again} == {name: one.chosen for name, one in kept.criteria.items()}
+
+
+def test_the_page_gives_reasons_by_the_labels_that_chose(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = AlignedFolder(world.prompt.parent, "-" * 20, COLUMNS, CRITERIA).write(OWN)
+    made.grade(LABELS)
+    made.grade("b" * 6, grader="bob")
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--graders", "ada"]) == 0
+    capsys.readouterr()
+    page = page_of_folder(made.folder.path)
+    # By the majority ada and bob disagree on the six good ones that loud flags, and it would be chosen.
+    assert next(one.why for one in page.candidates if one.id == "loud").startswith("flags 6 of 12 good outputs")
+    assert page.labels.startswith("Labels: ada alone decides; without a grade on the whole output")
+    assert run_cli(["report", "trip.synthesis"]) == 0
+    assert "Labels: ada alone decides" in capsys.readouterr().out
+    assert "ada alone decides" in (made.folder.path / "report.html").read_text(encoding="utf-8")
+    # Grades on a criterion since then had no part in it.
+    assert not any("choose again" in one for one in page.notices)
+    made.grade("-" * 12 + "bbbbgggg", "c1", "Calm.")
+    assert any("choose again" in one for one in page_of_folder(made.folder.path).notices)
 
 
 @pytest.mark.parametrize("method", ["aligned", "cov", "sub"])
