@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from promptpex.report.ids import shortened
-from promptpex.report.percentages import TableRow, percent
+from promptpex.report.percentages import TableRow, percent, points_apart
 from promptpex.report.run_comparison import RunComparison
 from promptpex.report.section import Section
 from promptpex.tables import records
@@ -54,41 +56,36 @@ def changed_section(comparison: RunComparison) -> Section:
 
 def _cells(row: TableRow) -> tuple[str, ...]:
     counts = (f"{row[run]} of {row[f'{run}_scored']}" for run in ("before", "after"))
-    low, high = row["difference_low"], row["difference_high"]
-    apart = NONE if low is None else _points(row["difference"], low, high)
-    return (row["model"], row["change"], *counts, apart, str(row["newly_failing"]), str(row["fixed"]), _p(row))
+    return (row["model"], row["change"], *counts, _apart(row), str(row["newly_failing"]), str(row["fixed"]), _p(row))
 
 
 def _corrected_cells(row: TableRow) -> tuple[str, ...]:
-    low, high = row["corrected_difference_low"], row["corrected_difference_high"]
-    points = NONE if low is None else _points(row["corrected_difference"], low, high)
-    shares = (_share(row[f"corrected_{when}"]) for when in ("before", "after"))
-    return (row["model"], *shares, points, f"{row['graded_before']}, {row['graded_after']}")
+    grades = f"{row['graded_before']}, {row['graded_after']}"
+    return (row["model"], *_shares(row, "corrected"), _apart(row, "corrected_"), grades)
 
 
 def _accuracy_cells(row: TableRow) -> tuple[str, ...]:
-    low, high = row["accuracy_difference_low"], row["accuracy_difference_high"]
-    points = NONE if low is None else _points(row["accuracy_difference"], low, high)
-    shares = (_share(row[f"accuracy_{when}"]) for when in ("before", "after"))
-    return (row["model"], row["accuracy_change"], *shares, points, _p(row, "accuracy_"))
+    apart = _apart(row, "accuracy_")
+    return (row["model"], row["accuracy_change"], *_shares(row, "accuracy"), apart, _p(row, "accuracy_"))
 
 
 def _metric_cells(row: TableRow) -> tuple[str, ...]:
-    name, low, high = f"{shortened(row['model'])}: {row['metric']}", row["difference_low"], row["difference_high"]
-    if low is None:
+    name = f"{shortened(row['model'])}: {row['metric']}"
+    if row["difference_low"] is None:
         return (name, row["change"], *(NONE,) * 4)
-    shares = (_share(row[f"mean_{when}"]) for when in ("before", "after"))
-    return (name, row["change"], *shares, _points(row["difference"], low, high), _p(row))
+    return (name, row["change"], *_shares(row, "mean"), _apart(row), _p(row))
 
 
-def _share(share: float | None) -> str:
-    return NONE if share is None else percent(share)
+def _shares(row: TableRow, what: str) -> Iterator[str]:
+    """A share before and after."""
+    shares = (row[f"{what}_{when}"] for when in ("before", "after"))
+    return (NONE if share is None else percent(share) for share in shares)
 
 
-def _points(difference: float | None, low: float, high: float) -> str:
-    """A difference with its interval, in percentage points."""
-    ends = f"{100 * low:+z.0f} to {100 * high:+z.0f}"
-    return f"({ends})" if difference is None else f"{100 * difference:+z.0f} ({ends})"
+def _apart(row: TableRow, prefix: str = "") -> str:
+    """How far before and after are apart, with the interval."""
+    low, high = row[f"{prefix}difference_low"], row[f"{prefix}difference_high"]
+    return NONE if low is None else points_apart(row[f"{prefix}difference"], low, high)
 
 
 def _p(row: TableRow, prefix: str = "") -> str:

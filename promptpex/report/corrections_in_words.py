@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from promptpex.codecs.wording import plural
-from promptpex.report.percentages import TableRow, confidence_interval, listed, percent, with_ends
+from promptpex.report.percentages import TableRow, confidence_interval, listed, percent, points_apart, with_ends
 from promptpex.report.section import Section
 from promptpex.stats import FEW_GRADES
 
@@ -64,7 +64,7 @@ def corrected_change_sentences(rows: Sequence[TableRow], confidence: float) -> l
 
 
 def _gap(row: TableRow) -> str:
-    return points(*(row[f"corrected_difference{end}"] for end in ("", "_low", "_high")))
+    return points_apart(*(row[f"corrected_difference{end}"] for end in ("", "_low", "_high")))
 
 
 def _caution(row: TableRow) -> str:
@@ -104,11 +104,6 @@ def _cells(row: TableRow, versus: dict[str, str]) -> tuple[str, ...]:
     apart = "–" if gap is None else _gap(row)
     other = "–" if gap is None else versus[row["model"]]
     return (row["model"], f"{row['graded']}{few}", share, apart, other, str(row["grades_alone"]))
-
-
-def points(difference: float, low: float, high: float) -> str:
-    """A difference with its interval, in percentage points."""
-    return f"{100 * difference:+z.0f} ({100 * low:+z.0f} to {100 * high:+z.0f})"
 
 
 def calibration_section(rows: Sequence[TableRow]) -> Section:

@@ -40,6 +40,12 @@ def with_ends(share: float, low: float, high: float) -> str:
     return f"{percent(share)} ({ends(low, high)})"
 
 
+def points_apart(difference: float | None, low: float, high: float, *, unit: str = "") -> str:
+    """A difference with its interval, in percentage points: ``+12 (-3 to +27)``; its interval where it is open."""
+    ends = f"({100 * low:+z.0f} to {100 * high:+z.0f})"
+    return ends if difference is None else f"{100 * difference:+z.0f}{unit} {ends}"
+
+
 def limits_of_choice(coverage: float, ffr: float) -> str:
     """What a choice of assertions has to keep, as part of a sentence; a coverage of 0 asks for nothing."""
     if coverage <= 0.0:

@@ -16,7 +16,7 @@ from promptpex.core.records import (
     ReportCard,
     Undefined,
 )
-from promptpex.report.percentages import as_given, listed, percent, with_ends
+from promptpex.report.percentages import as_given, listed, percent, points_apart, with_ends
 
 UNDEFINED: dict[Undefined, str] = {
     "no-labels": "no output has a label, so that nothing is defined",
@@ -77,7 +77,8 @@ def _stale(card: ReportCard) -> str:
 def _sample(whole: CardLabels) -> str:
     """What is random of it, and what that says of all outputs."""
     if whole.bad_share is None or whole.bad_share.estimate is None:
-        return "No output of the random sample is graded: these figures hold for the graded outputs alone."
+        lacking = "has a label" if whole.sampled else "is graded"
+        return f"No output of the random sample {lacking}: these figures hold for the graded outputs alone."
     targeted = whole.graded - whole.sampled
     rest = f"; {targeted} others were targeted or picked" if targeted > 0 else ""
     return (
@@ -166,5 +167,4 @@ def points_of(one: CardEffect) -> str:
     """By how many points a figure changed, with the interval; empty where that is not defined."""
     if one.difference is None or one.difference.estimate is None:
         return ""
-    points = [f"{100 * value:+.0f}" for value in (one.difference.estimate, one.difference.low, one.difference.high)]
-    return f"{points[0]} points ({points[1]} to {points[2]})"
+    return points_apart(one.difference.estimate, one.difference.low, one.difference.high, unit=" points")
