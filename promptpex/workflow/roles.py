@@ -25,6 +25,12 @@ AUTHOR_TEMPERATURE, JUDGE_TEMPERATURE = 1.0, 0.0
 for both)."""
 
 
+def require_author(settings: Settings) -> None:
+    """Raises ConfigError where the settings say that no author is to be asked."""
+    if settings.author == NO_AUTHOR:
+        raise ConfigError("an author is needed here, and it is set to none; name one with --author")
+
+
 @dataclass(slots=True)
 class Roles:
     """The models in their roles.
@@ -56,8 +62,7 @@ class Roles:
         Raises:
             ConfigError: none can be reached, or the setting says ``none``.
         """
-        if self.without_author:
-            raise ConfigError("an author is needed here, and it is set to none; name one with --author")
+        require_author(self._settings)
         model = self.named(self._settings.author or self._available("author"))
         warn_about_small_model("author", model.name, self.emit)
         return RoleModel(self.structured, model, self.judge_params() if as_judge else self.author_params())

@@ -28,6 +28,7 @@ from promptpex.workflow.criteria.edits import CriteriaEdits
 from promptpex.workflow.criteria.jobs import BackgroundJob, JobList
 from promptpex.workflow.criteria.state import BoardSources, shown_criteria
 from promptpex.workflow.files import Files
+from promptpex.workflow.roles import require_author
 
 LOOK_EVERY_S = 2.0
 """Seconds between two looks at the file of grades, while candidates are made again as grades come."""
@@ -61,7 +62,7 @@ class CriteriaProject(CriteriaEdits):
         look_every_s: float = LOOK_EVERY_S,
     ) -> None:
         self.pool, self._changed, self._emit = tuple(pool), changed, emit
-        self._look_every_s = look_every_s
+        self._settings, self._look_every_s = resolved.settings, look_every_s
         self._notices: deque[str] = deque(maxlen=MOST_NOTICES)
         self._background = Background(resolved, provider=provider, emit=self._hear)
         super().__init__(CriteriaFiles(files, how), self._follow)
@@ -170,16 +171,19 @@ class CriteriaProject(CriteriaEdits):
 
     def infer(self) -> str:
         """Has criteria inferred from the prompt."""
+        require_author(self._settings)
         self._start("criteria from the prompt", "", self._author.infer)
         return "The author is asked for criteria."
 
     def from_notes(self) -> str:
         """Has criteria made of notes."""
+        require_author(self._settings)
         self._start("criteria from notes", "", self._author.from_notes)
         return "The author is asked for criteria."
 
     def suggest_words(self, name: str) -> str:
         """Has other words suggested for a criterion; they are shown, and taken only by a person."""
+        require_author(self._settings)
 
         async def work() -> str:
             words = await self._author.reworded(name)
@@ -195,7 +199,9 @@ class CriteriaProject(CriteriaEdits):
 
         Raises:
             InputError: there is no such criterion, or a file cannot be read.
+            ConfigError: the author is set to none.
         """
+        require_author(self._settings)
         self._runs.asks = True
         if name:
             edit_criteria.find(self.files.read(), name)
@@ -218,6 +224,7 @@ class CriteriaProject(CriteriaEdits):
     def renew(self, on: bool) -> str:
         """Whether candidates are made again as grades come."""
         if on and not self._renewing:
+            require_author(self._settings)
             self._renewing, self._runs.asks = True, True
             self._background.start(self._keep_looking())
         self._renewing = on

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from promptpex.core.errors import NotAuthorised, SynthesisError
+from promptpex.core.errors import ConfigError, NotAuthorised, SynthesisError
 from promptpex.core.records import Check, Request, Rule
 from promptpex.specs.file import read_spec
 from tests.samples import asked
@@ -259,6 +259,25 @@ def test_criteria_are_merged_set_aside_and_deleted_and_their_candidates_follow(b
     for names in (["one"], ["one", "gone"]):
         with pytest.raises(SynthesisError):
             bench.project.merge(names, "x")
+
+
+def test_without_an_author_nothing_is_begun_and_people_write(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, author="none")
+    bench.project.add(TEXT, "Capitals")
+    asking: tuple[Callable[[], str], ...] = (
+        bench.project.infer,
+        bench.project.from_notes,
+        bench.project.make,
+        lambda: bench.project.suggest_words("capitals"),
+        lambda: bench.project.renew(True),
+    )
+    for ask in asking:
+        with pytest.raises(ConfigError, match="an author is needed here, and it is set to none"):
+            ask()
+    bench.project.add_candidate("capitals", "yaml", "kind: regex\nvalue: '^[A-Z]+$'")
+    board = bench.settled()
+    assert (board.work, board.renewing, board.tried, bench.client.requests) == ((), False, 24, [])
+    bench.project.close()
 
 
 def test_servers_on_the_same_prompt_lose_none_of_each_others_changes(bench: Bench) -> None:
