@@ -121,14 +121,24 @@ def outputs(run: AnyRun, cube: pd.DataFrame | None = None) -> pd.DataFrame:
 
 def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
     """A table of outputs with what the verdicts say of each: its columns ``ROW_COLUMNS`` are filled again."""
-    keys = ["model", "case", "repeat"]
-    frame = rows.drop(columns=list(ROW_COLUMNS)).merge(row_verdicts(cube), on=keys, how="left")
-    frame["verdict"] = frame["verdict"].fillna("unscored")
-    missing = frame["verdict"].eq("unscored") & frame["unscored"].isna()
-    frame.loc[missing, "unscored"] = frame.loc[missing, "error"].fillna("no-judge")
-    frame["contradicted"] = frame["contradicted"].fillna(False)
-    frame["asked"] = frame["asked"].fillna(True) & ~marked(frame["error"], NOT_ASKED.__contains__)
-    return frame[list(OUTPUT_COLUMNS)]
+    import numpy as np
+    import pandas as pd
+
+    keyed = row_verdicts(cube)
+    at = {key: place for place, key in enumerate(_keys(keyed))}
+    places = np.array([at.get(key, -1) for key in _keys(rows)], dtype="int64")
+    data = {name: _taken(keyed[name], places) for name in ROW_COLUMNS}
+    error = rows["error"]
+    data["verdict"] = data["verdict"].fillna("unscored")
+    missing = data["unscored"].isna() & marked(data["verdict"], "unscored".__eq__)
+    data["unscored"][missing] = error.array[missing].fillna("no-judge")
+    data["contradicted"] = data["contradicted"].fillna(False)
+    data["asked"] = data["asked"].fillna(True) & ~marked(error, NOT_ASKED.__contains__)
+    return pd.DataFrame({name: data[name] if name in data else rows[name].array for name in OUTPUT_COLUMNS})
+
+
+def _keys(frame: pd.DataFrame) -> Iterable[tuple[str, str, int]]:
+    return zip(*(frame[name].tolist() for name in KEYS), strict=True)
 
 
 def verdicts(run: AnyRun) -> pd.DataFrame:
@@ -145,6 +155,8 @@ def scores(run: AnyRun) -> pd.DataFrame:
     return _framed(data, SCORE_COLUMNS)
 
 
+KEYS = ("model", "case", "repeat")
+"""What tells an output."""
 ROW_COLUMNS = ("verdict", "unscored", "asked", "broken_rules", "contradicted", "reasons")
 
 
@@ -155,42 +167,73 @@ def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
     or do not concern it; unscored also where a judge was not asked that should have been: of such outputs only failures
     by code would be left.
     """
-    keys = ["model", "case", "repeat"]
-    counting = cube.loc[cube["counts"], [*keys, "rule", "status", "unscored", "reason"]]
-    failing = counting["status"].eq("fail")
-    open_ = counting["status"].eq("unscored")
-    marks = counting[keys].assign(fails=failing.astype("int8"), opens=open_.astype("int8"))
-    rows = marks.groupby(keys, sort=False, as_index=False, observed=True).max()
-    rows["verdict"] = "pass"
-    rows.loc[rows["opens"].eq(1), "verdict"] = "unscored"
-    rows.loc[rows["fails"].eq(1), "verdict"] = "fail"
-    reasons = counting[open_].drop_duplicates(keys)[[*keys, "unscored"]]
-    rows = rows.merge(reasons, on=keys, how="left").merge(_broken(counting[failing], keys), on=keys, how="left")
-    rows.loc[rows["verdict"].ne("unscored"), "unscored"] = None
-    rows["contradicted"] = rows["fails"].eq(1).to_numpy() & ~_stands(rows, cube, keys)
-    _leave_out(rows, cube[_not_asked(cube)], keys)
-    shape = {name: OUTPUT_COLUMNS[name] for name in (*keys, *ROW_COLUMNS)}
-    return rows[list(shape)].astype(shape)
+    import numpy as np
+
+    group = grouped(cube, KEYS)
+    count = int(group.max(initial=-1)) + 1
+    counts, cut = cube["counts"].to_numpy(bool), _not_asked(cube)
+    fails = counts & marked(cube["status"], "fail".__eq__)
+    opens = counts & marked(cube["status"], "unscored".__eq__)
+    first_open, first_cut = (_first_of_each(marks, group, count) for marks in (opens, cut))
+    failing, asked = _first_of_each(fails, group, count) >= 0, first_cut < 0
+    shown = np.where(asked & failing, "fail", np.where(asked & (first_open < 0), "pass", "unscored")).astype(object)
+    stands = _first_of_each(fails & ~_contradicted(cube, group, fails), group, count) >= 0
+    broken, reasons = _broken(cube[fails], group[fails], count)
+    first = _first_of_each(counts, group, count)
+    order = np.argsort(first)[np.count_nonzero(first < 0) :]
+    known = cube.iloc[first[order]]
+    data = {
+        **{name: known[name].array for name in KEYS},
+        "verdict": shown[order],
+        "unscored": _taken(cube["unscored"], np.where(asked, np.where(failing, -1, first_open), first_cut)[order]),
+        "asked": asked[order],
+        "broken_rules": broken[order],
+        "contradicted": (failing & ~stands)[order],
+        "reasons": reasons[order],
+    }
+    return _framed(data, {name: OUTPUT_COLUMNS[name] for name in (*KEYS, *ROW_COLUMNS)})
 
 
-def _stands(rows: pd.DataFrame, cube: pd.DataFrame, keys: list[str]) -> npt.NDArray[np.bool_]:
-    """For each output whether it has a failure that no judge contradicts.
+def _first_of_each(marks: npt.NDArray[np.bool_], group: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    """For each of ``count`` groups the position of its first row that is marked; -1: none is."""
+    import numpy as np
+
+    first = np.full(count, -1)
+    (positions,) = np.nonzero(marks)
+    first[group[positions[::-1]]] = positions[::-1]
+    return first
+
+
+def _taken(column: pd.Series[Any], positions: npt.NDArray[np.int64]) -> Any:
+    """The values at these positions, missing where it is -1."""
+    return column.array.take(positions, allow_fill=True)
+
+
+def _contradicted(
+    cube: pd.DataFrame, group: npt.NDArray[np.int64], fails: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Which failures a judge contradicts.
 
     A judge contradicts a check that fails a rule where it finds the rule kept or not concerned; of several judges their
     joint verdict does.
+
+    Args:
+        group: for each verdict the number of its output.
+        fails: the failures.
     """
+    import numpy as np
     import pandas as pd
 
-    on_rule = [*keys, "rule"]
-    together = is_from(cube, "judges")
-    judged = cube[together if together.any() else is_from(cube, "judge") & cube["turn"].eq(0)]
-    milder = judged.loc[judged["status"].isin(["pass", NOT_CONCERNED]), on_rule]
-    failing = cube.loc[cube["counts"] & cube["status"].eq("fail"), [*on_rule, "source"]]
-    by_check = is_from(failing, "check").to_numpy(bool)
-    contradicted = pd.MultiIndex.from_frame(failing[on_rule]).isin(pd.MultiIndex.from_frame(milder)) & by_check
-    uncontradicted = pd.MultiIndex.from_frame(failing.loc[~contradicted, keys])
-    stands: npt.NDArray[np.bool_] = pd.MultiIndex.from_frame(rows[keys]).isin(uncontradicted)
-    return stands
+    by_check = fails & is_from(cube, "check").to_numpy(bool)
+    if not by_check.any():
+        return by_check
+    together = is_from(cube, "judges").to_numpy(bool)
+    judged = together if together.any() else is_from(cube, "judge").to_numpy(bool) & cube["turn"].eq(0).to_numpy(bool)
+    milder = judged & marked(cube["status"], ("pass", NOT_CONCERNED).__contains__)
+    rule, rules = pd.factorize(cube["rule"])
+    on_rule = group * len(rules) + rule
+    contradicted: npt.NDArray[np.bool_] = by_check & np.isin(on_rule, on_rule[milder])
+    return contradicted
 
 
 def _not_asked(cube: pd.DataFrame) -> npt.NDArray[np.bool_]:
@@ -199,19 +242,6 @@ def _not_asked(cube: pd.DataFrame) -> npt.NDArray[np.bool_]:
     deciding = cube["counts"].to_numpy(bool) | cube["rule"].isin(several).to_numpy(bool)
     not_asked: npt.NDArray[np.bool_] = marked(cube["unscored"], NOT_ASKED.__contains__)
     return not_asked & deciding & cube["turn"].eq(0).to_numpy(bool)
-
-
-def _leave_out(rows: pd.DataFrame, cut: pd.DataFrame, keys: list[str]) -> None:
-    """Makes the outputs unscored of which a verdict was not asked for, by the reason of the first."""
-    rows["asked"] = True
-    if cut.empty:
-        return
-    reason = cut.drop_duplicates(keys).set_index(keys)["unscored"]
-    index = rows.set_index(keys).index
-    inside = index.isin(reason.index)
-    rows.loc[inside, "asked"] = False
-    rows.loc[inside, "verdict"] = "unscored"
-    rows.loc[inside, "unscored"] = reason.reindex(index[inside]).to_numpy()
 
 
 def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
@@ -294,20 +324,22 @@ def _array(column: Column, kind: str) -> Any:
     return made(column.values, kind).take(column.codes) if isinstance(column, Coded) else made(column, kind)
 
 
-def _broken(failing: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Per output that fails, the ids of the rules it breaks, and a line ``id: reason`` for each."""
-    broken: dict[tuple[Any, ...], tuple[dict[str, None], list[str]]] = {}
+def _broken(
+    failing: pd.DataFrame, group: npt.NDArray[np.int64], count: int
+) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]:
+    """For each of ``count`` outputs the ids of the rules it breaks, and a line ``id: reason`` for each; None: none."""
+    import numpy as np
+
+    broken: dict[int, tuple[dict[str, None], list[str]]] = {}
     texts = failing["reason"].fillna("").tolist()
-    columns = (failing[name].tolist() for name in (*keys, "rule"))
-    for *key, rule, reason in zip(*columns, texts, strict=True):
-        rules, lines = broken.setdefault(tuple(key), ({}, []))
+    for number, rule, reason in zip(group.tolist(), failing["rule"].tolist(), texts, strict=True):
+        rules, lines = broken.setdefault(number, ({}, []))
         rules[rule] = None
         lines.append(f"{rule}: {reason}")
-    rows = (
-        {**dict(zip(keys, key, strict=True)), "broken_rules": " ".join(rules), "reasons": "\n".join(lines)}
-        for key, (rules, lines) in broken.items()
-    )
-    return typed(rows, {name: OUTPUT_COLUMNS[name] for name in (*keys, "broken_rules", "reasons")})
+    ids, reasons = np.full(count, None, dtype=object), np.full(count, None, dtype=object)
+    for number, (rules, lines) in broken.items():
+        ids[number], reasons[number] = " ".join(rules), "\n".join(lines)
+    return ids, reasons
 
 
 def _of_cases(run: AnyRun, columns: Columns, facts: Mapping[str, Callable[[Case], Any]]) -> dict[str, Column]:
