@@ -16,17 +16,18 @@ from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import list_up_to, shortened
+from promptpex.synthesis.criteria import MOST_KNOWN
 from promptpex.synthesis.deltas import same_sentence
 from promptpex.synthesis.graded_examples import LONGEST_TEXT, GradedExamples
 from promptpex.synthesis.names import free_name, slug
 from promptpex.synthesis.replies import ask_list
 
+INFER = "infer"
+NOTES = "notes"
 MOST = 7
 """Criteria of a reply."""
 MOST_BAD = 12
 """Bad outputs that a request for criteria from notes shows."""
-MOST_KNOWN = 60
-"""Criteria that the author is shown so as not to repeat them."""
 LONGEST_CRITERION = 1_000
 
 TITLES_TAKEN = frozenset({OUTPUT_SUBJECT})
@@ -128,7 +129,7 @@ async def suggest_criteria(
     """
     if graded is not None and not graded.bad:
         return Suggestions()
-    stage, reply = ("infer", InferredReply) if graded is None else ("notes", NoteReply)
+    stage, reply = (INFER, InferredReply) if graded is None else (NOTES, NoteReply)
     rendered = render(
         f"synthesis/{stage}",
         prompt=prompt.text(),

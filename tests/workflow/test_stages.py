@@ -129,7 +129,7 @@ def asked_in_code() -> set[str]:
     for path in (ROOT / "promptpex").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                given = [node.value] if node.targets[0].id in ("STAGE", "SCORE_STAGE") else []
+                given = [node.value] if node.targets[0].id in ("STAGE", "SCORE_STAGE", "INFER", "NOTES") else []
             elif isinstance(node, ast.Call):
                 started = isinstance(node.func, ast.Name) and node.func.id in (
                     "StageStarted",

@@ -16,7 +16,7 @@ from promptpex.synthesis import edit_criteria
 from promptpex.synthesis.asking_again import may_be_shown
 from promptpex.synthesis.graded_examples import GradedExamples, examples_for, examples_for_notes
 from promptpex.synthesis.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
-from promptpex.synthesis.suggest_criteria import MOST_BAD, reword
+from promptpex.synthesis.suggest_criteria import INFER, MOST_BAD, NOTES, reword
 from promptpex.workflow.criteria.background import Background
 from promptpex.workflow.criteria.criteria_files import CriteriaFiles, taken_ids
 from promptpex.workflow.criteria.suggesting import Suggesting, suggest
@@ -59,7 +59,7 @@ class CandidateAuthor:
         Raises:
             InputError, ModelError: the author cannot be asked, or the file not be written.
         """
-        return await self._suggested(Suggesting(infer=True, taken=taken_ids(self._files.rules())), "infer")
+        return await self._suggested(Suggesting(infer=True, taken=taken_ids(self._files.rules())), INFER)
 
     async def from_notes(self) -> str:
         """Adds criteria made of the notes on bad outputs that none was made from.
@@ -71,7 +71,7 @@ class CandidateAuthor:
         graded = self.noted(synthesis, self._files.book(synthesis))
         if not graded.bad:
             return "No bad output has a note that no criterion was made from."
-        return await self._suggested(Suggesting(graded=graded, taken=taken_ids(self._files.rules())), "notes")
+        return await self._suggested(Suggesting(graded=graded, taken=taken_ids(self._files.rules())), NOTES)
 
     def noted(self, synthesis: Synthesis, book: GradeBook, most: int = MOST_BAD) -> GradedExamples:
         """Bad outputs with notes that no criterion was made from."""

@@ -13,7 +13,7 @@ from promptpex.grading.labels import LabelRules
 from promptpex.grading.subjects import subjects_of
 from promptpex.promptfile import sibling
 from promptpex.synthesis.graded_examples import GradedExamples, examples_for_notes
-from promptpex.synthesis.suggest_criteria import MOST_BAD, suggest_criteria
+from promptpex.synthesis.suggest_criteria import INFER, MOST_BAD, NOTES, suggest_criteria
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import Session
 
@@ -73,8 +73,8 @@ async def suggest(
         ModelError: of a kind that holds for the whole author.
     """
     own = instructions_of(session.settings, prompt)
-    requests: list[tuple[str, GradedExamples | None]] = [("infer", None)] if asking.infer else []
-    requests += [("notes", asking.graded)] if asking.graded else []
+    requests: list[tuple[str, GradedExamples | None]] = [(INFER, None)] if asking.infer else []
+    requests += [(NOTES, asking.graded)] if asking.graded else []
     made: list[Criterion] = []
     in_vain: list[str] = []
     for stage, graded in requests:
