@@ -48,7 +48,7 @@ from promptpex.specs.propose_rules import add_inverses
 from promptpex.synthesis.categorise import categorise
 from promptpex.synthesis.criteria import propose_criteria
 from promptpex.synthesis.deltas import deltas
-from promptpex.synthesis.phrase_lists import phrase_lists
+from promptpex.synthesis.exclusions_by_phrases import exclusions_by_phrases
 from promptpex.synthesis.propose_candidates import propose_candidates
 
 PROMPT = Prompt(
@@ -219,7 +219,7 @@ async def _candidates(maker: Maker) -> object:
 
     voice = RoleModel(Structured(FakeClient(completion)), ModelName(name="fake/author", label="fake/author"))
     made = await propose_candidates(voice, PROMPT, CRITERIA)
-    return made, phrase_lists(CRITERIA, made.candidates)
+    return made, exclusions_by_phrases(CRITERIA, made.candidates)
 
 
 STAGES: Mapping[str, Callable[[Maker], Awaitable[object]]] = {

@@ -13,8 +13,8 @@ from promptpex.llm.fake import FakeClient
 from promptpex.llm.names import parse_model
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
+from promptpex.synthesis.exclusions_by_phrases import exclusions_by_phrases
 from promptpex.synthesis.graded_examples import GradedExample, GradedExamples
-from promptpex.synthesis.phrase_lists import phrase_lists
 from promptpex.synthesis.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
 from tests.samples import prompt
 
@@ -180,8 +180,8 @@ def _candidate(kind: str, value: Any) -> Candidate:
 )
 def test_exclusions_by_lists_of_phrases_are_named(candidate: Candidate, is_listed: bool) -> None:
     exclusion = Criterion(id="c1", text='The answer never says "refund".', category="exclusion")
-    assert phrase_lists([exclusion], [candidate]) == (["it"] if is_listed else [])
-    assert phrase_lists([exclusion.replace(category="inclusion")], [candidate]) == []
+    assert exclusions_by_phrases([exclusion], [candidate]) == (["it"] if is_listed else [])
+    assert exclusions_by_phrases([exclusion.replace(category="inclusion")], [candidate]) == []
 
 
 GRADED = GradedExamples(

@@ -24,9 +24,9 @@ from promptpex.synthesis.candidate_file import read_candidates, write_candidates
 from promptpex.synthesis.categorise import categorise
 from promptpex.synthesis.criteria import propose_criteria, unasked
 from promptpex.synthesis.deltas import deltas
+from promptpex.synthesis.exclusions_by_phrases import exclusions_by_phrases
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.from_rules import from_rules
-from promptpex.synthesis.phrase_lists import phrase_lists
 from promptpex.synthesis.portions import packs_of
 from promptpex.synthesis.propose_candidates import Demand, NewCandidates, propose_candidates
 from promptpex.synthesis.record_file import HISTORY
@@ -384,7 +384,7 @@ def _with_choices(synthesis: Synthesis, on_file: Synthesis) -> Synthesis:
 
 def _tell_of_phrase_lists(session: Session, synthesis: Synthesis, new: Collection[str]) -> None:
     fresh = [candidate for candidate in synthesis.candidates if candidate.id in new]
-    listed = phrase_lists(synthesis.criteria, fresh)
+    listed = exclusions_by_phrases(synthesis.criteria, fresh)
     if listed:
         verb = "decides" if len(listed) == 1 else "decide"
         message = f"{named(listed)} {verb} what an answer must not do by phrases; an answer in other words slips by"

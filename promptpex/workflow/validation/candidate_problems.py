@@ -10,9 +10,9 @@ from promptpex.core.records import Problem, Synthesis
 from promptpex.documents.document import Reading
 from promptpex.documents.record_problems import as_problem
 from promptpex.synthesis.candidate_file import examine
+from promptpex.synthesis.exclusions_by_phrases import exclusions_by_phrases
 from promptpex.synthesis.folder import ENDING, SynthesisFolder
 from promptpex.synthesis.in_force import outdated
-from promptpex.synthesis.phrase_lists import phrase_lists
 
 
 def is_candidate_file(path: Path) -> bool:
@@ -33,7 +33,7 @@ def problems_of(path: Path) -> list[Problem]:
     """The problems of a file of candidates, and a hint at each that decides an exclusion by phrases."""
     reading = examine(path)
     problems = sorted(reading.problems, key=lambda problem: problem.line or 0)
-    listed = phrase_lists(reading.record.criteria, reading.record.candidates)
+    listed = exclusions_by_phrases(reading.record.criteria, reading.record.candidates)
     slips = "an answer in other words slips by; a question would see it"
     hints = [
         Problem.info(

@@ -13,7 +13,7 @@ from promptpex.core.records import Candidate, Criterion
 from promptpex.synthesis.deltas import same_sentence
 
 
-def phrase_lists(criteria: Iterable[Criterion], candidates: Iterable[Candidate]) -> list[str]:
+def exclusions_by_phrases(criteria: Iterable[Criterion], candidates: Iterable[Candidate]) -> list[str]:
     """Names of candidates that decide an exclusion by phrases which the criterion does not name.
 
     Args:
