@@ -46,7 +46,7 @@ TYPES: dict[str, type[BaseModel]] = {
     "judging/metric": metric_judge.PassFailScore,
     "judging/question": questions.QuestionReply,
     "synthesis/categories": list_reply(categorise.PhraseReply, categorise.LIMIT),
-    "synthesis/criteria": list_reply(criteria.CriterionReply, criteria.LIMIT),
+    "synthesis/criteria": list_reply(criteria.CriterionReply, categorise.LIMIT),
     "synthesis/infer": list_reply(suggest_criteria.InferredReply, suggest_criteria.MOST),
     "synthesis/notes": list_reply(suggest_criteria.NoteReply, suggest_criteria.MOST),
     "synthesis/reword": suggest_criteria.WordingReply,

@@ -14,12 +14,12 @@ from promptpex.core.stage_templates import render
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import shortened
 from promptpex.synthesis.portions import DeltaPart, Pack, ask_packs, packs_of
-from promptpex.synthesis.replies import ask_list
+from promptpex.synthesis.replies import Item, ask_list
 from promptpex.synthesis.taxonomy import category_of, in_lines
 
 STAGE = "categories"
 LIMIT = 60
-"""Phrases of one reply."""
+"""Items of one reply."""
 
 AnyCategory = Annotated[Category, BeforeValidator(category_of)]
 """A category of a reply, by whatever name."""
@@ -50,16 +50,7 @@ async def categorise(
     todo = [delta for delta in deltas if delta.changes and not delta.categories]
 
     async def ask(pack: Pack) -> list[PhraseReply]:
-        rendered = render(
-            "synthesis/categories",
-            prompt=prompt.text(),
-            description=prompt.description,
-            items=as_items(pack),
-            categories=in_lines(),
-            limit=LIMIT,
-            instructions=instructions,
-        )
-        return (await ask_list(author, rendered, PhraseReply, LIMIT, stage=STAGE, rescue=len(pack) == 1)).items
+        return await ask_about(author, prompt, pack, PhraseReply, stage=STAGE, instructions=instructions)
 
     phrases: dict[str, dict[CategorisedPhrase, None]] = {}
     lost = 0
@@ -79,9 +70,36 @@ async def categorise(
     )
 
 
-def as_items(pack: Pack) -> list[dict[str, str]]:
-    """The portions as templates show them: named d1, d2 and so on."""
-    return [{"id": f"d{number}", "text": portion.text()} for number, portion in enumerate(pack, 1)]
+async def ask_about(
+    author: RoleModel,
+    prompt: Prompt,
+    pack: Pack,
+    item: type[Item],
+    *,
+    stage: str,
+    instructions: str,
+    known: Sequence[str] | None = None,
+) -> list[Item]:
+    """The author's list about some changes, which its template shows with the names d1, d2 and so on.
+
+    Args:
+        item: what the list is of.
+        known: texts that are not to be repeated; None: the stage's template has no place for them.
+
+    Raises:
+        ModelError: there is no usable reply.
+    """
+    rendered = render(
+        f"synthesis/{stage}",
+        prompt=prompt.text(),
+        description=prompt.description,
+        items=[{"id": f"d{number}", "text": portion.text()} for number, portion in enumerate(pack, 1)],
+        categories=in_lines(),
+        limit=LIMIT,
+        instructions=instructions,
+        **({} if known is None else {"known": known}),
+    )
+    return (await ask_list(author, rendered, item, LIMIT, stage=stage, rescue=len(pack) == 1)).items
 
 
 def portion_of(pack: Pack, name: str, source: str, *, added: bool = False) -> DeltaPart | None:

@@ -15,19 +15,14 @@ from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import text_digest
 from promptpex.core.records import Criterion, Delta, Prompt
-from promptpex.core.stage_templates import render
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import shortened
-from promptpex.synthesis.categorise import AnyCategory, Source, as_items, portion_of
+from promptpex.synthesis.categorise import AnyCategory, Source, ask_about, portion_of
 from promptpex.synthesis.deltas import same_sentence
 from promptpex.synthesis.names import free_ids
 from promptpex.synthesis.portions import Pack, ask_packs, packs_of
-from promptpex.synthesis.replies import ask_list
-from promptpex.synthesis.taxonomy import in_lines
 
 STAGE = "criteria"
-LIMIT = 60
-"""Criteria of one reply."""
 MOST_KNOWN = 60
 """Criteria that the author is shown so as not to repeat them."""
 
@@ -95,17 +90,10 @@ async def propose_criteria(
     """
 
     async def ask(pack: Pack) -> list[CriterionReply]:
-        rendered = render(
-            "synthesis/criteria",
-            prompt=prompt.text(),
-            description=prompt.description,
-            items=as_items(pack),
-            categories=in_lines(),
-            known=[criterion.text for criterion in known[:MOST_KNOWN]],
-            limit=LIMIT,
-            instructions=instructions,
+        texts = [criterion.text for criterion in known[:MOST_KNOWN]]
+        return await ask_about(
+            author, prompt, pack, CriterionReply, stage=STAGE, instructions=instructions, known=texts
         )
-        return (await ask_list(author, rendered, CriterionReply, LIMIT, stage=STAGE, rescue=len(pack) == 1)).items
 
     numbered = _GroundedCriteria(known, taken)
     asked: list[str] = []
