@@ -25,8 +25,6 @@ from promptpex.llm.schemas import reply_schema
 
 STAGE = "judge"
 
-_SHOWN = (("broken", True), ("kept", False))
-
 FEWEST_TO_HALVE = 4
 """Rules from which on a reply of no use is asked for in halves; with fewer, it was not their number."""
 
@@ -196,7 +194,8 @@ class Judge:
             instructions=self.options.instructions,
             wording=question.turn % 2,
             **mode.shows(Material(self.prompt, self.spec, question.rules, question.inputs, shows_prompt)),
-            **({name: [one for one in examples if one.is_broken == is_broken] for name, is_broken in _SHOWN}),
+            broken=[one for one in examples if one.is_broken],
+            kept=[one for one in examples if not one.is_broken],
         )
 
     def _examples(self, question: Question) -> list[JudgeExample]:

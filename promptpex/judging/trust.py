@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from promptpex.core.records import UNTRUSTED, Rule, Spec, Verdict, calibration_of
 
@@ -66,6 +67,6 @@ class Trust:
             counts=True,
         )
 
-    @property
+    @cached_property
     def _rules(self) -> Mapping[str, Rule]:
         return {rule.id: rule for rule in self.spec.rules}

@@ -29,8 +29,7 @@ class Workload:
         category_requests, criteria_requests: requests for categories and for criteria of what versions changed.
         criteria: criteria that candidates will be asked for, several of them by one request.
         criteria_alone: criteria that have a request for candidates of their own, with graded outputs.
-        inferences, note_requests, rewordings: requests for criteria from the prompt alone, and from notes; for one in
-            other words.
+        inferences, note_requests: requests for criteria from the prompt alone, and from notes.
         known: whether these counts are known; False = partly guessed, since an earlier stage has not run yet.
     """
 
@@ -53,7 +52,6 @@ class Workload:
     criteria_alone: int = 0
     inferences: int = 0
     note_requests: int = 0
-    rewordings: int = 0
     known: bool = True
 
     @property

@@ -11,6 +11,7 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Example, Prompt
 from promptpex.core.time_allowance import Allowance
 from promptpex.promptfile import RENDERING_SECONDS, messages_text, render
+from promptpex.report import runs
 from promptpex.synthesis.examples import examples_of, of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.propose_candidates import Shown
@@ -45,11 +46,9 @@ def labelled_first(folder: SynthesisFolder, prompt: Prompt) -> list[Example]:
 
 def of_latest_run(session: Session, prompt: Prompt) -> Sequence[Example]:
     """The examples of the prompt's latest run; none where there is no run, or none of this prompt as it is now."""
-    from promptpex.report import runs
-
     folder = runs.latest_of(Path(session.settings.results), prompt.name)
     try:
-        run = runs.read(folder) if folder is not None else None
+        run = runs.read(folder, verdicts=False) if folder is not None else None
     except InputError:
         return ()
     return examples_of(run).examples if run is not None and run.prompt.fingerprint == prompt.fingerprint else ()
