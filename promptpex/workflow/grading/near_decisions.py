@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from promptpex import tables
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run
+from promptpex.tables.repeats import PassCounts, pass_counts
 
 NEAR = 1.0
 """The weight of such an output: it counts twice in ``grading.policies``."""
@@ -27,8 +27,7 @@ def _of_run(run: Run) -> Iterator[str]:
     if len(run.manifest.models) < 2 or not run.verdicts:
         return
     rows = tables.outputs(run)
-    verdicts = list(zip(rows["model"], rows["case"], rows["verdict"], strict=True))
-    cases = _shares((str(model), str(case), str(verdict)) for model, case, verdict in verdicts)
+    shares = _broken_shares(pass_counts(rows))
     options = tables.RankingOptions(looks=run.manifest.looks)
     try:
         pairs = _undecided(tables.rankings(rows, run.manifest.models, options))
@@ -36,7 +35,7 @@ def _of_run(run: Run) -> Iterator[str]:
         return
     for (case, model, _), item in run.item_ids.items():
         for pair in pairs:
-            if model in pair and len({cases.get((one, case)) for one in pair}) > 1:
+            if model in pair and len({shares.get((one, case)) for one in pair}) > 1:
                 yield item
 
 
@@ -49,10 +48,7 @@ def _undecided(rankings: tables.Rankings) -> list[tuple[str, str]]:
     ]
 
 
-def _shares(verdicts: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str], Fraction]:
+def _broken_shares(counts: PassCounts) -> dict[tuple[str, str], Fraction]:
     """Per model and case, the share of its scored outputs that break a rule."""
-    counts: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
-    for model, case, verdict in verdicts:
-        if verdict != "unscored":
-            counts[model, case].append(verdict == "fail")
-    return {key: Fraction(sum(broken), len(broken)) for key, broken in counts.items()}
+    cells = ((model, case, *cell) for model, cases in counts.items() for case, cell in cases.items())
+    return {(model, case): Fraction(bad, good + bad) for model, case, good, bad in cells if good + bad}
