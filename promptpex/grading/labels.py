@@ -175,15 +175,6 @@ def _who(votes: Sequence[Vote]) -> str:
     return ", ".join(names) if len(names) <= 3 else plural(len(names), "grader")
 
 
-def require_grader(how: LabelRules, votes: Iterable[Vote]) -> None:
-    """Refuses the name of a grader who gave no grade.
-
-    Raises:
-        SynthesisError: with those who did.
-    """
-    require_known_grader(how, {vote.grader for vote in votes})
-
-
 def require_known_grader(how: LabelRules, graders: Collection[str]) -> None:
     """Refuses the name of a grader who is not among these.
 

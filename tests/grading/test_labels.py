@@ -7,7 +7,7 @@ import pytest
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Example, Grade, InputCheck, Rule
 from promptpex.grading.book import GradeBook
-from promptpex.grading.labels import LabelRules, Vote, labelled, require_grader
+from promptpex.grading.labels import LabelRules, Vote, labelled, require_known_grader
 from promptpex.grading.subjects import subjects_of
 from promptpex.stats import clopper_pearson
 from promptpex.synthesis.examples import examples_of
@@ -104,13 +104,13 @@ def test_the_rules_are_put_in_words() -> None:
 
 
 def test_a_grader_who_gave_no_grade_is_named() -> None:
-    votes = [Vote("ada", "good", 0.0), Vote("bob", "bad", 0.0)]
-    require_grader(LabelRules(graders="ada"), votes)
-    require_grader(LabelRules(graders="latest"), ())
+    graders = {"ada", "bob"}
+    require_known_grader(LabelRules(graders="ada"), graders)
+    require_known_grader(LabelRules(graders="latest"), ())
     with pytest.raises(SynthesisError, match="no grader is called 'adda'; did you mean 'ada'"):
-        require_grader(LabelRules(graders="adda"), votes)
+        require_known_grader(LabelRules(graders="adda"), graders)
     with pytest.raises(SynthesisError, match="no grader is called 'xyz'; the graders are ada, bob; or give one of maj"):
-        require_grader(LabelRules(graders="xyz"), votes)
+        require_known_grader(LabelRules(graders="xyz"), graders)
 
 
 def test_a_table_counts_before_grades_and_its_label_stays_when_it_is_gone() -> None:

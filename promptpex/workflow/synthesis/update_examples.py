@@ -12,7 +12,7 @@ from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Criterion, Example, Prompt, Rule, Run
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
-from promptpex.grading.labels import LabelRules, accuracies, labelled, require_grader
+from promptpex.grading.labels import LabelRules, accuracies, labelled, require_known_grader
 from promptpex.grading.subjects import subjects_of
 from promptpex.promptfile import sibling
 from promptpex.synthesis.candidate_file import read_candidates
@@ -77,7 +77,7 @@ def _updated(
     unlabelled = (*known, *table.imported.values())
     votes = {example.id: book.joint(example).votes for example in unlabelled}
     spoken = [vote for voices in (votes, table.votes) for each in voices.values() for vote in each]
-    require_grader(sources.rules, spoken)
+    require_known_grader(sources.rules, {vote.grader for vote in spoken})
     weights = {**accuracies(table.votes.values()), **book.accuracies}
     examples = labelled(unlabelled, votes, table.votes, sources.rules, weights)
     folder.write_examples(examples)
