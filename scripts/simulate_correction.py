@@ -116,10 +116,10 @@ def table(models: int, samples: int, seed: int) -> Iterator[str]:
     """The lines of a Markdown table: by grades and judge, the least coverage of all settings, and the mean widths."""
     yield "| grades | judge: sensitivity, specificity | least coverage | mean coverage | mean width | grades alone |"
     yield "|--:|---|--:|--:|--:|--:|"
-    found: dict[tuple[int, tuple[float, float]], list[Held]] = {}
+    by_setting: dict[tuple[int, tuple[float, float]], list[Held]] = {}
     for number, setting in enumerate(settings(models)):
-        found.setdefault((setting.grades, setting.judge), []).append(simulated(setting, samples, seed + number))
-    for (grades, judge), counts in sorted(found.items()):
+        by_setting.setdefault((setting.grades, setting.judge), []).append(simulated(setting, samples, seed + number))
+    for (grades, judge), counts in sorted(by_setting.items()):
         shares, size = [one.share for one in counts], len(counts)
         widths = f"{sum(one.width for one in counts) / size:.2f} | {sum(one.alone for one in counts) / size:.2f}"
         least = f"{min(shares):.1%} | {sum(shares) / size:.1%}"

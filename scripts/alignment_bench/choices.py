@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from alignment_bench.trials import Shares, evalgen, measured, random_labels
+from alignment_bench.trials import Shares, evalgen, measured, random_labels, shares_on
 from alignment_bench.worlds import World, as_bits
 from promptpex.alignment.choose import GradedOutputs
 from promptpex.synthesis.selection.limits import SelectionLimits
@@ -61,7 +61,7 @@ def _choose(world: World, seed: int, limit: Fraction, tallies: dict[str, Tally])
         tally.seconds += time.perf_counter() - begin
         tally.reason = tally.reason or reason
         tally.held_out[-1].append(measured(world, chosen, world.test) if chosen else None)
-        tally.by_labels[-1].append(_by_labels(world, chosen, graded) if chosen else None)
+        tally.by_labels[-1].append(shares_on(world, chosen, graded.bad, graded.good) if chosen else None)
 
 
 def _evalgen(world: World, graded: GradedOutputs, limit: Fraction) -> tuple[frozenset[str], str]:
@@ -97,16 +97,4 @@ def _why_none(selection: Selection) -> str:
     return (
         f"at most {why.best_coverage.share:.0%} coverage is to be had within {float(selection.limits.ffr):.0%} FFR; "
         f"{float(selection.limits.coverage):.0%} coverage is to be had with {least}"
-    )
-
-
-def _by_labels(world: World, chosen: frozenset[str], graded: GradedOutputs) -> Shares:
-    flagged = 0
-    for one in world.contenders:
-        flagged |= one.fails if one.id in chosen else 0
-    bad, good = graded.bad, graded.good
-    return Shares(
-        len(chosen),
-        (flagged & bad).bit_count() / bad.bit_count() if bad else None,
-        (flagged & good).bit_count() / good.bit_count() if good else None,
     )

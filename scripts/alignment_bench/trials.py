@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from alignment_bench.worlds import World, as_bits
 from promptpex.alignment.choose import FFR_LIMIT, GradedOutputs, Wanted, choose, chosen_of
+from promptpex.alignment.cross_fit import union
 from promptpex.grading.machine_views import MachineViews
 from promptpex.grading.next_item import Stand, draw_next
 from promptpex.grading.opinions import Opinion
@@ -59,11 +60,12 @@ class Shares:
 
 def measured(world: World, chosen: Iterable[str], outputs: int) -> Shares:
     """A set's shares on these outputs by the truth."""
-    chosen = frozenset(chosen)
-    flagged = 0
-    for one in world.contenders:
-        flagged |= one.fails if one.id in chosen else 0
-    bad, good = world.bad & outputs, outputs & ~world.bad
+    return shares_on(world, frozenset(chosen), world.bad & outputs, outputs & ~world.bad)
+
+
+def shares_on(world: World, chosen: frozenset[str], bad: int, good: int) -> Shares:
+    """A set's shares on outputs that are bad and good, as bits."""
+    flagged = union(one.fails for one in world.contenders if one.id in chosen)
     return Shares(len(chosen), _share(flagged, bad), _share(flagged, good))
 
 
@@ -80,8 +82,7 @@ def trial(world: World, way: Way, stops: Sequence[int], seed: int, *, named: boo
     results = []
     for count, graded in enumerate(grading(world, way, seed, named=named), 1):
         if count in stops:
-            chosen = chosen_of(choose([Wanted(name) for name in world.broken], world.contenders, graded))
-            results.append(measured(world, chosen, world.test).alignment)
+            results.append(measured(world, evalgen(world, graded), world.test).alignment)
         if count == max(stops):
             break
     return results

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from promptpex.alignment.choose import Contender
+from promptpex.alignment.cross_fit import union
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,7 @@ class World:
     @property
     def bad(self) -> int:
         """The outputs that break something, as bits."""
-        every = 0
-        for one in self.broken.values():
-            every |= one
-        return every
+        return union(self.broken.values())
 
 
 @dataclass(frozen=True, slots=True)
