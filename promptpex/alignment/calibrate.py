@@ -10,7 +10,7 @@ from datetime import date
 from pydantic import ValidationError
 
 from promptpex.alignment.figures import Observation, figures_of
-from promptpex.core.ids import text_digest
+from promptpex.alignment.graded import each_text_once
 from promptpex.core.records import CardFigure, Example, JudgeCalibration, MeasuredShare, Rule
 from promptpex.grading.book import GradeBook
 
@@ -44,9 +44,10 @@ def calibration(judged: JudgeOnRule, book: GradeBook, day: date) -> JudgeCalibra
     Sensitivity and specificity are coverage and 1 - FFR of the judge's verdicts, with their intervals by case
     (``figures_of``). Where the output alone decides the rule, each text counts once.
     """
+    sample = book.random_sample(judged.rule.id, judged.items)
     observations = [
         Observation(label == "bad", judged.fails[item.id], item.cluster)
-        for item in _each_once(judged.rule, book.random_sample(judged.rule.id, judged.items))
+        for item in (each_text_once(sample) if judged.rule.needs == "output" else sample)
         if item.id in judged.fails and (label := book.joint(item, judged.rule.id).label) is not None
     ]
     if not observations:
@@ -83,15 +84,6 @@ def by_other_labels(rule: Rule, new: Iterable[JudgeCalibration]) -> list[JudgeCa
     """The calibrations of a rule that these take the place of and that were measured by other labels."""
     options = {one.judge: one.label_options for one in new}
     return [one for one in rule.judge if options.get(one.judge, one.label_options) != one.label_options]
-
-
-def _each_once(rule: Rule, items: Iterable[Example]) -> Iterable[Example]:
-    if rule.needs != "output":
-        return items
-    by_text: dict[str, Example] = {}
-    for item in items:
-        by_text.setdefault(text_digest(item.output, 32), item)
-    return by_text.values()
 
 
 def _share(figure: CardFigure) -> MeasuredShare:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
+from operator import or_
 from typing import Literal
 
 FFR_LIMIT = Fraction(1, 5)
@@ -76,19 +78,24 @@ class GradedOutputs:
     own: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
+    def any_bad(self) -> int:
+        """The outputs that are bad on the whole or on a criterion, as bits."""
+        return reduce(or_, (bad for bad, _ in self.own.values()), self.bad)
+
+    @property
+    def any_good(self) -> int:
+        """The outputs that are good on the whole or on a criterion, as bits."""
+        return reduce(or_, (good for _, good in self.own.values()), self.good)
+
+    @property
     def any(self) -> int:
         """The outputs that people said something of, as bits."""
-        graded = self.bad | self.good
-        for bad, good in self.own.values():
-            graded |= bad | good
-        return graded
+        return self.any_bad | self.any_good
 
     def evidence(self, criterion: str) -> CriterionEvidence:
         """What is known of a criterion."""
         bad, good = self.own.get(criterion, (0, 0))
-        elsewhere = 0
-        for name, (broken, _) in self.own.items():
-            elsewhere |= broken if name != criterion else 0
+        elsewhere = reduce(or_, (broken for name, (broken, _) in self.own.items() if name != criterion), 0)
         return CriterionEvidence(bad, (good | self.good) & ~bad, self.bad & ~(bad | good | elsewhere))
 
     def among(self, outputs: int) -> GradedOutputs:

@@ -83,11 +83,9 @@ def folds_of_graded(
     Args:
         choose_by: chooses by these outputs, as bits. None of them shares a cluster with one that is held out.
     """
-    any_bad, any_good = graded.bad, graded.good
-    for bad, good in graded.own.values():
-        any_bad, any_good = any_bad | bad, any_good | good
-    outputs = [number for number in range(len(clusters)) if (any_bad | any_good) >> number & 1]
-    kinds = [bool(any_bad >> number & 1) for number in outputs]
+    every, bad = graded.any, graded.any_bad
+    outputs = [number for number in range(len(clusters)) if every >> number & 1]
+    kinds = [bool(bad >> number & 1) for number in outputs]
     folds = held_out(
         kinds, [clusters[number] for number in outputs], lambda kept: choose_by(as_bits(outputs[one] for one in kept))
     )

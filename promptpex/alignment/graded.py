@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from promptpex.alignment.choose import GradedOutputs
 from promptpex.alignment.cross_fit import as_bits
 from promptpex.alignment.figures import Observation, figures_of, share_of
-from promptpex.core.ids import text_digest
 from promptpex.core.records import OUTPUT_SUBJECT, AlignmentFigures, CardLabels, ConfusionCounts, Example
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import Label
@@ -24,6 +23,14 @@ def with_labels(items: Iterable[Example], book: GradeBook) -> tuple[Example, ...
         return item.replace(label=joint.label, label_from=joint.how)
 
     return tuple(map(one, items))
+
+
+def each_text_once(items: Iterable[Example]) -> tuple[Example, ...]:
+    """The first item of each text."""
+    by_text: dict[str, Example] = {}
+    for item in items:
+        by_text.setdefault(item.output, item)
+    return tuple(by_text.values())
 
 
 def measured_outputs(items: Sequence[Example], book: GradeBook) -> int:
@@ -77,7 +84,7 @@ class GradedItems:
         """The items that a subject is graded of: where the output alone decides, each text once."""
         if subject == OUTPUT_SUBJECT or self.book.subjects[subject].needs != "output":
             return self.items
-        return tuple({text_digest(item.output, 32): item for item in reversed(self.items)}.values())[::-1]
+        return each_text_once(self.items)
 
     def label(self, item: Example, subject: str) -> Label | None:
         """What people say of a subject of an item."""

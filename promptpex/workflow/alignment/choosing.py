@@ -265,13 +265,11 @@ def _selection(
 
 
 def _why_none(graded: GradedOutputs) -> State:
-    any_bad = graded.bad or any(bad for bad, _ in graded.own.values())
-    any_good = graded.good or any(good for _, good in graded.own.values())
-    if not any_bad and not any_good:
+    if not graded.any:
         return "no-examples"
-    if not any_good:
+    if not graded.any_good:
         return "no-good-examples"
-    return "infeasible" if any_bad else "no-bad-examples"
+    return "infeasible" if graded.any_bad else "no-bad-examples"
 
 
 def _rated(one: Rated) -> dict[str, Any]:
