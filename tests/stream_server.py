@@ -79,7 +79,7 @@ class StreamServer(Served):
                 while not part.opened.is_set():
                     await asyncio.sleep(0.005)
                     if request.transport is None or request.transport.is_closing():
-                        raise ConnectionResetError
+                        raise asyncio.CancelledError
             elif part == CUT:
                 assert request.transport is not None
                 request.transport.abort()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TypeVar
@@ -10,7 +11,7 @@ from pydantic import BaseModel
 
 from promptpex.core.records import ModelName, Params, Request
 from promptpex.core.stage_templates import Rendered
-from promptpex.llm.streaming import ListWatcher, OnObjects, watching
+from promptpex.llm.streaming import ListWatcher, Objects, watching
 from promptpex.llm.structured import Reply, Structured
 
 T = TypeVar("T", bound=BaseModel)
@@ -47,7 +48,7 @@ class RoleModel:
         *,
         stage: str,
         repeat: int = 0,
-        arriving: OnObjects | None = None,
+        arriving: Callable[[Objects], None] | None = None,
     ) -> Reply[T]:
         """The model's reply to a rendered template, as ``reply_type``; or an ``errors.ModelError``.
 

@@ -8,6 +8,7 @@ on the way: what ``complete`` gives is always the whole reply.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,9 +18,11 @@ from promptpex.codecs.growing_list import GrowingList
 from promptpex.core.errors import BadRequest, GarbledReply, ModelError
 from promptpex.llm.redaction import without_own_keys_in
 
+MOST_OBJECTS = 100
+"""Objects of a reply that are told on its way; a list of ours is shorter."""
+
 Objects = Sequence[Mapping[str, Any]]
-OnObjects = Callable[[Objects], None]
-"""Is told of the objects of a reply's list: all that are whole so far; none, where the reply begins anew."""
+"""The objects of a reply's list that are whole so far; none, where the reply begins anew."""
 
 
 class Watcher(Protocol):
@@ -34,13 +37,14 @@ class Watcher(Protocol):
     def add(self, text: str) -> None: ...
 
 
-_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+_WATCHER: ContextVar[tuple[Watcher, asyncio.Task[Any] | None] | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
-    """The requests of this task are watched until the end of the block."""
-    token = _WATCHER.set(watcher)
+    """The requests of this task are watched until the end of the block; those of tasks that it starts are not, though
+    they inherit its context: what a watcher sets going may ask something else."""
+    token = _WATCHER.set((watcher, asyncio.current_task()))
     try:
         yield
     finally:
@@ -49,13 +53,14 @@ def watching(watcher: Watcher) -> Iterator[None]:
 
 def watcher() -> Watcher | None:
     """Who watches the requests of this task."""
-    return _WATCHER.get()
+    entry = _WATCHER.get()
+    return entry[0] if entry is not None and entry[1] is asyncio.current_task() else None
 
 
 class ListWatcher:
     """Tells of the objects of a reply's list as they become whole, without the keys of this machine."""
 
-    def __init__(self, tell: OnObjects) -> None:
+    def __init__(self, tell: Callable[[Objects], None]) -> None:
         self._tell = tell
         self._list = GrowingList()
         self._objects: list[Mapping[str, Any]] = []
@@ -69,7 +74,7 @@ class ListWatcher:
 
     def add(self, text: str) -> None:
         """Tells of the objects so far, where there are more of them."""
-        new = self._list.add(text)
+        new = self._list.add(text)[: MOST_OBJECTS - len(self._objects)]
         if new:
             self._objects += map(without_own_keys_in, new)
             self._tell(tuple(self._objects))

@@ -7,7 +7,7 @@ more, with the reason, and is then dropped.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -38,6 +38,10 @@ LONGEST_WISH = 2_000
 MOST_TAKEN = 100
 """Names in use that the author is shown."""
 PYTHON, QUESTION = "python", "question"
+
+
+Arriving = Callable[[tuple[Candidate, ...]], None]
+"""Is told of all candidates that have come so far."""
 
 
 def _as_list(value: object) -> object:
@@ -114,6 +118,7 @@ async def propose_candidates(
     demand: Demand = Demand(),
     instructions: str = "",
     emit: Listener = ignore_events,
+    arriving: Arriving | None = None,
 ) -> NewCandidates:
     """Candidates for these criteria.
 
@@ -121,38 +126,30 @@ async def propose_candidates(
         shown: the example that the author is shown.
         known: candidates that there are; their names and checks are not given again.
         demand: which ones are wanted.
+        arriving: is told of the candidates so far, while replies are on their way. They hold only as far as they are
+            among those that are given in the end: a reply may break off and come out otherwise.
     """
     requests = _Requests(author, prompt, shown, known, demand, instructions)
-
-    async def ask(batch: Sequence[Criterion]) -> _Proposals:
-        first = _read(await requests.ask(batch), batch, prompt.variables, demand.by)
-        if not first.refused:
-            return first
-        concerned = [one for one in batch if any(one.id in refusal.criteria for refusal in first.refused)]
-        try:
-            again = _read(await requests.ask(concerned, first.refused), concerned, prompt.variables, demand.by)
-        except ModelError as error:
-            if error.model_wide:
-                raise
-            return first
-        accepted = [*first.accepted, *again.accepted]
-        return _Proposals(accepted, [*_not_mended(first, again), *again.refused], first.left_out)
-
     size = 1 if demand.several else BATCH
     batches = [criteria[start : start + size] for start in range(0, len(criteria), size)]
-    answers = await map_requests(STAGE, author.label, batches, ask, emit, default=None)
+    so_far: dict[int, list[Candidate]] = {}
+
+    def ask(number: int) -> Awaitable[_Proposals]:
+        def tell(accepted: list[Candidate]) -> None:
+            so_far[number] = accepted
+            if arriving is not None:
+                arriving(_named(known, [(batches[each], so_far[each]) for each in sorted(so_far)]))
+
+        return requests.proposals(batches[number], tell if arriving is not None else None)
+
+    answers = await map_requests(STAGE, author.label, range(len(batches)), ask, emit, default=None)
     both = zip(batches, answers, strict=True)
     answered = [(batch, answer) for batch, answer in both if answer is not None]
-    names = _Names(known)
-    new = [
-        candidate
-        for batch, answer in answered
-        for candidate in names.given(_in_order(answer.accepted, [criterion.id for criterion in batch]))
-    ]
+    new = _named(known, [(batch, answer.accepted) for batch, answer in answered])
     dropped = {refusal.name: refusal.reason for _, answer in answered for refusal in answer.refused}
     if dropped:
         emit(Notice(f"{STAGE}: {plural(len(dropped), 'proposal')} refused twice, such as {_example_of(dropped)}"))
-    return NewCandidates(tuple(new), tuple(name for _, answer in answered for name in answer.done), dropped)
+    return NewCandidates(new, tuple(name for _, answer in answered for name in answer.done), dropped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +193,51 @@ class _Requests:
     demand: Demand
     instructions: str
 
-    async def ask(self, batch: Sequence[Criterion], refused: Sequence[_Refusal] = ()) -> ListReply[CandidateReply]:
+    async def proposals(
+        self, batch: Sequence[Criterion], arriving: Callable[[list[Candidate]], None] | None
+    ) -> _Proposals:
+        """What comes of asking for these criteria, and once more for what was refused."""
+        first = await self._asked(batch, (), (), arriving)
+        if not first.refused:
+            return first
+        concerned = [one for one in batch if any(one.id in refusal.criteria for refusal in first.refused)]
+        try:
+            again = await self._asked(concerned, first.refused, first.accepted, arriving)
+        except ModelError as error:
+            if error.model_wide:
+                raise
+            return first
+        accepted = [*first.accepted, *again.accepted]
+        return _Proposals(accepted, [*_not_mended(first, again), *again.refused], first.left_out)
+
+    async def _asked(
+        self,
+        batch: Sequence[Criterion],
+        refused: Sequence[_Refusal],
+        before: Sequence[Candidate],
+        arriving: Callable[[list[Candidate]], None] | None,
+    ) -> _Proposals:
+        """What one request brings; ``arriving`` is told of it behind what the request before it brought."""
+
+        def read(reply: ListReply[CandidateReply]) -> _Proposals:
+            return _read(reply, batch, self.prompt.variables, self.demand.by)
+
+        def tell(items: list[CandidateReply]) -> None:
+            if arriving is not None:
+                arriving([*before, *read(ListReply(items)).accepted])
+
         limit = SEVERAL if self.demand.several else PER_CRITERION * len(batch)
-        rendered = self._rendered(batch, refused, limit)
-        return await ask_list(
-            self.author, rendered, CandidateReply, limit, stage=STAGE, rescue=True, repeat=self.demand.turn
+        reply = await ask_list(
+            self.author,
+            self._rendered(batch, refused, limit),
+            CandidateReply,
+            limit,
+            stage=STAGE,
+            rescue=True,
+            repeat=self.demand.turn,
+            arriving=tell if arriving is not None else None,
         )
+        return read(reply)
 
     def _rendered(self, batch: Sequence[Criterion], refused: Sequence[_Refusal], limit: int) -> Rendered:
         return render(
@@ -298,6 +334,18 @@ def _not_mended(first: _Proposals, again: _Proposals) -> list[_Refusal]:
     later = {name for one in again.accepted for name in one.criteria}
     later |= {name for one in again.refused for name in one.criteria}
     return [refusal for refusal in first.refused if not later & set(refusal.criteria)]
+
+
+def _named(
+    known: Sequence[Candidate], proposed: Iterable[tuple[Sequence[Criterion], Sequence[Candidate]]]
+) -> tuple[Candidate, ...]:
+    """The new candidates of some requests, each of which is for some criteria."""
+    names = _Names(known)
+    return tuple(
+        candidate
+        for batch, accepted in proposed
+        for candidate in names.given(_in_order(accepted, [criterion.id for criterion in batch]))
+    )
 
 
 def _in_order(candidates: Sequence[Candidate], ids: Sequence[str]) -> list[Candidate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Generic, TypeVar, cast
 
@@ -43,22 +44,36 @@ def list_reply(item: type[BaseModel], limit: int) -> type[BaseModel]:
 
 
 async def ask_list(
-    author: RoleModel, rendered: Rendered, item: type[Item], limit: int, *, stage: str, rescue: bool, repeat: int = 0
+    author: RoleModel,
+    rendered: Rendered,
+    item: type[Item],
+    limit: int,
+    *,
+    stage: str,
+    rescue: bool,
+    repeat: int = 0,
+    arriving: Callable[[list[Item]], None] | None = None,
 ) -> ListReply[Item]:
     """The author's list.
 
     Args:
         repeat: of several answers to the same request, which one.
         rescue: whether the items that stand whole in a broken reply are taken, where there are some.
+        arriving: is told of the items that have come so far; none, where the reply begins anew.
 
     Raises:
         ModelError: there is no usable reply.
     """
+
+    def readable(objects: Iterable[object]) -> list[Item]:
+        return [item.model_validate(each) for each in objects if reads(item, each)][:limit]
+
+    watched = (lambda objects: arriving(readable(objects))) if arriving is not None else None
     try:
-        reply = await author.ask(rendered, list_reply(item, limit), stage=stage, repeat=repeat)
+        reply = await author.ask(rendered, list_reply(item, limit), stage=stage, repeat=repeat, arriving=watched)
     except (MalformedReply, TruncatedReply) as error:
-        whole = [each for each in whole_objects(error.reply or "") if reads(item, each)] if rescue else []
+        whole = readable(whole_objects(error.reply or "")) if rescue else []
         if not whole:
             raise
-        return ListReply([item.model_validate(each) for each in whole[:limit]], cut=True)
+        return ListReply(whole, cut=True)
     return ListReply(cast("list[Item]", reply.value.items))  # type: ignore[attr-defined]

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from promptpex.core.errors import Unavailable
 from promptpex.core.records import Message, ModelName
 from promptpex.core.stage_templates import Rendered
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.providers import Router
+from promptpex.llm.providers import ProviderOptions, Router
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.stack import Stack, StackOptions, build
-from promptpex.llm.streaming import ListWatcher, watcher
+from promptpex.llm.streaming import ListWatcher, watcher, watching
 from promptpex.llm.structured import Structured
 from promptpex.store import open_store
 from tests.stream_server import CUT, END, Part, StreamServer
@@ -31,6 +32,14 @@ PIECES = ['{"items": [{"a": 1}, {"a"', ": 2}, {", '"a": 3}]}']
 
 class Items(BaseModel):
     items: list[dict[str, int]]
+
+
+class Colour(BaseModel):
+    colour: Literal["red", "green"]
+
+
+class Colours(BaseModel):
+    items: list[Colour] = Field(min_length=3, max_length=3)
 
 
 class Heard(list[Sequence[Mapping[str, Any]]]):
@@ -121,3 +130,33 @@ async def test_a_client_that_cannot_stream_is_not_disturbed_and_nobody_watches_a
     author = RoleModel(Structured(FakeClient(["".join(PIECES)])), ModelName(name="fake/x", label="fake/x"))
     reply = await author.ask(LIST_THEM, Items, stage="candidates", arriving=heard)
     assert (reply.value.items, heard, watcher()) == (ITEMS, [], None)
+
+
+async def test_what_a_watcher_sets_going_is_not_watched() -> None:
+    seen: list[object] = []
+
+    async def other() -> None:
+        seen.append(watcher())
+
+    watched = ListWatcher(lambda objects: seen.append(asyncio.ensure_future(other())))
+    with watching(watched):
+        assert watcher() is watched
+        watched.add('[{"a": 1}')
+        (task,) = seen
+        assert isinstance(task, asyncio.Task)
+        await task
+    assert seen[1:] == [None]
+
+
+@pytest.mark.embedded
+async def test_the_objects_of_the_embedded_models_list_are_told_as_they_close(shallow: Path) -> None:
+    heard = Heard()
+    router = Router(ProviderOptions(embedded_model_path=str(shallow)))
+    stack = build(router, store=None, rng=random.Random(1), clock=lambda: 0.0, options=StackOptions())
+    author = RoleModel(Structured(stack), ModelName(name="embedded/smollm2-135m", label="e"))
+    try:
+        reply = await author.ask(LIST_THEM, Colours, stage="candidates", arriving=heard)
+    finally:
+        await stack.close()
+    assert [len(one) for one in heard] == [1, 2, 3]
+    assert heard[-1] == reply.value.model_dump()["items"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import asdict
 from datetime import datetime
@@ -93,7 +94,8 @@ def command(
     if versions and since is not None:
         raise click.UsageError("--since looks into git, and --versions names files: leave one out")
     how = options.label_rules(flags)
-    wishes = SynthesisWishes(versions, since, spec_rules, infer, from_notes, how)
+    watched = sys.stderr.isatty() and not flags.get("quiet")
+    wishes = SynthesisWishes(versions, since, spec_rules, infer, from_notes, how, watched)
     files = files_of(prompt, spec=spec, suite=cases)
     if dry_run:
         return _dry(files, wishes, as_json, flags)

@@ -65,6 +65,7 @@ class ShownCandidate(Record):
         caught, bad, flagged, good: of the outputs that people graded by this criterion and no author was shown, how
             many bad ones it fails, and how many good ones.
         yours: whether a person wrote or edited it.
+        arriving: whether the author is still writing the reply that it came in, so that it may yet go.
     """
 
     id: str
@@ -75,6 +76,7 @@ class ShownCandidate(Record):
     choice: Choice | None = None
     outdated: bool = False
     yours: bool = False
+    arriving: bool = False
     state: CandidateState = "waiting"
     why: str = ""
     passes: int = 0

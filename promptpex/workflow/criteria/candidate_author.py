@@ -17,6 +17,7 @@ from promptpex.synthesis.asking_again import may_be_shown
 from promptpex.synthesis.graded_examples import GradedExamples, examples_for, examples_for_notes
 from promptpex.synthesis.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
 from promptpex.synthesis.suggest_criteria import INFER, MOST_BAD, NOTES, reword
+from promptpex.workflow.criteria.arriving import ArrivingCandidates
 from promptpex.workflow.criteria.background import Background
 from promptpex.workflow.criteria.criteria_files import CriteriaFiles, taken_ids
 from promptpex.workflow.criteria.suggesting import Suggesting, suggest
@@ -35,10 +36,13 @@ class CandidateAuthor:
         background: where the session is.
         files: what there is.
         pool: the outputs that people grade.
+        arriving: is told of candidates while their reply is on its way.
     """
 
-    def __init__(self, background: Background, files: CriteriaFiles, pool: Sequence[Example]) -> None:
-        self._background, self._files, self._pool = background, files, tuple(pool)
+    def __init__(
+        self, background: Background, files: CriteriaFiles, pool: Sequence[Example], arriving: ArrivingCandidates
+    ) -> None:
+        self._background, self._files, self._pool, self._arriving = background, files, tuple(pool), arriving
         self._in_vain: Counter[str] = Counter()
 
     async def price(self, criteria: int) -> str:
@@ -118,6 +122,12 @@ class CandidateAuthor:
         Raises:
             InputError, ModelError: as ``infer``.
         """
+        try:
+            return await self._candidates(name, wish, unasked=unasked)
+        finally:
+            self._arriving.over(name)
+
+    async def _candidates(self, name: str, wish: str, *, unasked: bool) -> tuple[int, str]:
         session, prompt = await self._ready()
         synthesis = self._files.read()
         criterion = edit_criteria.find(synthesis, name)
@@ -135,6 +145,7 @@ class CandidateAuthor:
             demand=Demand(True, criterion.by, wish, graded, asked.turns),
             instructions=instructions_of(session.settings, prompt).get("candidates", ""),
             emit=session.emit,
+            arriving=lambda candidates: self._arriving.tell(name, candidates),
         )
         names = self._add(made) if made.candidates else ()
         self._files.remember(

@@ -11,6 +11,7 @@ from promptpex.judging.questions import QuestionJudge
 from promptpex.synthesis.fill_matrix import fill
 from promptpex.synthesis.in_force import in_force
 from promptpex.synthesis.matrix import Matrix, MatrixFile, may_ask
+from promptpex.workflow.criteria.arriving import ArrivingCandidates
 from promptpex.workflow.criteria.background import Background
 from promptpex.workflow.criteria.criteria_files import CriteriaFiles
 from promptpex.workflow.files import read_prompt
@@ -25,6 +26,7 @@ class CandidateRuns:
     Args:
         background: where it runs.
         files: what there is to run.
+        arriving: what is to be run that stands in no file yet.
         pool: the outputs.
         done: called when all is run; until it returns, this is running.
 
@@ -34,9 +36,15 @@ class CandidateRuns:
     """
 
     def __init__(
-        self, background: Background, files: CriteriaFiles, pool: Sequence[Example], done: Callable[[], None]
+        self,
+        background: Background,
+        files: CriteriaFiles,
+        arriving: ArrivingCandidates,
+        pool: Sequence[Example],
+        done: Callable[[], None],
     ) -> None:
-        self._background, self._files, self._pool, self._done = background, files, pool, done
+        self._background, self._files, self._arriving, self._pool = background, files, arriving, pool
+        self._done = done
         self._is_due = self._is_running = self._has_ended = False
         self.asks = False
         self.unanswered: dict[str, str] = {}
@@ -74,7 +82,7 @@ class CandidateRuns:
             self._is_running = False
 
     async def _turn(self) -> None:
-        candidates = in_force(self._files.read())
+        candidates = in_force(self._arriving.with_file(self._files.read())[0])
         by_code = tuple(one for one in candidates if not may_ask(one.check))
         await self._fill(by_code, None)
         asking = tuple(one for one in candidates if may_ask(one.check))

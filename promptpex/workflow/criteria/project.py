@@ -20,6 +20,7 @@ from promptpex.synthesis import edit_criteria
 from promptpex.synthesis.asking_again import agrees, is_due, is_open, may_be_shown
 from promptpex.synthesis.in_force import in_force
 from promptpex.synthesis.matrix import Matrix, MatrixFile
+from promptpex.workflow.criteria.arriving import ArrivingCandidates
 from promptpex.workflow.criteria.background import Background
 from promptpex.workflow.criteria.candidate_author import CandidateAuthor
 from promptpex.workflow.criteria.candidate_runs import CandidateRuns
@@ -66,8 +67,9 @@ class CriteriaProject(CriteriaEdits):
         self._notices: deque[str] = deque(maxlen=MOST_NOTICES)
         self._background = Background(resolved, provider=provider, emit=self._hear)
         super().__init__(CriteriaFiles(files, how), self._follow)
-        self._author = CandidateAuthor(self._background, self.files, pool)
-        self._runs = CandidateRuns(self._background, self.files, pool, self._tell)
+        self._arriving = ArrivingCandidates(lambda: self._background.start(self._run_all()))
+        self._author = CandidateAuthor(self._background, self.files, pool, self._arriving)
+        self._runs = CandidateRuns(self._background, self.files, self._arriving, pool, self._tell)
         self._jobs = JobList(self._background, self._halt)
         self._next_run: Future[None] | None = None
         self._renewing, self._made = False, 0
@@ -104,7 +106,7 @@ class CriteriaProject(CriteriaEdits):
             noted=noted,
             work=self._jobs.shown(),
             is_working=is_working,
-            made=self._made,
+            made=self._made + len(sources.arriving),
             tried=sum(row.passes + row.fails + row.errors for row in {row.id: row for row in rows}.values()),
             to_try=sum(waiting.values()),
             culled=len({row.id for row in rows if row.state == "culled"}),
@@ -123,15 +125,15 @@ class CriteriaProject(CriteriaEdits):
 
     def _sources(self) -> BoardSources:
         """What the page is made of, read again only where a file has changed."""
-        stamp = (*self.files.stamp(), *self._runs.unanswered.items())
+        stamp = (*self.files.stamp(), self._arriving.stamp(), *self._runs.unanswered.items())
         if self._kept is not None and self._kept[0] == stamp:
             return self._kept[1]
-        synthesis = self.files.read()
+        synthesis, arriving = self._arriving.with_file(self.files.read())
         matrix = Matrix(in_force(synthesis), self.pool)
         matrix.take(MatrixFile(self.files.folder.matrix).read())
         rules, book = self.files.rules(), self.files.book(synthesis)
         unanswered = dict(self._runs.unanswered)
-        sources = BoardSources(synthesis, rules, self.pool, book, matrix, self.files.asked(), unanswered)
+        sources = BoardSources(synthesis, rules, self.pool, book, matrix, self.files.asked(), unanswered, arriving)
         self._kept = stamp, sources
         return sources
 

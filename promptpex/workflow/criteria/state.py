@@ -36,6 +36,7 @@ class BoardSources:
         matrix: what the candidates that take part say of the outputs.
         asked: what authors were asked.
         unanswered: why the judge gave no answer to the questions of a candidate, by its id.
+        arriving: the ids of candidates that stand in no file yet, since the author is still writing.
     """
 
     synthesis: Synthesis
@@ -45,6 +46,7 @@ class BoardSources:
     matrix: Matrix
     asked: AskedCriteria
     unanswered: Mapping[str, str] = field(default_factory=dict)
+    arriving: frozenset[str] = frozenset()
 
     @cached_property
     def graded(self) -> list[Example]:
@@ -207,6 +209,7 @@ class _CandidateRows:
             choice=candidate.choice,
             outdated=candidate.is_outdated([criterion]),
             yours=owned_by_people(candidate.origin),
+            arriving=candidate.id in self._sources.arriving,
         )
         number = self._numbers.get(candidate.id)
         if number is None or candidate.id not in self._taking_part or not admits(criterion, candidate):

@@ -28,7 +28,6 @@ from promptpex.synthesis.exclusions_by_phrases import exclusions_by_phrases
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.from_rules import from_rules
 from promptpex.synthesis.portions import packs_of
-from promptpex.synthesis.propose_candidates import Demand, NewCandidates, propose_candidates
 from promptpex.synthesis.record_file import HISTORY
 from promptpex.synthesis.versions import Versions, from_files, from_git
 from promptpex.workflow.criteria.suggesting import TYPICAL_SUGGESTIONS, Suggesting, graded_for_notes, suggest
@@ -37,6 +36,7 @@ from promptpex.workflow.files import Files, read_prompt
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.preconditions import raise_if_cancelled, require_author
 from promptpex.workflow.session import Session
+from promptpex.workflow.synthesis.new_candidates import new_candidates
 from promptpex.workflow.synthesis.open_questions import open_questions
 from promptpex.workflow.synthesis.shown_examples import labelled_first, of_latest_run, shown_to_author
 from promptpex.workflow.workload import Workload
@@ -58,6 +58,7 @@ class SynthesisWishes:
         infer: whether the author suggests criteria from the prompt alone.
         from_notes: whether it makes criteria of what people noted on bad outputs.
         rules: how what people say becomes a label.
+        watched: whether somebody looks on, so that candidates are named while the author writes.
     """
 
     versions: Sequence[Path] = ()
@@ -66,6 +67,7 @@ class SynthesisWishes:
     infer: bool = False
     from_notes: bool = False
     rules: LabelRules = field(default_factory=LabelRules)
+    watched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,7 @@ async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = S
         session.emit(Notice(f"to ask: {total_in_words(plan.lines)}", "always"))
     elif plan.why_unasked:
         session.emit(Notice(plan.why_unasked, "always"))
-    asked = await _asked(session, files, plan)
+    asked = await _asked(session, files, plan, wishes)
     raise_if_cancelled(session)
     with plan.folder.alone(files.prompt):
         old = read_candidates(plan.folder.candidates) if plan.folder.candidates.exists() else Synthesis(prompt="")
@@ -200,7 +202,7 @@ async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = S
     return Synthesised(asked.history, on_file, criteria, candidates, asked.dropped, asked.unanswered)
 
 
-async def _asked(session: Session, files: Files, plan: SynthesisPlan) -> _Asked:
+async def _asked(session: Session, files: Files, plan: SynthesisPlan, wishes: SynthesisWishes) -> _Asked:
     """The history with categories, the criteria and candidates that came of asking for what is new."""
     history, synthesis = plan.history, plan.synthesis
     if not plan.lines:
@@ -225,7 +227,8 @@ async def _asked(session: Session, files: Files, plan: SynthesisPlan) -> _Asked:
     suggested, in_vain = await suggest(session, plan.prompt, plan.suggesting, synthesis.criteria)
     synthesis = synthesis.replace(criteria=(*synthesis.criteria, *suggested))
     waiting = _without_candidates(synthesis, history.criteria)
-    candidates = await _new_candidates(session, files, plan, synthesis, waiting)
+    shown = shown_to_author(session, files, plan.prompt, plan.folder)
+    candidates = await new_candidates(session, plan.prompt, synthesis, waiting, shown, watched=wishes.watched)
     history = history.replace(criteria=_union(history.criteria, candidates.asked))
     synthesis = synthesis.replace(candidates=(*synthesis.candidates, *candidates.candidates))
     unanswered = [*(["criteria"] if plan.new_changes and not criteria.asked else []), *in_vain]
@@ -236,32 +239,6 @@ async def _asked(session: Session, files: Files, plan: SynthesisPlan) -> _Asked:
         )
         history = history.replace(in_vain=_union(history.in_vain, sorted(left.of(author.label))))
     return _Asked(history, synthesis, candidates.dropped, tuple(unanswered))
-
-
-async def _new_candidates(
-    session: Session, files: Files, plan: SynthesisPlan, synthesis: Synthesis, waiting: Sequence[Criterion]
-) -> NewCandidates:
-    """Candidates for these criteria, those that are to be decided alike in requests of their own."""
-    shown, note = (
-        shown_to_author(session, files, plan.prompt, plan.folder),
-        instructions_of(session.settings, plan.prompt).get("candidates", ""),
-    )
-    made = NewCandidates()
-    for by in dict.fromkeys(criterion.by for criterion in waiting):
-        new = await propose_candidates(
-            session.roles.author(),
-            plan.prompt,
-            [criterion for criterion in waiting if criterion.by == by],
-            shown=shown,
-            known=[*synthesis.candidates, *made.candidates],
-            demand=Demand(by=by),
-            instructions=note,
-            emit=session.emit,
-        )
-        made = NewCandidates(
-            (*made.candidates, *new.candidates), (*made.asked, *new.asked), {**made.dropped, **new.dropped}
-        )
-    return made
 
 
 def _suggesting(

@@ -1,0 +1,67 @@
+"""Candidates for the criteria of a synthesis that have none, named as they are written where somebody looks on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from promptpex.codecs.wording import named
+from promptpex.core.events import Notice
+from promptpex.core.records import Candidate, Criterion, Prompt, Synthesis
+from promptpex.synthesis.propose_candidates import Arriving, Demand, NewCandidates, Shown, propose_candidates
+from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.session import Session
+
+
+async def new_candidates(
+    session: Session,
+    prompt: Prompt,
+    synthesis: Synthesis,
+    waiting: Sequence[Criterion],
+    shown: Shown,
+    *,
+    watched: bool = False,
+) -> NewCandidates:
+    """Candidates for these criteria, those that are to be decided alike in requests of their own.
+
+    Args:
+        shown: the example that the author sees.
+        watched: whether each is named as soon as it is written.
+
+    Raises:
+        ModelError: of a kind that holds for the whole author.
+    """
+    note = instructions_of(session.settings, prompt).get("candidates", "")
+    made = NewCandidates()
+    for by in dict.fromkeys(criterion.by for criterion in waiting):
+        new = await propose_candidates(
+            session.roles.author(),
+            prompt,
+            [criterion for criterion in waiting if criterion.by == by],
+            shown=shown,
+            known=[*synthesis.candidates, *made.candidates],
+            demand=Demand(by=by),
+            instructions=note,
+            emit=session.emit,
+            arriving=_naming(session) if watched else None,
+        )
+        made = NewCandidates(
+            (*made.candidates, *new.candidates), (*made.asked, *new.asked), {**made.dropped, **new.dropped}
+        )
+    return made
+
+
+def _naming(session: Session) -> Arriving:
+    """Names candidates as they come, and those that a reply which broke off took with it."""
+    there: dict[str, None] = {}
+
+    def tell(candidates: Sequence[Candidate]) -> None:
+        for one in candidates:
+            if one.id not in there:
+                session.emit(Notice(f"candidates: {one.id} ({one.check.kind}) for {named(one.criteria)}"))
+        gone = [name for name in there if name not in {one.id for one in candidates}]
+        if gone:
+            session.emit(Notice(f"candidates: the reply broke off, and with it {named(gone)}"))
+        there.clear()
+        there.update(dict.fromkeys(one.id for one in candidates))
+
+    return tell
