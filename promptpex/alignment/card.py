@@ -257,7 +257,7 @@ def _row(
     def measures(item: Example) -> bool:
         return item.id in fails and item.id not in chose and not is_shown(item)
 
-    labelled = [one for one in graded.of(subject) if one.id in fails and graded.label(one, subject) is not None]
+    labelled = [one for one, _ in graded.labelled(subject) if one.id in fails]
     on_all, silent = graded.figures(subject, failed, measures)
     on_sample, _ = graded.figures(subject, failed, lambda item: measures(item) and item.id in sample)
     return CardRow.model_validate(

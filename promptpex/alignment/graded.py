@@ -20,7 +20,8 @@ def with_labels(items: Iterable[Example], book: GradeBook) -> tuple[Example, ...
         if item.from_table:
             return item
         joint = book.joint(item)
-        return item.replace(label=joint.label, label_from=joint.how)
+        is_known = (item.label, item.label_from) == (joint.label, joint.how)
+        return item if is_known else item.replace(label=joint.label, label_from=joint.how)
 
     return tuple(map(one, items))
 
@@ -67,6 +68,10 @@ def _numbers(labels: Sequence[Label | None], wanted: Label) -> int:
     return as_bits(number for number, label in enumerate(labels) if label == wanted)
 
 
+Labelled = tuple[tuple[Example, Label], ...]
+"""Items with their labels."""
+
+
 @dataclass(frozen=True)
 class GradedItems:
     """Items that assertions are held against people on.
@@ -79,6 +84,7 @@ class GradedItems:
     items: tuple[Example, ...]
     book: GradeBook
     _samples: dict[str, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
+    _labelled: dict[str, Labelled] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, subject: str) -> tuple[Example, ...]:
         """The items that a subject is graded of: where the output alone decides, each text once."""
@@ -86,8 +92,14 @@ class GradedItems:
             return self.items
         return each_text_once(self.items)
 
-    def label(self, item: Example, subject: str) -> Label | None:
-        """What people say of a subject of an item."""
+    def labelled(self, subject: str) -> Labelled:
+        """The items of a subject of which people say something, with what they say."""
+        if subject not in self._labelled:
+            labels = ((item, self._label(item, subject)) for item in self.of(subject))
+            self._labelled[subject] = tuple((item, label) for item, label in labels if label is not None)
+        return self._labelled[subject]
+
+    def _label(self, item: Example, subject: str) -> Label | None:
         return item.label if subject == OUTPUT_SUBJECT else self.book.joint(item, subject).label
 
     def sample(self, subject: str) -> frozenset[str]:
@@ -106,9 +118,8 @@ class GradedItems:
             among: the items that count.
         """
         observations, silent = [], 0
-        for item in self.of(subject):
-            label = self.label(item, subject)
-            if label is None or not among(item):
+        for item, label in self.labelled(subject):
+            if not among(item):
                 continue
             failed = fails(item)
             if failed is None:
@@ -120,10 +131,10 @@ class GradedItems:
     def on_whole(self, fails: Callable[[Example], bool | None]) -> ConfusionCounts:
         """How often people say what of the whole output, and the assertion what."""
         cells = [0, 0, 0, 0]
-        for item in self.items:
+        for item, label in self.labelled(OUTPUT_SUBJECT):
             failed = fails(item)
-            if item.label is not None and failed is not None:
-                cells[2 * (item.label == "good") + (not failed)] += 1
+            if failed is not None:
+                cells[2 * (label == "good") + (not failed)] += 1
         return ConfusionCounts(caught=cells[0], missed=cells[1], flagged=cells[2], kept=cells[3])
 
     def labels(self, subject: str) -> CardLabels:
@@ -131,9 +142,8 @@ class GradedItems:
         items, sample = self.of(subject), self.sample(subject)
         counts = self.book.counts(subject, items)
         tables = sum(item.from_table for item in items) if subject == OUTPUT_SUBJECT else 0
-        labels = [self.label(item, subject) for item in items]
-        drawn = [(item.cluster, self.label(item, subject)) for item in items if item.id in sample]
-        known = [(cluster, label == "bad") for cluster, label in drawn if label is not None]
+        labels = [label for _, label in self.labelled(subject)]
+        known = [(item.cluster, label == "bad") for item, label in self.labelled(subject) if item.id in sample]
         bad = sum(is_bad for _, is_bad in known)
         return CardLabels(
             subject=subject,
@@ -146,7 +156,7 @@ class GradedItems:
             derived=counts.derived,
             stale=counts.stale,
             from_table=tables,
-            sampled=len(drawn),
+            sampled=sum(item.id in sample for item in items),
             sampled_bad=bad,
             sampled_good=len(known) - bad,
             bad_share=share_of(known) if known else None,
