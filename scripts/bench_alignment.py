@@ -27,6 +27,7 @@ from alignment_bench import choices, drawing  # noqa: E402
 from alignment_bench.recordings import recordings  # noqa: E402
 from alignment_bench.summaries import Summary, differences, summary  # noqa: E402
 from alignment_bench.trials import WAYS, Progress, Shares, after, trial  # noqa: E402
+from alignment_bench.weighting import weighting_table  # noqa: E402
 from alignment_bench.worlds import KINDS, World, simulated  # noqa: E402
 
 STOPS = (8, 16, 32)
@@ -166,6 +167,10 @@ def _measure(name: str, makers: Makers, seeds: Sequence[int], stops: Sequence[in
             (plots / f"policies-{name}.svg").write_text(picture, encoding="utf-8")
     print(f"### The share of bad outputs after {max(stops)} grades, against the truth, {name}\n")
     print(*bias_table(makers, range(BIAS_SEEDS * len(seeds)), max(stops)), "", sep="\n")
+    for named in (False, True):
+        how = "what a bad output breaks is graded too" if named else "outputs are graded as a whole"
+        print(f"### Grades that weigh inversely to their probability, {name}: {how}\n")
+        print(*weighting_table(makers, seeds, stops, named=named), "", sep="\n")
     print(f"### EvalGen's choice and SPADE's, {name}, {choices.LABELS} labels\n")
     print(*choice_table(makers, seeds), "", sep="\n")
 

@@ -90,7 +90,7 @@ def trial(world: World, way: Way, stops: Sequence[int], seed: int, *, named: boo
 
 def grading(world: World, way: Way, seed: int, *, named: bool) -> Iterator[GradedOutputs]:
     """What is known after each grade."""
-    for progress in _progress(world, way, seed):
+    for progress in progress_of(world, way, seed):
         yield known(world, progress.says_bad, named=named)
 
 
@@ -101,32 +101,38 @@ class Progress:
     Attributes:
         says_bad: what was said of the outputs that are graded.
         sample: those of them that are the random sample.
+        probabilities: with which each was chosen, in order.
     """
 
     says_bad: dict[int, bool]
     sample: tuple[int, ...]
+    probabilities: dict[int, float]
 
 
 def after(world: World, way: Way, count: int, seed: int) -> Progress:
     """How far a person has come after so many grades."""
-    return next(one for one in _progress(world, way, seed) if len(one.says_bad) == count)
+    return next(one for one in progress_of(world, way, seed) if len(one.says_bad) == count)
 
 
-def _progress(world: World, way: Way, seed: int) -> Iterator[Progress]:
+def progress_of(world: World, way: Way, seed: int) -> Iterator[Progress]:
+    """How far a person has come after each grade."""
     rng = random.Random(seed)
     says_bad = {output: bool(world.bad >> output & 1) != (rng.random() < world.error) for output in world.pool}
     keys = {f"{output:08x}": output for output in world.pool}
     views = MachineViews.of({key: _opinions(world, output) for key, output in keys.items()})
     order, graded = in_order(keys, seed), dict[str, bool]()
     reached: set[str] = set()
+    chances: dict[int, float] = {}
     while len(graded) < len(keys):
         bad = sum(graded.values())
         around = Surroundings(views, len(graded), good=len(graded) - bad, bad=bad)
         draw = draw_next(Stand(order, graded, reached), around, way.policy, share=way.share, seed=seed)
         graded[draw.item] = says_bad[keys[draw.item]]
+        chances[keys[draw.item]] = draw.probability
         reached |= {reached_key(draw.item, draw.policy)} - {""}
         sample = random_sample(keys, graded, reached, seed)
-        yield Progress({keys[key]: is_bad for key, is_bad in graded.items()}, tuple(keys[key] for key in sample))
+        verdicts = {keys[key]: is_bad for key, is_bad in graded.items()}
+        yield Progress(verdicts, tuple(keys[key] for key in sample), dict(chances))
 
 
 def known(world: World, says_bad: dict[int, bool], *, named: bool) -> GradedOutputs:
