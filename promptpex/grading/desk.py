@@ -140,6 +140,29 @@ class GradingDesk:
         """The subjects of which judges say something."""
         return frozenset(subject for subject, _ in self._views.judgements)
 
+    def item(self, item_id: str) -> Example:
+        """The output with this key.
+
+        Raises:
+            GradeError: there is none in the pool.
+        """
+        item = self._items.get(item_id)
+        if item is None:
+            raise GradeError(f"the output {cut(item_id, 60)!r} is not among those that are graded; load the page again")
+        return item
+
+    def subject(self, subject_id: str) -> Subject:
+        """What is graded under this id.
+
+        Raises:
+            GradeError: there is no such thing any more.
+        """
+        subject = next((one for one in self.subjects if one.id == subject_id), None)
+        if subject is None:
+            message = f"there is no rule or criterion {cut(subject_id, 60)!r} any more; load the page again"
+            raise GradeError(message)
+        return subject
+
     def refresh(self) -> GradeBook:
         """Reads what others have added.
 
@@ -213,7 +236,7 @@ class GradingDesk:
         grader, words = replace_surrogates(grader), replace_surrogates(note)
         with self._lock:
             self.refresh()
-            item, subject = self._item(item_id), self._subject(subject_id)
+            item, subject = self.item(item_id), self.subject(subject_id)
             sent_before = self.book.given_at(time, grader, item_id, subject_id) if time else None
             if sent_before is not None:
                 return sent_before
@@ -314,19 +337,6 @@ class GradingDesk:
             any(vote.grader == grader for vote in self.book.joint(assignment.item, subject.id).votes)
             for subject in assignment.subjects
         )
-
-    def _item(self, item_id: str) -> Example:
-        item = self._items.get(item_id)
-        if item is None:
-            raise GradeError(f"the output {cut(item_id, 60)!r} is not among those that are graded; load the page again")
-        return item
-
-    def _subject(self, subject_id: str) -> Subject:
-        subject = next((one for one in self.subjects if one.id == subject_id), None)
-        if subject is None:
-            message = f"there is no rule or criterion {cut(subject_id, 60)!r} any more; load the page again"
-            raise GradeError(message)
-        return subject
 
     def _now(self, grader: str) -> str:
         """The time now, later than that of anything this grader said, whatever another computer's clock shows."""

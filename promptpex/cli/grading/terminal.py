@@ -210,7 +210,7 @@ class TerminalGrading:
         for place, assignment in enumerate(self._seen):
             if assignment.item.id == grade.key:
                 return place
-        item = next(one for one in self._desk.pool if one.id == grade.key)
+        item = self._desk.item(grade.key)
         self._seen.insert(0, Assignment(item, grade.policy, grade.probability, self._desk.to_ask(item)))
         return 0
 

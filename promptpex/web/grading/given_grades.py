@@ -6,9 +6,6 @@ such a grade from a new one is who gave it on what, and the time at which the pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic import Field, ValidationError
 
 from promptpex.core.errors import GradeError, InputError
@@ -59,19 +56,12 @@ def take(desk: GradingDesk, grades: object) -> list[dict[str, str]]:
     return [_taken(desk, one) for one in grades]
 
 
-def _taken(desk: GradingDesk, data: Mapping[str, Any]) -> dict[str, str]:
+def _taken(desk: GradingDesk, data: object) -> dict[str, str]:
     try:
         grade = _read(data)
         _require_wording(desk, grade)
-        desk.give(
-            grade.grader,
-            grade.item,
-            grade.subject,
-            grade.value,
-            grade.note,
-            _assignment(desk, grade),
-            time=grade.time,
-        )
+        how = Assignment(desk.item(grade.item), grade.policy, grade.probability, ()) if grade.policy else None
+        desk.give(grade.grader, grade.item, grade.subject, grade.value, grade.note, how, time=grade.time)
     except GradeError as failure:
         if failure.path is not None:
             raise
@@ -88,13 +78,5 @@ def _read(data: object) -> GivenGrade:
 
 def _require_wording(desk: GradingDesk, grade: GivenGrade) -> None:
     """Refuses a grade on words that the rule no longer has: the person has not read the present ones."""
-    subject = next((one for one in desk.subjects if one.id == grade.subject), None)
-    if subject is not None and subject.digest != grade.wording:
+    if desk.subject(grade.subject).digest != grade.wording:
         raise GradeError(f"{grade.subject} was reworded meanwhile: load the page again and read it")
-
-
-def _assignment(desk: GradingDesk, grade: GivenGrade) -> Assignment | None:
-    item = next((one for one in desk.pool if one.id == grade.item), None)
-    if item is None or not grade.policy:
-        return None
-    return Assignment(item, grade.policy, grade.probability, ())

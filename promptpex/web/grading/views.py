@@ -90,18 +90,6 @@ def own_policy(policy: str) -> str:
     return policy.partition(" after ")[0]
 
 
-def find(desk: GradingDesk, item_id: object) -> Example:
-    """The output with this key.
-
-    Raises:
-        GradeError: there is none.
-    """
-    item = next((one for one in desk.pool if one.id == item_id), None)
-    if item is None:
-        raise GradeError("this output is not among those that are graded: load the page again")
-    return item
-
-
 def _has_graded(book: GradeBook, item: Example, grader: str) -> bool:
     return any(grade.grader == grader for grade in book.holding(item))
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.errors import GradeError
+from promptpex.core.records import KEY_LENGTH, Example
 from promptpex.core.records.grade import LONGEST_NAME
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.policies import require_policy
 from promptpex.web.grading.given_grades import take
 from promptpex.web.grading.live_page import live_page
 from promptpex.web.grading.progress import progress_view
-from promptpex.web.grading.views import find, item_view, opinion_views, subject_views, trail
+from promptpex.web.grading.views import item_view, opinion_views, subject_views, trail
 from promptpex.web.ports import GradingPort
 from promptpex.web.site import Site, answer, body, text_of
 
@@ -77,6 +78,10 @@ def _grader(asked: Asked) -> str:
     return text_of(asked, "grader", LONGEST_NAME)
 
 
+def _asked_item(desk: GradingDesk, asked: Asked) -> Example:
+    return desk.item(text_of(asked, "item", KEY_LENGTH))
+
+
 def _state(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     grader = _grader(asked)
     graders = list(desk.book.graders)
@@ -97,7 +102,7 @@ def _next(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
 
 def _item(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     grader = _grader(asked)
-    return {"item": item_view(desk, find(desk, asked.get("item")), grader), "subjects": subject_views(desk.subjects)}
+    return {"item": item_view(desk, _asked_item(desk, asked), grader), "subjects": subject_views(desk.subjects)}
 
 
 def _give(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
@@ -111,7 +116,7 @@ def _undo(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
         return {"item": None, "sentence": "There is nothing to undo."}
     name = "the output" if undone.subject == "output" else undone.subject
     return {
-        "item": item_view(desk, find(desk, undone.key), grader),
+        "item": item_view(desk, desk.item(undone.key), grader),
         "sentence": f"Taken back: {name} is {undone.value}.",
         "trail": trail(desk, grader),
         "subjects": subject_views(desk.subjects),
@@ -119,4 +124,4 @@ def _undo(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
 
 
 def _opinions(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
-    return {"opinions": opinion_views(desk, find(desk, asked.get("item")), _grader(asked))}
+    return {"opinions": opinion_views(desk, _asked_item(desk, asked), _grader(asked))}
