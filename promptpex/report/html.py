@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 
 from promptpex.codecs.atomic import write_text
+from promptpex.codecs.wording import plural
 from promptpex.report.headline import FEW
 from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
@@ -126,6 +127,7 @@ def environment(folder: Path) -> jinja2.Environment:
     )
     filters = {
         "percent": percent,
+        "plural": plural,
         "money": money,
         "seconds": seconds,
         "figure": figure,

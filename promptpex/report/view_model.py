@@ -40,6 +40,13 @@ class Bar:
     point: float
     high: float
 
+    @classmethod
+    def of(cls, low: float | None, point: float | None, high: float | None, axis: float = 1.0) -> Bar | None:
+        """The bar of a share with its interval, on an axis that ends at ``axis``; None where one is not known."""
+        if low is None or point is None or high is None:
+            return None
+        return cls(*(round(100 * share / axis, 2) for share in (low, point, high)))
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
@@ -217,14 +224,9 @@ def _model(row: Mapping[str, Any], summary: Summary, shown: Sequence[Quantity], 
         row=row,
         estimates=estimates,
         reported=summary.run.manifest.reported.get(row["model"], ()),
-        bar=_bar((first.low, first.point, first.high), axis),
+        bar=Bar.of(first.low, first.point, first.high, axis),
         few=0 < first.scored < FEW,
     )
-
-
-def _bar(shares: tuple[float | None, ...], axis: float) -> Bar | None:
-    known = [share for share in shares if share is not None]
-    return Bar(*(round(100 * share / axis, 2) for share in known)) if len(known) == len(shares) else None
 
 
 def _metrics(summary: Summary) -> Iterable[ShownMetric]:
@@ -238,7 +240,7 @@ def _metrics(summary: Summary) -> Iterable[ShownMetric]:
             description=file.description if file else "",
             scale=file.scale if file else "",
             rows=tuple(
-                MetricRow(row, _bar((row["ci_low"], row["mean"], row["ci_high"]), 1.0), 0 < row["scored"] < FEW)
+                MetricRow(row, Bar.of(row["ci_low"], row["mean"], row["ci_high"]), 0 < row["scored"] < FEW)
                 for row in rows
                 if row["metric"] == name
             ),

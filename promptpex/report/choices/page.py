@@ -132,8 +132,8 @@ def _share_row(share: ChosenShare) -> ShareRow:
     given = share.interval
     if given is None or given.estimate is None:
         return ShareRow(share, "–", None)
-    bar = Bar(*(round(100 * value, 2) for value in (given.low, given.estimate, given.high)))
-    return ShareRow(share, with_ends(given.estimate, given.low, given.high), bar)
+    text = with_ends(given.estimate, given.low, given.high)
+    return ShareRow(share, text, Bar.of(given.low, given.estimate, given.high))
 
 
 def _pieces(pieces: Sequence[PromptPiece]) -> ShownList:

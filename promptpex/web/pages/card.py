@@ -93,6 +93,4 @@ def _may_be_compared(run: ListedRun, card: ReportCard) -> bool:
 
 def _bar(figure: CardFigure) -> Bar | None:
     """A share's place on an axis from 0 to 100%."""
-    if figure.estimate is None:
-        return None
-    return Bar(*(round(100 * value, 2) for value in (figure.low, figure.estimate, figure.high)))
+    return Bar.of(figure.low, figure.estimate, figure.high)
