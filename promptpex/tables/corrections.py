@@ -11,6 +11,7 @@ from promptpex.tables.compare_runs import name_in_both
 from promptpex.tables.counts_per_case import Weights, has_status, missing, weighed
 from promptpex.tables.frames import typed
 from promptpex.tables.peoples_grades import PeoplesGrades
+from promptpex.tables.plain_values import plain_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,8 +136,7 @@ def with_corrections(by_model: pd.DataFrame, corrected: pd.DataFrame) -> pd.Data
 def _case_weights(rows: pd.DataFrame, weights: Weights | None) -> dict[str, int]:
     """How many times each case counts, in the order of the rows."""
     about = rows.drop_duplicates("case")
-    rules = about["rule"].astype(object).where(about["rule"].notna(), None).tolist()
-    sides = about["inverse"].astype(object).where(about["inverse"].notna(), None).tolist()
+    rules, sides = plain_values(about["rule"]), plain_values(about["inverse"])
     return dict(zip(about["case"].tolist(), weighed(rules, sides, weights), strict=True))
 
 

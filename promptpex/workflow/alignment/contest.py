@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from promptpex.alignment.card import CardContest
-from promptpex.alignment.choose import FFR_LIMIT, CriterionChoice, Rated
+from promptpex.alignment.choose import FFR_LIMIT, CriterionChoice, Rated, chosen_of
 from promptpex.alignment.cross_fit import WHOLE_SET, Chosen, chosen_by
 from promptpex.alignment.graded import graded_outputs, with_labels
 from promptpex.alignment.reasons import lacking, why
@@ -66,7 +66,7 @@ def card_contest(
     graded = graded_outputs(source.matrix.examples, book, criterion_of)
     contest = contest_of(source, synthesis, graded, _limits(saved, ffr).ffr)
     choices = contest.choose()
-    chosen = _kept(source, saved) if saved is not None else frozenset(n for one in choices for n in one.chosen)
+    chosen = _kept(source, saved) if saved is not None else chosen_of(choices)
     states = _states(source, synthesis, saved) if saved is not None and not aligned else {}
     return ContestOrNot(
         CardContest(
@@ -82,9 +82,7 @@ def card_contest(
             subjects={criterion: subject for subject, criterion in criterion_of.items()},
             choice_rules=label_rules_of(saved).sentence() if saved is not None and saved.label_rules else "",
             choices=choices,
-            candidates=tuple(
-                _candidate(one, choice, source.matrix, states) for choice in choices for one in choice.rated
-            ),
+            candidates=tuple(_candidates(choices, source.matrix, states)),
             lacking=tuple(lacking(choices, contest.texts)) if aligned else (),
         ),
         (*source.notices, *_changed(saved, chosen, choices, book.rules), *_left_out(source)),
@@ -123,10 +121,10 @@ def _changed(
         return (
             "a chosen candidate cannot be chosen any more, or has another check: choose again with `promptpex select`",
         )
-    now = frozenset(name for choice in choices for name in choice.chosen)
-    if saved.method == "aligned" and now != chosen and label_rules_of(saved) != rules:
+    has_changed = saved.method == "aligned" and chosen_of(choices) != chosen
+    if has_changed and label_rules_of(saved) != rules:
         return ("by the labels of this card, which come about otherwise, another set would be chosen",)
-    if saved.method == "aligned" and now != chosen:
+    if has_changed:
         return ("by the grades of now another set would be chosen: choose again with `promptpex select`",)
     return ()
 
@@ -158,10 +156,18 @@ def _states(source: FolderProblem, synthesis: Synthesis, saved: SavedChoice) -> 
     return {one.id: ("chosen" if one.state == "chosen" else "left-out", one.why or one.state) for one in candidates}
 
 
+def _candidates(
+    choices: Iterable[CriterionChoice], matrix: Matrix, states: Mapping[str, tuple[str, str]]
+) -> Iterator[CardCandidate]:
+    numbers = {one.id: number for number, one in enumerate(matrix.candidates)}
+    for choice in choices:
+        for one in choice.rated:
+            yield _candidate(one, choice, matrix, numbers[one.contender.id], states)
+
+
 def _candidate(
-    rated: Rated, choice: CriterionChoice, matrix: Matrix, states: Mapping[str, tuple[str, str]]
+    rated: Rated, choice: CriterionChoice, matrix: Matrix, number: int, states: Mapping[str, tuple[str, str]]
 ) -> CardCandidate:
-    number = next(n for n, one in enumerate(matrix.candidates) if one.id == rated.contender.id)
     candidate = matrix.candidates[number]
     state, words = states.get(candidate.id, (rated.state, why(rated, choice)))
     return CardCandidate(
