@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
@@ -76,7 +77,7 @@ class Question:
     turn: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Judge:
     """One judge model with the material that its verdicts rest on."""
 
@@ -92,7 +93,7 @@ class Judge:
         """What its verdicts name as their source."""
         return f"judge:{self.role_model.label}"
 
-    @property
+    @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """The rules that it gives verdicts on."""
         return self.options.rules(self.spec)
@@ -207,8 +208,6 @@ class Judge:
         return shown if question.inputs else [replace(one, inputs="") for one in shown]
 
     def _verdict(self, output: Output, turn: int) -> Callable[[str, JudgeFinding], Verdict]:
-        own_fingerprint = self.fingerprint()
-
         def verdict(rule: str, finding: JudgeFinding) -> Verdict:
             return Verdict.of(
                 output.key,
@@ -217,7 +216,7 @@ class Judge:
                 self.source,
                 reason=finding.reason.strip(),
                 unscored=finding.code,
-                fingerprint=own_fingerprint,
+                fingerprint=self.fingerprint(),
                 confidence=finding.confidence,
                 turn=turn,
             )
@@ -227,6 +226,10 @@ class Judge:
     def fingerprint(self) -> str:
         """Hash of all that shapes its verdicts: the template, who answers, its settings, the rules, how they are put to
         it, and the graded outputs that it is shown."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
         mode = self.options.judge_mode
         rules = [rule.promised() for rule in self.rules if rule not in mode.own_rules]
         who = [*self.role_model.identity, self.role_model.defaults.to_dict()]
