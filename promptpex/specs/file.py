@@ -30,6 +30,15 @@ def read_spec(path: Path | str) -> Spec:
     return examine(path).require()
 
 
+def rules_in(path: Path) -> tuple[Rule, ...]:
+    """The rules of the spec in this file; none where there is no such file.
+
+    Raises:
+        SpecError: it cannot be read, with its line.
+    """
+    return read_spec(path).rules if path.exists() else ()
+
+
 def examine(path: Path | str) -> Reading[Spec]:
     """What the file says, and all its problems, not just the first."""
     from promptpex.assertions import check_time

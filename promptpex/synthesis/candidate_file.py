@@ -26,6 +26,11 @@ def read_candidates(path: Path) -> Synthesis:
     return examine(path).require()
 
 
+def candidates_in(path: Path, prompt: str) -> Synthesis:
+    """As ``read_candidates``; nothing, for the prompt of this name, where there is no such file."""
+    return read_candidates(path) if path.exists() else Synthesis(prompt=prompt)
+
+
 def examine(path: Path) -> Reading[Synthesis]:
     """What a file of candidates says, and all its problems, not just the first."""
     from promptpex.assertions import check_time

@@ -65,5 +65,15 @@ class RecordFile(Generic[One]):
 HISTORY = RecordFile(History, "file of versions", "it is made again")
 """``versions.json``: the versions of a prompt and what each changed, as far as they were looked at."""
 
+
+def history_in(path: Path, prompt: str) -> History:
+    """The history in this file; that of the prompt of this name, which is empty, where there is no such file.
+
+    Raises:
+        SynthesisError: the file cannot be read, or is not one of ours.
+    """
+    return HISTORY.read(path) or History(prompt=prompt)
+
+
 ASKED = RecordFile(AskedCriteria, "file of what was asked", "authors are asked again")
 """``asked.json``: what authors were asked for each criterion on the local page, and what was of no use."""

@@ -27,7 +27,7 @@ from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, require_known_grader
 from promptpex.grading.subjects import subject_of_criterion, subjects_of
 from promptpex.promptfile import sibling
-from promptpex.specs.file import read_spec
+from promptpex.specs.file import rules_in
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.folder_choice import FolderChoice, WayToChoose, choose_from
@@ -233,8 +233,7 @@ def _limit(criterion: Criterion, ffr: Fraction) -> Fraction:
 def _book(synthesis: Synthesis, folder: SynthesisFolder, rules: LabelRules) -> tuple[GradeBook, dict[str, str]]:
     """All grades of the prompt, and by what they are on, the criterion that it is."""
     prompt = folder.prompt(synthesis.prompt)
-    spec = sibling(prompt, "spec")
-    spec_rules = read_spec(spec).rules if spec.exists() else ()
+    spec_rules = rules_in(sibling(prompt, "spec"))
     grades = read_grades(sibling(prompt, "grades"))
     book = GradeBook.of(grades, subjects_of(spec_rules, synthesis.criteria), rules)
     return book, criteria_by_subject(synthesis, spec_rules)

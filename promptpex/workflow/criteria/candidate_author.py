@@ -14,13 +14,13 @@ from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subject_of_criterion
 from promptpex.synthesis import edit_criteria
 from promptpex.synthesis.asking_again import may_be_shown
-from promptpex.synthesis.graded_examples import GradedExamples, examples_for, examples_for_notes
+from promptpex.synthesis.graded_examples import GradedExamples, examples_for
 from promptpex.synthesis.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
 from promptpex.synthesis.suggest_criteria import INFER, MOST_BAD, NOTES, reword
 from promptpex.workflow.criteria.arriving import ArrivingCandidates
 from promptpex.workflow.criteria.background import Background
 from promptpex.workflow.criteria.criteria_files import CriteriaFiles, taken_ids
-from promptpex.workflow.criteria.suggesting import Suggesting, suggest
+from promptpex.workflow.criteria.suggesting import Suggesting, suggest, with_new_notes
 from promptpex.workflow.estimate import synthesis_lines, tokens_of, total_in_words
 from promptpex.workflow.files import read_prompt
 from promptpex.workflow.instructions import instructions_of
@@ -79,8 +79,7 @@ class CandidateAuthor:
 
     def noted(self, synthesis: Synthesis, book: GradeBook, most: int = MOST_BAD) -> GradedExamples:
         """Bad outputs with notes that no criterion was made from."""
-        used = {name for one in synthesis.criteria for name in one.notes}
-        return examples_for_notes(book, self._pool, used=used, most_bad=most)
+        return with_new_notes(book, synthesis.criteria, self._pool, most)
 
     async def _suggested(self, asking: Suggesting, stage: str) -> str:
         session, prompt = await self._ready()

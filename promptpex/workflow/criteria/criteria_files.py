@@ -15,12 +15,12 @@ from promptpex.documents.ownership import edited
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, moment
 from promptpex.promptfile import sibling
-from promptpex.specs.file import read_spec, write_spec
+from promptpex.specs.file import read_spec, rules_in, write_spec
 from promptpex.synthesis import edit_criteria
-from promptpex.synthesis.candidate_file import read_candidates, write_candidates
+from promptpex.synthesis.candidate_file import candidates_in, read_candidates, write_candidates
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.from_rules import from_rules
-from promptpex.synthesis.record_file import ASKED, HISTORY
+from promptpex.synthesis.record_file import ASKED, HISTORY, history_in
 from promptpex.workflow.criteria.suggesting import book_of
 from promptpex.workflow.files import Files
 from promptpex.workflow.synthesis.synthesizing import with_rules
@@ -50,7 +50,7 @@ class CriteriaFiles:
         Raises:
             SpecError: it cannot be read, with its line.
         """
-        return read_spec(self.spec).rules if self.spec.exists() else ()
+        return rules_in(self.spec)
 
     def read(self) -> Synthesis:
         """Criteria and candidates as they are now.
@@ -62,9 +62,8 @@ class CriteriaFiles:
 
     def _read(self) -> tuple[History, Synthesis]:
         with self._lock:
-            name, path = self.prompt.name, self.folder.candidates
-            synthesis = read_candidates(path) if path.exists() else Synthesis(prompt=name)
-            history = HISTORY.read(self.folder.versions) or History(prompt=name)
+            synthesis = candidates_in(self.folder.candidates, self.prompt.name)
+            history = history_in(self.folder.versions, self.prompt.name)
             if self.spec.exists():
                 history, synthesis = with_rules(history, synthesis, read_spec(self.spec))
             return history, synthesis
@@ -136,7 +135,7 @@ class CriteriaFiles:
         spec = read_spec(self.spec)
         rules = [edited(rule, rule=text) if rule.id == criterion.rule else rule for rule in spec.rules]
         new = write_spec(self.spec, spec.replace(rules=tuple(rules)), by_hand=True)
-        history = HISTORY.read(self.folder.versions) or History(prompt=self.prompt.name)
+        history = history_in(self.folder.versions, self.prompt.name)
         taken = from_rules(new, read_candidates(self.folder.candidates), history.rules, history.criteria)
         HISTORY.write(self.folder.versions, history.replace(rules=dict(taken.rules)))
 

@@ -55,12 +55,19 @@ def book_of(file: Path, rules: Iterable[Rule], criteria: Iterable[Criterion], ho
     return GradeBook.of(read_grades(sibling(file, "grades")), subjects_of(rules, criteria), how)
 
 
+def with_new_notes(
+    book: GradeBook, criteria: Iterable[Criterion], examples: Iterable[Example], most_bad: int = MOST_BAD
+) -> GradedExamples:
+    """Bad outputs with notes that no criterion was made from yet, and a few good ones."""
+    used = {name for criterion in criteria for name in criterion.notes}
+    return examples_for_notes(book, examples, used=used, most_bad=most_bad)
+
+
 def graded_for_notes(
     file: Path, rules: Iterable[Rule], criteria: Sequence[Criterion], examples: Iterable[Example], how: LabelRules
 ) -> GradedExamples:
-    """Bad outputs with notes that no criterion was made from yet, and a few good ones; nothing without a bad one."""
-    used = {name for criterion in criteria for name in criterion.notes}
-    graded = examples_for_notes(book_of(file, rules, criteria, how), examples, used=used, most_bad=MOST_BAD)
+    """As ``with_new_notes``; nothing without a bad one."""
+    graded = with_new_notes(book_of(file, rules, criteria, how), criteria, examples)
     return graded if graded.bad else GradedExamples()
 
 

@@ -19,7 +19,7 @@ from promptpex.grading.subjects import Subject, subjects_of
 from promptpex.promptfile import read, sibling
 from promptpex.report import runs
 from promptpex.specs.file import read_spec
-from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.candidate_file import candidates_in
 from promptpex.synthesis.examples import examples_of, merged, of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.workflow.grading.machine_opinions import opinions_of
@@ -103,7 +103,7 @@ def open_desk(sources: Sequence[Path], results: Path, wishes: GradingWishes, emi
     prompt, folder = read(file), SynthesisFolder.of(file)
     spec_file = sibling(file, "spec")
     spec = read_spec(spec_file) if spec_file.exists() else _spec_of(read_runs, file)
-    synthesis = read_candidates(folder.candidates) if folder.candidates.exists() else Synthesis(prompt=file.name)
+    synthesis = candidates_in(folder.candidates, file.name)
     pool = _pool(read_runs, folder, prompt, emit)
     if not pool:
         raise GradeError("there is no usable output to grade; run the prompt first: promptpex run", path=file)

@@ -22,7 +22,7 @@ from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.folder_problem import FolderProblem, read_folder
 from promptpex.synthesis.implication_states import implication_states
 from promptpex.synthesis.matrix import MatrixFile
-from promptpex.synthesis.record_file import HISTORY
+from promptpex.synthesis.record_file import history_in
 from promptpex.synthesis.saved_choice import CHOICE, SavedChoice, SavedFigures, SavedPoint
 from promptpex.synthesis.screens import indistinct_sentences
 from promptpex.synthesis.selection.limits import SelectionLimits
@@ -92,7 +92,7 @@ def write_report(path: Path, source: FolderProblem, choice: SavedChoice | NoChoi
 def _page_of(path: Path, source: FolderProblem, choice: SavedChoice | NoChoice | None) -> ChoicePage:
     folder = SynthesisFolder(path)
     synthesis = read_candidates(folder.candidates)
-    history = HISTORY.read(folder.versions) or History(prompt=synthesis.prompt)
+    history = history_in(folder.versions, synthesis.prompt)
     return _page(folder, source, choice, synthesis, history)
 
 

@@ -19,8 +19,8 @@ from promptpex.core.records import Candidate, Criterion, Delta, History, Prompt,
 from promptpex.documents.ownership import owned_by_people
 from promptpex.grading.labels import LabelRules
 from promptpex.promptfile import sibling
-from promptpex.specs.file import read_spec
-from promptpex.synthesis.candidate_file import read_candidates, write_candidates
+from promptpex.specs.file import read_spec, rules_in
+from promptpex.synthesis.candidate_file import candidates_in, write_candidates
 from promptpex.synthesis.categorise import categorise
 from promptpex.synthesis.criteria import propose_criteria, unasked
 from promptpex.synthesis.deltas import deltas
@@ -28,7 +28,7 @@ from promptpex.synthesis.exclusions_by_phrases import exclusions_by_phrases
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.from_rules import from_rules
 from promptpex.synthesis.portions import packs_of
-from promptpex.synthesis.record_file import HISTORY
+from promptpex.synthesis.record_file import HISTORY, history_in
 from promptpex.synthesis.versions import Versions, from_files, from_git
 from promptpex.workflow.criteria.suggesting import TYPICAL_SUGGESTIONS, Suggesting, graded_for_notes, suggest
 from promptpex.workflow.estimate import EstimateLine, synthesis_lines, tokens_of, total_in_words
@@ -142,11 +142,9 @@ def planned(session: Session, files: Files, wishes: SynthesisWishes = SynthesisW
     versions = _versions(session, prompt, files.prompt, wishes)
     _require_renamed_along(folder, files.prompt, versions.former)
     name = files.prompt.name
-    before = (HISTORY.read(folder.versions) or History(prompt=name)).replace(prompt=name)
+    before = history_in(folder.versions, name).replace(prompt=name)
     history = _history(before, versions)
-    synthesis = read_candidates(folder.candidates) if folder.candidates.exists() else Synthesis(prompt=name)
-    synthesis = synthesis.replace(prompt=name)
-    synthesis = _renamed(synthesis, before, history)
+    synthesis = _renamed(candidates_in(folder.candidates, name).replace(prompt=name), before, history)
     if wishes.spec_rules and files.spec.exists():
         history, synthesis = with_rules(history, synthesis, read_spec(files.spec))
     asking = _suggesting(session, files, prompt, synthesis, wishes)
@@ -192,7 +190,7 @@ async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = S
     asked = await _asked(session, files, plan, wishes)
     raise_if_cancelled(session)
     with plan.folder.alone(files.prompt):
-        old = read_candidates(plan.folder.candidates) if plan.folder.candidates.exists() else Synthesis(prompt="")
+        old = candidates_in(plan.folder.candidates, files.prompt.name)
         on_file = write_candidates(plan.folder.candidates, _with_choices(asked.synthesis, old))
         HISTORY.write(plan.folder.versions, asked.history)
     known = {one.id for one in old.criteria}, {one.id for one in old.candidates}
@@ -245,7 +243,7 @@ def _suggesting(
     session: Session, files: Files, prompt: Prompt, synthesis: Synthesis, wishes: SynthesisWishes
 ) -> Suggesting:
     """What criteria are to be suggested from, as it was wished."""
-    rules = read_spec(files.spec).rules if files.spec.exists() else ()
+    rules = rules_in(files.spec)
     taken = frozenset(rule.id for rule in rules)
     if not wishes.from_notes:
         return Suggesting(wishes.infer, taken=taken)

@@ -14,7 +14,7 @@ from pathlib import Path
 from promptpex.codecs.wording import cut, plural
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
-from promptpex.core.records import Candidate, Example, History, Implication, Prompt, Rule, Run, Synthesis
+from promptpex.core.records import Candidate, Example, Implication, Prompt, Run, Synthesis
 from promptpex.documents.human_grades import read_grades
 from promptpex.engines import Engine, local_engine, usable_cpus
 from promptpex.grading.labels import LabelRules
@@ -22,7 +22,7 @@ from promptpex.judging.questions import STAGE as QUESTION
 from promptpex.judging.questions import QuestionJudge
 from promptpex.promptfile import read, sibling
 from promptpex.report import runs
-from promptpex.specs.file import read_spec
+from promptpex.specs.file import rules_in
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
 from promptpex.synthesis.examples import require_final
 from promptpex.synthesis.fill_matrix import fill
@@ -38,7 +38,7 @@ from promptpex.synthesis.implications import (
 from promptpex.synthesis.in_force import in_force
 from promptpex.synthesis.label_table import read_labels
 from promptpex.synthesis.matrix import ERROR, FAIL, PASS, Matrix, MatrixFile, may_ask
-from promptpex.synthesis.record_file import HISTORY
+from promptpex.synthesis.record_file import HISTORY, history_in
 from promptpex.workflow.files import Files, read_prompt
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.preconditions import raise_if_cancelled
@@ -125,7 +125,7 @@ async def try_candidates(session: Session, files: Files, wishes: TrialWishes) ->
         return None
     examples: tuple[Example, ...] = ()
     if has_examples:
-        examples = update_examples(folder, files.prompt, prompt, _rules(files), sources, session.emit)
+        examples = update_examples(folder, files.prompt, prompt, rules_in(files.spec), sources, session.emit)
     judge = judge_of_questions(session, prompt, candidates, len(examples))
     matrix = Matrix(candidates, examples, judge=judge.fingerprint() if judge is not None else None)
     cells = await fill(
@@ -137,7 +137,7 @@ async def try_candidates(session: Session, files: Files, wishes: TrialWishes) ->
         cancelled=lambda: session.client.cancelled,
     )
     raise_if_cancelled(session)
-    history = HISTORY.read(folder.versions) or History(prompt=synthesis.prompt)
+    history = history_in(folder.versions, synthesis.prompt)
     plan = plan_implications(matrix, synthesis.implications, history.pairs)
     new = JudgedPairs((), ())
     if plan.to_ask and session.roles.named_judges():
@@ -167,10 +167,6 @@ def _run(session: Session, prompt: Prompt, named: Path | None) -> Run | None:
         session.emit(Notice(message))
         return None
     return run
-
-
-def _rules(files: Files) -> Sequence[Rule]:
-    return read_spec(files.spec).rules if files.spec.exists() else ()
 
 
 def judge_of_questions(
@@ -211,7 +207,7 @@ def _keep_implications(folder: SynthesisFolder, matrix: Matrix, plan: Implicatio
     if implications != synthesis.implications:
         synthesis = write_candidates(folder.candidates, synthesis.replace(implications=implications))
     if new.judged:
-        history = HISTORY.read(folder.versions) or History(prompt=synthesis.prompt)
+        history = history_in(folder.versions, synthesis.prompt)
         HISTORY.write(folder.versions, history.replace(pairs=(*history.pairs, *new.judged)))
     return len(synthesis.implications)
 
