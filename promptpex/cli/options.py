@@ -49,6 +49,8 @@ COUNT = click.IntRange(1)
 COUNT_OR_NONE = click.IntRange(0)
 
 PROMPT = click.argument("prompt", type=PATH)
+RUN = click.argument("run", required=False, type=PATH)
+RUNS = click.argument("runs", nargs=-1, metavar="[RUN]...", type=PATH)
 
 of_models = partial(option, group=MODELS)
 of_judging = partial(option, group=JUDGING)
@@ -93,6 +95,7 @@ results_beside_out = of_files("--results", metavar="DIR", help="Folder of the ru
 spec_file = of_files("--spec", type=PATH, metavar="FILE", help="Spec [PROMPT.spec.yaml].")
 cases_file = of_files("--cases", type=PATH, metavar="FILE", help="Cases [PROMPT.cases.yaml].")
 prompt_files = together(spec_file, cases_file)
+prompt_of_runs = of_files("--prompt", type=PATH, metavar="FILE", help="The prompt's file [where the run says it is].")
 
 models = together(
     of_models("-m", "--models", metavar="NAMES", help="Models under test, comma-separated."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -56,3 +57,15 @@ def served(ports: Ports, port: int = 0, *, debug: bool = False) -> Iterator[Serv
     finally:
         server.stop()
         thread.join()
+
+
+async def page_of(server: Served, path: str, status: int = 200) -> str:
+    """The page at a path, as it is sent to a browser."""
+    async with server.session() as session, session.get(path, headers={"Accept": "text/html"}) as answer:
+        assert answer.status == status, await answer.text()
+        return await answer.text()
+
+
+def words(page: str) -> str:
+    """What a page says, without its tags."""
+    return " ".join(re.sub("<[^>]*>", " ", page).split())

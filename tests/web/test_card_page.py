@@ -14,7 +14,7 @@ from promptpex.workflow.alignment.port import CardOfRuns
 from promptpex.workflow.alignment.report_card import CardWishes
 from tests.alignment.folders import AlignedFolder
 from tests.web.browser import DESKTOP, PHONE, Browser, Page
-from tests.web.serving import Served, served
+from tests.web.serving import Served, page_of, served, words
 
 SPEC = Spec(prompt="trip.md", rules=(Rule(id="r1", rule="The reply stays calm."),))
 COLUMNS = {"calm": "p" * 12 + "f" * 8, "loud": "f" * 8 + "p" * 4 + "f" * 8}
@@ -42,16 +42,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AlignedFolder:
 def ports(source: str | None = None) -> Ports:
     results = Path("results")
     return Ports(results, card=CardOfRuns([Path(source)] if source else [], results, CardWishes()))
-
-
-async def page_of(server: Served, path: str, status: int = 200) -> str:
-    async with server.session() as session, session.get(path, headers={"Accept": "text/html"}) as answer:
-        assert answer.status == status, await answer.text()
-        return await answer.text()
-
-
-def words(page: str) -> str:
-    return " ".join(re.sub("<[^>]*>", " ", page).split())
 
 
 async def test_the_page_has_what_the_terminal_has(world: AlignedFolder) -> None:

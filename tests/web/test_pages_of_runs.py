@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from promptpex.web.ports import ComparisonSettings, Ports
 from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 from tests.report.choices.choice_records import page as choice_page
 from tests.web.browser import DESKTOP, PHONE, Browser
-from tests.web.serving import Served, served
+from tests.web.serving import page_of, served, words
 from tests.web.stored_runs import named_run, store
 from tests.workflow.alignment.graded_run import graded, kept, made
 
@@ -42,16 +41,6 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def results(stored: Path, tmp_path: Path) -> Path:
     """The same runs in a folder of one's own."""
     return Path(shutil.copytree(stored, tmp_path / "results"))
-
-
-async def page_of(server: Served, path: str, status: int = 200) -> str:
-    async with server.session() as session, session.get(path, headers={"Accept": "text/html"}) as answer:
-        assert answer.status == status, await answer.text()
-        return await answer.text()
-
-
-def words(page: str) -> str:
-    return " ".join(re.sub("<[^>]*>", " ", page).split())
 
 
 async def test_the_list_says_what_came_of_each_run(results: Path) -> None:

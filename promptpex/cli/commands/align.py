@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 @click.command("align", cls=Command)
-@click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
+@options.RUNS
 @options.labelling
 @options.of_statistics(
     "--ffr", type=options.SHARE, metavar="SHARE", help="Look at the choice by alignment at this FFR limit."
 )
-@options.of_statistics("--against", type=click.Path(path_type=Path), metavar="RUN", help="What changed since this run.")
-@options.of_files("--prompt", type=options.PATH, metavar="FILE", help="The prompt's file [where the run says it is].")
+@options.of_statistics("--against", type=options.PATH, metavar="RUN", help="What changed since this run.")
+@options.prompt_of_runs
 @options.of_files(
     "--no-calibration", is_flag=True, help="Do not write into the spec how far its judges may be trusted."
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check", cls=Command)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.PATH)
 @options.of_cases(
     "--assertions", type=options.PATH, metavar="FILE", help="YAML or JSON: promptfoo's assert list, or a spec."
 )

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @click.command("compare", cls=Command)
-@click.argument("before", type=click.Path(path_type=Path))
-@click.argument("after", type=click.Path(path_type=Path))
+@click.argument("before", type=options.PATH)
+@click.argument("after", type=options.PATH)
 @options.of_statistics("--fail-on-regression", is_flag=True, help="Exit 1 if a model has clearly become worse.")
 @options.of_statistics("--tolerance", metavar="SHARE", help="A loss shown to be smaller is not a regression [none].")
 @options.confidence

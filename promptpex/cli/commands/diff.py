@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command("diff", cls=Command)
-@click.argument("old", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("old", type=options.PATH)
+@click.argument("new", type=options.PATH)
 @options.of_files("--spec", type=options.PATH, metavar="FILE", help="Spec [the one of NEW, else of OLD].")
 @options.of_files("--old-spec", type=options.PATH, metavar="FILE", help="Spec of OLD, to compare rules.")
 @options.of_files("--cases", type=options.PATH, metavar="FILE", help="Cases [those of NEW, else of OLD].")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("evaluate-paper", cls=Command)
-@click.argument("prompts", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("prompts", nargs=-1, required=True, type=options.PATH)
 @options.models
 @options.author
 @options.judge_options

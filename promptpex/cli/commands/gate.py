@@ -16,7 +16,7 @@ from promptpex.codecs.wording import plural
 
 
 @click.command("gate", cls=Command)
-@click.argument("run", required=False, type=click.Path(path_type=Path))
+@options.RUN
 @options.of_statistics(
     "--max-non-compliance",
     "limits",

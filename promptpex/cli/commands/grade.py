@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 @click.command("grade", cls=Command)
-@click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
+@options.RUNS
 @options.of_output("--terminal", is_flag=True, help="Grade in this terminal, by keys.")
 @options.of_files("--page", type=options.PATH, metavar="FILE", help="Write a page that is graded without a server.")
 @options.of_files("--import", "file", type=options.PATH, metavar="FILE", help="Merge grades that were given elsewhere.")
-@options.of_files("--prompt", type=options.PATH, metavar="FILE", help="The prompt's file [where the run says it is].")
+@options.prompt_of_runs
 @options.of_cases("--as", "grader", metavar="NAME", help="Who grades [git's user, or the account's name].")
 @options.of_cases("--rules", "all_rules", is_flag=True, help="Ask for every rule and criterion, too.")
 @options.of_cases(

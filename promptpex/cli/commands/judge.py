@@ -13,7 +13,7 @@ from promptpex.cli.help import Command
 
 
 @click.command("judge", cls=Command)
-@click.argument("run", required=False, type=click.Path(path_type=Path))
+@options.RUN
 @options.judge_options
 @options.verdict_options
 @options.judged_by_people

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("report", cls=Command)
-@click.argument("run", required=False, type=click.Path(path_type=Path))
+@options.RUN
 @options.comparison_options
 @options.min_agreement
 @options.labelling

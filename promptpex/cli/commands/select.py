@@ -25,7 +25,7 @@ ALIGNED = "aligned"
 
 
 @click.command("select", cls=Command)
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=options.PATH)
 @options.of_statistics("--method", type=click.Choice((ALIGNED, *METHODS)), default="sub", help="How to choose [sub].")
 @options.of_statistics(
     "--coverage", type=options.SHARE, metavar="SHARE", help="Least share of bad outputs caught [.6]."

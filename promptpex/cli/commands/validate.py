@@ -14,7 +14,7 @@ from promptpex.codecs.wording import plural
 
 
 @click.command("validate", cls=Command)
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=options.PATH)
 @options.output_options
 def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -> int:
     """Report every problem of prompts and the files beside them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("view", cls=Command)
-@click.argument("run", required=False, type=click.Path(path_type=Path))
+@options.RUN
 @options.page_address
 @options.results
 @options.settings_options
@@ -46,15 +47,13 @@ def _ports(named: Path | None, chosen: Settings) -> Ports:
     from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 
     results, comparing = Path(chosen.results), ComparisonSettings(chosen.confidence, chosen.weights)
-    grades = GradesOfRuns()
+    ports = Ports(results, comparing=comparing, grades=GradesOfRuns())
     if named is None:
-        return Ports(results, comparing=comparing, card=CardOfRuns((), results, CardWishes()), grades=grades)
+        return replace(ports, card=CardOfRuns((), results, CardWishes()))
     if is_synthesis_folder(named):
         from promptpex.workflow.synthesis.choice_report import page_of_folder
 
-        return Ports(
-            results, start="/choice", comparing=comparing, choice=partial(page_of_folder, named), grades=grades
-        )
+        return replace(ports, start="/choice", choice=partial(page_of_folder, named))
     folder = runs.resolve(named, results)
-    card = CardOfRuns([folder], results, CardWishes())
-    return Ports(results, folder, f"/runs/{RunList(results, folder).key(folder)}", comparing, card=card, grades=grades)
+    start = f"/runs/{RunList(results, folder).key(folder)}"
+    return replace(ports, run=folder, start=start, card=CardOfRuns([folder], results, CardWishes()))

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.core.ids import text_digest
+from promptpex.web.pages.card import CARD
+from promptpex.web.pages.criteria import CRITERIA
 from promptpex.web.ports import GradingPort
 from promptpex.web.site import Tab
 
@@ -33,9 +35,7 @@ POLICIES = {
     "alternating": "the last two in turn, as EvalGen does",
 }
 """The policies in words; each leaves a share to the random sample."""
-CRITERIA = "/criteria"
-"""Where notes become criteria."""
-ENDINGS = ("/card", CRITERIA)
+ENDINGS = (CARD, CRITERIA)
 """The pages that grading leads to."""
 AGAIN = "Start promptpex grade again and open the link that it prints"
 
