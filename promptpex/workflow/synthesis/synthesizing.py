@@ -191,7 +191,7 @@ async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = S
     raise_if_cancelled(session)
     with plan.folder.alone(files.prompt):
         old = candidates_in(plan.folder.candidates, files.prompt.name)
-        on_file = write_candidates(plan.folder.candidates, _with_choices(asked.synthesis, old))
+        on_file = write_candidates(plan.folder.candidates, _as_of_now(asked.synthesis, old))
         HISTORY.write(plan.folder.versions, asked.history)
     known = {one.id for one in old.criteria}, {one.id for one in old.candidates}
     criteria = tuple(one.id for one in on_file.criteria if one.id not in known[0])
@@ -321,9 +321,7 @@ def _updated(old: Sequence[Owned], new: Iterable[Owned]) -> tuple[Owned, ...]:
     """The old items, those of the machine that are made anew replaced, and the new ones behind them."""
     made = {item.id: item for item in new}
     updated = [item if owned_by_people(item.origin) else made.get(item.id, item) for item in old]
-    ids = {item.id for item in old}
-    updated += [item for name, item in made.items() if name not in ids]
-    return tuple(updated)
+    return _with_further(updated, made.values())
 
 
 def _without_candidates(synthesis: Synthesis, asked: Collection[str]) -> list[Criterion]:
@@ -348,13 +346,22 @@ def _workload(session: Session, plan: SynthesisPlan) -> Workload:
     )
 
 
-def _with_choices(synthesis: Synthesis, on_file: Synthesis) -> Synthesis:
-    """The synthesis with the choices of now: people may have made some while the author was writing."""
+def _as_of_now(synthesis: Synthesis, on_file: Synthesis) -> Synthesis:
+    """The synthesis with what came about on the local page while the author was writing: choices, and new items."""
     choices = {candidate.id: candidate.choice for candidate in on_file.candidates}
     candidates = [one.replace(choice=choices.get(one.id, one.choice)) for one in synthesis.candidates]
     settings = {criterion.id: criterion for criterion in on_file.criteria}
     criteria = [one.with_settings_of(settings.get(one.id, one)) for one in synthesis.criteria]
-    return synthesis.replace(criteria=tuple(criteria), candidates=tuple(candidates))
+    return synthesis.replace(
+        criteria=_with_further(criteria, on_file.criteria), candidates=_with_further(candidates, on_file.candidates)
+    )
+
+
+def _with_further(items: Sequence[Owned], on_file: Iterable[Owned]) -> tuple[Owned, ...]:
+    ids = {item.id for item in items}
+    every = list(items)
+    every += [item for item in on_file if item.id not in ids]
+    return tuple(every)
 
 
 def _tell_of_phrase_lists(session: Session, synthesis: Synthesis, new: Collection[str]) -> None:

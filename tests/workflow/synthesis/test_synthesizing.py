@@ -14,11 +14,24 @@ from promptpex.cases.file import write_suite
 from promptpex.config import load
 from promptpex.core.errors import ConfigError, Stopped, SynthesisError
 from promptpex.core.events import Event
-from promptpex.core.records import Case, Check, Example, Grade, Request, Rule, Spec, Suite
+from promptpex.core.records import (
+    Candidate,
+    Case,
+    Check,
+    Criterion,
+    Example,
+    Grade,
+    Request,
+    Rule,
+    Spec,
+    Suite,
+    Synthesis,
+)
 from promptpex.documents.human_grades import append_grades
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import read
 from promptpex.specs.file import write_spec
+from promptpex.synthesis.candidate_file import write_candidates
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.versions import WORKING_COPY
 from promptpex.workflow.files import files_of
@@ -112,6 +125,27 @@ async def test_the_rules_of_the_spec_are_criteria_without_asking(tmp_path: Path)
     assert "The text is friendly." in request.messages[-1].content
     asked = [text for one in author.requests if one.stage == "candidates" for text in guide.items(one).values()]
     assert "The text is friendly." not in asked
+
+
+async def test_what_is_written_on_the_local_page_while_the_author_is_asked_is_kept(tmp_path: Path) -> None:
+    prompt, author = one_file(tmp_path), guide.author()
+    answer, file = author.complete, SynthesisFolder.of(prompt).candidates
+    criterion = Criterion(id="kind", text="The text is kind.")
+    candidate = Candidate(id="is_kind", criteria=("kind",), check=Check(kind="icontains", value="please"))
+
+    async def meanwhile(request: Request) -> Any:
+        if request.stage == "candidates" and not file.exists():
+            file.parent.mkdir()
+            page = Synthesis(prompt=prompt.name, criteria=(criterion,), candidates=(candidate,))
+            write_candidates(file, page)
+        return await answer(request)
+
+    author.complete = meanwhile  # type: ignore[method-assign]
+    made = await work(prompt, author)
+    assert made.synthesis.criteria[-1].text == criterion.text
+    assert made.synthesis.candidates[-1].check == candidate.check
+    assert "kind" not in made.criteria
+    assert len(made.criteria) > 1
 
 
 async def test_a_changed_rule_changes_its_candidate_and_a_deleted_one_stays_away(tmp_path: Path) -> None:
