@@ -23,12 +23,18 @@ class ArrivingCandidates:
 
     def tell(self, criterion: str, candidates: tuple[Candidate, ...]) -> None:
         """Takes what has come for a criterion, in place of what had come before."""
-        self._coming = {**self._coming, criterion: candidates}
-        self._changed()
+        if candidates != self._coming.get(criterion, ()):
+            self._coming = {**self._coming, criterion: candidates}
+            self._changed()
 
     def over(self, criterion: str) -> None:
         """Forgets what came for a criterion: the reply is whole, and what came of it stands in the file."""
         self._coming = {name: some for name, some in self._coming.items() if name != criterion}
+
+    @property
+    def count(self) -> int:
+        """How many have come of replies that are not whole yet."""
+        return sum(map(len, self._coming.values()))
 
     def stamp(self) -> object:
         """What differs after each change."""

@@ -106,7 +106,7 @@ class CriteriaProject(CriteriaEdits):
             noted=noted,
             work=self._jobs.shown(),
             is_working=is_working,
-            made=self._made + len(sources.arriving),
+            made=self._made + self._arriving.count,
             tried=sum(row.passes + row.fails + row.errors for row in {row.id: row for row in rows}.values()),
             to_try=sum(waiting.values()),
             culled=len({row.id for row in rows if row.state == "culled"}),
