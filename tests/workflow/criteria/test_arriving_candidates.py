@@ -12,8 +12,10 @@ import pytest
 from aiohttp import web
 
 from promptpex.config import load
+from promptpex.core.records import Candidate, Check, Criterion, Synthesis
 from promptpex.core.records.criteria_board import CriteriaBoard
 from promptpex.grading.labels import LabelRules
+from promptpex.workflow.criteria.arriving import ArrivingCandidates
 from promptpex.workflow.criteria.project import CriteriaProject
 from promptpex.workflow.files import files_of
 from tests.stream_server import CUT, END, HANGS_S, Gate, Part, Reply, StreamServer, event, in_thread, whole
@@ -168,3 +170,21 @@ def test_what_is_refused_and_mended_is_shown_behind_what_came_before(tmp_path: P
         assert ids(board) == {"all_capitals": True, "wrong": True}
         gate.opened.set()
         assert ids(settled(project)) == {"all_capitals": False, "wrong": False}
+
+
+def test_what_has_reached_the_file_is_there_once_and_what_lost_its_criterion_not_at_all() -> None:
+    criteria = tuple(Criterion(id=name, text=name) for name in ("a", "b"))
+    one, two, three = (
+        Candidate(id=name, criteria=(of,), check=Check(kind="contains", value=value))
+        for name, of, value in (("x", "a", "1"), ("x", "a", "2"), ("z", "gone", "3"))
+    )
+    changes: list[int] = []
+    arriving = ArrivingCandidates(lambda: changes.append(1))
+    for some in ((one,), (one, two, three), (one, two, three)):
+        arriving.tell("a", some)
+    on_file = Synthesis(prompt="p", criteria=criteria, candidates=(one,))
+    synthesis, ids = arriving.with_file(on_file)
+    assert [(each.id, each.check.value) for each in synthesis.candidates] == [("x", "1"), ("x_2", "2")]
+    assert (ids, len(changes), arriving.count) == (frozenset({"x_2"}), 2, 3)
+    arriving.over("a")
+    assert arriving.with_file(on_file) == (on_file, frozenset())
