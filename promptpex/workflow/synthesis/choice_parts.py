@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from promptpex.core.records import Candidate, Check, Criterion, Grade, Synthesis
+from promptpex.core.records import OUTPUT_SUBJECT, Candidate, Check, Criterion, Grade, Synthesis
 from promptpex.report.choices.records import (
     CandidateState,
     PageCandidate,
@@ -211,7 +211,7 @@ def _notes(grades: Sequence[Grade], examples: Collection[str]) -> dict[str, list
     notes: dict[str, list[str]] = {}
     for grade in grades:
         if grade.note.strip() and grade.key in examples:
-            about = "" if grade.subject == "output" else f" on {grade.subject}"
+            about = "" if grade.subject == OUTPUT_SUBJECT else f" on {grade.subject}"
             taken = notes.setdefault(grade.key, [])
             if len(taken) < MOST_NOTES:
                 taken.append(f"{grade.grader}{about}: {grade.note.strip()}")

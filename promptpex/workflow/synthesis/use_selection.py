@@ -110,10 +110,11 @@ def write_chosen(
 
 def _for_promptfoo(folder: Path, synthesis: Synthesis, matrix: Matrix, chosen: Collection[str]) -> Exported:
     """The prompt, the chosen candidates as assertions of every test, and the examples' inputs as tests."""
-    prompt = read(SynthesisFolder(folder).prompt(synthesis.prompt))
+    path = SynthesisFolder(folder).prompt(synthesis.prompt)
+    prompt = read(path)
     spec = with_assertions(Spec(prompt=synthesis.prompt, intent=prompt.description), synthesis, chosen)
     inputs = {example.case or f"case-{digest(example.inputs, 8)}": example.inputs for example in matrix.examples}
-    known = _known_cases(SynthesisFolder(folder).prompt(synthesis.prompt))
+    known = _known_cases(path)
     cases = tuple(_case(name, values, known.get(name)) for name, values in inputs.items())
     return promptfoo.config(prompt, spec, Suite(prompt=synthesis.prompt, cases=cases))
 

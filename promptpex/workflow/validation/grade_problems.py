@@ -22,9 +22,9 @@ def problems_of_grades(path: Path, spec: Spec | None, prompt: Path | None) -> li
         prompt: beside which the criteria are.
     """
     grades, problems = human_grades.examine(path)
-    criteria = _criteria(prompt)
     if spec is None:
         return problems
+    criteria = _criteria(prompt)
     subjects = {one.id: one for one in subjects_of(spec.rules, criteria or ())}
     held = [one for one in human_grades.current(grades) if criteria is not None or one.subject in subjects]
     old = Counter(one.subject for one in held if _is_old(one, subjects.get(one.subject)))
