@@ -121,8 +121,10 @@ def in_thread(server: Served) -> Iterator[None]:
     thread.start()
     try:
         asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(HANGS_S)
-        yield
-        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(HANGS_S)
+        try:
+            yield
+        finally:
+            asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(HANGS_S)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
