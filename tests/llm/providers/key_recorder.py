@@ -3,7 +3,8 @@
 Each is asked as a model under test is, and as an author or a judge is whose name carries every parameter there is.
 
 All ways out (httpx, aiohttp, requests, urllib3) are replaced by ones that note address and headers and fail. Prints
-JSON: per model's name the list of ``[origin, [variables whose canaries were sent]]``.
+JSON: with OpenAI's key alone and with all of them, per model's name the list of ``[origin, [variables whose canaries
+were sent]]``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import contextlib
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Mapping
 from contextvars import Context
 from pathlib import Path
@@ -137,10 +137,9 @@ async def tried(model: str) -> None:
             await asyncio.wait_for(client.complete(request), 2 * DEADLINE_S)
 
 
-def main(only: str | None) -> None:
-    litellm = loaded()
+def recorded(litellm: Any, only: str | None) -> dict[str, list[tuple[str, list[str]]]]:
+    """What is sent with a canary in every variable, or in one alone."""
     canaries = plant(litellm, only)
-    block()
     listed = {str(getattr(provider, "value", provider)) for provider in litellm.provider_list}
     sent_keys: dict[str, list[tuple[str, list[str]]]] = {}
     for provider in sorted((listed | known_providers()) - set(LOGINS)):
@@ -152,8 +151,15 @@ def main(only: str | None) -> None:
                 (origin(url), tuple(name for canary, name in canaries.items() if canary in all_)) for url, all_ in seen
             }
             sent_keys[model] = sorted((where, list(names)) for where, names in sent)
-    print(json.dumps(sent_keys))
+    return sent_keys
+
+
+def main() -> None:
+    litellm = loaded()
+    block()
+    openai_alone = recorded(litellm, "OPENAI_API_KEY")  # first, since no key is taken out of the environment again
+    print(json.dumps({"openai alone": openai_alone, "all": recorded(litellm, None)}))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    main()

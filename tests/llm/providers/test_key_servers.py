@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,14 +17,14 @@ from tests.llm.providers import key_recorder
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
-def sent(*only: str) -> dict[str, list[tuple[str, list[str]]]]:
-    """Per model's name the origins that were asked, each with the variables whose keys it got."""
-    command = [sys.executable, "-m", "tests.llm.providers.key_recorder", *only]
+def recorded() -> dict[str, Any]:
+    """What the recorder prints: which origins were asked, and with whose keys."""
+    command = [sys.executable, "-m", "tests.llm.providers.key_recorder"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    recorded = json.loads(done.stdout.splitlines()[-1])
-    assert isinstance(recorded, dict)
-    return recorded
+    read = json.loads(done.stdout.splitlines()[-1])
+    assert isinstance(read, dict)
+    return read
 
 
 def service(where: str) -> str:
@@ -40,7 +41,9 @@ def test_what_is_asked_carries_every_parameter_that_a_name_may() -> None:
 
 
 def test_each_key_goes_to_one_vendor_and_openai_gets_its_own_alone() -> None:
-    by_model = sent()
+    """The same with OpenAI's key alone, which others take where they have none of their own."""
+    of_keys = recorded()
+    by_model = of_keys["all"]
     services: dict[str, set[str]] = defaultdict(set)
     for asked in by_model.values():
         for where, names in asked:
@@ -52,8 +55,5 @@ def test_each_key_goes_to_one_vendor_and_openai_gets_its_own_alone() -> None:
     assert services["OPENAI_API_KEY"] == {"openai.com"}
     assert {name: at for name, at in services.items() if len(at) > 1} == {}
     assert sum(bool(asked) for asked in by_model.values()) > 100
-
-
-def test_openais_key_alone_goes_nowhere_else() -> None:
-    for model, asked in sent("OPENAI_API_KEY").items():
-        assert {where for where, names in asked if names} <= {"https://api.openai.com:443"}, model
+    with_openais = {where for asked in of_keys["openai alone"].values() for where, names in asked if names}
+    assert with_openais == {"https://api.openai.com:443"}
