@@ -105,6 +105,8 @@ def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[
         return typed([], DISAGREEMENT_COLUMNS)
     both = _code(scored, partly).merge(judged, on=KEYS, suffixes=("_code", ""))
     odd = both[both["status_code"].eq("fail").ne(both["status"].eq("fail"))].copy()
+    if odd.empty:
+        return typed([], DISAGREEMENT_COLUMNS)
     odd["_milder"] = odd["status_code"].ne("fail")
     odd["_unsure"] = -odd["confidence"].fillna(0.0)
     odd["_rare"] = -odd.groupby("rule", observed=True)["rule"].transform("size")

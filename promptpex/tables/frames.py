@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import (
@@ -312,8 +313,18 @@ def _framed(data: Mapping[str, Column], columns: Mapping[str, str]) -> pd.DataFr
     import pandas as pd
 
     nothing = [None] * len(next(iter(data.values())))
+    if not nothing:
+        return _empty(tuple(columns.items())).copy()
     made = {name: _array(data.get(name, nothing), kind) for name, kind in columns.items()}
-    return pd.DataFrame(made, columns=list(columns), copy=False)
+    return pd.DataFrame(made, copy=False)
+
+
+@cache
+def _empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+    """A DataFrame of no rows, as most tables of a small run are."""
+    import pandas as pd
+
+    return pd.DataFrame({name: _array([], kind) for name, kind in columns})
 
 
 def _array(column: Column, kind: str) -> Any:
@@ -321,7 +332,16 @@ def _array(column: Column, kind: str) -> Any:
     import pandas as pd
 
     made: Any = pd.array
-    return made(column.values, kind).take(column.codes) if isinstance(column, Coded) else made(column, kind)
+    dtype = _dtype(kind)
+    return made(column.values, dtype).take(column.codes) if isinstance(column, Coded) else made(column, dtype)
+
+
+@cache
+def _dtype(kind: str) -> Any:
+    """What pandas would look up again for each column."""
+    from pandas.api.types import pandas_dtype
+
+    return pandas_dtype(kind)
 
 
 def _broken(

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from promptpex.stats import flaky as find_flickers
 from promptpex.stats import pass_at_k, pass_hat_k, stability
 from promptpex.tables.counts_per_case import counted
-from promptpex.tables.frames import is_from, typed
+from promptpex.tables.frames import grouped, is_from, marked, typed
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 STABILITY_COLUMNS: Mapping[str, str] = {
@@ -58,14 +60,27 @@ PassCounts = Mapping[str, Mapping[str, tuple[int, int]]]
 
 def pass_counts(rows: pd.DataFrame) -> PassCounts:
     """Per model and case of a table of outputs, how many repeats passed and failed; the unscored are in neither."""
-    marks = rows[["model", "case"]].assign(
-        good=rows["verdict"].eq("pass").to_numpy("int64"), bad=rows["verdict"].eq("fail").to_numpy("int64")
-    )
-    sums = marks.groupby(["model", "case"], sort=False, observed=True).sum().reset_index()
+    import numpy as np
+
+    group = grouped(rows, ("model", "case"))
+    _, first = np.unique(group, return_index=True)
+    passed, failed = _passed_and_failed(rows["verdict"], group)
     counts: dict[str, dict[str, tuple[int, int]]] = {}
-    for model, case, good, bad in zip(*(sums[name].tolist() for name in sums.columns), strict=True):
+    columns = (rows["model"].array[first], rows["case"].array[first], passed.tolist(), failed.tolist())
+    for model, case, good, bad in zip(*columns, strict=True):
         counts.setdefault(model, {})[case] = (good, bad)
     return counts
+
+
+def _passed_and_failed(
+    statuses: pd.Series[Any], group: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each group, by its number, how many of its rows passed, and how many failed."""
+    import numpy as np
+
+    count = int(group.max(initial=-1)) + 1
+    passed, failed = (np.bincount(group[marked(statuses, one.__eq__)], minlength=count) for one in ("pass", "fail"))
+    return passed, failed
 
 
 def repeats(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
@@ -105,12 +120,9 @@ def inconsistent_verdicts(
     judged = cube[is_from(cube, "judge") & cube["turn"].eq(0) & cube["status"].isin(["pass", "fail"])]
     verdicts = judged[[*keys, "source", "rule", "status"]].merge(rows[[*keys, "output"]].dropna(), on=keys)
     within = verdicts["case"].where(verdicts["rule"].isin(list(hang_on_input)))
-    same = [verdicts["source"], verdicts["rule"], verdicts["output"], within]
-    marks = verdicts.assign(
-        good=verdicts["status"].eq("pass").astype("int64"), bad=verdicts["status"].eq("fail").astype("int64")
-    )
-    sums = marks.groupby(same, sort=False, observed=True, dropna=False)[["good", "bad"]].transform("sum")
-    odd = verdicts[sums["good"].gt(0).to_numpy() & sums["bad"].gt(0).to_numpy()]
+    group = grouped(verdicts.assign(within=within), ("source", "rule", "output", "within"))
+    passed, failed = (counts > 0 for counts in _passed_and_failed(verdicts["status"], group))
+    odd = verdicts[(passed & failed)[group]]
     outputs: dict[tuple[Any, ...], dict[str, Any]] = {}
     for case, source, rule, output, status in zip(*(odd[name].tolist() for name in _TWIN), strict=True):
         key = (source, rule, output, case if rule in hang_on_input else None)
