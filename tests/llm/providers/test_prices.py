@@ -6,13 +6,17 @@ import json
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 from promptpex.core.records import Completion
 from promptpex.llm.providers.litellm import loaded
 from promptpex.llm.providers.prices import TABLE, cost_of, known_models, known_providers, price_of, rates_of
-from scripts.model_table import table
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
+
+from model_table import table
 
 ANSWER = Completion(text="x", tokens_in=1000, tokens_out=500)
 
