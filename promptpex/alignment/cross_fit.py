@@ -120,6 +120,20 @@ def figures_of_part(
     empty: EmptyFolds = "not-flagged",
 ) -> HeldOutFigures:
     """As ``figures_of_folds``, of one criterion or of the set alone."""
+    observations = observations_of_part(name, folds, contenders, graded, clusters, counted, empty)
+    return HeldOutFigures(figures_of(observations), len(folds), sum(not fold.chosen[name] for fold in folds))
+
+
+def observations_of_part(
+    name: str,
+    folds: Sequence[Fold[Chosen]],
+    contenders: Sequence[Contender],
+    graded: GradedOutputs,
+    clusters: Sequence[str],
+    counted: int = EVERY,
+    empty: EmptyFolds = "not-flagged",
+) -> list[Observation]:
+    """What ``figures_of_part`` is of."""
     fails = {one.id: one.fails for one in contenders}
     evidence = graded.evidence(name)
     bad, good = (graded.bad, graded.good) if name == WHOLE_SET else (evidence.to_catch, evidence.good)
@@ -128,7 +142,25 @@ def figures_of_part(
         flagged = union(fails[one] for one in fold.chosen[name])
         members = as_bits(fold.held_out) & counted if fold.chosen[name] or empty == "not-flagged" else 0
         observations += observed(bad & members, good & members, flagged, clusters)
-    return HeldOutFigures(figures_of(observations), len(folds), sum(not fold.chosen[name] for fold in folds))
+    return observations
+
+
+def folds_of_others(
+    folds: Sequence[Fold[Chosen]], clusters: Sequence[str], others: Sequence[str], by_all: Chosen
+) -> list[Fold[Chosen]]:
+    """Folds of other outputs that choose nothing: each output with what was chosen without its cluster.
+
+    Args:
+        folds, clusters: of the outputs that choose.
+        others: what each of the other outputs belongs to.
+        by_all: what all choose, for others of clusters that are in no fold.
+    """
+    fold_of = {clusters[number]: place for place, fold in enumerate(folds) for number in fold.held_out}
+    members: dict[int, list[int]] = {}
+    for number, cluster in enumerate(others):
+        members.setdefault(fold_of.get(cluster, len(folds)), []).append(number)
+    chosen = [*(fold.chosen for fold in folds), by_all]
+    return [Fold(tuple(numbers), chosen[place]) for place, numbers in sorted(members.items())]
 
 
 def additions(

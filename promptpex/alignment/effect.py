@@ -1,4 +1,5 @@
-"""What an edit of the prompt did: to how many outputs people call bad, and to how checks and judges agree with them.
+"""What an edit of the prompt did: to how many outputs people call bad, and to how far the chosen set, checks and judges
+agree with them.
 
 Grades are given to texts, so those of an older run's outputs are still there, and both runs are held against people by
 the same rules.
@@ -6,114 +7,165 @@ the same rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from promptpex.alignment.card import CardData, verdict_rows
-from promptpex.alignment.figures import CONFIDENCE, as_figure
+from promptpex.alignment.card_data import CardContest, CardData
+from promptpex.alignment.choose import GradedOutputs
+from promptpex.alignment.chosen_rows import sample_of
+from promptpex.alignment.cross_fit import (
+    EVERY,
+    WHOLE_SET,
+    folds_of_graded,
+    folds_of_others,
+    observations_of_part,
+    union,
+)
+from promptpex.alignment.figures import Observation, as_figure, figures_of
+from promptpex.alignment.graded import measured_outputs
+from promptpex.alignment.held_verdicts import HeldVerdicts, held_verdicts
+from promptpex.alignment.paired import Compared, difference, figure_of
 from promptpex.codecs.wording import plural
-from promptpex.core.records import AlignmentFigures, CardEffect, CardFigure, CardLabels, CardRow
-from promptpex.stats import Interval, difference_of_intervals
+from promptpex.core.records import CardEffect, RowKind
 
-_FIGURES: tuple[Literal["coverage", "ffr", "alignment"], ...] = ("coverage", "ffr", "alignment")
+_OF_VERDICTS: tuple[Compared, ...] = ("coverage", "ffr", "alignment")
 
-
-RowPair = tuple[CardRow, CardRow]
+VerdictsPair = tuple[HeldVerdicts, HeldVerdicts]
 
 
-def row_pairs(before: CardData, rows: Iterable[CardRow]) -> tuple[RowPair, ...]:
-    """The rows of verdicts that the older outputs and the card of the newer ones both have.
+@dataclass(frozen=True)
+class _Pair:
+    """What is compared, on the outputs of the older wording and of the newer one.
+
+    Attributes:
+        kind, what, by, sampled: as in ``CardEffect``.
+    """
+
+    kind: RowKind | Literal["people"]
+    what: str
+    by: str
+    sampled: bool
+    before: Sequence[Observation]
+    after: Sequence[Observation]
+
+    def effects(self, names: Sequence[Compared]) -> Iterator[CardEffect]:
+        """The figures of either, and their differences; none of a figure that neither has."""
+        old, new = figures_of(self.before), figures_of(self.after)
+        both = {one.cluster for one in self.before} & {one.cluster for one in self.after}
+        for name in names:
+            if figure_of(old, name).estimate is None and figure_of(new, name).estimate is None:
+                continue
+            made = difference(name, (self.before, old), (self.after, new))
+            yield CardEffect(
+                kind=self.kind,
+                what=self.what,
+                by=self.by,
+                figure=name,
+                before=figure_of(old, name),
+                after=figure_of(new, name),
+                difference=as_figure(made) if made.estimate is not None else None,
+                sampled=self.sampled,
+                cases=len(both),
+            )
+
+
+def verdict_pairs(before: CardData, after: CardData) -> tuple[VerdictsPair, ...]:
+    """The verdicts that the older outputs and the newer ones both have."""
+    old = {one.key: one for one in held_verdicts(before)}
+    return tuple((old[one.key], one) for one in held_verdicts(after) if one.key in old)
+
+
+def effects(before: CardData, after: CardData, pairs: Iterable[VerdictsPair]) -> tuple[CardEffect, ...]:
+    """What changed from the outputs of an older wording to those of a newer one: what people call bad, the chosen set
+    and what is chosen for each criterion, the verdicts.
 
     Args:
-        rows: of the card.
+        before, after: the outputs of either wording; the contest of ``before`` has the older outputs and no choice.
+        pairs: ``verdict_pairs`` of them.
     """
-    old = {(row.kind, row.subject, row.by): row for row in verdict_rows(before)}
-    keys = ((row, (row.kind, row.subject, row.by)) for row in rows)
-    return tuple((old[key], row) for row, key in keys if key in old)
+    made = [effect for one in _shares(before, after) for effect in one.effects(["bad"])]
+    made += [effect for one in _chosen(before, after) for effect in one.effects(_OF_VERDICTS)]
+    made += [effect for one in map(_verdicts, pairs) for effect in one.effects(_OF_VERDICTS)]
+    return tuple(made)
 
 
-def effects(before: CardData, after: CardData, pairs: Iterable[RowPair]) -> tuple[CardEffect, ...]:
-    """What changed from the outputs of an older wording to those of a newer one.
-
-    Args:
-        before, after: the outputs of either wording.
-        pairs: ``row_pairs`` of them.
-
-    The interval of a difference is that of two independent groups (``difference_of_intervals``). The cases of two runs
-    are mostly the same, and what is hard stays hard, so it is rather too wide than too narrow.
-    """
-    return (*_shares(before, after), *_alignments(pairs))
-
-
-def _shares(before: CardData, after: CardData) -> Iterator[CardEffect]:
+def _shares(before: CardData, after: CardData) -> Iterator[_Pair]:
     """How many outputs people call bad, on the whole and by each rule and criterion."""
     for name, subject in after.graded.book.subjects.items():
-        if not subject.asked:
+        if subject.asked and before.graded.labelled(name) and after.graded.labelled(name):
+            sampled = [_labels(data, name, sampled=True) for data in (before, after)]
+            of_all = [_labels(data, name, sampled=False) for data in (before, after)]
+            one, other = sampled if all(sampled) else of_all
+            yield _Pair("people", name, "", all(sampled), one, other)
+
+
+def _labels(data: CardData, subject: str, *, sampled: bool) -> list[Observation]:
+    """What people say of the outputs."""
+    sample = data.graded.sample(subject)
+    return [
+        Observation(label == "bad", False, item.cluster)
+        for item, label in data.graded.labelled(subject)
+        if not sampled or item.id in sample
+    ]
+
+
+def _chosen(before: CardData, after: CardData) -> Iterator[_Pair]:
+    """The chosen set and what is chosen for each criterion; each output with what is chosen without its case."""
+    older, contest = before.contest, after.contest
+    if older is None or contest is None or not contest.chosen:
+        return
+    folds = folds_of_graded(contest.graded, contest.clusters, contest.choose)
+    others = folds_of_others(folds, contest.clusters, older.clusters, contest.choose(EVERY))
+    chosen = frozenset[str]().union(*(fold.chosen[WHOLE_SET] for fold in others))
+    known = ~union(older.unknown.get(name, 0) for name in chosen)
+    measured = measured_outputs(contest.examples, after.graded.book)
+    older_measured = measured_outputs(older.examples, before.graded.book) & known
+    for name in (WHOLE_SET, *contest.criteria):
+        if not folds or not contest.chosen_for(name):
             continue
-        old, new = before.graded.labels(name), after.graded.labels(name)
-        if old.good + old.bad and new.good + new.bad:
-            if old.bad_share is not None and new.bad_share is not None:
-                yield _effect(name, "", "bad", old.bad_share, new.bad_share, sampled=True)
-            else:
-                yield _effect(name, "", "bad", _of_graded(before, old), _of_graded(after, new), sampled=False)
+        samples = (
+            older_measured & sample_of(older, before.graded, name),
+            measured & sample_of(contest, after.graded, name),
+        )
+        counted = samples if all(samples) else (older_measured, measured)
+        then, now = _of_one_basis(name, older, contest, sampled=all(samples))
+        empty = contest.empty_folds
+        old = observations_of_part(name, others, older.contenders, then, older.clusters, counted[0], empty)
+        new = observations_of_part(name, folds, contest.contenders, now, contest.clusters, counted[1], empty)
+        by = ", ".join(sorted(contest.chosen_for(name)))
+        yield _Pair("criterion" if name else "set", name, by, all(samples), old, new)
 
 
-def _of_graded(data: CardData, labels: CardLabels) -> CardFigure:
-    """The share of bad ones of all outputs with a label."""
-    figures, _ = data.graded.figures(labels.subject, lambda item: False)
-    return figures.base_rate
+def _of_one_basis(
+    name: str, older: CardContest, contest: CardContest, *, sampled: bool
+) -> tuple[GradedOutputs, GradedOutputs]:
+    """What people say of either outputs; without suspects where of one of them the bad ones are known."""
+    graded = older.graded, contest.graded
+    bases = {one.evidence(name).basis for one in graded}
+    if name == WHOLE_SET or (not sampled and bases == {"known-and-suspect"}):
+        return graded
+    return graded[0].without_suspects(), graded[1].without_suspects()
 
 
-def left_out_of_effects(pairs: Iterable[RowPair]) -> Iterator[str]:
+def left_out_of_effects(pairs: Iterable[VerdictsPair]) -> Iterator[str]:
     """Which rows are compared on fewer outputs than were graded, or not at all, since the grades of the others had a
     part in choosing the checks; a sentence each."""
-    for earlier, row in pairs:
-        if not earlier.in_choice and not row.in_choice:
+    for earlier, one in pairs:
+        if not earlier.in_choice and not one.in_choice:
             continue
-        name = f"{row.id} {', '.join(row.by)}" if row.by else "all verdicts together"
-        if earlier.graded.n and row.graded.n:
-            counts = f"{plural(earlier.graded.n, 'graded output')} before and {row.graded.n} now"
+        name = f"{one.subject} {', '.join(one.by)}" if one.by else "all verdicts together"
+        old, new = len(earlier.observations()[0]), len(one.observations()[0])
+        if old and new:
+            counts = f"{plural(old, 'graded output')} before and {new} now"
             yield f"{name}: compared on {counts} that had no part in the choice"
         else:
-            where = "of that run" if not earlier.graded.n else "of now"
+            where = "of that run" if not old else "of now"
             yield f"{name}: not compared, since no graded output {where} is left that had no part in the choice"
 
 
-def _alignments(pairs: Iterable[RowPair]) -> Iterator[CardEffect]:
-    for earlier, row in pairs:
-        if earlier.sample is not None and row.sample is not None:
-            pair, sampled = (earlier.sample, row.sample), True
-        else:
-            pair, sampled = (earlier.graded, row.graded), False
-        for figure in _FIGURES:
-            one, other = _figure(pair[0], figure), _figure(pair[1], figure)
-            if one.estimate is not None or other.estimate is not None:
-                yield _effect(row.subject, ", ".join(row.by), figure, one, other, sampled)
-
-
-def _figure(figures: AlignmentFigures, name: Literal["coverage", "ffr", "alignment"]) -> CardFigure:
-    return {"coverage": figures.coverage, "ffr": figures.ffr, "alignment": figures.alignment}[name]
-
-
-def _effect(
-    what: str,
-    by: str,
-    figure: Literal["coverage", "ffr", "alignment", "bad"],
-    before: CardFigure,
-    after: CardFigure,
-    sampled: bool,
-) -> CardEffect:
-    difference = difference_of_intervals(_interval(after), _interval(before))
-    return CardEffect(
-        what=what,
-        by=by,
-        figure=figure,
-        before=before,
-        after=after,
-        difference=as_figure(difference) if difference.estimate is not None else None,
-        sampled=sampled,
-    )
-
-
-def _interval(figure: CardFigure) -> Interval:
-    return Interval(figure.estimate, figure.low, figure.high, CONFIDENCE, figure.n, figure.method)
+def _verdicts(pair: VerdictsPair) -> _Pair:
+    earlier, one = pair
+    sampled = earlier.is_sampled and one.is_sampled
+    old, new = (each.observations(sampled=sampled)[0] for each in pair)
+    return _Pair(one.kind, one.subject, ", ".join(one.by), sampled, old, new)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from promptpex.alignment.choose import GradedOutputs
 from promptpex.alignment.cross_fit import as_bits
-from promptpex.alignment.figures import Observation, figures_of, share_of
-from promptpex.core.records import OUTPUT_SUBJECT, AlignmentFigures, CardLabels, ConfusionCounts, Example
+from promptpex.alignment.figures import Observation, share_of
+from promptpex.core.records import OUTPUT_SUBJECT, CardLabels, ConfusionCounts, Example
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import Label
 
@@ -108,10 +108,10 @@ class GradedItems:
             self._samples[subject] = frozenset(item.id for item in self.book.random_sample(subject, self.items))
         return self._samples[subject]
 
-    def figures(
+    def observations(
         self, subject: str, fails: Callable[[Example], bool | None], among: Callable[[Example], bool] = lambda _: True
-    ) -> tuple[AlignmentFigures, int]:
-        """The figures of an assertion on a subject, and of how many labelled outputs it says nothing.
+    ) -> tuple[list[Observation], int]:
+        """What people and an assertion say on a subject, and of how many labelled outputs it says nothing.
 
         Args:
             fails: whether an item fails it; None where it does not say.
@@ -126,7 +126,7 @@ class GradedItems:
                 silent += 1
             else:
                 observations.append(Observation(label == "bad", failed, item.cluster))
-        return figures_of(observations), silent
+        return observations, silent
 
     def on_whole(self, fails: Callable[[Example], bool | None]) -> ConfusionCounts:
         """How often people say what of the whole output, and the assertion what."""

@@ -23,18 +23,25 @@ _FEWEST_PARTS = 10
 """Parts that each case has at least where its share is rounded: to a twentieth at worst."""
 
 
-def difference_of_intervals(first: Interval, second: Interval) -> Interval:
-    """The first share minus the second, of independent groups, from the interval of each, however that was made (MOVER:
-    Zou and Donner 2008, Stat. Med. 27:1693, section 2).
+def difference_of_intervals(first: Interval, second: Interval, *, correlation: float = 0.0) -> Interval:
+    """The first share minus the second, from the interval of each, however that was made (MOVER: Zou and Donner 2008,
+    Stat. Med. 27:1693, section 2; for estimates that are correlated Zou 2007, Psychol. Methods 12:399, equation 15).
 
     (-1, 1) without an estimate where one of them has none. Both have the same confidence, which the difference keeps.
+
+    Args:
+        correlation: of the two estimates; 0 for independent groups.
     """
     n, p, q = first.n + second.n, first.estimate, second.estimate
     if p is None or q is None:
         return Interval(None, -1.0, 1.0, first.confidence, n, "mover")
-    low = (p - q) - math.hypot(p - first.low, second.high - q)
-    high = (p - q) + math.hypot(first.high - p, q - second.low)
+    low = (p - q) - _joint_reach(p - first.low, second.high - q, correlation)
+    high = (p - q) + _joint_reach(first.high - p, q - second.low, correlation)
     return Interval(p - q, max(-1.0, low), min(1.0, high), first.confidence, n, "mover")
+
+
+def _joint_reach(first: float, second: float, correlation: float) -> float:
+    return math.sqrt(max(0.0, first**2 + second**2 - 2.0 * correlation * first * second))
 
 
 def groups_p(first: Grid, second: Grid, model: int) -> float:

@@ -8,7 +8,8 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.alignment.card import CardData, card
+from promptpex.alignment.card import card
+from promptpex.alignment.card_data import CardData
 from promptpex.alignment.graded import GradedItems, with_labels
 from promptpex.core.records import CardRow, Example, Grade, ReportCard, output_key
 from promptpex.grading.book import GradeBook

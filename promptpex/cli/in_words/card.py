@@ -100,8 +100,8 @@ def _candidate(one: CardCandidate) -> str:
 
 def _effect(one: CardEffect) -> str:
     by = f" {one.by}" if one.by else ""
-    sample = "" if one.sampled else "; not random samples"
+    notes = "".join(f"; {note}" for note in words.effect_notes(one))
     points = f": {words.points_of(one)}" if one.difference is not None else ""
     before, after = words.range_of(one.before), words.range_of(one.after)
-    what = f"{words.subject_name(one.what)}{by}, {words.FIGURES[one.figure]}"
-    return f"{what}: {before}, now {after}{points}{sample}"
+    what = f"{words.effect_name(one)}{by}, {words.FIGURES[one.figure]}"
+    return f"{what}: {before}, now {after}{points}{notes}"

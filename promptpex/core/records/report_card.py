@@ -293,14 +293,18 @@ class CardEffect(Record):
     """What an edit of the prompt did to one figure.
 
     Attributes:
-        what: the row's id, or a subject; ``output`` for the whole.
+        kind: of the row; ``people`` where they alone speak.
+        what: what is compared: the subject that people graded, ``output`` for the whole; of the chosen set nothing, of
+            what is chosen for a criterion its id.
         by: as in ``CardRow``; empty where people alone speak.
         figure: ``coverage``, ``ffr``, ``alignment`` or ``bad``, the share of outputs that people call bad.
         before, after: of the older and of the newer run.
         difference: after minus before; None where one of the two is not defined.
         sampled: whether both are of random samples, so that they hold for all outputs.
+        cases: how many are in both: with them in common, the interval of the difference is shorter.
     """
 
+    kind: RowKind | Literal["people"] = "people"
     what: str
     by: str = ""
     figure: Literal["coverage", "ffr", "alignment", "bad"]
@@ -308,6 +312,7 @@ class CardEffect(Record):
     after: CardFigure
     difference: CardFigure | None
     sampled: bool
+    cases: Whole = 0
 
 
 class ReportCard(Record):

@@ -163,6 +163,18 @@ def people_of(one: PeopleAgreement) -> str:
     return f"agree on {range_of(one.agreed)} of {one.agreed.n}, {kappa}"
 
 
+def effect_name(one: CardEffect) -> str:
+    """What an edit had this effect on."""
+    names = {"set": "the chosen set", "verdicts": "all verdicts together"}
+    return names.get(one.kind, subject_name(one.what))
+
+
+def effect_notes(one: CardEffect) -> list[str]:
+    """What to know of an effect."""
+    notes = [] if one.sampled else ["not random samples"]
+    return notes if one.cases or one.difference is None else [*notes, "no case is in both"]
+
+
 def points_of(one: CardEffect) -> str:
     """By how many points a figure changed, with the interval; empty where that is not defined."""
     if one.difference is None or one.difference.estimate is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from promptpex.alignment.card import CardContest
+from promptpex.alignment.card_data import CardContest
 from promptpex.alignment.choose import FFR_LIMIT, CriterionChoice, Rated, chosen_of
 from promptpex.alignment.cross_fit import WHOLE_SET, Chosen, chosen_by
 from promptpex.alignment.graded import graded_outputs, with_labels

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from promptpex.alignment.card import CardData, card
-from promptpex.alignment.effect import effects, left_out_of_effects, row_pairs
+from promptpex.alignment.card import card
+from promptpex.alignment.card_data import CardData
+from promptpex.alignment.effect import effects, left_out_of_effects, verdict_pairs
 from promptpex.alignment.graded import GradedItems, with_labels
 from promptpex.core.errors import RunError
 from promptpex.core.events import Listener
@@ -18,8 +19,10 @@ from promptpex.report import runs
 from promptpex.synthesis.examples import examples_of
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.saved_choice import CHOICE, SavedChoice
+from promptpex.workflow.alignment.choosing import criteria_by_subject
 from promptpex.workflow.alignment.contest import card_contest
 from promptpex.workflow.alignment.measures import measures_of
+from promptpex.workflow.alignment.older_outputs import contest_on, not_run_sentence
 from promptpex.workflow.alignment.verdicts_of_choice import outputs_in_choice
 from promptpex.workflow.grading.machine_opinions import opinions_of
 from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes, open_desk
@@ -141,20 +144,29 @@ def _with_effect(
     if run.manifest.run in made.runs:
         message = f"the card is of the run {run.manifest.run} already: compare it with another run of {made.prompt}"
         raise RunError(message, path=folder)
-    pool = examples_of(run).examples
-    opinions = opinions_of(pool, [run], project.spec, project.synthesis, SynthesisFolder(project.folder.path))
-    before = CardData(
-        prompt=made.prompt,
+    before = _before(run, data, project, saved)
+    pairs = verdict_pairs(before, data)
+    same = f"the run {run.manifest.run} has the words that the prompt has now"
+    not_run = not_run_sentence(before.contest, run.manifest.run) if before.contest is not None else ""
+    notices = (*made.notices, *left_out_of_effects(pairs), *filter(None, [not_run]))
+    notices = (*notices, same) if run.prompt.fingerprint == project.prompt.fingerprint else notices
+    return made.replace(against=run.manifest.run, effects=effects(before, data, pairs), notices=notices)
+
+
+def _before(run: Run, data: CardData, project: GradingProject, saved: SavedChoice | None) -> CardData:
+    """What the outputs of another run are held against people by."""
+    pool, folder = examples_of(run).examples, SynthesisFolder(project.folder.path)
+    graded, contest = _graded(pool, project), None
+    if data.contest is not None:
+        criterion_of = criteria_by_subject(project.synthesis, project.spec.rules)
+        contest = contest_on(data.contest, graded.items, project.synthesis, folder, project.desk.book, criterion_of)
+    return CardData(
+        prompt=data.prompt,
         runs=(run.manifest.run,),
-        graded=_graded(pool, project),
-        opinions=opinions,
+        graded=graded,
+        opinions=opinions_of(pool, [run], project.spec, project.synthesis, folder),
         broken=_broken([run]),
-        contest=data.contest,
+        contest=contest,
         in_choice=outputs_in_choice([run], saved),
         by_example=run.manifest.shows_grades,
     )
-    pairs = row_pairs(before, made.rows)
-    same = f"the run {run.manifest.run} has the words that the prompt has now"
-    notices = (*made.notices, *left_out_of_effects(pairs))
-    notices = (*notices, same) if run.prompt.fingerprint == project.prompt.fingerprint else notices
-    return made.replace(against=run.manifest.run, effects=effects(before, data, pairs), notices=notices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
-from promptpex.alignment.card import ALL_VERDICTS
+from promptpex.alignment.card_data import ALL_VERDICTS
 from promptpex.core.records import Run, Verdict
 from promptpex.synthesis.saved_choice import SavedChoice
 
