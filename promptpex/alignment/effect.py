@@ -35,7 +35,7 @@ VerdictsPair = tuple[HeldVerdicts, HeldVerdicts]
 
 
 @dataclass(frozen=True)
-class _Pair:
+class ComparedOutputs:
     """What is compared, on the outputs of the older wording and of the newer one.
 
     Attributes:
@@ -90,14 +90,14 @@ def effects(before: CardData, after: CardData, pairs: Iterable[VerdictsPair]) ->
     return tuple(made)
 
 
-def _shares(before: CardData, after: CardData) -> Iterator[_Pair]:
+def _shares(before: CardData, after: CardData) -> Iterator[ComparedOutputs]:
     """How many outputs people call bad, on the whole and by each rule and criterion."""
     for name, subject in after.graded.book.subjects.items():
         if subject.asked and before.graded.labelled(name) and after.graded.labelled(name):
             sampled = [_labels(data, name, sampled=True) for data in (before, after)]
             of_all = [_labels(data, name, sampled=False) for data in (before, after)]
             one, other = sampled if all(sampled) else of_all
-            yield _Pair("people", name, "", all(sampled), one, other)
+            yield ComparedOutputs("people", name, "", all(sampled), one, other)
 
 
 def _labels(data: CardData, subject: str, *, sampled: bool) -> list[Observation]:
@@ -110,7 +110,7 @@ def _labels(data: CardData, subject: str, *, sampled: bool) -> list[Observation]
     ]
 
 
-def _chosen(before: CardData, after: CardData) -> Iterator[_Pair]:
+def _chosen(before: CardData, after: CardData) -> Iterator[ComparedOutputs]:
     """The chosen set and what is chosen for each criterion; each output with what is chosen without its case."""
     older, contest = before.contest, after.contest
     if older is None or contest is None or not contest.chosen:
@@ -134,7 +134,7 @@ def _chosen(before: CardData, after: CardData) -> Iterator[_Pair]:
         old = observations_of_part(name, others, older.contenders, then, older.clusters, counted[0], empty)
         new = observations_of_part(name, folds, contest.contenders, now, contest.clusters, counted[1], empty)
         by = ", ".join(sorted(contest.chosen_for(name)))
-        yield _Pair("criterion" if name else "set", name, by, all(samples), old, new)
+        yield ComparedOutputs("criterion" if name else "set", name, by, all(samples), old, new)
 
 
 def _of_one_basis(
@@ -164,8 +164,8 @@ def left_out_of_effects(pairs: Iterable[VerdictsPair]) -> Iterator[str]:
             yield f"{name}: not compared, since no graded output {where} is left that had no part in the choice"
 
 
-def _verdicts(pair: VerdictsPair) -> _Pair:
+def _verdicts(pair: VerdictsPair) -> ComparedOutputs:
     earlier, one = pair
     sampled = earlier.is_sampled and one.is_sampled
     old, new = (each.observations(sampled=sampled)[0] for each in pair)
-    return _Pair(one.kind, one.subject, ", ".join(one.by), sampled, old, new)
+    return ComparedOutputs(one.kind, one.subject, ", ".join(one.by), sampled, old, new)
