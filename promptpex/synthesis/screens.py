@@ -135,6 +135,6 @@ def indistinct_sentences(problem: SelectionProblem) -> list[str]:
         like = f"this {kinds[1]} one" if len(others) == 1 else f"these {len(others)} {kinds[1]} ones"
         sentences.append(
             f"{kinds[0]} {names[0]} {verb} to all candidates like {like}: {names[1]}. "
-            "No choice tells them apart: check the labels, or add a candidate that does."
+            "No choice tells them apart: check the labels, or add a candidate that does"
         )
     return [sentence(one) for one in sentences]

@@ -129,11 +129,13 @@ class ShownWork(Record):
 
     Attributes:
         what: in words.
+        criterion: the id of the criterion that it is for; empty: for none.
         state: as long as it is ``waiting`` it can be taken back.
         sentence: what came of it.
     """
 
     what: str
+    criterion: str = ""
     state: Literal["waiting", "running", "done", "failed", "dropped"]
     sentence: str = ""
 

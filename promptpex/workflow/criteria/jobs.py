@@ -102,4 +102,7 @@ class JobList:
         """What is being done, then what was done last, the latest first."""
         with self._lock:
             every = (*self._open, *reversed(self._ended))
-            return tuple(ShownWork(what=one.what, state=one.state, sentence=one.sentence) for one in every)
+            return tuple(
+                ShownWork(what=one.what, criterion=one.criterion, state=one.state, sentence=one.sentence)
+                for one in every
+            )

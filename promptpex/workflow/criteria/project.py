@@ -85,8 +85,13 @@ class CriteriaProject(CriteriaEdits):
     # What there is
 
     def board(self) -> CriteriaBoard:
-        """All that the page shows; a file that cannot be used is its ``trouble``."""
+        """All that the page shows; a file that cannot be used is its ``trouble``.
+
+        Code that was never run on these outputs is run from the first look on.
+        """
         name = self.files.prompt.name
+        if self._next_run is None:
+            self._run_soon()
         is_working = self._is_working  # what ends after this look is not on the page yet
         try:
             sources = self._sources()

@@ -153,8 +153,9 @@ def verdict_of(criterion: Criterion, candidates: Sequence[ShownCandidate], *, wa
         means = {"code": "by code, and its candidates ask a judge", "judge": "by a judge, and its candidates are code"}
         why = f"It is to be decided {means[criterion.by]}" if criterion.by in means else "Every candidate is refused"
         return f"{why}. {WAYS_OUT}", True
-    if all(one.outdated for one in left):
+    if all(one.outdated and one.choice != "must" for one in left):
         return "Its candidates were written for other words. Ask for new ones, or say that they still fit.", True
+    left = [one for one in left if not one.outdated or one.choice == "must"]
     if all(one.state == "culled" and one.errors for one in left):
         return f"Each of its candidates errs on every output. {WAYS_OUT}", True
     return _by_grades(criterion, left)
@@ -171,7 +172,8 @@ def _by_grades(criterion: Criterion, left: Sequence[ShownCandidate]) -> tuple[st
     good = [one for one in run if one.flagged <= limit * one.good and (one.caught or not one.bad)]
     if good:
         agrees = "agrees" if len(good) == 1 else "agree"
-        return f"{len(good)} of {plural(len(run), 'candidate')} {agrees} with people so far.", False
+        untried = "" if any(one.bad for one in good) else ", who called nothing bad by it yet"
+        return f"{len(good)} of {plural(len(run), 'candidate')} {agrees} with people so far{untried}.", False
     return (
         f"None is good: each flags more than {limit:.0%} of the good outputs, or catches no bad one. {WAYS_OUT}",
         True,
@@ -184,8 +186,7 @@ class _CandidateRows:
     def __init__(self, sources: BoardSources) -> None:
         self._sources = sources
         self._numbers = {one.id: number for number, one in enumerate(sources.matrix.candidates)}
-        reworded = reworded_since(sources.matrix.candidates, sources.synthesis.criteria)
-        self._screens = {one.candidate: one for one in screened(sources.matrix, reworded)}
+        self._reworded = reworded_since(sources.matrix.candidates, sources.synthesis.criteria)
         self._rows = {one.id: row for row, one in enumerate(sources.matrix.examples)}
         self._taking_part = {one.id for one in in_force(sources.synthesis)}
 
@@ -193,12 +194,25 @@ class _CandidateRows:
         """Those of a criterion, in the file's order."""
         mine = [one for one in self._sources.synthesis.candidates if criterion.id in one.criteria]
         good, bad = (self._bits(names) for names in self._sources.measured(criterion))
-        return tuple(self._row(one, criterion, good, bad) for one in mine)
+        screens = self._screens(criterion)
+        return tuple(self._row(one, criterion, good, bad, screens) for one in mine)
+
+    def _screens(self, criterion: Criterion) -> dict[int, Screened]:
+        """What tells nothing among the candidates of a criterion, by their numbers: each criterion is chosen for by
+        itself, so that the same check may serve another one too."""
+        candidates = self._sources.matrix.candidates
+        mine = {
+            number for number, one in enumerate(candidates) if criterion.id in one.criteria and admits(criterion, one)
+        }
+        others = set(range(len(candidates))) - mine
+        return {one.candidate: one for one in screened(self._sources.matrix, others | self._reworded.keys())}
 
     def _bits(self, names: Sequence[str]) -> int:
         return sum(1 << self._rows[name] for name in names if name in self._rows)
 
-    def _row(self, candidate: Candidate, criterion: Criterion, good: int, bad: int) -> ShownCandidate:
+    def _row(
+        self, candidate: Candidate, criterion: Criterion, good: int, bad: int, screens: Mapping[int, Screened]
+    ) -> ShownCandidate:
         form = form_of(candidate.check)
         about = ShownCandidate(
             id=candidate.id,
@@ -216,7 +230,7 @@ class _CandidateRows:
             return about.replace(state="aside", why=_why_aside(criterion, candidate))
         matrix = self._sources.matrix
         waiting = matrix.unknown(number)
-        state, why = _fate(matrix, number, self._screens.get(number))
+        state, why = _fate(matrix, number, screens.get(number))
         flags, known = matrix.where(number, FAIL, ERROR), ~waiting
         return about.replace(
             state=state,
