@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from promptpex.alignment.card_data import CardData
+from promptpex.alignment.card_data import CardContest, CardData
 from promptpex.alignment.chosen_rows import chosen_rows
 from promptpex.alignment.figures import as_figure
 from promptpex.alignment.graded import GradedItems, may_be_seen
@@ -60,11 +60,26 @@ def _notices(data: CardData) -> Iterator[str]:
         seen = sum(may_be_seen(one, book) for one in contest.examples if one.label is not None)
         if not contest.chosen:
             yield "nothing is chosen, so there are no figures of a set"
+        elif not contest.folds:
+            yield _why_no_folds(contest)
         elif seen:
             yield (
                 f"{plural(seen, 'graded output')} may be shown to those who write candidates, and so "
                 f"{'is' if seen == 1 else 'are'} not counted for the chosen set"
             )
+
+
+def _why_no_folds(contest: CardContest) -> str:
+    """Why nothing of the chosen set can be measured."""
+    bad, every = contest.graded.any_bad, contest.graded.any
+    cases = [
+        len({cluster for number, cluster in enumerate(contest.clusters) if outputs >> number & 1})
+        for outputs in (bad, every & ~bad)
+    ]
+    return (
+        "there are no figures of the chosen set and of single criteria, since the labels are too few to hold some out: "
+        f"it takes two cases with a bad output and two with a good one, and there are {cases[0]} and {cases[1]}"
+    )
 
 
 def _people(graded: GradedItems) -> Iterator[PeopleAgreement]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from promptpex.alignment.choose import Contender, CriterionChoice, GradedOutputs
-from promptpex.alignment.cross_fit import WHOLE_SET, Chosen, EmptyFolds
+from promptpex.alignment.cross_fit import WHOLE_SET, Chosen, EmptyFolds, folds_of_graded
 from promptpex.alignment.graded import GradedItems
 from promptpex.core.records import CardCandidate, Example
 from promptpex.grading.opinions import Opinions
+from promptpex.stats import Fold
 
 ALL_VERDICTS = ""
 """What stands for all verdicts of a run together in place of an assertion."""
@@ -53,6 +55,11 @@ class CardContest:
         """What was chosen for a criterion, or in all: the ids of the candidates."""
         of_it = (one.id for one in self.contenders if name == WHOLE_SET or name in one.criteria)
         return self.chosen.intersection(of_it)
+
+    @cached_property
+    def folds(self) -> list[Fold[Chosen]]:
+        """The labelled examples, held out fold by fold, with what is chosen by the others; none where they are few."""
+        return folds_of_graded(self.graded, self.clusters, self.choose)
 
     @property
     def clusters(self) -> list[str]:

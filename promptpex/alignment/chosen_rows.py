@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promptpex.alignment.card_data import CardContest
+from promptpex.alignment.choose import GradedOutputs
 from promptpex.alignment.cross_fit import (
     WHOLE_SET,
     HeldOutFigures,
@@ -10,7 +11,6 @@ from promptpex.alignment.cross_fit import (
     as_bits,
     figures_of_folds,
     figures_of_part,
-    folds_of_graded,
 )
 from promptpex.alignment.graded import GradedItems, measured_outputs
 from promptpex.core.records import OUTPUT_SUBJECT, CardAddition, CardRow
@@ -18,8 +18,7 @@ from promptpex.core.records import OUTPUT_SUBJECT, CardAddition, CardRow
 
 def chosen_rows(contest: CardContest, graded: GradedItems) -> tuple[list[CardRow], tuple[CardAddition, ...]]:
     """The set and what was chosen for each criterion, each output counted with what was chosen without its case."""
-    clusters = contest.clusters
-    folds = folds_of_graded(contest.graded, clusters, contest.choose)
+    clusters, folds = contest.clusters, contest.folds
     measured = measured_outputs(contest.examples, graded.book)
     empty = contest.empty_folds
     on_all = figures_of_folds(folds, contest.contenders, contest.graded, clusters, measured, empty)
@@ -29,7 +28,8 @@ def chosen_rows(contest: CardContest, graded: GradedItems) -> tuple[list[CardRow
             counted = measured & sample_of(contest, graded, name)
             known = contest.graded if name == WHOLE_SET else contest.graded.without_suspects()
             on_sample = figures_of_part(name, folds, contest.contenders, known, clusters, counted, empty)
-            rows.append(_chosen_row(contest, name, on_all[name], on_sample if counted else None))
+            row = _chosen_row(contest, name, on_all[name], on_sample if counted else None)
+            rows.append(row.replace(shown=(_known(contest.graded, name) & ~measured).bit_count()))
     added = additions(folds, contest.contenders, contest.graded, measured)
     return rows, tuple(one for one in added if one.id in contest.chosen)
 
@@ -41,6 +41,12 @@ def sample_of(contest: CardContest, graded: GradedItems, name: str) -> int:
         return 0
     sample = graded.sample(subject) & {one.id for one in graded.of(subject)}
     return as_bits(number for number, one in enumerate(contest.examples) if one.id in sample)
+
+
+def _known(graded: GradedOutputs, name: str) -> int:
+    """The outputs that figures of a criterion, or of the set, could be of."""
+    evidence = graded.evidence(name)
+    return graded.bad | graded.good if name == WHOLE_SET else evidence.to_catch | evidence.good
 
 
 def _chosen_row(contest: CardContest, name: str, on_all: HeldOutFigures, of_sample: HeldOutFigures | None) -> CardRow:

@@ -17,7 +17,6 @@ from promptpex.alignment.chosen_rows import sample_of
 from promptpex.alignment.cross_fit import (
     EVERY,
     WHOLE_SET,
-    folds_of_graded,
     folds_of_others,
     observations_of_part,
     union,
@@ -115,7 +114,7 @@ def _chosen(before: CardData, after: CardData) -> Iterator[ComparedOutputs]:
     older, contest = before.contest, after.contest
     if older is None or contest is None or not contest.chosen:
         return
-    folds = folds_of_graded(contest.graded, contest.clusters, contest.choose)
+    folds = contest.folds
     others = folds_of_others(folds, contest.clusters, older.clusters, contest.choose(EVERY))
     chosen = frozenset[str]().union(*(fold.chosen[WHOLE_SET] for fold in others))
     known = ~union(older.unknown.get(name, 0) for name in chosen)

@@ -78,8 +78,13 @@ def test_outputs_of_one_case_are_worth_less() -> None:
         ((0, 0, 0, 0), {"no-labels"}),
         ((0, 0, 1, 3), {"no-bad"}),
         ((0, 0, 0, 3), {"no-bad", "one-answer"}),
+        ((0, 0, 3, 0), {"no-bad"}),
         ((2, 1, 0, 0), {"no-good"}),
+        ((0, 3, 0, 0), {"no-good"}),
+        ((3, 0, 0, 0), {"no-good", "one-answer"}),
         ((0, 3, 4, 0), {"zero"}),
+        ((3, 0, 4, 0), set()),
+        ((0, 3, 0, 4), set()),
         ((1, 0, 0, 1), set()),
     ],
 )

@@ -111,7 +111,7 @@ class CardRow(Record):
         on_whole: the same against grades on the whole output, where the subject is a part of it.
         silent: outputs with a label of which it says nothing, such as after an error.
         in_choice, shown: outputs with a label that are in no figure, since their grades had a part in choosing the
-            checks, or since a judge may have been shown them.
+            checks, or since the judge, or those who write candidates, may have been shown them.
         folds, folds_without: how it was cross-fitted, and in how many folds nothing was chosen.
         empty_folds: what became of the outputs of the latter: a set of nothing flags none of them, or they are left
             out.

@@ -125,12 +125,22 @@ def remarks_of(row: CardRow) -> list[str]:
         remarks.append(f"nothing chosen in {row.folds_without} of {row.folds} folds{outputs[row.empty_folds]}")
     left_out = _left_out(row)
     has_none = "no-labels" in row.graded.undefined and left_out
-    return remarks + left_out + ([] if has_none else [UNDEFINED[why] for why in row.graded.undefined])
+    return remarks + left_out + ([] if has_none else [UNDEFINED[why] for why in row.graded.undefined]) + _of_sample(row)
+
+
+def _of_sample(row: CardRow) -> list[str]:
+    """What is not defined on the random sample alone."""
+    if row.sample is None or row.sample.n == row.graded.n:
+        return []
+    return [f"in the random sample {UNDEFINED[why]}" for why in row.sample.undefined if why not in row.graded.undefined]
 
 
 def _left_out(row: CardRow) -> list[str]:
     """Which graded outputs are in no figure, and why."""
-    reasons = ((row.in_choice, "had a part in the choice"), (row.shown, "may have been shown to the judge"))
+    if row.kind in ("set", "criterion") and row.graded.n:
+        return []  # the card's notice says it once for all of them
+    to = "those who write candidates" if row.kind in ("set", "criterion") else "the judge"
+    reasons = ((row.in_choice, "had a part in the choice"), (row.shown, f"may have been shown to {to}"))
     given = [(count, why) for count, why in reasons if count]
     if len(given) == 1 and not row.graded.n and not row.silent:
         count, why = given[0]
@@ -159,7 +169,8 @@ def candidate_counts(one: CardCandidate) -> str:
 
 def people_of(one: PeopleAgreement) -> str:
     """How far two people agree."""
-    kappa = "kappa is not defined" if one.kappa.estimate is None else f"kappa {kappa_of(one.kappa)}"
+    undefined = "kappa is not defined, since both say one thing throughout"
+    kappa = undefined if one.kappa.estimate is None else f"kappa {kappa_of(one.kappa)}"
     return f"agree on {range_of(one.agreed)} of {one.agreed.n}, {kappa}"
 
 
