@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ each_benchmark = pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: pat
 each_by_hand = pytest.mark.parametrize("folder", BY_HAND, ids=lambda path: path.name)
 
 
+@cache
 def _load(path: Path) -> Any:
     return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
 
