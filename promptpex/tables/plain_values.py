@@ -29,10 +29,7 @@ def plain_values(column: pd.Series[Any], missing: Any = None) -> list[Any]:
     """
     import numpy as np
 
-    values: list[Any] = column.tolist()
+    values: list[Any] = column.array.to_numpy(object, na_value=missing).tolist()
     if column.dtype == object:
-        values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    gone = np.asarray(column.array.isna())  # asked itself, the column would make another one
-    if gone.any():
-        values = [missing if is_gone else value for value, is_gone in zip(values, gone.tolist(), strict=True)]
+        return [value.item() if isinstance(value, np.generic) else value for value in values]
     return values
