@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,6 @@ import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Check
 from promptpex.grading.random_sample import in_order
-from promptpex.promptfile import read
-from promptpex.report.cards.words import UNDEFINED
 from promptpex.specs.file import read_spec
 from tests.alignment.folders import AlignedFolder
 from tests.workflow.alignment.aligned_world import (
@@ -230,89 +227,6 @@ def test_a_check_with_a_threshold_is_a_measure(world: AlignedFolder, capsys: pyt
     assert "r1 rouge-n" in names
 
 
-def test_the_effect_of_an_edit_is_a_difference_with_an_interval(
-    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    graded(world)
-    older = read(world.prompt).replace(path="trip.md", messages=())
-    # The four outputs that break r2 were others under the older words; six more were bad then.
-    texts = {number: f"older {number}" for number in range(20)}
-    verdicts = {("r1", "judge:gpt"): "p" * 10 + "f" * 10}
-    world.run(verdicts, SPEC, name="r0", prompt=older, texts=texts)
-    now, world.examples = world.examples, world.renamed(texts)
-    world.grade("g" * 6 + "b" * 14)
-    world.grade("-" * 6 + "b" * 14, "r1", "The reply stays calm.")
-    world.examples = now
-    card = card_of(capsys, "r1", "--against", "r0")
-    assert card.against == "r0"
-    made = {(one.what, one.by, one.figure): one for one in card.effects}
-    whole = made["output", "", "bad"]
-    assert (whole.before.estimate, whole.after.estimate, whole.sampled) == (0.7, 0.4, True)
-    assert whole.difference is not None
-    assert whole.difference.estimate == pytest.approx(-0.3)
-    assert whole.difference.low < -0.3 < whole.difference.high
-    coverage = made["r1", "judge:gpt", "coverage"]
-    assert coverage.before.estimate == pytest.approx(10 / 14)
-    assert coverage.after.estimate == 1.0
-    assert made["r1", "judge:gpt", "ffr"].before.estimate == 0.0
-    assert run_cli(["align", "r1", "--against", "r0"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "Since the run r0 the whole output, bad by people: 70% (46–88%), now 40% (19–64%): -30 points (" in text
-
-
-OLDER = {number: f"older {number}{' calm? city?' if number < 10 else ''}" for number in range(20)}
-
-
-@pytest.fixture
-def edited(world: AlignedFolder) -> AlignedFolder:
-    """Under the older words the last 14 outputs were bad; what calm and city look for is missing in the last ten."""
-    graded(world)
-    world.run({}, SPEC, name="r0", prompt=read(world.prompt).replace(path="trip.md", messages=()), texts=OLDER)
-    now, world.examples = world.examples, world.renamed(OLDER)
-    world.grade("g" * 6 + "b" * 14)
-    world.grade("-" * 6 + "b" * 14, "r1", "The reply stays calm.")
-    world.examples = now
-    return world
-
-
-def test_the_effect_of_an_edit_on_the_chosen_set_is_that_on_cases_that_did_not_choose_it(
-    edited: AlignedFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    card = card_of(capsys, "r1", "--against", "r0")
-    made = {(one.kind, one.what, one.figure): one for one in card.effects}
-    unseen = [number for number, one in enumerate(edited.examples) if not one.is_shown]
-    coverage, ffr = made["set", "", "coverage"], made["set", "", "ffr"]
-    bad, caught = (sum(number >= first for number in unseen) for first in (6, 10))
-    assert (coverage.by, coverage.sampled, coverage.cases) == ("calm, city", True, len(unseen))
-    assert coverage.before.estimate == pytest.approx(caught / bad)
-    assert coverage.before.n == bad
-    assert (ffr.before.estimate, ffr.before.n) == (0.0, len(unseen) - bad)
-    # What it is now is what the card says of the set and of the criterion.
-    row = rows(card)["set", "output", ("calm", "city")]
-    assert (coverage.after, ffr.after) == (row.graded.coverage, row.graded.ffr)
-    assert coverage.difference is not None
-    assert coverage.difference.estimate == pytest.approx(1 - caught / bad)
-    of_criterion = made["criterion", "c1", "coverage"]
-    assert of_criterion.by == "calm"
-    assert of_criterion.before.estimate == pytest.approx(caught / bad)
-    assert run_cli(["align", "r1", "--against", "r0"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "the chosen set calm, city, coverage: " in text
-    assert "all verdicts together, " not in text, "the older run has none"
-
-
-def test_outputs_of_an_older_run_on_which_no_judge_was_asked_are_left_out_of_the_set(
-    edited: AlignedFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    wanted = [edited.candidate(one.id, choice="must" if one.id == "ask_calm" else None) for one in edited.candidates]
-    edited.write(KNOWN, spec=SPEC, candidates=wanted)
-    card = card_of(capsys, "r1", "--against", "r0")
-    why = "the chosen set is compared without 20 graded outputs of the run r0, on which ask_calm was not run"
-    assert why in card.notices
-    coverage = next(one for one in card.effects if (one.kind, one.figure) == ("set", "coverage"))
-    assert (coverage.before.estimate, coverage.before.n, coverage.difference) == (None, 0, None)
-
-
 WITH_CHOICE = {
     ("r1", "check:contains"): "p" * 12 + "ffffpppp",
     **{k: v for k, v in VERDICTS.items() if "judge" in k[1]},
@@ -432,97 +346,6 @@ def test_outputs_of_folds_that_choose_nothing_count_as_not_flagged(
     assert run_cli(["align"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "nothing chosen in 1 of 5 folds, whose outputs count as not flagged" in text
-
-
-def two_criteria(folder: Path, labels: str, signs: str) -> AlignedFolder:
-    """c1 with these labels and a candidate that is wanted in any case; c2 half bad, half good."""
-    made = AlignedFolder(folder, "-" * 20, {"one": signs, "two": "fp" * 10}, {"one": "c1", "two": "c2"})
-    made.write(candidates=[made.candidate(one.id, choice="must") for one in made.candidates])
-    made.run({}, SPEC)
-    made.grade(labels, "c1", "It is c1.")
-    made.grade("bg" * 10, "c2", "It is c2.")
-    return made
-
-
-@pytest.mark.parametrize(
-    ("labels", "signs", "undefined"),
-    [
-        ("g" * 20, "f" * 5 + "p" * 15, ("no-bad",)),
-        ("g" * 20, "p" * 20, ("no-bad", "one-answer")),
-        ("b" * 10 + "-" * 10, "p" * 5 + "f" * 15, ("no-good",)),
-        ("b" * 10 + "-" * 10, "f" * 20, ("no-good", "one-answer")),
-        ("g" * 10 + "b" * 10, "f" * 10 + "p" * 10, ("zero",)),
-        ("g" * 10 + "b" * 10, "p" * 20, ()),
-    ],
-)
-def test_what_is_not_defined_of_a_criterion_is_named(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    labels: str,
-    signs: str,
-    undefined: tuple[str, ...],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    made = two_criteria(tmp_path, labels, signs)
-    row = rows(card_of(capsys))["criterion", "c1", ("one",)]
-    pairs = Counter(zip(labels, signs, (one.is_shown for one in made.examples), strict=True))
-    counts = row.graded.counts
-    assert (counts.caught, counts.missed) == (pairs["b", "f", False], pairs["b", "p", False])
-    assert (counts.flagged, counts.kept) == (pairs["g", "f", False], pairs["g", "p", False])
-    assert row.graded.undefined == undefined
-    assert (row.graded.alignment.estimate is None) == any(why != "one-answer" for why in undefined)
-    assert (row.graded.kappa.estimate is None) == ("one-answer" in undefined)
-    assert run_cli(["align"]) == 0
-    of_c1 = " ".join(capsys.readouterr().out.split()).partition("c1 “It is c1.”: one")[2].partition("c2 “")[0]
-    assert [why for why, words in UNDEFINED.items() if words in of_c1] == list(undefined)
-
-
-def test_where_authors_may_have_seen_all_grades_of_a_criterion_that_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    made = two_criteria(tmp_path, "-" * 20, "p" * 20)
-    shown = "".join("g" if one.is_shown else "-" for one in made.examples)
-    made.grade(shown, "c1", "It is c1.")
-    assert run_cli(["align"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert f"all {shown.count('g')} graded outputs may have been shown to those who write candidates" in text
-
-
-def test_where_labels_are_of_one_kind_it_is_said_why_the_set_has_no_figures(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    made = AlignedFolder(tmp_path, "-" * 20, {"one": "p" * 20}, {"one": "c1"})
-    made.write(candidates=[made.candidate("one", choice="must")])
-    made.run({}, SPEC)
-    made.grade("g" * 19 + "b")
-    card = card_of(capsys)
-    assert [row for row in card.rows if row.kind in ("set", "criterion")] == []
-    assert card.notices[-1].endswith(
-        "it takes two cases with a bad output and two with a good one, and there are 1 and 19"
-    )
-
-
-def test_what_is_not_defined_in_the_random_sample_or_between_people_is_named(
-    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    order = in_order([one.id for one in world.examples])
-    good = [one.id for one in world.examples[:12]]
-    first = order[: next(place for place, one in enumerate(order) if one not in good)]
-    assert 0 < len(first) < 12
-    drawn = "".join("g" if one.id in first else "-" for one in world.examples)
-    world.grade(drawn, policy="random", probability=0.1)
-    world.grade("-" * 12 + "b" * 8)
-    world.grade(drawn, grader="bob")
-    verdicts = rows(card_of(capsys))["verdicts", "output", ()]
-    assert (verdicts.sample.n, verdicts.sample.undefined[0]) == (len(first), "no-bad")
-    assert verdicts.graded.undefined == ()
-    assert run_cli(["align"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "in the random sample no output is bad, so that neither coverage nor alignment is defined" in text
-    assert "kappa is not defined, since both say one thing throughout" in text
 
 
 def test_graders_who_do_not_count_are_not_named(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
