@@ -28,8 +28,10 @@ def plain_values(column: pd.Series[Any], missing: Any = None) -> list[Any]:
         missing: what stands for a missing value.
     """
     import numpy as np
+    from pandas.api.extensions import ExtensionDtype
 
-    values: list[Any] = column.array.to_numpy(object, na_value=missing).tolist()
-    if column.dtype == object:
+    own = column if isinstance(column.dtype, ExtensionDtype) else column.astype(object)
+    values: list[Any] = own.array.to_numpy(object, na_value=missing).tolist()
+    if own.dtype == object:
         return [value.item() if isinstance(value, np.generic) else value for value in values]
     return values
