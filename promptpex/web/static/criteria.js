@@ -107,7 +107,7 @@
     form.hidden = chosen.length < 2;
     const text = form.querySelector('textarea');
     if (!form.hidden && !isChanged(text) && document.activeElement !== text) {
-      text.value = text.defaultValue = chosen.map((one) => one.querySelector('.words').textContent).join(' ');
+      text.value = text.defaultValue = chosen.map((one) => one.querySelector('textarea[id^=words-]').defaultValue).join(' ');
     }
   };
 

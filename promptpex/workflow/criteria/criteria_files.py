@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from promptpex.codecs.file_state import FileState, state_of
 from promptpex.core.errors import SynthesisError
@@ -121,19 +121,31 @@ class CriteriaFiles:
         Raises:
             InputError: it cannot be done, or a file cannot be read or edited.
         """
+        return self._in_other_words(lambda synthesis: edit_criteria.reword(synthesis, name, text))
+
+    def merge(self, names: Sequence[str], text: str) -> Synthesis:
+        """Makes one criterion of several, and gives what the file then says; a rule of the spec among them is reworded
+        there, too.
+
+        Raises:
+            InputError: it cannot be done, or a file cannot be read or edited.
+        """
+        return self._in_other_words(lambda synthesis: edit_criteria.merge(synthesis, names, text))
+
+    def _in_other_words(self, step: Callable[[Synthesis], Synthesis]) -> Synthesis:
         with self._alone():
-            old = edit_criteria.find(self.read(), name)
-            written = self.edit(lambda synthesis: edit_criteria.reword(synthesis, name, text))
-            new = edit_criteria.find(written, name)
-            if old.rule is not None and new.text != old.text and self.spec.exists():
-                self._reword_rule(old, new.text)
-                return self.read()
+            before = {one.id: one.text for one in self.read().criteria}
+            written = self.edit(step)
+            for one in written.criteria:
+                if one.rule is not None and one.text != before[one.id] and self.spec.exists():
+                    self._reword_rule(one)
+                    return self.read()
             return written
 
-    def _reword_rule(self, criterion: Criterion, text: str) -> None:
-        """Rewords the rule that a criterion is; its checks stay candidates for the older words."""
+    def _reword_rule(self, criterion: Criterion) -> None:
+        """Gives the rule that a criterion is its words; the rule's checks stay candidates for the older words."""
         spec = read_spec(self.spec)
-        rules = [edited(rule, rule=text) if rule.id == criterion.rule else rule for rule in spec.rules]
+        rules = [edited(rule, rule=criterion.text) if rule.id == criterion.rule else rule for rule in spec.rules]
         new = write_spec(self.spec, spec.replace(rules=tuple(rules)), by_hand=True)
         history = history_in(self.folder.versions, self.prompt.name)
         taken = from_rules(new, read_candidates(self.folder.candidates), history.rules, history.criteria)

@@ -86,8 +86,12 @@ class CriteriaEdits:
         Raises:
             InputError: it cannot be done.
         """
-        self._edit(lambda synthesis: edit_criteria.merge(synthesis, names, text))
-        return f"{plural(len(set(names)), 'criterion', 'criteria')} merged; their candidates follow."
+        before = {one.id: one.text for one in self.files.read().criteria}
+        written = self.files.merge(names, text)
+        self._took(written)
+        reworded = [one.rule for one in written.criteria if one.rule is not None and one.text != before[one.id]]
+        rules = "".join(f" The rule {name} of the spec is reworded." for name in reworded)
+        return f"{plural(len(set(names)), 'criterion', 'criteria')} merged; their candidates follow.{rules}"
 
     def delete(self, name: str) -> str:
         """Deletes a criterion with its candidates.

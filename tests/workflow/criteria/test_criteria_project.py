@@ -261,6 +261,17 @@ def test_criteria_are_merged_set_aside_and_deleted_and_their_candidates_follow(b
             bench.project.merge(names, "x")
 
 
+def test_a_rule_of_the_spec_that_takes_up_another_criterion_is_reworded_there_too(ruled: Bench) -> None:
+    ruled.project.add("It is a colour.", "Colour")
+    words = "The output is one word, which is a colour."
+    said = ruled.project.merge(["colour", "c1"], words)
+    assert said == "2 criteria merged; their candidates follow. The rule r1 of the spec is reworded."
+    (rule,) = read_spec(ruled.path / "colours.spec.yaml").rules
+    board = ruled.settled()
+    assert (rule.rule, [(one.id, one.text) for one in board.criteria]) == (words, [("c1", words)])
+    assert criterion(board, "c1").candidates[0].outdated
+
+
 def test_without_an_author_nothing_is_begun_and_people_write(tmp_path: Path) -> None:
     bench = Bench(tmp_path, author="none")
     bench.project.add(TEXT, "Capitals")
@@ -326,7 +337,7 @@ def test_a_file_that_is_broken_meanwhile_is_named_and_left_alone(bench: Bench) -
 def test_rules_of_the_spec_are_criteria_and_are_reworded_there_too(ruled: Bench) -> None:
     shown = criterion(ruled.project.board(), "c1")
     assert (shown.comes_from, [one.form for one in shown.candidates]) == ("rule r1 of the spec", ["yaml"])
-    assert not ruled.file.exists(), "looking writes nothing"
+    assert not ruled.file.exists(), "looking writes no criteria"
     sentence = ruled.project.reword("c1", "The output is a single word.")
     assert "So is the rule r1 of the spec." in sentence
     (rule,) = read_spec(ruled.path / "colours.spec.yaml").rules
