@@ -51,9 +51,15 @@ async def test_twenty_outputs_by_keyboard_with_a_server_that_is_killed(tmp_path:
 
     port = link.split(":")[2].split("/")[0]
     async with serving("grade", "--as", "ada", "--no-open", "--port", port, cwd=tmp_path) as command:
-        await page.open(await command.link())
+        other = await page.beside()
+        await other.open(await command.link())
+        await ready(other)
+        await other.until_text("saved", "#saved")
+        await page.until_text("everything is saved", "#hint")
+        assert await page.text("#saved") == "✓ saved"
+        assert await page.evaluate("document.querySelector('#trouble').hidden")
+        await page.open(link.split("/enter")[0] + "/grade")
         await ready(page)
-        await page.until_text("saved", "#saved")
         assert await page.text("#graded-count") == "9 of 24 outputs graded by you"
         await press(page, *"ugugugugugu")
         assert await page.text("#graded-count") == "20 of 24 outputs graded by you"

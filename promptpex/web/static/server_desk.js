@@ -55,7 +55,10 @@
     async send(late = false) {
       clearTimeout(this.timer);
       const waiting = this.unsent.all();
-      if (!waiting.length) return { saved: true, refused: [] };
+      if (!waiting.length) {
+        if (late) this.tell({ state: 'saved', count: 0, refused: [], late }); // another tab has sent them
+        return { saved: true, refused: [] };
+      }
       this.tell({ state: 'saving', count: waiting.length, safe: this.unsent.safe });
       try {
         const { results } = await own.ask('/grade/give', { grades: waiting });

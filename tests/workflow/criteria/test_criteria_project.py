@@ -264,8 +264,8 @@ def test_criteria_are_merged_set_aside_and_deleted_and_their_candidates_follow(b
 def test_a_rule_of_the_spec_that_takes_up_another_criterion_is_reworded_there_too(ruled: Bench) -> None:
     ruled.project.add("It is a colour.", "Colour")
     words = "The output is one word, which is a colour."
-    said = ruled.project.merge(["colour", "c1"], words)
-    assert said == "2 criteria merged; their candidates follow. The rule r1 of the spec is reworded."
+    sentence = ruled.project.merge(["colour", "c1"], words)
+    assert sentence == "2 criteria merged; their candidates follow. The rule r1 of the spec is reworded."
     (rule,) = read_spec(ruled.path / "colours.spec.yaml").rules
     board = ruled.settled()
     assert (rule.rule, [(one.id, one.text) for one in board.criteria]) == (words, [("c1", words)])
