@@ -33,6 +33,7 @@ _THINKING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | r
 _THINK_START = re.compile(r"\s*<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _THINK_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(```|~~~)")
+_LINE_END = re.compile(r"\r\n?|\n")
 _OPENING = re.compile(r"[{\[]")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _JSON_START = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)|\[\s*[{\[\"'\dtfn-]")
@@ -231,7 +232,7 @@ def _fenced(text: str) -> list[str]:
     blocks: list[str] = []
     mark = ""
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in _LINE_END.split(text):  # what else ends a line for Python may stand in a text of the JSON
         fence = _FENCE.match(line)
         if not mark and fence:
             mark, lines = fence.group(1), []

@@ -38,6 +38,11 @@ def test_plain_json_is_read_as_it_is(value: Any) -> None:
     assert not parsed.repaired
 
 
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029"])
+def test_what_ends_a_line_for_python_alone_stays_in_a_text_within_a_fence(mark: str) -> None:
+    assert read_json_reply(f'```json\n{{"a": "x{mark}y"}}\n```').value == {"a": f"x{mark}y"}
+
+
 @given(OBJECT.filter(writable), st.sampled_from(["{}", "Sure!\n{}", "{}\nHope it helps.", "\ufeff{}", "A: {} (done)"]))
 def test_text_around_an_object_is_read_past(value: Any, around: str) -> None:
     parsed = read_json_reply(around.replace("{}", json.dumps(value)))
