@@ -16,6 +16,7 @@ import bench_alignment
 from alignment_bench.recordings import recordings
 from alignment_bench.summaries import Summary, differences, summary
 from alignment_bench.trials import WAYS, Shares, after, grading, measured, trial
+from alignment_bench.weighting import MOST
 from alignment_bench.worlds import KINDS, World, simulated, split
 
 from promptpex.alignment.choose import Contender
@@ -89,7 +90,8 @@ def test_the_script_prints_every_table_draws_the_pictures_and_names_what_it_skip
     printed = capsys.readouterr().out
     assert f"skipped: there are no recordings in {tmp_path}" in printed
     for way in WAYS:
-        assert printed.count(f"| {way.name} |") == 2 + (way.name == "random" or "a third" in way.name)
+        weighed = 2 * len(MOST) if way.share else 0
+        assert printed.count(f"| {way.name} |") == 2 + (way.name == "random" or "a third" in way.name) + weighed
     for name in ("EvalGen's", "SPADE's cov", "SPADE's sub"):
         assert printed.count(f"| {name} |") == 3
     (picture,) = plots.iterdir()
