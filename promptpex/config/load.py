@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from promptpex.config.effort import EFFORT, apply_preset, checked_effort
+from promptpex.config.named_models import NAMED, require_one_meaning
 from promptpex.config.problems import problems_of, raise_problems
 from promptpex.config.resolve_paths import anchor, anchored, refuse_downloads
 from promptpex.config.settings import Settings
@@ -21,6 +23,7 @@ from promptpex.config.sources import (
 )
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
+from promptpex.llm.named_models import NamedModels
 
 
 class Resolved(Record):
@@ -28,7 +31,7 @@ class Resolved(Record):
     or ``flag``.
 
     ``trusted``: whether the user trusts the project's file like flags. ``unattended``: whether ``CI`` is set, as build
-    servers do.
+    servers do. ``names_of_project``: named models that the project's file defines.
     """
 
     settings: Settings
@@ -37,11 +40,29 @@ class Resolved(Record):
     file: str | None = None
     trusted: bool = False
     unattended: bool = False
+    names_of_project: frozenset[str] = frozenset()
 
     def by_user(self, name: str) -> bool:
         """Whether the user gave this setting: by flag, environment or the user's own file, or by trusting the
         project's file."""
         return self.trusted or not self.origins[name].startswith("file")
+
+    def names_by_user(self, name: str) -> bool:
+        """Whether the user, or a file that the user trusts, says what this named model is."""
+        return self.trusted or name not in self.names_of_project
+
+    @cached_property
+    def named_models(self) -> NamedModels:
+        """The named models; a variable of a key that only the project's file names is not among what they say."""
+        named = self.settings.named_models
+        untrusted = self.untrusted_keys
+        return {name: one.replace(key_env=None) if name in untrusted else one for name, one in named.items()}
+
+    @property
+    def untrusted_keys(self) -> tuple[str, ...]:
+        """The named models whose ``key_env`` only the project's file gives."""
+        named = self.settings.named_models
+        return tuple(name for name, one in named.items() if one.key_env and not self.names_by_user(name))
 
 
 def load(flags: Mapping[str, object], *, start: Path, env: Mapping[str, str]) -> Resolved:
@@ -70,20 +91,34 @@ def load(flags: Mapping[str, object], *, start: Path, env: Mapping[str, str]) ->
     values: dict[str, object] = {}
     origins = dict.fromkeys(Settings.model_fields, "default")
     for layer in layers:
-        values.update(layer.values)
+        values.update({**layer.values, **_with_names_before(values, layer)})
         origins.update(dict.fromkeys(layer.values, layer.where))
     apply_preset(values, origins)
     project = files[-1] if files else Layer("file", {})
     values.update(_paths(project, layers[len(files) :], values, start, named=bool(named), trusted=trusted))
     path = project.path
+    settings = Settings.model_validate(values)
+    require_one_meaning(settings)
     return Resolved(
-        settings=Settings.model_validate(values),
+        settings=settings,
         origins=origins,
         warnings=tuple(warnings),
         file=str(path) if path is not None else None,
         trusted=trusted,
         unattended=env.get("CI", "").strip().lower() not in ("", "0", "false", "no"),
+        names_of_project=_names(project).difference(*map(_names, layers[len(files) :])),
     )
+
+
+def _names(layer: Layer) -> frozenset[str]:
+    named = layer.values.get(NAMED)
+    return frozenset(named) if isinstance(named, Mapping) else frozenset()
+
+
+def _with_names_before(values: Mapping[str, object], layer: Layer) -> dict[str, object]:
+    """The named models of this layer over those of the layers before it: a name is defined as a whole."""
+    before, now = values.get(NAMED), layer.values.get(NAMED)
+    return {NAMED: {**before, **now}} if isinstance(before, Mapping) and isinstance(now, Mapping) else {}
 
 
 def with_effort(resolved: Resolved, effort: object, *, path: Path | str | None = None) -> Resolved:

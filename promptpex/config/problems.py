@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
+from promptpex.config.named_models import NAMED, named_problems
 from promptpex.config.settings import Settings
 from promptpex.config.sources import Layer, setting_error
 from promptpex.config.wording import NO_KEYS, in_words, is_not_utf8, near_name, texts_in
@@ -32,10 +33,13 @@ def problems_of(layer: Layer) -> list[ConfigError]:
     """What is wrong with the settings of one layer, each with its place; the first problem of each setting."""
     firsts: dict[str, ConfigError] = {}
     for name, value in layer.values.items():
-        message = _unknown(name) or _with_key(name, value)
+        message = None if name == NAMED else _unknown(name) or _with_key(name, value)
         if message is not None:
             firsts[name] = setting_error(layer, name, message)
-    for name, message in _invalid(layer.values):
+    for model, message in named_problems(layer.values.get(NAMED, {})):
+        place = f"models.{model}" if model is not None and layer.path is not None else NAMED
+        firsts[place] = setting_error(layer, place, message if place != NAMED else f"{model}: {message}")
+    for name, message in _invalid({name: value for name, value in layer.values.items() if name != NAMED}):
         firsts.setdefault(name, setting_error(layer, name, message))
     return list(firsts.values())
 

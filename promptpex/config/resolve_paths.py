@@ -15,6 +15,8 @@ from itertools import takewhile
 from pathlib import Path
 
 from promptpex.codecs.ordinary_files import ROOTS, is_inside
+from promptpex.config.named_models import NAMED
+from promptpex.llm.named_models import split_name
 
 OWN_FOLDER = ".promptpex"
 PATHS = ("results", "store", "record", "embedded_model")
@@ -40,7 +42,7 @@ def anchored(
     Raises:
         Exception: what ``refuse`` makes, for a path that leads out of ``top``, or into what git keeps there.
     """
-    for name in MODELS:
+    for name in (*MODELS, NAMED):
         for label in _labels(values.get(name)):
             file = _file_of(label)
             if file is not None and not (is_inside(cwd / file, top) and not file.startswith("~")):
@@ -62,7 +64,7 @@ def refuse_downloads(values: Mapping[str, object], refuse: Refuse) -> None:
         Exception: what ``refuse`` makes.
     """
     if_meant = "if you want that, say so with a flag, or allow it with --trust-settings"
-    for name in MODELS:
+    for name in (*MODELS, NAMED):
         for label in _labels(values.get(name)):
             if label.startswith("embedded/hf:"):
                 raise refuse(name, f"the weights of {label!r} would be downloaded; {if_meant}")
@@ -118,8 +120,11 @@ def _is_own(place: Path) -> bool:
 
 
 def _labels(value: object) -> Iterable[str]:
+    """The models that a setting names, without names of the user's own."""
+    if isinstance(value, Mapping):
+        return [str(entry["model"]).strip() for entry in value.values() if "model" in entry]
     parts = [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else []
-    return [label.strip() for part in parts if isinstance(part, str) for label in part.split(",")]
+    return [split_name(label)[1] for part in parts if isinstance(part, str) for label in part.split(",")]
 
 
 def _file_of(label: str) -> str | None:

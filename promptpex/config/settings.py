@@ -13,6 +13,7 @@ from promptpex.config.effort import Effort
 from promptpex.config.wording import dollars
 from promptpex.core.records import Match, Record
 from promptpex.judging import modes
+from promptpex.llm.named_models import NamedModel
 from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, MAX_ATTEMPTS
 
 _SHAPING = (
@@ -43,6 +44,8 @@ class Settings(Record):
 
     Attributes:
         models: models under test. author: writes specs and cases. judge: grade what no check decides.
+        named_models: models by names of the user's own; in a file the tables ``[models.NAME]``, beside whose names
+            ``under_test`` lists the models under test.
         api_base: base URL of an OpenAI-compatible server.
         temperature, max_tokens, seed: of requests to models under test.
         repeats: times each case is asked.
@@ -93,6 +96,7 @@ class Settings(Record):
     models: tuple[str, ...] = ()
     author: str | None = None
     judge: tuple[str, ...] = ()
+    named_models: dict[str, NamedModel] = Field(default_factory=dict)
     api_base: str | None = None
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: int = Field(default=1024, ge=1)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from promptpex.codecs.find_settings_files import PROJECT, find_file, not_obeyed, user_file
 from promptpex.codecs.text_file import read_text
+from promptpex.config.named_models import NAMED, with_models_split
 from promptpex.config.settings import Settings
 from promptpex.config.wording import NO_KEYS, flag_of, line_of, near_name
 from promptpex.core.errors import ConfigError
@@ -97,7 +98,8 @@ def _read(path: Path, where: str) -> Layer:
         data = tool.get("promptpex", {}) if isinstance(tool, dict) else {}
     if not isinstance(data, dict):
         raise ConfigError("[tool.promptpex] must be a table", path=path)
-    return Layer(where, {name.replace("-", "_"): value for name, value in data.items()}, path, text)
+    values = {name.replace("-", "_"): value for name, value in data.items()}
+    return Layer(where, with_models_split(values), path, text)
 
 
 def environment_layer(env: Mapping[str, str], warnings: list[str]) -> Layer:
@@ -124,7 +126,7 @@ def environment_layer(env: Mapping[str, str], warnings: list[str]) -> Layer:
 def _from_text(name: str, text: str) -> object:
     """A variable's text as a setting; tables and lists of tables are written as JSON."""
     try:
-        return json.loads(text) if name in ("prices", "instructions", "scenarios") else text
+        return json.loads(text) if name in ("prices", "instructions", "scenarios", NAMED) else text
     except (ValueError, RecursionError):
         raise ConfigError(f"{PREFIX}{name.upper()} must be JSON") from None
 
@@ -132,6 +134,7 @@ def _from_text(name: str, text: str) -> object:
 def setting_error(layer: Layer, name: str, message: str) -> ConfigError:
     """The error of a setting, named as its place names it: with file and line, as a variable, or as a flag."""
     if layer.path is not None:
+        name = "models" if name == NAMED else name
         return ConfigError(f"{name}: {message}", path=layer.path, line=line_of(name, layer.text))
     named = {"default": name, "environment": f"{PREFIX}{name.upper()}"}
     return ConfigError(f"{named.get(layer.where, flag_of(name))}: {message}")

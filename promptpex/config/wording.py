@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 from promptpex.codecs.wording import nearest
 from promptpex.core.surrogates import has_surrogate
+from promptpex.llm.resolve_model import MAX_PRICE
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
-
-MAX_PRICE = 1_000_000
-"""The highest price believed, in US dollars per million tokens: over a thousand times the dearest model's."""
 
 NO_KEYS = (
     "API keys do not belong in settings, which are written into every run's manifest; put it into the environment "
@@ -51,14 +49,22 @@ def line_of(name: str, text: str) -> int | None:
     return text.count("\n", 0, match.start()) + 1 if match else None
 
 
-def in_words(error: ErrorDetails) -> str:
-    """What is wrong with a setting's value, and the value: from one of pydantic's ``errors()``."""
-    inner = "".join(f"{part}." for part in error["loc"][1:])
+def in_words(error: ErrorDetails, *, within: int = 1) -> str:
+    """What is wrong with a setting's value, and the value: from one of pydantic's ``errors()``.
+
+    Args:
+        within: how many parts of the place are named already.
+    """
+    inner = "".join(f"{part}." for part in error["loc"][within:])
     message = error["msg"].removeprefix("Value error, ").replace("Input should", "it should")
     message = message.replace("a valid tuple", "a list").replace("a valid dictionary", "a table")
     shown = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
     given = f", not {shown}" if str(error.get("input")).strip() else "; give one, or leave the setting out"
-    if error["type"] == "value_error" and repr(error.get("input")) in message:
+    if error["type"] == "missing":
+        return f"{inner[:-1]} is missing"
+    if error["type"] == "value_error" and (
+        isinstance(error.get("input"), Mapping) or repr(error.get("input")) in message
+    ):
         given = ""
     return f"{inner[:-1] + ': ' if inner else ''}{message}{given}"
 

@@ -110,8 +110,8 @@ def _of_case(
 
 
 def _provider(label: str, left_out: list[str]) -> Any:
-    """A model by promptfoo's id, with its server and parameters where its name has some; any other name stays
-    as it is."""
+    """A model by promptfoo's id, with its server and parameters where its name has some, and the user's own name for
+    it as its label; any other name stays as it is."""
     if _THEIRS.match(label):
         return label
     try:
@@ -133,7 +133,8 @@ def _provider(label: str, left_out: list[str]) -> Any:
     config = model.params.model_dump(include={"temperature", "max_tokens", "top_p", "seed"}, exclude_none=True)
     if model.api_base and route.provider == "openai-compatible":
         config["apiBaseUrl"] = model.api_base
-    return {"id": name, "config": config} if config else name
+    called = {"label": model.label} if model.spelled else {}
+    return {"id": name, **called, **({"config": config} if config else {})} if config or called else name
 
 
 def _rule(rule_id: str, checks: Sequence[Check], left_out: list[str]) -> list[dict[str, Any]]:

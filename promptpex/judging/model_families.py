@@ -6,7 +6,8 @@ Self-preference of judges: Panickssery et al. 2024, "LLM Evaluators Recognize an
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 _FAMILIES = {
     "OpenAI": r"\b(?:gpt|chatgpt|o[134](?:-mini|-pro)?|davinci|openai)\b",
@@ -39,17 +40,31 @@ def family(model: str) -> str:
     return base_name.partition(":")[0].casefold()
 
 
-def self_preference_warnings(judges: Sequence[str], models: Sequence[str], author: str | None = None) -> list[str]:
-    """A sentence for each judge that comes from the same vendor as a model under test or as the author."""
+def self_preference_warnings(
+    judges: Sequence[str],
+    models: Sequence[str],
+    author: str | None = None,
+    *,
+    named: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
+    """A sentence for each judge that comes from the same vendor as a model under test or as the author.
+
+    Args:
+        named: what those labels stand for that are names.
+    """
+
+    def vendor(label: str) -> str:
+        return family(named.get(label, label))
+
     warnings = []
     for judge in judges:
-        same = [model for model in models if family(model) == family(judge)]
+        same = [model for model in models if vendor(model) == vendor(judge)]
         if same:
             warnings.append(
-                f"the judge {judge} comes from the same vendor as {', '.join(same)} ({family(judge)}) and may favour "
+                f"the judge {judge} comes from the same vendor as {', '.join(same)} ({vendor(judge)}) and may favour "
                 f"{'its' if len(same) == 1 else 'their'} outputs; use a judge from another vendor, or pass "
                 "--allow-self-judging"
             )
-        if author and family(author) == family(judge):
-            warnings.append(f"the judge {judge} comes from the same vendor as the author {author} ({family(judge)})")
+        if author and vendor(author) == vendor(judge):
+            warnings.append(f"the judge {judge} comes from the same vendor as the author {author} ({vendor(judge)})")
     return warnings

@@ -1,4 +1,4 @@
-"""Names of models: reading ``gpt-4o-mini?temperature=0,llama3.2:1b``, and telling who answers to a name.
+"""Names of models: reading ``gpt-4o-mini?temperature=0,small=openai/x``, and telling who answers to a name.
 
 Nothing is imported or asked over the network to tell; what litellm knows is in a table of ours.
 """
@@ -15,9 +15,14 @@ from pydantic import ValidationError
 
 from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import ConfigError, UnknownModel
+from promptpex.core.ids import digest
 from promptpex.core.records import ModelName, Params
+from promptpex.llm.named_models import NamedModels, check_name, spelled, split_name
 from promptpex.llm.redaction import holds_key, scrub
 from promptpex.llm.resolve_model import OPENAI, OWN_PREFIXES, Provider, resolve
+
+NO_NAMES: NamedModels = {}
+OPENAI_COMPATIBLE = "openai-compatible"
 
 PARAMETERS = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs")
 """What ``Params`` knows by name."""
@@ -35,21 +40,25 @@ _NAME = re.compile(r"[^\s?#%\\]+")
 _WORDS = ("reasoning_effort", "verbosity", "think")
 
 
-def parse_models(text: str | Iterable[str], *, api_base: str | None = None) -> tuple[ModelName, ...]:
+def parse_models(
+    text: str | Iterable[str], *, api_base: str | None = None, named: NamedModels = NO_NAMES
+) -> tuple[ModelName, ...]:
     """The models that ``text`` names, in order.
 
     Args:
         text: names divided by commas, or several such texts. Parameters follow a ``?``, joined by ``&``: those of
-            ``PARAMETERS`` and ``FURTHER_PARAMETERS``, and ``api_base``.
+            ``PARAMETERS`` and ``FURTHER_PARAMETERS``, and ``api_base``. ``NAME=`` before a model is what it is called.
         api_base: the server for those models that name none and whose provider takes one: names with ``openai/``,
             ``ollama/`` or a tag, and names that no provider is known for.
+        named: the models that the settings name.
 
     Raises:
-        ConfigError: an empty name, a parameter that cannot be used, or the same label twice.
+        ConfigError: an empty name, a parameter that cannot be used, the same label twice, or two names for what would
+            be the same requests.
     """
     parts = [text] if isinstance(text, str) else list(text)
     labels = [label.strip() for part in parts for label in part.split(",")]
-    models = tuple(parse_model(label, api_base=api_base) for label in labels if label)
+    models = tuple(parse_model(label, api_base=api_base, named=named) for label in labels if label)
     if not models:
         raise ConfigError("No model is named; write --models NAME,NAME.")
     seen: set[str] = set()
@@ -57,12 +66,14 @@ def parse_models(text: str | Iterable[str], *, api_base: str | None = None) -> t
         if model.label in seen:
             raise ConfigError(f"The model {scrub(model.label)} is named twice; name it once, or vary its parameters.")
         seen.add(model.label)
+    _refuse_twins(models)
     return models
 
 
-def parse_model(label: str, *, api_base: str | None = None) -> ModelName:
+def parse_model(label: str, *, api_base: str | None = None, named: NamedModels = NO_NAMES) -> ModelName:
     """One model; see ``parse_models``."""
-    name, query = _checked_name(label)
+    as_given = spelled(label, named)
+    name, query = _checked_name(as_given.text)
     values: dict[str, object] = {}
     extra: dict[str, object] = {}
     own_base: str | None = None
@@ -76,13 +87,40 @@ def parse_model(label: str, *, api_base: str | None = None) -> ModelName:
         else:
             extra[key] = _further(key, value, name)
     base = _own(own_base, name) or (_base(api_base, name) if api_base and takes_base(name) else None)
+    definition = as_given.definition
+    if definition is not None and definition.key_env is not None and resolve(name, base).provider != OPENAI_COMPATIBLE:
+        raise ConfigError(f"{as_given.label}: key_env is for openai/NAME; {name} takes its key from its own variable.")
+    _refuse_unknown(name, base, named)
     return ModelName(
         name=name,
         params=_params(values, extra, name),
         api_base=base or base_of_environment(name),
         backend=None if base else backend_of_environment(name),
-        label=label.strip(),
+        label=as_given.label,
+        spelled=as_given.text if as_given.is_named else None,
+        key_env=definition.key_env if definition else None,
+        price=definition.price if definition else None,
     )
+
+
+def _refuse_twins(models: Iterable[ModelName]) -> None:
+    """Refuses two names for one model: their answers would be the same ones, paid for once."""
+    first_of: dict[str, ModelName] = {}
+    for model in models:
+        asked = digest([model.name, model.api_base, model.backend, model.params.to_dict()])
+        twin = first_of.setdefault(asked, model)
+        if twin is not model and (twin.spelled or model.spelled):
+            raise ConfigError(
+                f"{scrub(twin.label)} and {scrub(model.label)} are the same model with the same parameters; name it "
+                "once, or vary its parameters."
+            )
+
+
+def _refuse_unknown(name: str, base: str | None, named: NamedModels) -> None:
+    """Refuses what is probably a name of the settings, misspelt."""
+    meant = did_you_mean(name, named) if resolve(name, base).provider is None else ""
+    if meant:
+        raise ConfigError(f"No model is called {name!r}; {meant}")
 
 
 def check_label(label: str) -> None:
@@ -91,7 +129,10 @@ def check_label(label: str) -> None:
     Raises:
         ConfigError: an unknown parameter, or what looks like a key; its value is not repeated.
     """
-    name, query = _checked_name(label)
+    alias, text = split_name(label)
+    if alias is not None:
+        check_name(alias)
+    name, query = _checked_name(text)
     _pairs(query, name)
 
 

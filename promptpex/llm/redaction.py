@@ -113,6 +113,11 @@ def names_key(setting: str) -> bool:
     return bool(_SETTING_OF_KEY.search(setting))
 
 
+def names_variable_of_key(variable: str) -> bool:
+    """Whether the value of an environment variable of this name is looked for in what is written down."""
+    return bool(_VARIABLE_OF_KEY.search(variable))
+
+
 def holds_key_field(text: str) -> bool:
     """Whether ``text`` gives a key by name, as in ``api_key=...``, whatever its value looks like."""
     return bool(_FIELD_OF_KEY.search(text))

@@ -27,6 +27,8 @@ OWN_PREFIXES: Mapping[str, Provider] = {
     "ollama_chat": "ollama",
     "openai": "openai-compatible",
 }
+MAX_PRICE = 1_000_000
+"""The highest price believed, in US dollars per million tokens: over a thousand times the dearest model's."""
 OPENAI = "https://api.openai.com/v1"
 _OPENAI_NAMES = re.compile(r"^(?:gpt-(?!oss)|chatgpt-|ft:(?:gpt|o\d)|o\d+(?:$|-)|computer-use-|chat-latest$)")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -76,6 +78,13 @@ def resolve(name: str, api_base: str | None = None) -> Route:
     return Route(provider, _server(provider, vendor, api_base), _price_source(provider, api_base))
 
 
+def is_provider(name: str) -> bool:
+    """Whether this is what names of models of some provider begin with."""
+    from promptpex.llm.providers.prices import known_providers
+
+    return name in OWN_PREFIXES or name in known_providers()
+
+
 def server_of(request: Request) -> Server:
     """The server that a request goes to, under whichever of its names the model is asked for."""
     return resolve(request.model, request.api_base).server
@@ -99,12 +108,12 @@ def is_ollama_cloud(url: str) -> bool:
 
 def _provider(name: str, api_base: str | None) -> tuple[Provider | None, str]:
     """Who answers, and whose service it is."""
-    from promptpex.llm.providers.prices import known_models, known_providers, vendor_of
+    from promptpex.llm.providers.prices import known_models, vendor_of
 
     prefix, slash, _ = name.partition("/")
     if slash and prefix in OWN_PREFIXES:
         return OWN_PREFIXES[prefix], prefix
-    if slash and prefix in known_providers():
+    if slash and is_provider(prefix):
         return "litellm", vendor_of(prefix)
     if api_base:
         at_ollama = _tagged(name) and not urlsplit(api_base).path.strip("/")

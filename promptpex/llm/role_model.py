@@ -38,8 +38,9 @@ class RoleModel:
 
     @property
     def identity(self) -> list[object]:
-        """Who answers, for fingerprints: JSON-ready label, server, backend and the parameters of the model's name."""
-        return [self.model.label, self.model.api_base, self.model.backend, self.model.params.to_dict()]
+        """Who answers, for fingerprints: JSON-ready model as asked for, server, backend and parameters; a name that the
+        user gives it changes nothing."""
+        return [self.model.as_asked, self.model.api_base, self.model.backend, self.model.params.to_dict()]
 
     async def ask(
         self,
@@ -72,6 +73,8 @@ class RoleModel:
             backend=self.model.backend,
             stage=stage,
             label=self.model.label,
+            key_env=self.model.key_env,
+            price=self.model.price,
         )
 
 

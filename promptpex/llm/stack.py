@@ -10,7 +10,8 @@
               RetryingClient   queue, deadlines, attempts
                 FirstAttemptClient      the first attempt's answer lets all go
                   BudgetedClient   reserves what is about to be sent
-                    the provider
+                    OwnPriceClient   reckons by the price of a named model
+                      the provider
 
 The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is below
 the queue, so that what merely waits reserves nothing, and stored answers are free.
@@ -25,11 +26,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from promptpex.core.events import Listener, ignore_events
-from promptpex.core.records import Completion, Request
+from promptpex.core.records import Completion, ModelName, Request
 from promptpex.core.response_store import ResponseStore
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.meter import Meter, MeteredClient
+from promptpex.llm.own_price import OwnPriceClient
 from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, MAX_ATTEMPTS
 from promptpex.llm.pacing.budget import Budget, BudgetedClient, Rates
 from promptpex.llm.pacing.cancellation import CancelToken
@@ -139,7 +141,8 @@ def build(
     """
     cancel_token, meter, gate = CancelToken(), Meter(), FirstRequestGate()
     budget = _budget(options)
-    client: Client = provider if budget.unlimited else BudgetedClient(provider, budget)
+    client: Client = OwnPriceClient(provider)
+    client = client if budget.unlimited else BudgetedClient(client, budget)
     client = FirstAttemptClient(client, gate, loading=provider if isinstance(provider, Loading) else None)
     policy, limiter = _pacing(options, clock, cancel_token)
     client = RetryingClient(
@@ -187,11 +190,15 @@ def _pacing(
 
 def rates(request: Request, prices: Mapping[str, Rates]) -> Rates | None:
     """US dollars per million tokens in and out: the user's, none for local models, the vendor's known ones."""
-    return rates_for(request.model, request.api_base, prices)
+    return request.price or _rates(request.model, request.api_base, prices)
 
 
-def rates_for(name: str, api_base: str | None, prices: Mapping[str, Rates]) -> Rates | None:
-    """As ``rates``, for a model's name and server."""
+def rates_for(model: ModelName, prices: Mapping[str, Rates]) -> Rates | None:
+    """As ``rates``, for a model that requests will go to."""
+    return model.price or _rates(model.name, model.api_base, prices)
+
+
+def _rates(name: str, api_base: str | None, prices: Mapping[str, Rates]) -> Rates | None:
     own = prices.get(name) or prices.get(name.partition("/")[2])
     if own is not None:
         return own

@@ -6,6 +6,7 @@ import os
 
 from promptpex.config import Resolved, Settings
 from promptpex.core.events import Listener, Notice, ignore_events
+from promptpex.llm.named_models import spelled
 from promptpex.llm.names import parse_model
 from promptpex.llm.providers import ProviderOptions, key_for
 from promptpex.llm.resolve_model import origin
@@ -52,21 +53,29 @@ def stack_options(settings: Settings) -> StackOptions:
 
 
 def named_servers(resolved: Resolved, *, by_user: bool) -> list[str]:
-    """The base URLs that the settings give, in ``api_base`` or in names of models: those that the user gave, or those
-    that only the project's file gives."""
-    settings = resolved.settings
+    """The base URLs that the settings give, in ``api_base``, in names of models or for named models: those that the
+    user gave, or those that only the project's file gives."""
+    settings, named = resolved.settings, resolved.named_models
     singles = {name: (label,) for name in ("author", "expected") if (label := getattr(settings, name))}
     labels_by_setting = {"models": settings.models, "judge": settings.judge, **singles}
     bases = [settings.api_base] if settings.api_base and resolved.by_user("api_base") == by_user else []
     for name, labels in labels_by_setting.items():
-        if resolved.by_user(name) == by_user:
-            parsed = (parse_model(label) for label in labels if label not in (NO_JUDGE, NO_AUTHOR))
-            bases += [model.api_base for model in parsed if model.api_base]
+        for label in labels:
+            if label in (NO_JUDGE, NO_AUTHOR):
+                continue
+            as_given, model = spelled(label, named), parse_model(label, named=named)
+            source = None if as_given.has_own_base else as_given.source
+            users = resolved.by_user(name) if source is None else resolved.names_by_user(source)
+            if model.api_base and users == by_user:
+                bases.append(model.api_base)
     return bases
 
 
 def warn_about_unkeyed_servers(resolved: Resolved, options: ProviderOptions, emit: Listener) -> None:
     """Says which servers are sent no key, where the environment has one that they may be waiting for."""
+    for name in resolved.untrusted_keys:
+        where = f"key_env of [models.{name}] is not used, since a settings file of the project says it"
+        emit(Notice(f"{where}; put it into your own settings, or allow it with --trust-settings", "warning"))
     if not os.environ.get("PROMPTPEX_API_KEY"):
         return
     for base in dict.fromkeys(named_servers(resolved, by_user=False)):

@@ -51,6 +51,8 @@ def request_for(prompt: Prompt, cell: Cell, defaults: Params, time: Allowance | 
         backend=cell.model.backend,
         stage=STAGE,
         label=cell.model.label,
+        key_env=cell.model.key_env,
+        price=cell.model.price,
     )
 
 

@@ -21,7 +21,6 @@ from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Completion, Message, Output, Prompt, Request, Spec, Suite
 from promptpex.core.time_allowance import Allowance
 from promptpex.judging.judge import Judge
-from promptpex.llm.names import parse_model
 from promptpex.llm.stack import rates_for
 from promptpex.promptfile import RENDERING_SECONDS
 from promptpex.workflow.collect import Cell, cells, request_for
@@ -379,6 +378,5 @@ def _line(
 
 def _priced(session: Session, line: EstimateLine) -> EstimateLine:
     """The line with its price, by the same rates as the budget's: another server may not charge what OpenAI does."""
-    model = parse_model(line.model, api_base=session.settings.api_base)
-    rates = rates_for(model.name, model.api_base, session.settings.prices) if line.calls else (0.0, 0.0)
+    rates = rates_for(session.roles.called(line.model), session.settings.prices) if line.calls else (0.0, 0.0)
     return replace(line, cost_usd=rates and (line.tokens_in * rates[0] + line.tokens_out * rates[1]) / 1e6)

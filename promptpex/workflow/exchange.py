@@ -41,7 +41,7 @@ class FileSource:
         if not self._is_suite:
             run = self.run()
             concerned = _concerned(run.spec, run.suite)
-            return Project(run.prompt, run.spec, run.suite, tuple(run.manifest.models), concerned)
+            return Project(run.prompt, run.spec, run.suite, _models(run), concerned)
         suite = read_suite(self._path)
         files = files_of(inside(self._path.parent, suite.prompt, error=SuiteError, what="prompt", path=self._path))
         spec = read_spec(files.spec)
@@ -50,6 +50,14 @@ class FileSource:
     def run(self) -> Run:
         """The run."""
         return runs.read(runs.resolve(self._path, self._results()))
+
+
+def _models(run: Run) -> tuple[str, ...]:
+    """The run's models as one would write them: names with what they stand for, or that alone where a name has
+    parameters of its own."""
+    named = run.manifest.named
+    written = {label: text if "?" in label else f"{label}={text}" for label, text in named.items()}
+    return tuple(written.get(label, label) for label in run.manifest.models)
 
 
 def _concerned(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:

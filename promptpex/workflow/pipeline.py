@@ -188,7 +188,7 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
     judged = await running.judge(session, run_read)
     runs.finish(folder, judged)
     _tell_of_replaced(session, run_read.manifest, judged.manifest)
-    running.warn_about_self_preference(session, judged.manifest.judges, judged.manifest.models, judged.manifest.author)
+    running.warn_about_self_preference(session, judged.manifest)
     return judged
 
 

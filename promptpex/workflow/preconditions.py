@@ -24,7 +24,7 @@ def require_prices(session: Session, models: Iterable[ModelName]) -> None:
     settings = session.settings
     if settings.max_cost is None:
         return
-    unknown = [model for model in models if rates_for(model.name, model.api_base, settings.prices) is None]
+    unknown = [model for model in models if rates_for(model, settings.prices) is None]
     if unknown:
         labels = ", ".join(model.label for model in unknown)
         raise ConfigError(

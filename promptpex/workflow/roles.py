@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ class Roles:
     structured: Structured
     emit: Listener = ignore_events
     chosen: dict[str, str] = field(default_factory=dict)
+    _called: dict[str, ModelName] = field(default_factory=dict)
 
     def models(self) -> tuple[ModelName, ...]:
         """The models under test: as set, else what can be reached."""
@@ -90,6 +92,15 @@ class Roles:
         """A model by its name, with the settings' server."""
         return self._parsed([label])[0]
 
+    def called(self, label: str) -> ModelName:
+        """The model that a role was filled with under this label."""
+        return self._called.get(label) or self.named(label)
+
+    def spelled(self, label: str) -> str | None:
+        """What a name of the user's own stands for, if a role was filled with it here."""
+        model = self._called.get(label)
+        return model.spelled if model is not None else None
+
     def output_params(self) -> Params:
         """Parameters of requests to models under test, where their names leave them open."""
         settings = self._settings
@@ -108,11 +119,14 @@ class Roles:
         return self.resolved.settings
 
     def _parsed(self, labels: Sequence[str]) -> tuple[ModelName, ...]:
-        models = parse_models(labels, api_base=self._settings.api_base)
-        return tuple(with_weights(model, self._settings.embedded_model) for model in models)
+        models = parse_models(labels, api_base=self._settings.api_base, named=self.resolved.named_models)
+        weighted = tuple(with_weights(model, self._settings.embedded_model) for model in models)
+        self._called.update((model.label, model) for model in weighted)
+        return weighted
 
     def _available(self, role: str) -> str:
         if role not in self.chosen:
+            self._refuse_unused_names(role)
             what, flag = ("model under test", "models") if role == "test" else (role, role)
             if self.resolved.unattended and role != "test":
                 raise ConfigError(f"no {what} is named, and none is chosen where CI is set; name one with --{flag}")
@@ -125,6 +139,15 @@ class Roles:
             self.chosen[role] = candidates[0].name
             self.emit(Notice(f"{what}: {candidates[0].name} (none was set; this one can be reached)", "always"))
         return self.chosen[role]
+
+    def _refuse_unused_names(self, role: str) -> None:
+        """Asks no other model where the settings name some and nothing says which of them are under test."""
+        names = list(self._settings.named_models)
+        if names and role == "test":
+            raise ConfigError(
+                f"no model under test is named; write --models {','.join(names)}, or in the settings under [models]: "
+                f"under_test = {json.dumps(names, ensure_ascii=False)}"
+            )
 
 
 def with_weights(model: ModelName, configured: str | None) -> ModelName:

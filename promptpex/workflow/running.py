@@ -74,13 +74,13 @@ async def begin(
     asked: list[AnyJudge] = [*judges_for(session, prompt, spec), *answering]
     asked += [*match_judges(session, prompt, spec, suite), *metric_judges(session, prompt, metrics)]
     await _require_within_tpm(session, prompt, suite, [judge.role_model for judge in asked])
-    labels = _labels(asked)
-    warn_about_self_preference(session, labels, [model.label for model in models], author)
     outputs = len(suite.usable()) * len(models) * session.settings.repeats
     announce_questions(session, answering, rules, outputs)
     announce_requests(session, metrics, outputs)
     marks = [judge.fingerprint() for judge in asked] + [metric.fingerprint() for metric in metrics if metric.code]
-    manifest = _manifest(session, prompt, spec, suite, models, marks).replace(author=author, judges=labels)
+    manifest = _manifest(session, prompt, spec, suite, models, marks).replace(author=author, judges=_labels(asked))
+    manifest = with_names(session, manifest)
+    warn_about_self_preference(session, manifest)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, metrics=metrics)
 
 
@@ -104,13 +104,18 @@ async def _require_within_tpm(session: Session, prompt: Prompt, suite: Suite, ju
     await require_requests_within_tpm(session, requests_for(prompt, questions, session.roles.output_params()))
 
 
-def warn_about_self_preference(
-    session: Session, judges: Sequence[str], models: Sequence[str], author: str | None
-) -> None:
+def warn_about_self_preference(session: Session, made: Manifest) -> None:
     """Warns about judges from the same vendor as a model under test or the author, unless that is allowed."""
     if not session.settings.allow_self_judging:
-        for warning in self_preference_warnings(judges, models, author):
+        for warning in self_preference_warnings(made.judges, made.models, made.author, named=made.named):
             session.emit(Notice(warning, "warning"))
+
+
+def with_names(session: Session, manifest: Manifest) -> Manifest:
+    """The manifest with what its labels stand for in this session, where they are names."""
+    labels = [*manifest.models, *manifest.judges, *([manifest.author] if manifest.author else [])]
+    spelled = {label: session.roles.spelled(label) for label in labels}
+    return manifest.replace(named={**manifest.named, **{label: text for label, text in spelled.items() if text}})
 
 
 async def execute(session: Session, begun: Run, *, on_output: Callable[[Output], None] = lambda output: None) -> Run:
@@ -164,6 +169,7 @@ async def judge(session: Session, run: Run) -> Run:
         mode_rules=mode_rules,
         partial=_partial(codes),
     )
+    manifest = with_names(session, manifest)
     return run.replace(
         manifest=counted(session, manifest),
         verdicts=tuple(_in_order(outputs, names, verdicts)),
@@ -284,7 +290,9 @@ def _manifest(
     labels = tuple(model.label for model in models)
     spec_digest, suite_digest = spec.digest, digest(suite.to_dict())
     shaping = {**session.settings.shaping(), "instructions": instructions_of(session.settings, prompt)}
-    asked = [[model.label, model.api_base, model.backend] for model in models]
+    asked = [
+        [model.label, model.api_base, model.backend, *([model.spelled] if model.spelled else [])] for model in models
+    ]
     return Manifest(
         run=digest([prompt.fingerprint, spec_digest, suite_digest, asked, marks, shaping], 10),
         prompt=prompt.name,

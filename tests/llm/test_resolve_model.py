@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from promptpex.core.records import ModelName
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.server_queue import Limiter
 from promptpex.llm.providers.litellm import loaded
@@ -46,16 +47,20 @@ def test_where_a_price_comes_from(name: str, base: str | None, source: str) -> N
     assert resolve(name, base).price_source == source
 
 
+def _model(name: str) -> ModelName:
+    return ModelName(name=name, label=name)
+
+
 def test_a_paid_model_is_never_free() -> None:
-    tuned = rates_for("ft:gpt-4o-mini-2024-07-18:org::abc", None, {})
+    tuned = rates_for(_model("ft:gpt-4o-mini-2024-07-18:org::abc"), {})
     assert tuned == rates_of("ft:gpt-4o-mini-2024-07-18")
     assert tuned is not None
     assert tuned > rates_of("gpt-4o-mini-2024-07-18")  # type: ignore[operator]
-    bedrock = rates_for("bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0", None, {})
+    bedrock = rates_for(_model("bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0"), {})
     assert bedrock is not None
     assert bedrock[0] > 0
-    assert rates_for("openrouter/some/model:free", None, {}) == (0.0, 0.0)
-    named = {name for name in known_models() if "/" not in name and rates_for(name, None, {}) == (0.0, 0.0)}
+    assert rates_for(_model("openrouter/some/model:free"), {}) == (0.0, 0.0)
+    named = {name for name in known_models() if "/" not in name and rates_for(_model(name), {}) == (0.0, 0.0)}
     assert named == set()
 
 

@@ -30,6 +30,10 @@ SETTINGS = """# Settings of promptpex; environment (PROMPTPEX_...) and flags go 
 # repeats = 1
 # max_cost = 1.0                            # US dollars, authors and judges included
 
+# [models.small]                            # a name of your own, for --models small
+# model = "openai/x?temperature=0"
+# api_base = "http://127.0.0.1:8080/v1"
+
 # [prices."my/model"]                       # US dollars per million tokens
 # input = 0.1
 # output = 0.4

@@ -13,6 +13,7 @@ from promptpex.cli.output import say
 from promptpex.codecs.controls import visible
 
 if TYPE_CHECKING:
+    from promptpex.config import Resolved
     from promptpex.llm.providers.discovery import AvailableModel
 
 
@@ -42,7 +43,7 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
 
         weights = found_default(configured=resolved.settings.embedded_model)
         say(f"weights: {weights or fetch_default()}", err=True)
-    models = available(options_)
+    models = [*available(options_), *_named(resolved)]
     if as_json:
         print_json([{"name": m.name, "provider": m.provider, "roles": list(m.roles), "note": m.note} for m in models])
         return 0
@@ -51,6 +52,20 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
         for line in not_found(models, options_):
             say(line, err=True)
     return 0
+
+
+def _named(resolved: Resolved) -> list[AvailableModel]:
+    """The models that the settings name; none of them is tried here."""
+    from promptpex.llm.names import parse_model
+    from promptpex.llm.providers.discovery import AvailableModel
+    from promptpex.llm.resolve_model import resolve
+
+    models = [parse_model(name, named=resolved.named_models) for name in resolved.named_models]
+    providers = [resolve(model.name, model.api_base).provider or "unknown" for model in models]
+    return [
+        AvailableModel(model.label, provider, (), f"{model.as_asked}, named in the settings; not tried")
+        for model, provider in zip(models, providers, strict=True)
+    ]
 
 
 def _print(models: Sequence[AvailableModel]) -> None:

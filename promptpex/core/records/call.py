@@ -38,7 +38,10 @@ class ModelName(Record):
         api_base: the server's base URL, from ``?api_base=``, ``--api-base`` or the provider's own variable.
         backend: what else decides who answers to the name: the provider's address as the environment sets it, or the
             digest of a model's weights.
-        label: as typed; what tables call it.
+        label: as typed, or the name that the user gave it; what tables call it.
+        spelled: the model with its parameters as typed, where the label is a name.
+        key_env: the environment variable that holds its key, where the user named one.
+        price: US dollars per million tokens in and out, where the settings give the name a price.
     """
 
     name: str
@@ -46,6 +49,14 @@ class ModelName(Record):
     api_base: str | None = None
     backend: str | None = None
     label: str
+    spelled: str | None = None
+    key_env: str | None = None
+    price: tuple[float, float] | None = None
+
+    @property
+    def as_asked(self) -> str:
+        """The model with its parameters, whatever it is called."""
+        return self.spelled or self.label
 
 
 class Request(Record):
@@ -65,6 +76,7 @@ class Request(Record):
         strict: whether a server that can may be told to hold the reply to its schema; neither part of the id nor
             stored.
         label: the model as the user named it, for events; neither part of the id nor stored.
+        key_env, price: as in ``ModelName``; neither part of the id nor stored.
     """
 
     model: str
@@ -79,6 +91,8 @@ class Request(Record):
     fresh: bool = Field(default=False, exclude=True)
     strict: bool = Field(default=True, exclude=True)
     label: str = Field(default="", exclude=True)
+    key_env: str | None = Field(default=None, exclude=True)
+    price: tuple[float, float] | None = Field(default=None, exclude=True)
 
     @cached_property
     def id(self) -> str:

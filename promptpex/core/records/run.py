@@ -40,6 +40,7 @@ class Manifest(Record):
         spec_digest, suite_digest: hashes of the spec and of the suite that were used.
         models: labels, as the user gave them.
         mode_rules: rules that the judge mode adds to those of the spec: their text by id.
+        named: what those labels stand for that are names, of models, author and judges: the model with its parameters.
         author, judges: labels; None or empty where the role was not needed or not filled.
         settings: the resolved settings.
         origins: where each setting came from.
@@ -61,6 +62,7 @@ class Manifest(Record):
     spec_digest: str
     suite_digest: str
     models: tuple[str, ...]
+    named: dict[str, str] = Field(default_factory=dict)
     author: str | None = None
     judges: tuple[str, ...] = ()
     mode_rules: dict[str, str] = Field(default_factory=dict)

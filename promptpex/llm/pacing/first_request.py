@@ -16,7 +16,7 @@ takes long to answer is held up no longer."""
 FATAL = (NotAuthorised, UnknownModel, RetiredModel)
 """What holds for every further question to a model. A spent budget or a stop does not say anything about the model."""
 
-ModelAtServer = tuple[str, str | None]
+ModelAtServer = tuple[str, str | None, str | None]
 """A model, and the server where one is named."""
 
 
@@ -58,7 +58,7 @@ class FirstRequestClient:
         Raises:
             NotAuthorised, UnknownModel, RetiredModel: also where an earlier request said so.
         """
-        who, gate = (request.model, request.api_base), self._gate
+        who, gate = (request.model, request.api_base, request.key_env), self._gate
         while who not in gate.known or who in gate.dead:
             if who in gate.dead:
                 raise _again(gate.dead[who], request.model)
@@ -108,7 +108,7 @@ class FirstAttemptClient:
 
     async def complete(self, request: Request) -> Completion:
         """The answer of ``inner``."""
-        who = (request.model, request.api_base)
+        who = (request.model, request.api_base, request.key_env)
         if who in self._gate.known:
             return await self._inner.complete(request)
         return await self._tried(who, request)

@@ -6,7 +6,8 @@ many requests one process can keep in flight.
 Keys are bound to servers: to scheme, host and port. ``OPENAI_API_KEY`` goes to OpenAI's own, and to the one that
 ``OPENAI_BASE_URL`` (or ``OPENAI_API_BASE``) names, since whoever sets both means them for each other.
 ``PROMPTPEX_API_KEY`` goes to that one too, and to the servers that the user named (``ProviderOptions.key_servers``);
-never to one that only a file of a checkout names. No key goes to OpenAI's host without TLS.
+never to one that only a file of a checkout names. The same holds for the variable that ``key_env`` of a named model
+names (``[models.small]``). No key goes to OpenAI's host without TLS.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class OpenAICompatible:
 
     async def complete(self, request: Request) -> Completion:
         """The server's answer to ``request``; or an ``errors.ModelError``."""
-        headers = self._headers(request.model)
+        headers = self._headers(request.model, request.key_env)
         model = bare_name(request.model)
         while True:
             body = self._body(request, model)
@@ -106,8 +107,10 @@ class OpenAICompatible:
         """Whether this is OpenAI's own server, whose prices are known."""
         return _origin(self.base_url) == _origin(OPENAI)
 
-    def _headers(self, model: str) -> Mapping[str, str]:
-        key = key_for(self.base_url, self._options.key_servers)
+    def _headers(self, model: str, variable: str | None = None) -> Mapping[str, str]:
+        key = key_for(self.base_url, self._options.key_servers, variable)
+        if variable and not key:
+            raise NotAuthorised(f"{model}: {_why_no_key(variable, self.base_url)}.", model=model)
         if key:
             return {"Authorization": f"Bearer {key}"}
         if self.is_openai:
@@ -157,19 +160,30 @@ def own_base() -> str:
     return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE") or OPENAI
 
 
-def key_for(base_url: str, key_servers: Collection[str] = ()) -> str | None:
+def key_for(base_url: str, key_servers: Collection[str] = (), variable: str | None = None) -> str | None:
     """The key that may go to this server; see the module.
 
     Args:
         base_url: the server.
         key_servers: origins that the user named, as ``routes.origin`` writes them.
+        variable: the one that the user named for the key; no other is looked at.
     """
     where, openai, own = _origin(base_url), _origin(OPENAI), _origin(own_base())
     if where != openai and urlsplit(where).hostname == urlsplit(openai).hostname:
         return None
+    if variable is not None:
+        key = os.environ.get(variable) if where in (openai, own, *key_servers) else None
+        return (key or "").strip() or None
     custom = os.environ.get("PROMPTPEX_API_KEY") if where != openai and where in (own, *key_servers) else None
     key = os.environ.get("OPENAI_API_KEY") if where in (openai, own) else None
     return (custom or key or "").strip() or None
+
+
+def _why_no_key(variable: str, base_url: str) -> str:
+    """Why the key that the user named for a model does not go to its server."""
+    if not os.environ.get(variable, "").strip():
+        return f"its key is to come from {variable}, which is not set in the environment"
+    return f"the key in {variable} is not sent to {_origin(base_url)}: name that server by flag or in your own settings"
 
 
 @lru_cache(maxsize=64)

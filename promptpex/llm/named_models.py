@@ -1,0 +1,197 @@
+"""Names that users give to models: ``small=openai/x?api_base=...``, and ``[models.small]`` in a settings file.
+
+A name is what tables, files and progress call the model. What is asked does not depend on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from pydantic import Field, model_validator
+
+from promptpex.codecs.wording import did_you_mean
+from promptpex.core.errors import ConfigError
+from promptpex.core.records import Record
+from promptpex.llm.redaction import names_variable_of_key, scrub
+from promptpex.llm.resolve_model import MAX_PRICE, is_provider, resolve
+
+UNDER_TEST = "under_test"
+"""The key beside the named models of a settings file that lists the models under test."""
+RESERVED = ("none", UNDER_TEST)
+
+_NAME = re.compile(r"[^\W_][\w.-]{0,39}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_NOT_PARAMETERS = ("model", "api_base", "key_env", "price_input", "price_output")
+
+
+class NamedModel(Record):
+    """A model of the settings that has a name.
+
+    Attributes:
+        model: what is asked, as on the command line: ``openai/x``, parameters behind ``?`` included.
+        api_base: base URL of its server.
+        key_env: the environment variable that holds the key of its server.
+        price_input, price_output: US dollars per million tokens.
+    """
+
+    model: str = Field(min_length=1)
+    api_base: str | None = None
+    key_env: str | None = None
+    price_input: float | None = Field(default=None, ge=0, le=MAX_PRICE)
+    price_output: float | None = Field(default=None, ge=0, le=MAX_PRICE)
+    temperature: float | None = None
+    max_tokens: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: str | None = None
+    logprobs: bool | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    repetition_penalty: float | None = None
+    repeat_penalty: float | None = None
+    reasoning_effort: str | None = None
+    verbosity: str | None = None
+    think: bool | str | None = None
+    num_ctx: int | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, value: object) -> object:
+        for key in value if isinstance(value, Mapping) else ():
+            if key not in cls.model_fields:
+                meant = did_you_mean(str(key), cls.model_fields)
+                raise ValueError(f"there is no key {scrub(str(key))[:40]!r} for a model{'; ' + meant if meant else ''}")
+        return value
+
+    @model_validator(mode="after")
+    def _whole(self) -> NamedModel:
+        if (self.price_input is None) != (self.price_output is None):
+            raise ValueError("price_input and price_output belong together; give both")
+        if self.key_env is not None and not _VARIABLE.fullmatch(self.key_env):
+            raise ValueError("key_env must be the name of an environment variable, such as SMALL_API_KEY")
+        if self.key_env is not None and not names_variable_of_key(self.key_env):
+            raise ValueError(
+                f"key_env is {self.key_env}, which is not named like a key, so its value could not be kept out of "
+                "reports; choose a name such as SMALL_API_KEY"
+            )
+        return self
+
+    @property
+    def price(self) -> tuple[float, float] | None:
+        """US dollars per million tokens in and out, where the settings say them."""
+        if self.price_input is None or self.price_output is None:
+            return None
+        return self.price_input, self.price_output
+
+    def text(self, query: str = "") -> str:
+        """The model as it would be written without its name; what ``query`` sets goes before its own parameters."""
+        own_name, _, own_query = self.model.strip().partition("?")
+        given = {pair.partition("=")[0] for pair in query.split("&")}
+        fixed = [pair for pair in own_query.split("&") if pair and pair.partition("=")[0] not in given]
+        pairs = [(key, _as_text(value)) for key, value in self._parameters() if key not in given]
+        parts = [*fixed, *([urlencode(pairs, safe="/:")] if pairs else []), *([query] if query else [])]
+        return f"{own_name}?{'&'.join(parts)}" if parts else own_name
+
+    def _parameters(self) -> Iterable[tuple[str, object]]:
+        names = [name for name in type(self).model_fields if name not in _NOT_PARAMETERS] + ["api_base"]
+        return [(name, getattr(self, name)) for name in names if getattr(self, name) is not None]
+
+
+NamedModels = Mapping[str, NamedModel]
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """What stands for a model on the command line or in a list, taken apart.
+
+    Attributes:
+        label: what tables call the model.
+        text: the model without a name, with its parameters.
+        query: the parameters that stand on the command line or in the list itself.
+        source: the name in the settings that it refers to.
+        definition: what the settings say of that name.
+    """
+
+    label: str
+    text: str
+    query: str = ""
+    source: str | None = None
+    definition: NamedModel | None = None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the label stands for something that it does not say."""
+        return self.label != self.text
+
+    @property
+    def has_own_base(self) -> bool:
+        """Whether a server stands here and not in the definition."""
+        return any(pair.startswith("api_base=") for pair in self.query.split("&"))
+
+
+def spelled(label: str, named: NamedModels) -> Spelled:
+    """``label``, which may be ``NAME=MODEL`` or refer to a named model, taken apart.
+
+    Raises:
+        ConfigError: a name that cannot be one, or that is taken.
+    """
+    name, text = split_name(label)
+    if name is not None:
+        check_name(name)
+        if name in named:
+            raise ConfigError(
+                f"The name {name} is given here and in [models.{name}] of the settings; write {name} alone, or choose "
+                "another name."
+            )
+    head, _, query = text.partition("?")
+    definition = named.get(head)
+    if definition is None:
+        return Spelled(name or text, text, query)
+    return Spelled(name or text, definition.text(query), query, head, definition)
+
+
+def split_name(label: str) -> tuple[str | None, str]:
+    """The name and the model of ``NAME=MODEL``; None and the whole text where no name is given.
+
+    Raises:
+        ConfigError: what stands before the ``=`` cannot be a name, or nothing follows it.
+    """
+    text = label.strip()
+    head, equals, rest = text.partition("=")
+    if not equals or any(sign in head for sign in "/:?"):
+        return None, text
+    name, model = head.strip(), rest.strip()
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"{scrub(name)[:60]!r} cannot be the name of a model; take up to 40 letters, digits, '.', '_' and '-'."
+        )
+    if not model:
+        raise ConfigError(f"{name}= names no model; write {name}=PROVIDER/MODEL.")
+    return name, model
+
+
+def check_name(name: str) -> None:
+    """Refuses a name that people would take for something else.
+
+    Raises:
+        ConfigError: it is no name, it is reserved, or it is itself a model or a provider.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"{scrub(name)[:60]!r} cannot be the name of a model; take up to 40 letters, digits, '.', '_' and '-'."
+        )
+    if name in RESERVED:
+        raise ConfigError(f"The name {name} has a meaning of its own; choose another name for the model.")
+    if is_provider(name):
+        raise ConfigError(f"The name {name} is that of a provider; choose another name for the model.")
+    if resolve(name).provider is not None:
+        raise ConfigError(f"The name {name} is that of a model itself; choose another name.")
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
