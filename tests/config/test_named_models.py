@@ -94,7 +94,7 @@ def test_a_mistake_is_named_with_its_line_and_repeats_no_key(entry: str, sentenc
 
 @pytest.mark.parametrize("name", ["openai", "gpt-4o-mini", "none", '"a b"'])
 def test_a_name_that_is_taken_is_refused(name: str) -> None:
-    with pytest.raises(ConfigError, match="another name|cannot be the name"):
+    with pytest.raises(ConfigError, match=r"another name|cannot be the name"):
         project(f'[models.{name}]\nmodel = "openai/x"\n')
 
 
