@@ -11,7 +11,7 @@ from promptpex.alignment.graded import GradedItems, may_be_seen
 from promptpex.alignment.held_verdicts import held_verdicts
 from promptpex.alignment.table import columns_of, distributions_of, outputs_of
 from promptpex.codecs.wording import plural
-from promptpex.core.records import CardAddition, PeopleAgreement, ReportCard
+from promptpex.core.records import OUTPUT_SUBJECT, CardAddition, PeopleAgreement, ReportCard
 from promptpex.stats import clustered_agreement
 
 
@@ -34,6 +34,7 @@ def card(data: CardData) -> ReportCard:
         kept=contest.kept if contest else False,
         choice_rules=contest.choice_rules if contest else "",
         labels=tuple(graded.labels(name) for name, one in graded.book.subjects.items() if one.asked),
+        production=graded.of_production.labels(OUTPUT_SUBJECT) if graded.of_production is not None else None,
         rows=tuple(rows),
         additions=added,
         candidates=contest.candidates if contest else (),

@@ -9,7 +9,7 @@ from functools import cached_property
 from promptpex.alignment.choose import Contender, CriterionChoice, GradedOutputs
 from promptpex.alignment.cross_fit import WHOLE_SET, Chosen, EmptyFolds, folds_of_graded
 from promptpex.alignment.graded import GradedItems
-from promptpex.core.records import CardCandidate, Example
+from promptpex.core.records import CardCandidate, Example, Manifest
 from promptpex.grading.opinions import Opinions
 from promptpex.stats import Fold
 
@@ -86,7 +86,7 @@ class CardData:
         contest: None where there are no candidates, or none that can be chosen from.
         in_choice: by assertion, the ids of the outputs whose grades had a part in choosing the check that gave its
             verdict there: these do not measure it. ``ALL_VERDICTS``: of all verdicts together.
-        by_example: whether judges were shown graded outputs: these do not measure them.
+        manifests: of the runs: outputs that their judges were shown with grades do not measure them.
         notices: what to know, a sentence each.
     """
 
@@ -98,5 +98,5 @@ class CardData:
     measures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     contest: CardContest | None = None
     in_choice: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    by_example: bool = False
+    manifests: tuple[Manifest, ...] = ()
     notices: tuple[str, ...] = ()

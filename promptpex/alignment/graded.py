@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from promptpex.alignment.choose import GradedOutputs
 from promptpex.alignment.cross_fit import as_bits
@@ -77,7 +78,7 @@ class GradedItems:
     """Items that assertions are held against people on.
 
     Attributes:
-        items: with their labels.
+        items: with their labels; outputs of runs, and of production that were put up for grading.
         book: all grades.
     """
 
@@ -85,6 +86,17 @@ class GradedItems:
     book: GradeBook
     _samples: dict[str, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
     _labelled: dict[str, Labelled] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def of_runs(self) -> tuple[Example, ...]:
+        """The items that figures for all outputs are of: those of the runs; all of them where none is of a run."""
+        return tuple(item for item in self.items if not item.put_up) or self.items
+
+    @cached_property
+    def of_production(self) -> GradedItems | None:
+        """The items of production, where there are others besides."""
+        items = tuple(item for item in self.items if item.put_up)
+        return GradedItems(items, self.book) if items and len(items) < len(self.items) else None
 
     def of(self, subject: str) -> tuple[Example, ...]:
         """The items that a subject is graded of: where the output alone decides, each text once."""
@@ -103,9 +115,9 @@ class GradedItems:
         return item.label if subject == OUTPUT_SUBJECT else self.book.joint(item, subject).label
 
     def sample(self, subject: str) -> frozenset[str]:
-        """The ids of the random sample of the items, for a subject."""
+        """The ids of the random sample of ``of_runs``, for a subject: what production adds leaves it as it is."""
         if subject not in self._samples:
-            self._samples[subject] = frozenset(item.id for item in self.book.random_sample(subject, self.items))
+            self._samples[subject] = frozenset(item.id for item in self.book.random_sample(subject, self.of_runs))
         return self._samples[subject]
 
     def observations(

@@ -263,15 +263,26 @@ class GradeBook:
         what is graded on the rule it would end before the first output that is bad on the whole and was not graded
         further, since a good one is good on each rule: a sample that ends where it gets bad looks too good.
         """
+        sample = self._looked_at(subject_id, items, seed)
+        is_known = [self.joint(item, subject_id).graded for item in sample]
+        if not all(is_known[:-1]):
+            return ()
+        return tuple(item for item, known in zip(sample, is_known, strict=True) if known)
+
+    def open_in_sample(self, subject_id: str, items: Iterable[Example], seed: int = SEED) -> int:
+        """How many items nobody has judged by this subject yet, without which it has no ``random_sample`` although
+        something was graded on it; 0 where it has one."""
+        is_known = [self.joint(item, subject_id).graded for item in self._looked_at(subject_id, items, seed)]
+        return 0 if all(is_known[:-1]) else is_known.count(False)
+
+    def _looked_at(self, subject_id: str, items: Iterable[Example], seed: int) -> tuple[Example, ...]:
+        """The random sample of what was graded on a subject or on the whole; none where nobody graded the subject."""
         by_id = {item.id: item for item in items}
         joints = {item.id: self.joint(item, subject_id) for item in self.having_grades(by_id.values())}
         if all(joint.derived or not joint.graded for joint in joints.values()):
             return ()
         looked_at = {key for key, joint in joints.items() if joint.graded or self.joint(by_id[key]).graded}
-        sample = random_sample(by_id, looked_at, reached_by(self.grades), seed)
-        if not all(joints[key].graded for key in sample[:-1]):
-            return ()
-        return tuple(by_id[key] for key in sample if joints[key].graded)
+        return tuple(by_id[key] for key in random_sample(by_id, looked_at, reached_by(self.grades), seed))
 
     def person_pairs(self, subject_id: str, items: Iterable[Example]) -> tuple[PersonPair, ...]:
         """What any two graders say of the items that both graded; items of one text are one where it alone decides."""

@@ -11,8 +11,21 @@ from typing import Any
 from promptpex.assertions import check_conditions
 from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StepDone, stage_events
-from promptpex.core.ids import digest
-from promptpex.core.records import Manifest, Metric, ModelName, Output, Prompt, Rule, Run, Score, Spec, Suite, Verdict
+from promptpex.core.ids import digest, text_digest
+from promptpex.core.records import (
+    KEY_LENGTH,
+    Manifest,
+    Metric,
+    ModelName,
+    Output,
+    Prompt,
+    Rule,
+    Run,
+    Score,
+    Spec,
+    Suite,
+    Verdict,
+)
 from promptpex.engines import run_all
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge, judgeable
@@ -231,10 +244,12 @@ async def verdicts_of_code(
 
 
 def _judged_by(session: Session, manifest: Manifest) -> Manifest:
-    """The manifest with the settings of judging that are in force now; reports use them."""
+    """The manifest with the settings of judging that are in force now, and what judges are shown; reports use them."""
     settings, origins = session.settings.to_dict(), session.resolved.origins
     judging_settings = (*find(JUDGE).settings, *find(MATCH).settings)
+    shown = dict.fromkeys(text_digest(one.output, KEY_LENGTH) for one in session.judge_examples)
     return manifest.replace(
+        shown=tuple(shown),
         settings={**manifest.settings, **{name: settings[name] for name in judging_settings}},
         origins={**manifest.origins, **{name: origins[name] for name in judging_settings}},
     )

@@ -10,7 +10,8 @@ import pytest
 
 from promptpex.config import load
 from promptpex.core.events import Event, Notice
-from promptpex.core.records import Request, Run
+from promptpex.core.ids import text_digest
+from promptpex.core.records import KEY_LENGTH, Request, Run
 from promptpex.core.stage_templates import fingerprint
 from promptpex.judging.judge import Judge, Judging
 from promptpex.judging.judge_mode import JudgeExample
@@ -57,12 +58,13 @@ async def test_judges_are_shown_bad_and_good_outputs_of_the_part_that_may_be_sho
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run, place = graded_run(tmp_path)
-    _, requests, notices = await judged_again(place, tmp_path, judge_examples=4)
+    judged, requests, notices = await judged_again(place, tmp_path, judge_examples=4)
     assert "judges are shown 4 graded outputs on 1 rule of 1" in notices
     items = examples_of(run).examples
     shown = [one for one in items if all(f"\n{one.output}\n" in text_of(request) for request in requests)]
     assert [sum(is_rude(one.output) is bad for one in shown) for bad in (True, False)] == [2, 2]
     assert all(one.is_shown for one in shown)
+    assert set(judged.manifest.shown) == {text_digest(one.output, KEY_LENGTH) for one in shown}
     assert 0 < sum(one.is_shown for one in items) < len(items) / 2
     assert {request.template for request in requests} == {fingerprint("judging/rules_with_examples")}
     parts = text_of(requests[0]).split("People found that this output")
@@ -83,6 +85,7 @@ async def test_without_examples_requests_and_fingerprints_are_as_they_were(
     marks = [{one.fingerprint for one in run.verdicts} for run in (plain, with_examples, again)]
     assert marks[0] != marks[1] == marks[2]
     assert with_examples.manifest.settings["judge_examples"] == 2
+    assert (len(with_examples.manifest.shown), plain.manifest.shown) == (2, ())
 
 
 async def test_where_nothing_is_graded_that_may_be_shown_it_is_said(

@@ -76,7 +76,9 @@ def _title(row: CardRow) -> str:
 
 
 def _line(name: str, figures: AlignmentFigures) -> str:
-    cells = "".join(f"{words.range_of(one):<{FIGURE}}" for one in (figures.coverage, figures.ffr, figures.alignment))
+    cells = "".join(
+        f"{words.range_of(one):<{FIGURE - 1}} " for one in (figures.coverage, figures.ffr, figures.alignment)
+    )
     return f"{name:<{NAME}}{cells}{words.kappa_of(figures.kappa)}".rstrip()
 
 

@@ -326,6 +326,8 @@ class ReportCard(Record):
         choice_rules: how grades became the labels by which the kept set was chosen, in words; empty where that is not
             known.
         labels: per subject, the whole output first.
+        production: of whole outputs of production alone, where some were put up for grading besides those of a run:
+            they are among the labels, and not in the random sample of the run's outputs.
         rows: the set, what was chosen for each criterion, all verdicts of the run, then rule by rule checks and judges.
         additions: what each chosen assertion adds.
         candidates: of every criterion, the best aligned first.
@@ -347,6 +349,7 @@ class ReportCard(Record):
     kept: bool = False
     choice_rules: str = ""
     labels: tuple[CardLabels, ...] = ()
+    production: CardLabels | None = None
     rows: tuple[CardRow, ...] = ()
     additions: tuple[CardAddition, ...] = ()
     candidates: tuple[CardCandidate, ...] = ()

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from promptpex.core.ids import text_digest
 from promptpex.core.records._base import Record
 from promptpex.core.records.case import Suite
-from promptpex.core.records.grade import output_key
+from promptpex.core.records.grade import KEY_LENGTH, output_key
 from promptpex.core.records.metric import Metric
 from promptpex.core.records.output import Output, OutputKey, Verdict
 from promptpex.core.records.prompt import Prompt
 from promptpex.core.records.score import Score
 from promptpex.core.records.spec import Spec
+from promptpex.core.records.synthesis import Example
 
 _NUMBER = ((int, float), "a number")
 _COUNT = (int, "a whole number")
@@ -53,6 +55,7 @@ class Manifest(Record):
         notices: warnings of the providers, such as a parameter that a model refused and was asked without.
         asked, stored: how many answers of models under test and judges came from providers, and from the store, in
             this execution. The store's may come from anyone who could write to it.
+        shown: digests of the texts of the graded outputs that judges were shown.
         looks: in a run with ``until_decided``, the ids of the cases that each planned look adds.
     """
 
@@ -76,12 +79,24 @@ class Manifest(Record):
     notices: tuple[str, ...] = ()
     asked: int = 0
     stored: int = 0
+    shown: tuple[str, ...] = ()
     looks: tuple[tuple[str, ...], ...] = ()
 
     @property
     def shows_grades(self) -> bool:
         """Whether the judges were shown outputs that people had graded."""
         return bool(self.settings.get("judge_examples"))
+
+    def may_have_shown(self, item: Example, needs: Literal["output", "input"]) -> bool:
+        """Whether the judges may have been shown what people say of an output by a rule: its inputs are among those
+        that models may be shown, or the output alone decides the rule and they were shown its text.
+
+        Args:
+            needs: of the rule.
+        """
+        if not self.shows_grades:
+            return False
+        return item.is_shown or (needs == "output" and text_digest(item.output, KEY_LENGTH) in self.shown)
 
     @field_validator("settings")
     @classmethod

@@ -60,7 +60,9 @@ def opening(card: ReportCard) -> Iterator[str]:
         f"{whole.bad} bad, {whole.unsure} unsure, {whole.disputed} disputed{_stale(card)}."
     )
     yield f"Labels: {card.rules}."
-    yield _sample(whole)
+    yield _sample(whole, card.production)
+    if card.production is not None:
+        yield _of_production(card.production)
     if card.kept and card.limit is not None:
         limit = as_given(card.limit)
         yield f"The set in selection.json was chosen by the method {card.method}, FFR of at most {limit}."
@@ -74,17 +76,26 @@ def _stale(card: ReportCard) -> str:
     return f"; {stale} {has} grades on older words of a rule or criterion, which do not count" if stale else ""
 
 
-def _sample(whole: CardLabels) -> str:
-    """What is random of it, and what that says of all outputs."""
+def _sample(whole: CardLabels, production: CardLabels | None) -> str:
+    """What is random of the runs' outputs, and what that says of all of them."""
     if whole.bad_share is None or whole.bad_share.estimate is None:
         lacking = "has a label" if whole.sampled else "is graded"
         return f"No output of the random sample {lacking}: these figures hold for the graded outputs alone."
-    targeted = whole.graded - whole.sampled
+    targeted = whole.graded - whole.sampled - (production.graded if production is not None else 0)
     rest = f"; {targeted} others were targeted or picked" if targeted > 0 else ""
     return (
         f"Random sample: {plural(whole.sampled, 'output')}{rest}. By it people call {range_of(whole.bad_share)} of all "
         f"outputs bad ({whole.sampled_bad} of {whole.sampled_bad + whole.sampled_good})."
     )
+
+
+def _of_production(one: CardLabels) -> str:
+    """What people say of outputs of production, which are no part of what is said of the runs' outputs."""
+    head = f"Of these outputs {one.outputs} are of production: {one.graded} graded, {one.good} good and {one.bad} bad."
+    if one.bad_share is None or one.bad_share.estimate is None:
+        return head
+    drawn = plural(one.sampled, "output")
+    return f"{head} By their own random sample ({drawn}) people call {range_of(one.bad_share)} of them bad."
 
 
 def labels_of(one: CardLabels) -> str:

@@ -24,7 +24,8 @@ class Calibrated:
     Attributes:
         spec: the spec's file; None where there is none to write to.
         calibrations: by rule, those that could be measured.
-        untried: rules that a judge gave verdicts on and that share no graded output with it.
+        untried: rules that a judge gave verdicts on and that share no graded output with it; by rule, how many outputs
+            of the random sample are still to be graded on it where some are.
         stale: rules with a calibration, of another judge, that was measured on other words.
         changed: whether the spec's file was written.
         replaced: by rule, the calibrations by labels made otherwise whose place was taken.
@@ -32,7 +33,7 @@ class Calibrated:
 
     spec: Path | None
     calibrations: dict[str, tuple[JudgeCalibration, ...]]
-    untried: tuple[str, ...]
+    untried: Mapping[str, int]
     stale: tuple[str, ...]
     changed: bool
     replaced: Mapping[str, Sequence[JudgeCalibration]] = field(default_factory=dict)
@@ -50,16 +51,27 @@ class Calibrated:
             parts.append("The prompt has no spec file to keep the calibrations of its judges in.")
         if self.changed and self.replaced:
             parts.append(self._replaced())
-        if self.untried:
-            one = len(self.untried) == 1
-            how = f"--on {self.untried[0]}" if one else "--rules"
-            parts.append(
-                f"{listed(self.untried)} {'was' if one else 'were'} not tried: no output of the random sample is"
-                f" graded on {'it' if one else 'them'} (promptpex grade {how})."
-            )
+        parts += self._untried()
         if self.stale:
             parts.append(f"Calibrations of other judges on {listed(self.stale)} are stale: the rule was reworded.")
         return " ".join(parts)
+
+    def _untried(self) -> Iterator[str]:
+        """Which rules were not tried, and what to grade so that they can be."""
+        none = [rule for rule, missing in self.untried.items() if not missing]
+        if none:
+            one = len(none) == 1
+            yield (
+                f"{listed(none)} {'was' if one else 'were'} not tried: no output of the random sample is"
+                f" graded on {'it' if one else 'them'} (promptpex grade {f'--on {none[0]}' if one else '--rules'})."
+            )
+        for rule, missing in self.untried.items():
+            if missing:
+                is_open = "is" if missing == 1 else "are"
+                yield (
+                    f"{rule} was not tried: {plural(missing, 'output')} of the random sample {is_open} still to be"
+                    f" graded on it (promptpex grade --on {rule})."
+                )
 
     def _replaced(self) -> str:
         """Which calibrations gave way, by whose labels they were, and by whose labels the new ones are."""
@@ -85,9 +97,9 @@ def calibrate(project: GradingProject, day: date) -> Calibrated:
     """
     book = project.desk.book
     measured: dict[str, dict[str, JudgeCalibration]] = {}
-    tried: dict[str, None] = {}
+    tried: dict[str, int] = {}
     for judged in _judged(project.spec.rules, project.runs):
-        tried[judged.rule.id] = None
+        tried[judged.rule.id] = book.open_in_sample(judged.rule.id, judged.items)
         one = calibration(judged, book, day)
         if one is not None:
             measured.setdefault(judged.rule.id, {})[judged.judge] = one
@@ -97,7 +109,7 @@ def calibrate(project: GradingProject, day: date) -> Calibrated:
     changed = file.exists() and rules != project.spec.rules
     if changed:
         write_spec(file, project.spec.replace(rules=rules))
-    untried = tuple(rule for rule in tried if rule not in calibrations)
+    untried = {rule: missing for rule, missing in tried.items() if rule not in calibrations}
     stale = tuple(rule.id for rule in rules if any(one.rule_digest != rule.digest for one in rule.judge))
     replaced = {
         rule.id: others
@@ -115,8 +127,8 @@ class _OfJudge:
     items: dict[str, Example] = field(default_factory=dict)
     fails: dict[str, bool] = field(default_factory=dict)
 
-    def take(self, verdict: Verdict, item: Example | None) -> None:
-        if item is None or verdict.fingerprint != self.fingerprint:
+    def take(self, verdict: Verdict, item: Example) -> None:
+        if verdict.fingerprint != self.fingerprint:
             return
         self.items[item.id] = item
         if verdict.status in ("pass", "fail"):
@@ -131,13 +143,14 @@ def _judged(rules: Sequence[Rule], runs: Sequence[Run]) -> Iterator[JudgeOnRule]
     now = {rule.id: rule for rule in rules}
     judged: dict[tuple[str, str], _OfJudge] = {}
     for run in runs:
-        shows = run.manifest.shows_grades
-        items = {item.id: item for item in examples_of(run).examples if not (shows and item.is_shown)}
+        items = {item.id: item for item in examples_of(run).examples}
         same = {rule.id for rule in run.spec.rules if rule.id in now and rule.digest == now[rule.id].digest}
         for verdict in run.verdicts:
             if verdict.source.startswith("judge:") and not verdict.turn and verdict.rule in same:
                 judge = verdict.source.removeprefix("judge:")
                 of_judge = judged.setdefault((verdict.rule, judge), _OfJudge(verdict.fingerprint))
-                of_judge.take(verdict, items.get(run.item_ids.get(verdict.key, "")))
+                item = items.get(run.item_ids.get(verdict.key, ""))
+                if item is not None and not run.manifest.may_have_shown(item, now[verdict.rule].needs):
+                    of_judge.take(verdict, item)
     for (rule, judge), each in judged.items():
         yield JudgeOnRule(now[rule], judge, each.fingerprint, tuple(each.items.values()), each.fails)

@@ -93,7 +93,7 @@ def card_of(project: GradingProject, results: Path, wishes: CardWishes) -> Repor
         measures=measures_of(graded.items, project.spec, project.runs),
         contest=contest.contest,
         in_choice=outputs_in_choice(project.runs, saved),
-        by_example=any(run.manifest.shows_grades for run in project.runs),
+        manifests=tuple(run.manifest for run in project.runs),
         notices=contest.notices,
     )
     made = card(data)
@@ -168,5 +168,5 @@ def _before(run: Run, data: CardData, project: GradingProject, saved: SavedChoic
         broken=_broken([run]),
         contest=contest,
         in_choice=outputs_in_choice([run], saved),
-        by_example=run.manifest.shows_grades,
+        manifests=(run.manifest,),
     )

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.events import ignore_events
-from promptpex.core.records import Run
-from promptpex.specs.file import read_spec
+from promptpex.core.ids import text_digest
+from promptpex.core.records import KEY_LENGTH, Run
+from promptpex.specs.file import read_spec, write_spec
+from promptpex.synthesis.examples import examples_of
 from promptpex.workflow.alignment.calibrating import Calibrated, calibrate
 from promptpex.workflow.grading.open_desk import GradingWishes, open_desk
 from tests.e2e.command import in_process
@@ -73,7 +75,7 @@ def test_grades_that_a_policy_chose_measure_no_judge(tmp_path: Path) -> None:
     graded(run, tmp_path, 0.5, subject="r1", policy="informative")
     text = (tmp_path / "prompt.spec.yaml").read_bytes()
     made_of = tried(place, tmp_path)
-    assert (made_of.calibrations, made_of.untried, made_of.changed) == ({}, ("r1",), False)
+    assert (made_of.calibrations, made_of.untried, made_of.changed) == ({}, {"r1": 0}, False)
     assert "r1 was not tried: no output of the random sample is graded on it" in made_of.sentence()
     assert (tmp_path / "prompt.spec.yaml").read_bytes() == text
 
@@ -88,12 +90,40 @@ def test_what_a_judge_was_shown_and_a_rule_that_reads_otherwise_now_measure_noth
     assert tried(place, tmp_path).sentence().startswith("No judge gave a verdict on a rule of the spec")
 
 
+def test_a_text_that_a_judge_was_shown_measures_nothing_by_a_rule_that_the_output_alone_decides(tmp_path: Path) -> None:
+    run, place = graded_run(tmp_path, 1.0)
+    measured = [one for one in examples_of(run).examples if not one.is_shown]
+    shown = run.manifest.replace(settings={"judge_examples": 3})
+    kept(run.replace(manifest=shown), tmp_path)
+    assert tried(place, tmp_path).calibrations["r1"][0].outputs == len(measured)
+    texts = tuple(text_digest(one.output, KEY_LENGTH) for one in measured[:5])
+    kept(run.replace(manifest=shown.replace(shown=texts)), tmp_path)
+    assert tried(place, tmp_path).calibrations["r1"][0].outputs == len(measured) - 5
+    needs_input = run.spec.rules[0].replace(needs="input")
+    (tmp_path / "prompt.spec.yaml").unlink()
+    write_spec(tmp_path / "prompt.spec.yaml", run.spec.replace(rules=(needs_input,)))
+    with_input = run.replace(manifest=shown.replace(shown=texts), spec=run.spec.replace(rules=(needs_input,)))
+    kept(with_input, tmp_path)
+    assert tried(place, tmp_path).calibrations["r1"][0].outputs == len(measured)
+
+
+def test_a_rule_of_which_a_part_of_the_random_sample_is_open_says_how_much(tmp_path: Path) -> None:
+    run, place = graded_run(tmp_path, 0.1)
+    wholes = graded(run, tmp_path, 0.2)
+    bad = sum(one.value == "bad" for one in wholes[len(wholes) // 2 :])
+    assert bad > 1
+    made_of = tried(place, tmp_path)
+    assert made_of.untried == {"r1": bad}
+    open_outputs = f"r1 was not tried: {bad} outputs of the random sample are still to be graded on it"
+    assert made_of.sentence() == f"{open_outputs} (promptpex grade --on r1)."
+
+
 def test_verdicts_that_do_not_say_which_judge_gave_them_measure_none(tmp_path: Path) -> None:
     run = made(tmp_path)
     strange = run.replace(verdicts=tuple(verdict.replace(fingerprint="../x") for verdict in run.verdicts))
     place = kept(strange, tmp_path)
     graded(run, tmp_path, 0.5, subject="r1")
-    assert tried(place, tmp_path).untried == ("r1",)
+    assert tried(place, tmp_path).untried == {"r1": 0}
 
 
 def test_without_a_spec_file_nothing_is_written(tmp_path: Path) -> None:
