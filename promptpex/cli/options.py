@@ -283,6 +283,9 @@ def label_rules(flags: dict[str, Any]) -> LabelRules:
     from promptpex.grading.labels import LabelRules
 
     graders, rule_grades, unsure_is_bad = (flags.pop(name) for name in ("graders", "rule_grades", "unsure_is_bad"))
+    if not graders.strip() or graders == "adjudicated:":
+        message = "--graders takes majority, any-bad, latest, accuracy, adjudicated:NAME, or one grader's name"
+        raise click.UsageError(f"{message}; here the name is missing")
     return LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
 
 

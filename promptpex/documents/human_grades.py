@@ -123,6 +123,8 @@ def import_grades(source: Path, into: Path) -> ImportedGrades:
     known = {grade.id: grade for grade in read_grades(into)}
     if not os.path.lexists(source):
         raise GradeError(f"there is no such {WHAT}", path=source)
+    if source.is_dir():
+        raise GradeError(f"this is a folder; name the {WHAT} in it", path=source)
     reading = _Reading(source, foreign=True, known=known)
     grades, problems = _examined(reading)
     new = [grade for grade in grades if grade.id not in known]

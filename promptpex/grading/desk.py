@@ -279,12 +279,31 @@ class GradingDesk:
         with self._lock:
             return progress_of(self.book, self.pool, self.ask, grader)
 
-    def forecasts(self) -> tuple[Forecast, ...]:
-        """What more grades would bring, by subject and judge, as of the last look at the file."""
+    def is_graded_by(self, grader: str, item_id: str) -> bool:
+        """Whether this grader has graded all that is asked of an item."""
+        return self._has_said(self.item(item_id), self.ask, grader)
+
+    def forecasts(self, policy: str | None = None) -> tuple[Forecast, ...]:
+        """What more grades would bring, by subject and judge, as of the last look at the file.
+
+        Args:
+            policy: by which outputs are chosen; None = as the desk does.
+        """
         with self._lock:
-            asked = [subject for subject in self.subjects if subject.asked]
-            share = 1.0 if self.policy == RANDOM else RANDOM_SHARE
-            return forecasts(self.book, self.pool, self._views.judgements, asked, share=share, seed=self.seed)
+            subjects = [subject for subject in self.subjects if subject.asked]
+            share = 1.0 if (policy or self.policy) == RANDOM else RANDOM_SHARE
+            judgements, seed = self._views.judgements, self.seed
+            return forecasts(self.book, self.pool, judgements, subjects, share=share, seed=seed, asked=self.ask)
+
+    def lacking(self) -> dict[str, int]:
+        """By the ids of subjects of which judges say something, how many outputs are bad on the whole and not graded on
+        the subject, so that its random sample ends before them; those without any are left out."""
+        with self._lock:
+            graded = self.book.having_grades(self.pool)
+            bad = [item for item in graded if self.book.joint(item, OUTPUT_SUBJECT).label == "bad"]
+            named = [one.id for one in self.subjects if one.asked and one.id in self.judged]
+            counts = {name: sum(not self.book.joint(item, name).graded for item in bad) for name in named}
+            return {name: count for name, count in counts.items() if count}
 
     def to_ask(self, item: Example) -> tuple[Subject, ...]:
         """What nobody who counts has graded of an item, and what was graded under older words."""
@@ -333,10 +352,10 @@ class GradingDesk:
         return {one.item.id: one.policy for one, time in held if time > since}
 
     def _has_graded(self, assignment: Assignment, grader: str) -> bool:
-        return all(
-            any(vote.grader == grader for vote in self.book.joint(assignment.item, subject.id).votes)
-            for subject in assignment.subjects
-        )
+        return self._has_said(assignment.item, [subject.id for subject in assignment.subjects], grader)
+
+    def _has_said(self, item: Example, subjects: Sequence[str], grader: str) -> bool:
+        return all(any(vote.grader == grader for vote in self.book.joint(item, name).votes) for name in subjects)
 
     def _now(self, grader: str) -> str:
         """The time now, later than that of anything this grader said, whatever another computer's clock shows."""

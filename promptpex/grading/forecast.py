@@ -8,8 +8,8 @@ little towards a half, since after no error of five the next five need not be wi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from promptpex.codecs.wording import plural
 from promptpex.core.records import OUTPUT_SUBJECT, Example
@@ -39,6 +39,7 @@ class Forecast:
         sampled: how many more outputs of the random sample that takes; 0 where they are already there.
         grades: how many more grades that is, since only every third output is of the random sample.
         whole: whether the outputs do not suffice: with all of them graded the error on them is known exactly.
+        asked: whether people are asked about the subject; if not, a bad grade on the whole output says nothing of it.
     """
 
     subject: str
@@ -47,16 +48,17 @@ class Forecast:
     sampled: int
     grades: int
     whole: bool = False
+    asked: bool = True
 
     def sentence(self) -> str:
         """In words, to be shown while people grade."""
         who = f"{self.judge}'s" if self.judge else "the judge's"
         what = f"{who} error on {'whole outputs' if self.subject == OUTPUT_SUBJECT else self.subject} is known"
-        if self.whole:
-            return f"{self.grades} more and {what} exactly for these outputs"
         if not self.grades:
             return f"{what} to within {_points(self.within)}"
-        return f"{self.grades} more and {what} to within {_points(self.within)}"
+        how_well = "exactly for these outputs" if self.whole else f"to within {_points(self.within)}"
+        condition = "" if self.asked else f", if bad outputs are graded on {self.subject}, too"
+        return f"{self.grades} more and {what} {how_well}{condition}"
 
 
 def forecasts(
@@ -67,6 +69,7 @@ def forecasts(
     *,
     share: float = RANDOM_SHARE,
     seed: int = SEED,
+    asked: Collection[str] | None = None,
 ) -> tuple[Forecast, ...]:
     """For each subject of which judges say something, and for each judge, what more grades would bring.
 
@@ -77,6 +80,7 @@ def forecasts(
         subjects: in the order that the forecasts are wanted in.
         share: how many of the grades to come are of the random sample.
         seed: of the permanent random numbers.
+        asked: the ids of the subjects that people are asked about; None: all.
     """
     result = []
     some = book.having_grades(items)
@@ -88,7 +92,8 @@ def forecasts(
         for judge in judges:
             says = judgements[subject.id, judge]
             wrong = [(says[key] == "pass") != (label == "good") for key, label in labels.items() if key in says]
-            result.append(forecast(subject.id, sum(wrong), len(wrong), left, judge=judge, share=share))
+            made = forecast(subject.id, sum(wrong), len(wrong), left, judge=judge, share=share)
+            result.append(replace(made, asked=asked is None or subject.id in asked))
     return tuple(result)
 
 

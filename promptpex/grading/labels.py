@@ -185,8 +185,19 @@ def require_known_grader(how: LabelRules, graders: Collection[str]) -> None:
     wanted = how.adjudicator or how.only
     if not wanted or wanted in names:
         return
-    hint = did_you_mean(wanted, [*names, *JOINT]) or f"the graders are {', '.join(names[:8]) or 'none'}"
-    raise SynthesisError(f"no grader is called {wanted!r}; {hint}; or give one of {', '.join(JOINT)}")
+    known = f"the graders are {', '.join(names[:8]) or 'none'}; or give one of {', '.join(JOINT)}"
+    raise SynthesisError(f"no grader is called {wanted!r}; {did_you_mean(wanted, [*names, *JOINT]) or known}")
+
+
+def require_no_misspelling(how: LabelRules, graders: Collection[str]) -> None:
+    """Refuses the name of a grader who is not among these and that is nearly a way in which several come to one label;
+    any other may belong to somebody who has graded nothing yet.
+
+    Raises:
+        SynthesisError: as ``require_known_grader``.
+    """
+    if how.only and did_you_mean(how.only, JOINT):
+        require_known_grader(how, graders)
 
 
 def labelled(

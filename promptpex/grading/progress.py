@@ -65,3 +65,13 @@ def _kinds(book: GradeBook, item: Example, ask: Sequence[str], grader: str) -> t
         is_unseen(book, item, ask, grader),
         bool(holding) and not done,
     )
+
+
+def lacking_sentence(subject: str, count: int) -> str:
+    """That outputs which are bad on the whole have no grade on a subject, and how to give it.
+
+    Args:
+        count: how many; 1 or more.
+    """
+    wait = "1 bad output waits" if count == 1 else f"{count} bad outputs wait"
+    return f"{wait} to be graded on {subject}, too: go back, or `promptpex grade --on {subject}`."

@@ -52,6 +52,33 @@ def test_grading_by_keys_from_a_pipe(tmp_path: Path) -> None:
     assert sorted(values.values()) == [("bad", "in two words"), ("good", ""), ("good", ""), ("unsure", "")]
 
 
+def test_the_help_keeps_words_whole_at_80_columns(tmp_path: Path) -> None:
+    project(tmp_path)
+    lines = typed("?\nq\n", cwd=tmp_path).out.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("n          a note"))
+    assert lines[start] == "n          a note, which goes with the next grade; on an output that you have"
+    assert lines[start + 1] == "           graded, with that grade"
+
+
+@pytest.mark.parametrize(
+    ("graders", "sentence"),
+    [
+        ("adjudicated:", "adjudicated:NAME, or one grader's name; here the name is missing"),
+        ("majorty", "no grader is called 'majorty'; did you mean 'majority'?"),
+        ("", "--graders takes majority, any-bad, latest, accuracy, adjudicated:NAME, or one grader's name"),
+    ],
+)
+def test_whose_grades_count_has_to_be_said_in_words_that_there_are(tmp_path: Path, graders: str, sentence: str) -> None:
+    project(tmp_path)
+    done = typed("q\n", "--graders", graders, cwd=tmp_path)
+    assert (done.code, sentence in done.err) == (2, True)
+
+
+def test_who_decides_may_be_somebody_who_has_graded_nothing_yet(tmp_path: Path) -> None:
+    project(tmp_path)
+    assert typed("q\n", "--graders", "adjudicated:bo", cwd=tmp_path).code == 0
+
+
 def test_back_undo_and_finishing_at_any_time(tmp_path: Path) -> None:
     project(tmp_path)
     done = typed("g\nb\np\nm\nn better so\nz\nu\nq\n", cwd=tmp_path)
@@ -164,6 +191,7 @@ def test_names_keys_and_options_that_mean_nothing(tmp_path: Path) -> None:
         (("grade", "--terminal", "--as", "  "), "--as takes a name"),
         (("grade", "nowhere", "--terminal"), "no such run"),
         (("grade", "--import", "none.jsonl"), "there is no such file of grades"),
+        (("grade", "--import", "."), "this is a folder; name the file of grades in it"),
         (("grade", "--terminal", "--prompt", "none.md"), "none.md"),
     ):
         done = in_process(*arguments, cwd=tmp_path)

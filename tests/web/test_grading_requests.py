@@ -187,13 +187,25 @@ async def test_progress_says_what_more_would_bring(tmp_path: Path) -> None:
                 ]
                 await ask(session, "give", grades=given)
             progress = (await ask(session, "progress", grader="ada"))["progress"]
-    assert progress["mine"] == 12
+            by_chance = (await ask(session, "progress", grader="ada", policy="random"))["progress"]
+            item = (await ask(session, "next", grader="ada", policy="random"))["item"]
+            await ask(session, "give", grades=[grade(item["id"], subject="r1", wording=RULES[1].digest, value="good")])
+            begun = (await ask(session, "progress", grader="ada"))["progress"]
+    assert (progress["mine"], progress["begun"]) == (12, 0)
+    assert (begun["mine"], begun["begun"]) == (12, 1)
+    needed = [[int(line.split()[0]) for line in one["forecasts"]] for one in (progress, by_chance)]
+    assert needed == [[36, 36, 36], [12, 12, 12]], "of every third output and of each one"
     assert "12 of 60 outputs graded by anybody: 4 good, 8 bad, 0 unsure." in progress["sentences"]
     assert "Chosen: random 12." in progress["sentences"]
     assert "The random sample is 12 outputs: estimates for all 60 are made from it." in progress["sentences"]
-    assert any(line.endswith("points.") and " more and j's error on r" in line for line in progress["forecasts"])
+    assert any(
+        "more and j's error on r1 is known to within 30 points, if bad outputs are graded on r1, too." in line
+        for line in progress["forecasts"]
+    )
     assert progress["finish"][0] == "The grades come to 4 good and 8 bad outputs."
     measured = "Judges are measured on the random sample alone. So far it has: r1 0, r2 0, r3 0."
+    waiting = "8 bad outputs wait to be graded on r1, too: go back, or `promptpex grade --on r1`."
+    assert waiting in progress["finish"]
     assert measured in progress["finish"], "the whole outputs that are bad say nothing of a single rule"
 
 

@@ -7,6 +7,7 @@ terminal breaks its lines; signs that a terminal would obey are shown as U+FFFD.
 from __future__ import annotations
 
 import shutil
+from textwrap import wrap
 
 import click
 
@@ -17,19 +18,21 @@ from promptpex.codecs.wording import named, plural
 from promptpex.core.records import OUTPUT_SUBJECT, Grade
 from promptpex.grading.desk import Assignment, GradingDesk
 from promptpex.grading.labels import LabelRules
-from promptpex.grading.progress import Progress
+from promptpex.grading.progress import Progress, lacking_sentence
 from promptpex.grading.subjects import Subject
 
 KEYS = "g good  b bad  u unsure  n note  z undo  p back  r rules  m all  ? help  q end"
 KEYS_OF_RULES = "g good  b bad  u unsure  n note  z undo  p back  a all others good  x leave  q end"
-HELP = """\
-g b u      the whole output is good, bad, or you are unsure
-n          a note, which goes with the next grade; on an output that you have graded, with that grade
-r          grade the rules and criteria one by one; there: g b u n, p the one before, a all others good, x leave
-z          take your latest grade back, again and again; what you said before of the same holds again
-p, left    back to the output before; right: on again
-m          the whole of it: all inputs, the prompt as it was sent, the output
-q          the end, for today; each grade is on disk as soon as you have given it"""
+HELP = {
+    "g b u": "the whole output is good, bad, or you are unsure",
+    "n": "a note, which goes with the next grade; on an output that you have graded, with that grade",
+    "r": "grade the rules and criteria one by one; there: g b u n, p the one before, a all others good, x leave",
+    "z": "take your latest grade back, again and again; what you said before of the same holds again",
+    "p, left": "back to the output before; right: on again",
+    "m": "the whole of it: all inputs, the prompt as it was sent, the output",
+    "q": "the end, for today; each grade is on disk as soon as you have given it",
+}
+_KEYS_WIDTH = 11
 ROWS = 24
 """Rows of a terminal that each of inputs and output takes at most, until all of it is asked for."""
 _LONG = 200_000
@@ -82,6 +85,14 @@ def show_subject(subject: Subject, number: int, of: int, own: Grade | None) -> N
         say(f"You said {own.value}{older}{f': {own.note}' if own.note else ''}")
 
 
+def show_help() -> None:
+    """What each key does, in lines that the terminal has room for."""
+    width, indent = max(40, _width()), " " * _KEYS_WIDTH
+    for keys, meaning in HELP.items():
+        for line in wrap(meaning, width, initial_indent=keys.ljust(_KEYS_WIDTH), subsequent_indent=indent):
+            say(line)
+
+
 def show_keys(keys: str) -> None:
     """The keys that can be pressed."""
     click.secho(keys, dim=True)
@@ -123,6 +134,8 @@ def show_outlook(desk: GradingDesk) -> None:
         say(f"Estimated accuracy: {named(accuracies)}.")
     for forecast in desk.forecasts()[:_FORECASTS]:
         say(f"{forecast.sentence()}.")
+    for subject, count in list(desk.lacking().items())[:_FORECASTS]:
+        say(lacking_sentence(subject, count))
 
 
 def _title(text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from promptpex.cli.grading.keys import BACK, END, FORWARD, Keys
-from promptpex.cli.grading.screen import HELP, KEYS, KEYS_OF_RULES, show_all, show_item, show_keys, show_subject
+from promptpex.cli.grading.screen import KEYS, KEYS_OF_RULES, show_all, show_help, show_item, show_keys, show_subject
 from promptpex.cli.output import say
 from promptpex.core.records import OUTPUT_SUBJECT, Grade, GradeValue
 from promptpex.grading.desk import Assignment, GradingDesk
@@ -102,7 +102,7 @@ class TerminalGrading:
         elif key == "m":
             show_all(assignment)
         elif key == "?":
-            say(HELP)
+            show_help()
         elif key == FORWARD:
             say("Grade it first; u is unsure.")
         elif key not in ("z", "p", BACK, ""):

@@ -9,25 +9,35 @@ from promptpex.codecs.wording import named, plural
 from promptpex.core.records import OUTPUT_SUBJECT
 from promptpex.grading.book import GradeCounts
 from promptpex.grading.desk import GradingDesk
-from promptpex.grading.progress import Progress
+from promptpex.grading.progress import Progress, lacking_sentence
 from promptpex.web.grading.views import own_policy, trail
 
 ENOUGH_TO_CHOOSE = 8
 """Outputs with a label from which a choice of assertions means something: half of the 16 of EvalGen's evaluation."""
 MOST_FORECASTS = 100
+MOST_LACKING = 8
 KEPT = "The grades stand in a file beside the prompt: commit it, and others can add theirs."
 
 
-def progress_view(desk: GradingDesk, grader: str) -> dict[str, Any]:
-    """All that the page shows of it; ``mine`` is how many outputs this person has graded."""
+def progress_view(desk: GradingDesk, grader: str, policy: str | None = None) -> dict[str, Any]:
+    """All that the page shows of it.
+
+    ``mine`` is how many outputs this person has graded as far as is asked, ``begun`` how many others in part.
+
+    Args:
+        policy: by which this person has outputs chosen; None = as the desk does.
+    """
     progress = desk.progress(grader)
     counts = desk.book.counts(OUTPUT_SUBJECT, desk.pool)
+    seen = trail(desk, grader)
+    mine = sum(desk.is_graded_by(grader, key) for key in seen)
     sample = len(desk.book.random_sample(OUTPUT_SUBJECT, desk.pool, desk.seed))
     return {
         "items": progress.items,
-        "mine": len(trail(desk, grader)),
+        "mine": mine,
+        "begun": len(seen) - mine,
         "sentences": [*_stand(progress, counts), *_people(desk), *_chosen(desk), _sample(sample, progress.items)],
-        "forecasts": _forecasts(desk),
+        "forecasts": _forecasts(desk, policy),
         "finish": [*_good_for(counts), *_measured(desk), KEPT],
     }
 
@@ -69,9 +79,9 @@ def _sample(size: int, items: int) -> str:
     return f"The random sample is {plural(size, 'output')}: estimates for all {items} are made from it."
 
 
-def _forecasts(desk: GradingDesk) -> list[str]:
+def _forecasts(desk: GradingDesk, policy: str | None) -> list[str]:
     """The one that is reached first stands first, those that are reached already last."""
-    made = sorted(desk.forecasts(), key=lambda one: (one.grades == 0, one.grades))
+    made = sorted(desk.forecasts(policy), key=lambda one: (one.grades == 0, one.grades))
     return [f"{one.sentence()}." for one in made[:MOST_FORECASTS]]
 
 
@@ -84,7 +94,10 @@ def _measured(desk: GradingDesk) -> list[str]:
         for one in desk.subjects
         if one.asked and one.id in judged
     ]
-    return [f"Judges are measured on the random sample alone. So far it has: {named(sizes)}."] if sizes else []
+    if not sizes:
+        return []
+    waiting = [lacking_sentence(name, count) for name, count in desk.lacking().items()]
+    return [f"Judges are measured on the random sample alone. So far it has: {named(sizes)}.", *waiting[:MOST_LACKING]]
 
 
 def _good_for(counts: GradeCounts) -> list[str]:

@@ -10,7 +10,8 @@
     const bar = own.byId('graded-bar');
     bar.max = Math.max(1, progress.items);
     bar.value = progress.mine;
-    own.byId('graded-count').textContent = `${progress.mine} of ${own.plural(progress.items, 'output')} graded by you`;
+    const begun = progress.begun ? `, ${progress.begun} more begun` : '';
+    own.byId('graded-count').textContent = `${progress.mine} of ${own.plural(progress.items, 'output')} graded by you${begun}`;
     lines(own.byId('progress-lines'), progress.sentences);
     lines(own.byId('forecast-lines'), progress.forecasts);
     own.byId('forecasts').hidden = !progress.forecasts.length;

@@ -8,6 +8,7 @@
     constructor(project) {
       this.unsent = new own.Unsent(project);
       this.tell = () => {};
+      this.policy = '';
     }
 
     start(grader) {
@@ -16,6 +17,7 @@
     }
 
     next(policy) {
+      this.policy = policy ?? '';
       return own.ask('/grade/next', { grader: this.grader, policy });
     }
 
@@ -38,7 +40,7 @@
     }
 
     progress() {
-      return own.ask('/grade/progress', { grader: this.grader });
+      return own.ask('/grade/progress', { grader: this.grader, policy: this.policy });
     }
 
     undo() {

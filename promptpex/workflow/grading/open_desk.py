@@ -12,7 +12,7 @@ from promptpex.core.events import Listener, Notice
 from promptpex.core.records import OUTPUT_SUBJECT, Example, Prompt, Run, Spec, Synthesis, output_key
 from promptpex.documents.human_grades import ImportedGrades, import_grades
 from promptpex.grading.desk import SECOND_SHARE, GradingDesk
-from promptpex.grading.labels import LabelRules
+from promptpex.grading.labels import LabelRules, require_no_misspelling
 from promptpex.grading.opinions import Opinions
 from promptpex.grading.policies import DEFAULT_POLICY
 from promptpex.grading.subjects import Subject, subjects_of
@@ -120,6 +120,7 @@ def open_desk(sources: Sequence[Path], results: Path, wishes: GradingWishes, emi
         ask=_asked(wishes.ask, subjects),
         second_share=wishes.second_share,
     )
+    require_no_misspelling(wishes.rules, desk.book.graders)
     return GradingProject(file, prompt, spec, synthesis, read_runs, desk, opinions, folder)
 
 
