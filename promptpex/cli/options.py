@@ -66,6 +66,8 @@ output_options = together(
     of_output("--debug", is_flag=True, expose_value=False, expert=True, help="Show a traceback on errors."),
 )
 
+full = of_output("--full", is_flag=True, help="Print every table, not only the answer.")
+
 session_output_options = together(
     output_options,
     of_output("-v", "--verbose", is_flag=True, help="Settings with their origin, and every retry."),

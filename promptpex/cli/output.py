@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from promptpex.core.records import AnyRun
     from promptpex.grading.labels import LabelRules
     from promptpex.report import Summary
+    from promptpex.report.terminal import Occasion
 
 NO_ANSWER = 3
 """Exit code of a command in which a model, a judge or the script of a metric gave nothing usable."""
@@ -42,12 +43,13 @@ def show_run(
     view: Mapping[str, Any] | None = None,
     prompt: Path | None = None,
     label_rules: LabelRules | None = None,
+    full: bool = False,
 ) -> Summary:
     """Writes the reports of a run into its folder and prints them.
 
     ``view`` are ``confidence``, ``tolerance``, ``against``, ``weights`` and ``rank_by`` where the report shall differ
     from how the run was made. People's grades are those beside ``prompt``, else beside the prompt that the run names;
-    ``label_rules`` say how they become labels.
+    ``label_rules`` say how they become labels. ``full``: whether every table is printed.
     """
     from promptpex.cli.progress import notices
     from promptpex.report import summarise, to_dict
@@ -60,7 +62,7 @@ def show_run(
     if as_json:
         print_json({**to_dict(summary), "requests": dict(totals or {})})
     else:
-        _on_terminal(summary, totals)
+        _on_terminal(summary, totals, full=full)
     return summary
 
 
@@ -96,16 +98,36 @@ def print_json(value: Any) -> None:
     click.echo(escaped(json.dumps(value, ensure_ascii=False)))
 
 
-def _on_terminal(summary: Any, totals: Mapping[str, Any] | None) -> None:
+def _on_terminal(summary: Summary, totals: Mapping[str, Any] | None, *, full: bool) -> None:
     from rich.console import Console
 
     from promptpex.report.terminal import show
 
-    console = Console(soft_wrap=False)
-    show(summary, console)
-    if totals is not None:
-        asked, cached = totals.get("requests", 0), totals.get("cached", 0)
-        console.print(f"{plural(asked, 'answer')} from models, {cached} from the store", highlight=False)
+    show(summary, Console(soft_wrap=False), full, occasion=_occasion(summary, totals))
+
+
+def _occasion(summary: Summary, totals: Mapping[str, Any] | None) -> Occasion:
+    """The command that is ending; ``totals`` are of its requests, None where it asks nothing."""
+    from promptpex.cli.command_session import resume_line
+    from promptpex.report.terminal import Occasion
+
+    partial = summary.run.manifest.partial
+    asked = f"{plural(totals['requests'], 'answer')} from models, {totals['cached']} from the store" if totals else ""
+    goes_on = totals is not None and partial != "interrupted"  # an interrupted command says so itself
+    return Occasion(asked, resume_line() if goes_on else "", _comparable_before(summary))
+
+
+def _comparable_before(summary: Summary) -> Path | None:
+    """The folder of the run of the same prompt that was made before, if the two can be compared."""
+    from promptpex.core.errors import RunError
+    from promptpex.report.runs import made_before, read_manifest
+
+    earlier = None if summary.folder is None else made_before(summary.folder)
+    try:
+        models = () if earlier is None else read_manifest(earlier).models
+    except RunError:
+        return None
+    return earlier if set(models) & set(summary.run.manifest.models) else None
 
 
 def _gate(models: Any, fail_over: float | None) -> None:

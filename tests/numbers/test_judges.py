@@ -47,12 +47,14 @@ async def test_a_judge_that_answers_nonsense_on_everything(here: Place) -> None:
     assert "pass" not in gate.out
 
 
-async def test_the_first_line_of_the_printed_report_is_the_judge_s_failure(here: Place) -> None:
+async def test_the_printed_answer_begins_with_the_judge_s_failure(here: Place) -> None:
     here.server.otherwise = answering({"b": 10}, lambda number: True)
     await here.run("a,b")
     report = await command(["report"])
     assert report.code == 0
-    assert " ".join(report.out.split()).startswith("The judge openai/judge failed on 100 of 100 outputs")
+    answer = report.out.rpartition("\n\n")[2]
+    assert " ".join(answer.split()).startswith("The judge openai/judge failed on 100 of 100 outputs")
+    assert "--judge MODEL  # asks another judge" in report.out
     assert "≥20%" in report.out
 
 

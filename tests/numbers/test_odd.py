@@ -165,6 +165,8 @@ async def test_weights_on_a_report_change_what_it_says_and_not_the_run(
     assert run_cli(["gate", "--max-non-compliance", "20%"]) == 1
     assert run_cli(["gate", "--max-non-compliance", "20%", "--weights", "inverse=0"]) == 0
     assert run_cli(["report", "--weights", "inverse=0"]) == 0
+    assert "weighted by inverse 0" in capsys.readouterr().out
+    assert run_cli(["report", "--weights", "inverse=0", "--full"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "weighted by inverse 0; 0% of them tempt the model to fail" in shown
 

@@ -23,8 +23,9 @@ from promptpex.cli.help import Command
 @options.allow_missing_models
 @options.results
 @options.settings_options
+@options.full
 @options.session_output_options
-def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) -> int:
+def command(run: Path | None, spec: Path | None, as_json: bool, full: bool, **flags: Any) -> int:
     """Judge the outputs of a run again, without asking its models.
 
     RUN is a run's folder or id; by default the latest. Exit code 3 if a judge gave no usable verdict, or a
@@ -34,7 +35,7 @@ def command(run: Path | None, spec: Path | None, as_json: bool, **flags: Any) ->
     from promptpex.cli.output import exit_code, show_run
 
     folder, totals, judged, stopped, view, allowed = work(flags, lambda session: _again(session, run, spec))
-    summary = show_run(judged, folder, as_json=as_json, totals=totals, view=view)
+    summary = show_run(judged, folder, as_json=as_json, totals=totals, view=view, full=full)
     return exit_code(summary, stopped=stopped, allow_missing=allowed)
 
 

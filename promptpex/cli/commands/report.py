@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 @options.labelling
 @options.results
 @options.settings_options
+@options.full
 @options.output_options
-def command(run: Path | None, as_json: bool, **flags: Any) -> int:
+def command(run: Path | None, as_json: bool, full: bool, **flags: Any) -> int:
     """Print the report of a run and write its files again.
 
     Nothing is asked: the run's folder has all of it. RUN is a run's folder or id; by default the latest. Of a
@@ -46,7 +47,7 @@ def command(run: Path | None, as_json: bool, **flags: Any) -> int:
     folder = runs.resolve(run, Path(resolved.settings.results))
     least = resolved.settings.min_agreement if resolved.origins["min_agreement"] == "flag" else None
     read = runs.read_columns(folder) if least is None else _weighed(folder, least)
-    show_run(read, folder, as_json=as_json, view=view, label_rules=how)
+    show_run(read, folder, as_json=as_json, view=view, label_rules=how, full=full)
     return 0
 
 

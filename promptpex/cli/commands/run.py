@@ -26,14 +26,15 @@ from promptpex.cli.help import Command
 @options.request_options
 @options.comparison_options
 @options.of_statistics("--until-decided", is_flag=True, default=None, help="Stop asking a model once it is decided.")
-@options.of_statistics("--decide-at", metavar="SHARE", help="Decide instead whether it is above this.")
+@options.of_statistics("--decide-at", metavar="SHARE", expert=True, help="Decide instead whether it is above this.")
 @options.of_statistics("--fail-over", metavar="SHARE", help="Exit 1 if a model's non-compliance is higher.")
 @options.allow_missing_models
 @options.prompt_files
 @options.results
 @options.settings_options
+@options.full
 @options.session_output_options
-def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
+def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, full: bool, **flags: Any) -> int:
     """Run the cases on models, judge every output, and report.
 
     \b
@@ -55,7 +56,7 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     files = files_of(prompt, spec=spec, suite=cases)
     with all_problems(prompt, spec, cases):
         finished, folder, totals, stopped = work(flags, _job(run, files), start=prompt.parent)
-    summary = show_run(finished, folder, as_json=as_json, totals=totals, prompt=files.prompt)
+    summary = show_run(finished, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
     made = finished.manifest.settings
     return exit_code(summary, stopped=stopped, fail_over=made["fail_over"], allow_missing=made["allow_missing_models"])
 

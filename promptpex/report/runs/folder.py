@@ -243,6 +243,13 @@ def latest_of(results: Path, prompt_name: str) -> Path | None:
     return _newest(path for path in of_prompt.glob(f"*/{MANIFEST}") if is_inside(path, results))
 
 
+def made_before(folder: Path) -> Path | None:
+    """The folder of the run of the same prompt that was written last before this one; None where there is none."""
+    manifests = [path for path in folder.parent.glob(f"*/{MANIFEST}") if is_inside(path, folder.parent)]
+    own = _written(folder / MANIFEST)
+    return _newest(path for path in manifests if path.parent != folder and _written(path) < own)
+
+
 def all_of(results: Path, prompt_name: str) -> list[Path]:
     """The folders of all runs of this prompt, sorted by their ids."""
     of_prompt = folder_for(results, prompt_name, "*").parent
@@ -251,8 +258,13 @@ def all_of(results: Path, prompt_name: str) -> list[Path]:
 
 def _newest(manifests: Iterable[Path]) -> Path | None:
     """The folder of the manifest that was written last."""
-    newest = max(manifests, key=lambda path: (path.stat().st_mtime_ns, str(path)), default=None)
+    newest = max(manifests, key=_written, default=None)
     return None if newest is None else newest.parent
+
+
+def _written(path: Path) -> tuple[int, str]:
+    """When a file was written, for sorting: of two in the same moment one is the later."""
+    return path.stat().st_mtime_ns, str(path)
 
 
 def resolve(named: Path | None, results: Path) -> Path:

@@ -1,0 +1,39 @@
+"""What changed from one run to another, in a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptpex.report.comparison_sections import GIVE_WAY, changed_section, compared_sections
+from promptpex.report.section import IDS, Section
+from promptpex.report.terminal.fitted_table import Column, fitted
+from promptpex.report.terminal.sections import show_section
+from promptpex.report.terminal.texts import LONG, clean, named, print_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from promptpex.report.run_comparison import RunComparison
+
+
+def show_comparison(comparison: RunComparison, console: Console) -> None:
+    """Prints what changed from one run to another, the answer last."""
+    for section in compared_sections(comparison):
+        _compared_table(section, console)
+    show_section(changed_section(comparison), console)
+    for note in comparison.notes:
+        print_line(clean(note, LONG), console)
+    console.print()
+    print_line(clean(comparison.answer, LONG), console)
+
+
+def _compared_table(section: Section, console: Console) -> None:
+    columns = [
+        Column(name, [row[at] for row in section.rows], GIVE_WAY.index(name) + 1 if name in GIVE_WAY else 0)
+        for at, name in enumerate(section.header)
+    ]
+    names = [named(cell) if columns[0].header in IDS else clean(cell, LONG) for cell in columns[0].cells]
+    table, left_out = fitted(section.title, [columns[0]._replace(cells=names), *columns[1:]], console.width)
+    console.print(table)
+    if left_out:
+        print_line(f"Hidden at this width: {', '.join(left_out)} (see --json).", console)

@@ -1,0 +1,99 @@
+"""The end of a report: what was asked, what to do next, where the report is, and last of all the answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptpex.core.sentences import split
+from promptpex.report.summary import Summary
+from promptpex.report.terminal.next_steps import NextStep, Occasion, next_steps
+from promptpex.report.terminal.texts import LONG, clean, exact
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+PAGE = "report.html"
+LONGEST_COMMAND = 240
+"""Characters of a command that is shown, three lines of a terminal; the shell's history has a longer one."""
+REST = "The report has the rest."
+
+
+def ending(
+    summary: Summary,
+    console: Console,
+    occasion: Occasion,
+    *,
+    most_answer: int | None = None,
+    most_steps: int | None = None,
+) -> list[Text]:
+    """The last lines; commands and the path of the page are one line each, however long: broken ones cannot be used.
+
+    Args:
+        most_answer: lines of the answer; by default all.
+        most_steps: commands to go on with; by default all that are proposed.
+    """
+    from rich.text import Text
+
+    lines = [Text(occasion.requests)] if occasion.requests else []
+    steps = [step for step in next_steps(summary, occasion) if len(step.command) <= LONGEST_COMMAND]
+    for number, step in enumerate(steps[:most_steps]):
+        lines.append(_proposed("      " if number else "Next: ", step, console.width))
+    if summary.folder is not None:
+        lines.append(_unbroken("Report: ").append_text(link(summary.folder / PAGE)))
+    answer = _beginning(clean(summary.answer, LONG), console, most_answer)
+    return [*lines, *([Text()] if lines and answer else []), *([Text(answer)] if answer else [])]
+
+
+def link(path: Path) -> Text:
+    """The path as one that a terminal opens (OSC 8, "Hyperlinks in Terminal Emulators"); elsewhere it is plain text,
+    since rich writes links to terminals alone."""
+    from rich.style import Style
+    from rich.text import Text
+
+    try:
+        address = path.absolute().as_uri()
+    except ValueError:
+        return Text(exact(path))
+    return Text(exact(path), Style(link=address))
+
+
+def print_renderable(line: RenderableType, console: Console) -> None:
+    """Prints a line of a report, or a table; what may not be broken is left to the terminal."""
+    from rich.text import Text
+
+    if isinstance(line, Text):  # rich joins texts before it prints them, and forgets how they were to be folded
+        unbroken = line.overflow == "ignore"
+        console.print(line, soft_wrap=unbroken, no_wrap=line.no_wrap, overflow=line.overflow)
+    else:
+        console.print(line)
+
+
+def _proposed(before: str, step: NextStep, width: int) -> Text:
+    """A command on a line, with what it is for where there is room."""
+    whole = _unbroken(f"{before}{exact(step.line())}")
+    return whole if whole.cell_len <= width else _unbroken(f"{before}{exact(step.command)}")
+
+
+def _unbroken(text: str) -> Text:
+    from rich.text import Text
+
+    return Text(text, no_wrap=True, overflow="ignore")
+
+
+def _beginning(answer: str, console: Console, most: int | None) -> str:
+    """The sentences from the beginning that fill at most so many lines, or as much of the first as does, with a hint to
+    the rest where some is left out."""
+    from rich.text import Text
+
+    def fits(text: str) -> bool:
+        return most is None or len(Text(text).wrap(console, console.width)) <= most
+
+    if fits(answer):
+        return answer
+    sentences = list(split(answer))
+    fewer = ("".join(sentences[:count]).rstrip() for count in range(len(sentences) - 1, 0, -1))
+    words = sentences[0].split()
+    shorter = (f"{' '.join(words[:count])} …" for count in range(len(words) - 1, 0, -1))
+    return next((text for part in (*fewer, *shorter) if fits(text := f"{part} {REST}")), REST)

@@ -1,0 +1,87 @@
+"""A table that fits the terminal: a figure is shown whole or not at all, and what is left out is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from promptpex.report.colours import of_word
+from promptpex.report.terminal.texts import LONG
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+WIDE = 100
+"""Columns of a terminal from which on a table has wide gaps and headings of one line, where it is whole so."""
+NAME = 24
+"""Columns of a terminal that names keep before figures give way to them; longer names are folded."""
+SHORTEST_NAME = 8
+"""Columns that names keep where nothing more can give way."""
+NARROW_GAP = (0, 1, 0, 0)
+"""The padding of the cells of a table on a narrow terminal: above, right, below, left."""
+WORDS = ("decision", "change")
+"""Columns of words among those of figures; each word has its colour."""
+
+
+class Column(NamedTuple):
+    """A header and its cells; of the columns that may give way to the others on a narrow terminal, the greater
+    ``gives_way``, the sooner."""
+
+    header: str
+    cells: list[str]
+    gives_way: int = 0
+
+
+def fitted(title: str, columns: Sequence[Column], width: int, *, edges: bool = True) -> tuple[Table, list[str]]:
+    """A table with names in its first column, and the headers of the columns that gave way.
+
+    Args:
+        edges: whether a blank line stands above the headers and below the rows.
+    """
+    shown = list(columns)
+    name = min(max(map(len, columns[0].cells), default=0), NAME)
+    narrow = width < WIDE or _least_width(shown, name, narrow=False) > width
+    while (over := _least_width(shown, name, narrow=narrow) - width) > 0:
+        yielding = [column for column in shown if column.gives_way]
+        if not yielding:
+            name = max(SHORTEST_NAME, name - over)
+            break
+        shown.remove(max(yielding, key=lambda column: column.gives_way))
+    left_out = [column.header for column in columns if column not in shown]
+    return _table_of(title, shown, name, narrow=narrow, edges=edges), left_out
+
+
+def _least_width(columns: Sequence[Column], name: int, *, narrow: bool) -> int:
+    """What a table takes if its names are folded to ``name`` letters."""
+    from rich.console import Console
+
+    folded = columns[0]._replace(cells=[cell[:name] for cell in columns[0].cells])
+    return Console(width=LONG).measure(_table_of("", [folded, *columns[1:]], name, narrow=narrow)).minimum
+
+
+def _table_of(title: str, columns: Sequence[Column], name: int, *, narrow: bool, edges: bool = True) -> Table:
+    """A table in which the first column has room for ``name`` letters at least, and every other for its cells; a
+    ``narrow`` one has small gaps and headings of two lines."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    gap = NARROW_GAP if narrow else (0, 1)
+    table = Table(
+        title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, show_edge=edges, pad_edge=False, padding=gap
+    )
+    headers = [_heading(column, narrow=narrow) for column in columns]
+    table.add_column(headers[0], overflow="fold", min_width=name)
+    for header, column in zip(headers[1:], columns[1:], strict=True):
+        widest = max(map(len, (*header.split("\n"), *column.cells)))
+        table.add_column(header, justify="left" if header in WORDS else "right", no_wrap=True, min_width=widest)
+    for row in zip(*(column.cells for column in columns), strict=True):
+        words = [cell if column.header in WORDS else "" for cell, column in zip(row, columns, strict=True)]
+        table.add_row(*(Text(cell, style=of_word(word)) for cell, word in zip(row, words, strict=True)))
+    return table
+
+
+def _heading(column: Column, *, narrow: bool) -> str:
+    """The header; in a ``narrow`` table on two lines where it is wider than its cells."""
+    folds = narrow and len(column.header) > max(map(len, column.cells), default=0)
+    return column.header.replace(" (", "\n(", 1) if folds else column.header

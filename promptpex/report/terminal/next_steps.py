@@ -1,0 +1,111 @@
+"""What to do after a run: the commands that fit its state, the most urgent first."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptpex.codecs.wording import plural
+from promptpex.report.headline import FAILING_JUDGE
+from promptpex.report.summary import Summary
+from promptpex.tables import records
+
+MOST_STEPS = 2
+"""Commands that are proposed at once: more would not be read."""
+MOST_CASES = 500
+"""Cases that one may be told to add; where it takes more, more cases are not the way."""
+LIMIT = "10%"
+"""The non-compliance that a proposed gate allows: a number to be changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """The command that a report ends.
+
+    Attributes:
+        requests: what it asked, in a sentence; empty where it asked nothing.
+        again: the command as it was typed, where the same one goes on with an incomplete run.
+        earlier: the folder of the run of the same prompt that was made before.
+    """
+
+    requests: str = ""
+    again: str = ""
+    earlier: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A command, ready to be pasted, and what it is for."""
+
+    command: str
+    purpose: str
+
+    def line(self) -> str:
+        """Both on one line; for a shell the purpose is a comment."""
+        return f"{self.command}  # {self.purpose}"
+
+
+def next_steps(summary: Summary, occasion: Occasion) -> list[NextStep]:
+    """The first few that fit the run; none for a run that is not kept."""
+    if summary.folder is None:
+        return []
+    run = _name(summary, summary.folder)
+    steps = [
+        *_going_on(summary, occasion),
+        *_judging(summary, run),
+        *_reaching(summary),
+        *_more_cases(summary),
+        *_using(summary, run, occasion.earlier),
+    ]
+    return steps[:MOST_STEPS]
+
+
+def _name(summary: Summary, folder: Path) -> str:
+    """How a command names a run: by its id where the runs are in the usual folder, else by its folder."""
+    usual = folder.parent.parent == Path("results") and summary.run.manifest.origins.get("results") != "flag"
+    return shlex.quote(folder.name if usual else str(folder))
+
+
+def _going_on(summary: Summary, occasion: Occasion) -> Iterator[NextStep]:
+    if summary.run.manifest.partial and occasion.again:
+        yield NextStep(occasion.again, "goes on with this run")
+
+
+def _judging(summary: Summary, run: str) -> Iterator[NextStep]:
+    """A judge where one failed, or where rules wait for one."""
+    judge = f"promptpex judge {run} --judge MODEL"
+    if any(row["asked"] and row["failed"] / row["asked"] > FAILING_JUDGE for row in records(summary.details.judges)):
+        yield NextStep(judge, "asks another judge")
+        return
+    waiting = len({*summary.gaps.unjudged_rules, *summary.gaps.half_judged_rules})
+    if waiting and (summary.outputs["error"].isna()).any():
+        yield NextStep(judge, f"judges the {plural(waiting, 'rule')} that code does not decide")
+
+
+def _reaching(summary: Summary) -> Iterator[NextStep]:
+    """Where no model gave anything: which could be asked."""
+    if len(summary.outputs) and not summary.run.manifest.partial and summary.outputs["error"].notna().all():
+        yield NextStep("promptpex models", "which models can be reached from here")
+
+
+def _more_cases(summary: Summary) -> Iterator[NextStep]:
+    """Cases to add where models are undecided and so many would probably settle it."""
+    wanted = [row["more_cases_low"] for row in records(summary.models) if row["more_cases_low"] is not None]
+    targets = sum(1 + bool(rule.inverse) for rule in summary.run.spec.rules if not rule.stale)
+    if not wanted or not targets or summary.run.prompt.path is None or max(wanted) > MOST_CASES:
+        return
+    each = math.ceil(max(wanted) / targets)
+    prompt = shlex.quote(summary.run.prompt.path)
+    yield NextStep(f"promptpex generate {prompt} --more {each}", f"adds about {each * targets} cases")
+
+
+def _using(summary: Summary, run: str, earlier: Path | None) -> Iterator[NextStep]:
+    """What a run that has figures is good for."""
+    if not summary.models["scored"].sum() or summary.run.manifest.partial:
+        return
+    if earlier is not None:
+        yield NextStep(f"promptpex compare {_name(summary, earlier)} {run}", "what has changed since")
+    yield NextStep(f"promptpex gate {run} --max-non-compliance {LIMIT}", "the test for CI")
