@@ -13,9 +13,9 @@ from promptpex.core.records import Run
 from promptpex.report import Summary, summarise
 from promptpex.report.terminal import NO_OCCASION, Occasion, clean
 from tests.report.printed import printed
-from tests.report.test_terminal import EVIL, colours, hostile
+from tests.report.test_terminal import EVIL, hostile
 from tests.report.test_widths import LONG, SHORT, made
-from tests.tables.by_hand import output, run, verdict
+from tests.tables.by_hand import colours, output, run, verdict
 
 PLACE = Path("results/colours/run-1")
 
