@@ -86,7 +86,8 @@ class GradeBook:
 
     A grade on the whole output holds for the same text of the same inputs. So does one on a rule or criterion, but
     where the output alone decides it: that one holds for every item with this text. A good whole output is good on
-    each of its rules and criteria, a bad one says nothing of a single one.
+    each of its rules and criteria, a bad one says nothing of a single one. What is good is so by all grades together: a
+    good grade on an output that the others call bad says nothing of its rules by itself.
 
     Attributes:
         grades: all of them, those that no longer count too, in the file's order.
@@ -304,7 +305,22 @@ class GradeBook:
         else:
             votes, stale = self._subject_votes(item, subject)
         label, how = label_of(votes, self.rules, self._accuracies)
-        return Joint(label, bool(counted(votes, self.rules)), tuple(votes), how, stale)
+        joint = Joint(label, bool(counted(votes, self.rules)), tuple(votes), how, stale)
+        return self._derived(item, subject, joint) if label is not None and joint.derived else joint
+
+    def _derived(self, item: Example, subject: Subject, joint: Joint) -> Joint:
+        """What votes on a rule come to that all follow from good grades on the whole output: no label where graders
+        differ about the whole, and nothing where it is bad by all that they say."""
+        keys = {item.id}
+        if subject.needs == "output":
+            same_text = self._by_text.get(self._text(item), ())
+            keys = {one.key for one in same_text if (one.subject, one.value) == (OUTPUT_SUBJECT, "good")}
+        wholes = {self.joint(item if key == item.id else item.replace(id=key)).label for key in keys}
+        if "good" in wholes:
+            return joint
+        if None in wholes:
+            return replace(joint, label=None, how="the graders disagree on the whole output")
+        return replace(joint, label=None, graded=False, how="")
 
     def _whole_votes(self, item: Example) -> list[Vote]:
         """Each grader's vote on the whole output: the grade on it, else what those on single rules come to."""
@@ -360,7 +376,7 @@ class GradeBook:
 def _why_none(joint: Joint) -> str:
     if not joint.graded:
         return "ungraded"
-    return "disagree" if joint.disputed else "unsure"
+    return "disagree" if joint.disputed or joint.derived else "unsure"
 
 
 def _latest(grades: Iterable[Grade]) -> dict[str, dict[str, Grade]]:

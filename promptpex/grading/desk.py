@@ -365,7 +365,7 @@ class GradingDesk:
 
 def _waits_for(adjudicator: str, joint: Joint) -> bool:
     """Whether others differ about it, and who decides has not said anything."""
-    some_clear = any(vote.value != "unsure" for vote in joint.votes)
+    some_clear = not joint.derived and any(vote.value != "unsure" for vote in joint.votes)
     return joint.label is None and some_clear and all(vote.grader != adjudicator for vote in joint.votes)
 
 

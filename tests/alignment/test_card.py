@@ -81,8 +81,10 @@ def test_every_count_is_what_counting_by_hand_gives(
     for n in range(N):
         # A good grade on the whole is one on the rule; without a grade on the whole, that on the only rule counts.
         own = on_rule[n] if on_rule[n] != "-" else "g" if ada[n] == "g" else "-"
-        rule.append(majority(own, "g" if bob[n] == "g" else "-"))
         whole.append(majority(ada[n] if ada[n] != "-" else on_rule[n], bob[n]))
+        # What follows from the whole alone needs a whole that is good by both.
+        says = on_rule[n] != "-" or whole[-1] == "g"
+        rule.append(majority(own, "g" if bob[n] == "g" else "-") if says else None)
     judge, verdicts = row(result, "judge"), row(result, "verdicts")
     for shown, labels, signs in ((judge, rule, verdicts_of_judge), (verdicts, whole, broken)):
         if shown is None:

@@ -72,6 +72,29 @@ def test_a_good_output_is_good_on_every_rule_and_a_bad_one_says_nothing_of_one()
     assert (own.label, own.derived) == ("bad", False), "a grade on the rule itself counts before what follows"
 
 
+def test_what_follows_from_a_good_grade_follows_where_the_whole_is_good_by_all_grades() -> None:
+    disputed = book(grade(SKY, "good"), grade(SKY, "bad", who="bob")).joint(SKY, "r2")
+    assert (disputed.label, disputed.graded, disputed.how) == (None, True, "the graders disagree on the whole output")
+    assert book(grade(SKY, "good"), grade(SKY, "bad", who="bob")).counts("r2", [SKY]) == GradeCounts(disagree=1)
+    outvoted = book(grade(SKY, "good"), grade(SKY, "bad", who="bob"), grade(SKY, "bad", who="cleo"))
+    assert [outvoted.joint(SKY, rule).graded for rule in ("r1", "r2")] == [False, False]
+    assert not outvoted.joint(SEA, "r1").graded, "the same text, by a rule that the output alone decides"
+    elsewhere = outvoted.adding(grade(SEA, "good"))
+    assert elsewhere.joint(SKY, "r1").label == "good", "the text is good with other inputs"
+    assert not elsewhere.joint(SKY, "r2").graded
+    own = outvoted.adding(grade(SKY, "good", "r2", who="bob"))
+    assert own.joint(SKY, "r2").label == "good"
+    assert outvoted.adding(grade(SKY, "good", who="dora")).joint(SKY, "r2").label is None
+
+
+def test_what_follows_is_what_the_one_who_decides_says_of_the_whole() -> None:
+    how = LabelRules("adjudicated:dora")
+    graded = book(grade(SKY, "good"), grade(SKY, "bad", who="bob"), how=how)
+    assert graded.joint(SKY, "r2").label is None
+    assert graded.adding(grade(SKY, "good", who="dora")).joint(SKY, "r2").label == "good"
+    assert not graded.adding(grade(SKY, "bad", who="dora")).joint(SKY, "r2").graded
+
+
 def test_a_grade_under_older_words_is_stale_and_does_not_count() -> None:
     old = grade(SKY, "bad", "r2", text="The output is a colour.")
     joint = book(old).joint(SKY, "r2")

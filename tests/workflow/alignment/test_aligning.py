@@ -93,11 +93,10 @@ def test_the_terminal_says_how_labels_came_about_and_what_each_figure_rests_on(
     assert "Report card of trip, 1 run r1. 20 of 20 outputs graded, by ada and bob: 11 good, 8 bad" in text
     assert "1 disputed" in text
     assert "Labels: the majority of the graders decides, a tie gives no label" in text
-    assert (
-        "r1: 16 good, 4 bad; 12 of them since the whole output is good; by the random sample (20 outputs) 20%" in text
-    )
+    derived = "11 of them since the whole output is good"
+    assert f"r1: 15 good, 4 bad; {derived}; 1 disputed; by the random sample (20 outputs) 21%" in text
     assert "r1 “The reply stays calm.”: judge:gpt" in text
-    assert "catches 4 of 4 bad, flags 6 of 16 good; of all bad outputs it catches 4 of 8" in text
+    assert "catches 4 of 4 bad, flags 6 of 15 good; of all bad outputs it catches 4 of 8" in text
     assert "says nothing of 1" in text
     assert "c3 “It is c3.”: no good candidate" in text
     assert "c1 loud (code): flags 9 of 15 good outputs, more than 20%; catches 4 of 4" in text
