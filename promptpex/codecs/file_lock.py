@@ -5,9 +5,14 @@ The operating system gives the lock back when the file is closed or its process 
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
 import sys
 import time
+from pathlib import Path
+
+from promptpex.codecs.ordinary_files import created
 
 MAX_WAIT_S = 10.0
 """Appending takes milliseconds; who holds a lock this long has stopped."""
@@ -33,7 +38,6 @@ if sys.platform == "win32":
 
     def _try_lock(handle: int) -> bool:
         import msvcrt
-        import os
 
         os.lseek(handle, _LOCK_BYTE, os.SEEK_SET)
         try:
@@ -52,3 +56,48 @@ else:
         except BlockingIOError:
             return False
         return True
+
+
+class LockFile:
+    """A file that one process at a time holds, and that goes with it; after a crash it stays, and holds up nobody.
+
+    Args:
+        path: of the file, whose folder has to be there.
+    """
+
+    def __init__(self, path: Path, handle: int) -> None:
+        self._path = path
+        self._handle = handle
+
+    @classmethod
+    def take(cls, path: Path) -> LockFile | None:
+        """The lock; None while another process holds it. Where the file system knows no locks everybody has it.
+
+        Raises:
+            OSError: the file cannot be made.
+        """
+        while True:
+            handle = created(path)
+            try:
+                free = _try_lock(handle)
+            except OSError:
+                free = True
+            if free and _is_the_file(handle, path):
+                return cls(path, handle)
+            os.close(handle)
+            if not free:
+                return None
+
+    def release(self) -> None:
+        """Gives the lock back and removes the file."""
+        with contextlib.suppress(OSError):  # Windows removes no file that is open
+            os.unlink(self._path)
+        os.close(self._handle)
+
+
+def _is_the_file(handle: int, path: Path) -> bool:
+    """Whether the path still means what was opened: who held the lock before may have removed it since."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except OSError:
+        return False

@@ -128,8 +128,11 @@ async def make_baseline(session: Session, files: Files, path: Path, count: int) 
     return suite
 
 
-async def run(session: Session, files: Files) -> tuple[Run, Path]:
+async def run(session: Session, files: Files, *, name: str | None = None) -> tuple[Run, Path]:
     """The main job: extracts and generates what is missing, collects, judges, and writes the run's folder.
+
+    Args:
+        name: of the run, for those who refer to it later.
 
     Raises:
         InputError: files or settings that cannot be used; of what shapes missing cases before the author is paid.
@@ -156,7 +159,7 @@ async def run(session: Session, files: Files) -> tuple[Run, Path]:
     session.emit(Notice(detectable(session, len(suite.usable()))))
     take_judge_examples(session, files.prompt, prompt, spec)
     begun = await running.begin(session, prompt, spec, suite, author=author.label if author else None, metrics=metrics)
-    return await execute_into_folder(session, begun)
+    return await execute_into_folder(session, begun.replace(manifest=begun.manifest.replace(name=name)))
 
 
 async def estimate_files(session: Session, files: Files) -> tuple[list[EstimateLine], str]:

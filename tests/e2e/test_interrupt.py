@@ -11,50 +11,23 @@ import json
 import os
 import pty
 import signal
-import sys
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
-from tests.e2e.command import Done, environment
 from tests.e2e.faults import GOOD, MODEL, Place, Script, command, place, reasons, sound, until
+from tests.e2e.processes import asked, ended, nobody_stays, started
 from tests.e2e.tally import TALLY, Row
 from tests.servers import ScriptedServer, Step, completion_body
 
-STARTED: list[Process] = []
+__all__ = ["nobody_stays"]
+
 SLOW = Step(body=completion_body("NN"), delay_s=60)
 
 
 def hanging_after(count: int) -> Script:
     """The first ``count`` requests are answered, the others hang."""
     return Script(lambda number, seen: SLOW if number >= count else None)
-
-
-@pytest_asyncio.fixture(autouse=True)
-async def nobody_stays() -> AsyncIterator[None]:
-    """Kills the processes that a test has left."""
-    yield
-    while STARTED:
-        process = STARTED.pop()
-        if process.returncode is None:
-            process.kill()
-            await process.communicate()
-
-
-async def started(arguments: list[str], here: Place, *, stderr: int = PIPE) -> Process:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "promptpex", *arguments),
-        cwd=here.folder,
-        env=environment(),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=PIPE,
-        stderr=stderr,
-    )
-    STARTED.append(process)
-    return process
 
 
 async def sent(script: Script, count: int) -> None:
@@ -70,16 +43,6 @@ def begun_in(results: Path) -> bool:
 def written(folder: Path) -> list[str]:
     """Names of the spec and case files in a folder."""
     return sorted(path.name for path in folder.glob("*.yaml"))
-
-
-async def ended(process: Process) -> Done:
-    async with asyncio.timeout(60):
-        out, err = await process.communicate()
-    return Done(process.returncode or 0, out.decode(), (err or b"").decode())
-
-
-def asked(here: Place, server: ScriptedServer, *more: str) -> list[str]:
-    return here.arguments("--models", f"{MODEL}?api_base={server.url}/v1", "--concurrency", "4", *more)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

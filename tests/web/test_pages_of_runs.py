@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 from pathlib import Path
 
@@ -34,6 +36,8 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     damaged = place / "colours" / "damaged"
     damaged.mkdir()
     (damaged / "manifest.json").write_text('{"run": 3', encoding="utf-8")
+    for at, folder in enumerate((damaged, place / "colours" / "first", place / "letters" / "other"), 1):
+        os.utime(folder / "manifest.json", ns=(at, at))
     return place
 
 
@@ -46,10 +50,30 @@ def results(stored: Path, tmp_path: Path) -> Path:
 async def test_the_list_says_what_came_of_each_run(results: Path) -> None:
     with served(Ports(results)) as server:
         text = words(await page_of(server, "/"))
-    assert "colours second 2026-02-02 03:04 4 cases 7 outputs a 33% (0.8–91%)" in text
+    assert "colours second (latest) 2026-02-02 03:04 4 cases 7 outputs a 33% (0.8–91%)" in text
     assert "letters other not complete ( budget ) 2026-01-20 03:04 – a, b (no report written yet; open it" in text
     assert "damaged/manifest.json: is damaged" in text
     assert text.index("second") < text.index("other") < text.index("first") < text.index("is damaged")
+
+
+async def test_runs_have_their_names_and_are_found_by_references(results: Path) -> None:
+    manifest = results / "colours" / "first" / "manifest.json"
+    data = json.loads(manifest.read_text(encoding="utf-8"))
+    manifest.write_text(json.dumps({**data, "name": "before-edit"}), encoding="utf-8")
+    os.utime(manifest, ns=(2, 2))
+    with served(Ports(results)) as server:
+        text = words(await page_of(server, "/"))
+        reports = {key: words(await page_of(server, f"/runs/{key}")) for key in ("latest", "latest~1", "before-edit")}
+        compared = words(await page_of(server, "/compare?before=before-edit&after=latest"))
+        for wrong in ("latest~9", "nosuch", "~1", "%00"):
+            await page_of(server, f"/runs/{wrong}", 404)
+    assert "colours second (latest)" in text
+    assert "colours before-edit first" in text
+    assert text.count("(latest)") == 1
+    assert "Run second" in reports["latest"]
+    assert "Run first" in reports["latest~1"]
+    assert reports["before-edit"] == reports["latest~1"]
+    assert "a shows no clear change" in compared
 
 
 async def test_a_prompts_runs_can_be_seen_alone(results: Path) -> None:

@@ -43,10 +43,10 @@ def command(
 ) -> int:
     """Hold checks and judges against people's grades.
 
-    RUN is a run's folder or id, several of one prompt, or the prompt's file for its latest run; without it, the latest
-    run. The report card has coverage, FFR, alignment and kappa for each rule and for the chosen set, each with an
-    interval, on grades that had no part in choosing it. How far each judge agrees with people on each rule is written
-    into the spec. Nobody is asked.
+    RUN is a run's folder, id or name, several of one prompt, or the prompt's file for its latest run; without it, the
+    latest run. The report card has coverage, FFR, alignment and kappa for each rule and for the chosen set, each with
+    an interval, on grades that had no part in choosing it. How far each judge agrees with people on each rule is
+    written into the spec. Nobody is asked.
 
     \b
       promptpex align

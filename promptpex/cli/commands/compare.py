@@ -39,9 +39,9 @@ def command(
 ) -> int:
     """Compare two runs, model by model, on the cases of both.
 
-    BEFORE and AFTER are runs' folders or ids, of one prompt or of two versions of it. A change counts where
-    it is shown: by exact sign flips of the differences per case, corrected for the number of models, however
-    the unscored outputs would have come out.
+    BEFORE and AFTER are runs' folders, ids or names, of one prompt or of two versions of it: `compare latest~1
+    latest` is the latest run and the one before it. A change counts where it is shown: by exact sign flips of the
+    differences per case, corrected for the number of models, however the unscored outputs would have come out.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json

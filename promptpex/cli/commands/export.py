@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def command(format_: Format, own: dict[str, Any], source: Path, out: Path | None, as_json: bool, **flags: Any) -> int:
     """Write a run or cases in the format of another tool.
 
-    The source is RUN (a run's folder or id) or SUITE (a case file).
+    The source is RUN (a run's folder, id or name) or SUITE (a case file).
 
     FORMATS
     """

@@ -66,7 +66,7 @@ def command(
     """Exit 1 if a model of a run exceeds the limits.
 
     Nothing is asked. A model passes only if it would pass however its unscored outputs had come out. RUN is a
-    run's folder or id; by default the latest.
+    run's folder, id or name; by default the latest.
 
     \b
       promptpex gate --max-non-compliance 10% --min-scored 50

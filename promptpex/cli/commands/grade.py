@@ -70,9 +70,10 @@ def command(
 ) -> int:
     """Say of outputs whether they are good.
 
-    In a browser, in a terminal, or with a page for somebody elsewhere. RUN is a run's folder or id, several of one
-    prompt, or the prompt's file for its latest run; by default the latest run of all. What `promptpex check --put-up`
-    took from the prompt's logs is always put up as well. Grades go to PROMPT.grades.jsonl, each as soon as it is given.
+    In a browser, in a terminal, or with a page for somebody elsewhere. RUN is a run's folder, id or name, several
+    of one prompt, or the prompt's file for its latest run; by default the latest run of all. What `promptpex check
+    --put-up` took from the prompt's logs is always put up as well. Grades go to PROMPT.grades.jsonl, each as soon
+    as it is given.
 
     \b
       promptpex grade

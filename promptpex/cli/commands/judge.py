@@ -28,7 +28,7 @@ from promptpex.cli.help import Command
 def command(run: Path | None, spec: Path | None, as_json: bool, full: bool, **flags: Any) -> int:
     """Judge the outputs of a run again, without asking its models.
 
-    RUN is a run's folder or id; by default the latest. Exit code 3 if a judge gave no usable verdict, or a
+    RUN is a run's folder, id or name; by default the latest. Exit code 3 if a judge gave no usable verdict, or a
     model of the run no usable answer.
     """
     from promptpex.cli.command_session import work

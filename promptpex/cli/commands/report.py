@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def command(run: Path | None, as_json: bool, full: bool, **flags: Any) -> int:
     """Print the report of a run and write its files again.
 
-    Nothing is asked: the run's folder has all of it. RUN is a run's folder or id; by default the latest. Of a
+    Nothing is asked: the run's folder has all of it. RUN is a run's folder, id or name; by default the latest. Of a
     synthesis folder, such as prompt.synthesis, it is the report of the last choice of assertions. Where people
     graded outputs, the report corrects its figures by their grades.
     """

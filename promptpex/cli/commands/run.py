@@ -30,11 +30,20 @@ from promptpex.cli.help import Command
 @options.of_statistics("--fail-over", metavar="SHARE", help="Exit 1 if a model's non-compliance is higher.")
 @options.allow_missing_models
 @options.prompt_files
+@options.of_files("--name", metavar="NAME", expert=True, help="Name of the run, to refer to it by.")
 @options.results
 @options.settings_options
 @options.full
 @options.session_output_options
-def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, full: bool, **flags: Any) -> int:
+def command(
+    prompt: Path,
+    spec: Path | None,
+    cases: Path | None,
+    name: str | None,
+    as_json: bool,
+    full: bool,
+    **flags: Any,
+) -> int:
     """Run the cases on models, judge every output, and report.
 
     \b
@@ -44,26 +53,31 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     A missing spec is extracted and missing cases are generated first. The same command again asks only for what is
     missing: every reply is stored before it is used.
 
+    A partial run goes on in its folder; a complete one is kept, and --fresh makes another beside it. `promptpex runs`
+    lists them.
+
     Shares are written as 10% or 0.1. Exit code 1 if --fail-over fails, 3 if a model, a judge or the
     script of a metric gave nothing usable.
     """
     from promptpex.cli.command_session import all_problems, work
     from promptpex.cli.output import exit_code, show_run
+    from promptpex.report.runs import checked_name
     from promptpex.workflow.files import files_of, require_files
     from promptpex.workflow.pipeline import run
 
+    named = None if name is None else checked_name(name)
     require_files(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)
     with all_problems(prompt, spec, cases):
-        finished, folder, totals, stopped = work(flags, _job(run, files), start=prompt.parent)
+        finished, folder, totals, stopped = work(flags, _job(run, files, named), start=prompt.parent)
     summary = show_run(finished, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
     made = finished.manifest.settings
     return exit_code(summary, stopped=stopped, fail_over=made["fail_over"], allow_missing=made["allow_missing_models"])
 
 
-def _job(run: Any, files: Any) -> Any:
+def _job(run: Any, files: Any, name: str | None) -> Any:
     async def job(session: Any) -> Any:
-        finished, folder = await run(session, files)
+        finished, folder = await run(session, files, name=name)
         return finished, folder, asdict(session.meter.total), session.client.cancelled
 
     return job

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def command(run: Path | None, port: int | None, no_open: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
     """Look at runs and compare them, in a browser.
 
-    Starts a server for this machine alone and prints a link; Ctrl-C ends it. RUN is a run's folder or id, whose
+    Starts a server for this machine alone and prints a link; Ctrl-C ends it. RUN is a run's folder, id or name, whose
     report is shown first; without it, the list of all runs. Of a synthesis folder, such as prompt.synthesis, it is the
     report of the last choice of assertions. Nothing is asked, and nothing is written.
     """

@@ -37,7 +37,9 @@ class Manifest(Record):
     """What a run was made from. Equal manifests (``created`` aside) mean equal questions.
 
     Attributes:
-        run: the run's id, also its folder's name.
+        run: the run's id. Its folder has this name, and ``-2``, ``-3`` and so on behind it where what was made from the
+            same was executed again.
+        name: the name that people gave the run, if they did.
         prompt, prompt_fingerprint: which prompt, in which wording.
         spec_digest, suite_digest: hashes of the spec and of the suite that were used.
         models: labels, as the user gave them.
@@ -60,6 +62,7 @@ class Manifest(Record):
     """
 
     run: str
+    name: str | None = None
     prompt: str
     prompt_fingerprint: str
     spec_digest: str

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from promptpex.report.runs.folder import (
     RecordWriter,
-    all_of,
     begin,
     finish,
     folder_for,
-    latest,
-    latest_of,
-    made_before,
     read,
     read_columns,
     read_manifest,
     read_scores,
-    resolve,
 )
+from promptpex.report.runs.keeping import RunPlace
+from promptpex.report.runs.references import all_of, checked_name, latest, latest_of, made_before, resolve
 
 __all__ = [
     "RecordWriter",
+    "RunPlace",
     "all_of",
     "begin",
+    "checked_name",
     "finish",
     "folder_for",
     "latest",

@@ -8,16 +8,16 @@ response store at any time.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from promptpex.codecs import find_settings_files, jsonl
+from promptpex.codecs import jsonl
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import is_inside, read_bytes, refuse_led_out
+from promptpex.codecs.ordinary_files import read_bytes, refuse_led_out
 from promptpex.core.errors import RunError
 from promptpex.core.records import (
     RUNNING,
@@ -80,7 +80,7 @@ def begin(folder: Path, run: Run) -> None:
         RunError: the folder cannot be written, or a link leads it elsewhere.
     """
     refuse_led_out(folder, folder.parent.parent, RunError)
-    with _writing(folder):
+    with writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _put(folder / MANIFEST, jsonl.dump_record(run.manifest.replace(partial=RUNNING), indent=1))
         for name in (VERDICTS, SCORES):
@@ -100,7 +100,7 @@ def finish(folder: Path, run: Run) -> None:
         RunError: as ``begin``.
     """
     begin(folder, run)
-    with _writing(folder):
+    with writing(folder):
         _put(folder / OUTPUTS, "".join(jsonl.dump_record(output) for output in run.outputs))
         _put(folder / VERDICTS, "".join(jsonl.dump_record(verdict) for verdict in run.verdicts))
         if run.scores:
@@ -125,7 +125,7 @@ class RecordWriter:
         self._file: jsonl.Appender | None = None
 
     def __enter__(self) -> RecordWriter:
-        with _writing(self._path.parent):
+        with writing(self._path.parent):
             if self._path.is_symlink():
                 self._path.unlink()
             self._file = jsonl.Appender(self._path)
@@ -133,13 +133,13 @@ class RecordWriter:
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         if self._file is not None:
-            with _writing(self._path.parent) if kind is None else suppress(OSError):
+            with writing(self._path.parent) if kind is None else suppress(OSError):
                 self._file.close()
 
     def add(self, record: Record) -> None:
         """Writes a record and hands it to the operating system."""
         if self._file is not None:
-            with _writing(self._path.parent):
+            with writing(self._path.parent):
                 self._file.add(jsonl.dump_record(record))
 
 
@@ -214,78 +214,9 @@ def read_manifest(folder: Path) -> Manifest:
     return _record(folder / MANIFEST, Manifest)
 
 
-def latest(results: Path) -> Path:
-    """The run that was written last under a results folder.
-
-    Raises:
-        RunError: there is none.
-    """
-    newest = _newest(folder / MANIFEST for folder in runs_in(results))
-    if newest is None:
-        raise RunError(_none_yet(results), path=results)
-    return newest
-
-
-def _none_yet(results: Path) -> str:
-    """That there is no run, and where one is: a settings file in a folder below keeps its runs there."""
-    settings = (path for depth in ("*", "*/*") for path in results.parent.glob(f"{depth}/{find_settings_files.FILE}"))
-    nested = (
-        find_settings_files.results_of(path, results.name) for path in settings if is_inside(path, results.parent)
-    )
-    below = _newest(run / MANIFEST for folder in nested for run in runs_in(folder))
-    sentence = "no run here yet; make one with `promptpex run PROMPT --models ...`"
-    return sentence if below is None else f"{sentence}, or name the one in a folder with settings of its own: {below}"
-
-
-def latest_of(results: Path, prompt_name: str) -> Path | None:
-    """The run of this prompt that was written last; None where there is none."""
-    of_prompt = folder_for(results, prompt_name, "*").parent
-    return _newest(path for path in of_prompt.glob(f"*/{MANIFEST}") if is_inside(path, results))
-
-
-def made_before(folder: Path) -> Path | None:
-    """The folder of the run of the same prompt that was written last before this one; None where there is none."""
-    manifests = [path for path in folder.parent.glob(f"*/{MANIFEST}") if is_inside(path, folder.parent)]
-    own = _written(folder / MANIFEST)
-    return _newest(path for path in manifests if path.parent != folder and _written(path) < own)
-
-
-def all_of(results: Path, prompt_name: str) -> list[Path]:
-    """The folders of all runs of this prompt, sorted by their ids."""
-    of_prompt = folder_for(results, prompt_name, "*").parent
-    return sorted(path.parent for path in of_prompt.glob(f"*/{MANIFEST}") if is_inside(path, results))
-
-
-def _newest(manifests: Iterable[Path]) -> Path | None:
-    """The folder of the manifest that was written last."""
-    newest = max(manifests, key=_written, default=None)
-    return None if newest is None else newest.parent
-
-
-def _written(path: Path) -> tuple[int, str]:
-    """When a file was written, for sorting: of two in the same moment one is the later."""
-    return path.stat().st_mtime_ns, str(path)
-
-
-def resolve(named: Path | None, results: Path) -> Path:
-    """The folder of a run: a folder as given, ``<prompt>/<run>`` or a run's id under ``results``, or the latest."""
-    if named is None:
-        return latest(results)
-    if (named / MANIFEST).is_file():
-        return named
-    if (results / named / MANIFEST).is_file() and is_inside(results / named, results):
-        return results / named
-    matches = [folder for folder in runs_in(results) if str(named) in (folder.name, folder.parent.name)]
-    if len(matches) == 1:
-        return matches[0]
-    if matches:
-        names = ", ".join(sorted(str(match.relative_to(results)) for match in matches)[:5])
-        raise RunError(f"{named} names several runs ({names}); name one", path=results)
-    raise RunError("no such run; give the run's folder or its id", path=named)
-
-
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
+def writing(folder: Path) -> Iterator[None]:
+    """Makes an error of the file system one that says what to do."""
     try:
         yield
     except OSError as error:
@@ -319,8 +250,3 @@ def _why(error: Exception) -> str:
         first = error.errors()[0]
         return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
     return str(error).split("\n")[0]
-
-
-def runs_in(results: Path) -> Iterable[Path]:
-    """All run folders under a results folder, by prompt and id; what a link leads elsewhere is left out."""
-    return sorted(path.parent for path in results.glob(f"*/*/{MANIFEST}") if is_inside(path, results))

@@ -6,8 +6,10 @@ damaged is named in the run's own line, so that one damaged run hides no other.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +20,8 @@ from promptpex.core.errors import RunError
 from promptpex.core.ids import text_digest
 from promptpex.core.records import Manifest
 from promptpex.report.quantities import Estimate
-from promptpex.report.runs.folder import INPUTS, MANIFEST, OUTPUTS, SCORES, VERDICTS, read_manifest, runs_in
+from promptpex.report.runs.folder import INPUTS, MANIFEST, OUTPUTS, SCORES, VERDICTS, read_manifest
+from promptpex.report.runs.references import newest_first, refer, runs_in
 
 REPORT = "report.csv"
 FILES = (MANIFEST, INPUTS, OUTPUTS, VERDICTS, SCORES)
@@ -66,6 +69,11 @@ class ListedRun:
         return self.manifest.prompt if self.manifest else self.folder.parent.name
 
     @property
+    def name(self) -> str:
+        """What people called it; empty where they did not."""
+        return (self.manifest.name if self.manifest else None) or ""
+
+    @property
     def created(self) -> str:
         """ISO 8601, UTC; empty where it is not known."""
         return self.manifest.created if self.manifest else ""
@@ -95,9 +103,13 @@ class RunList:
     _kept: dict[Path, tuple[Stamp, ListedRun]] = field(default_factory=dict)
 
     def all(self) -> list[ListedRun]:
-        """Every run, the newest first; those without a date last."""
-        lines = [self._line(key, folder) for key, folder in self.folders().items()]
-        return sorted(lines, key=lambda line: (line.created, line.key), reverse=True)
+        """Every run in the order of references: the one that was run or judged last is the first."""
+        keys = {folder: key for key, folder in self.folders().items()}
+        return [self._line(keys[folder], folder) for folder in newest_first(keys)]
+
+    def latest(self) -> str:
+        """The key of the run that ``latest`` means; empty where there is none."""
+        return next(map(self.key, newest_first(runs_in(self.results))), "")
 
     def folders(self) -> dict[str, Path]:
         """The folder of every run, by its key."""
@@ -114,9 +126,14 @@ class RunList:
         return text_digest(str(folder.resolve()))
 
     def one(self, key: str) -> ListedRun | None:
-        """The run with this key; None where there is none."""
-        folder = self.folders().get(key)
-        return None if folder is None else self._line(key, folder)
+        """The run with this key, or that ``latest``, ``PROMPT~1`` or a name means; None where there is none."""
+        folders = self.folders()
+        if key not in folders:
+            try:
+                key = self.key(refer(Path(key), self.results))
+            except RunError:
+                return None
+        return self._line(key, folders[key]) if key in folders else None
 
     def _line(self, key: str, folder: Path) -> ListedRun:
         stamp = stamp_of(folder, (MANIFEST, REPORT))
@@ -124,6 +141,13 @@ class RunList:
         if kept is None or kept[0] != stamp:
             kept = self._kept[folder] = (stamp, _read(key, folder))
         return kept[1]
+
+
+def bytes_of(folder: Path) -> int:
+    """What the files of a run's folder take; links count for themselves."""
+    with suppress(OSError):
+        return sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(folder))
+    return 0
 
 
 def stamp_of(folder: Path, names: tuple[str, ...]) -> Stamp:

@@ -18,8 +18,8 @@ MOST_SHOWN = 300
 
 
 def routes(site: Site) -> list[Route]:
-    """``/``: the runs; ``/runs/KEY``: the report of one, made by the template of ``report.html`` from its files as they
-    are now."""
+    """``/``: the runs; ``/runs/KEY``, and with a reference such as ``/runs/latest~1``: the report of one, made by the
+    template of ``report.html`` from its files as they are now."""
     from starlette.exceptions import HTTPException
     from starlette.routing import Route
 
@@ -44,7 +44,7 @@ def list_values(runs: RunList, prompt: str | None) -> dict[str, Any]:
     wanted = prompt if prompt in prompts else None
     listed = [run for run in every if wanted in (None, run.prompt)]
     shown = {"runs": listed[:MOST_SHOWN], "more": len(listed) - MOST_SHOWN, "pair": _suggested(listed)}
-    return {"prompts": prompts, "wanted": wanted, "results": runs.results, **shown}
+    return {"prompts": prompts, "wanted": wanted, "results": runs.results, "latest": runs.latest(), **shown}
 
 
 def _report(site: Site, run: ListedRun) -> str:

@@ -14,7 +14,7 @@ from promptpex.codecs.jsonl import dump_record
 from promptpex.core.errors import RunError
 from promptpex.core.records import Case, TokenLogprob
 from promptpex.report import runs
-from promptpex.report.runs.folder import runs_in
+from promptpex.report.runs.references import runs_in
 from tests.tables.by_hand import colours, output, run, verdict
 
 ANY_TEXT = st.text(st.characters(), max_size=40)

@@ -1,0 +1,115 @@
+"""The list of runs as a table of at most 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from promptpex.cli.in_words.layout import WIDTH, and_more
+from promptpex.report.percentages import percent
+from promptpex.report.runs.listing import ListedRun, bytes_of
+from promptpex.report.terminal import NARROW_GAP, clean, named
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+SHOWN = 40
+"""Runs that are listed one by one."""
+FOLDED = 14
+"""Columns of ids and names, which are shown whole since one copies them; longer ones are folded."""
+NONE = "–"
+
+
+def show_runs(runs: Sequence[ListedRun], console: Console) -> None:
+    """Prints the runs, the latest first, and what is wrong with those that are damaged."""
+    console.width = min(console.width, WIDTH)
+    console.print(_table(runs[:SHOWN]))
+    for run in runs[:SHOWN]:
+        if run.problem:
+            console.print(clean(run.problem, 400), markup=False, highlight=False, emoji=False)
+    for line in and_more(len(runs), SHOWN):
+        console.print(line, markup=False, highlight=False)
+
+
+def _table(runs: Sequence[ListedRun]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=NARROW_GAP)
+    table.add_column("run", overflow="fold", max_width=FOLDED)
+    table.add_column("prompt", overflow="ellipsis", no_wrap=True)
+    table.add_column("date", no_wrap=True, min_width=16)
+    table.add_column("models", overflow="ellipsis", no_wrap=True)
+    table.add_column("non-compliance", no_wrap=True, min_width=14)
+    table.add_column("size", justify="right", no_wrap=True, min_width=7)
+    for run in runs:
+        table.add_row(*map(Text, _cells(run)))
+    return table
+
+
+def _cells(run: ListedRun) -> tuple[str, ...]:
+    date = run.created[:16].replace("T", " ")
+    return (
+        clean(run.name or run.folder.name),
+        named(run.prompt),
+        date or NONE,
+        _models(run),
+        _result(run),
+        in_bytes(bytes_of(run.folder)),
+    )
+
+
+def _models(run: ListedRun) -> str:
+    names = run.manifest.models if run.manifest else ()
+    more = f" +{len(names) - 1}" if len(names) > 1 else ""
+    return f"{named(names[0])}{more}" if names else NONE
+
+
+def _result(run: ListedRun) -> str:
+    """The share of one model, or the lowest and the highest of several; and why there is none."""
+    if run.problem:
+        return "damaged"
+    if run.manifest is not None and run.manifest.partial:
+        return clean(run.manifest.partial)
+    shares = sorted(one.broken.point for one in run.models if one.broken.point is not None)
+    if not shares:
+        return NONE
+    bound = "≥" if any(one.broken.at_least for one in run.models) else ""
+    ends = list(dict.fromkeys(map(percent, (shares[0], shares[-1]))))
+    return f"{bound}{' to '.join(ends)}"
+
+
+def in_bytes(count: int) -> str:
+    """A size for people: ``12 kB``, ``1.4 MB``."""
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{max(1, round(count / 1e3))} kB"
+
+
+def to_dict(run: ListedRun) -> dict[str, Any]:
+    """A run of the list as JSON-ready data."""
+    manifest = run.manifest
+    return {
+        "run": run.folder.name,
+        "name": run.name or None,
+        "prompt": run.prompt,
+        "folder": str(run.folder),
+        "created": run.created or None,
+        "partial": manifest.partial if manifest else None,
+        "models": list(manifest.models) if manifest else [],
+        "cases": run.cases,
+        "outputs": run.outputs,
+        "results": [
+            {
+                "model": one.model,
+                "non_compliance": one.broken.point,
+                "ci_low": one.broken.low,
+                "ci_high": one.broken.high,
+                "at_least": one.broken.at_least,
+                "decision": one.decision,
+            }
+            for one in run.models
+        ],
+        "bytes": bytes_of(run.folder),
+        "problem": run.problem or None,
+    }

@@ -1,0 +1,273 @@
+"""Where an execution of a run is written: a partial run goes on in its folder, and a complete one is kept.
+
+What was made from the same (prompt, spec, cases, models, settings) has the same id. Its first execution is in the
+folder of that name, a later one in ``ID-2``, ``ID-3`` and so on. A later one has a folder of its own as soon as
+something that was measured would change: an answer, a verdict or a score. Where all of it is the same, or only what had
+failed is answered now, the kept run is what was executed, and no folder is made.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import ExitStack, nullcontext, suppress
+from itertools import count
+from pathlib import Path
+from typing import Self, TypeVar
+
+from promptpex.codecs import jsonl
+from promptpex.codecs.file_lock import LockFile
+from promptpex.codecs.ordinary_files import refuse_led_out
+from promptpex.core.errors import RunError
+from promptpex.core.records import Manifest, Output, OutputKey, Record, Run, Score, Verdict
+from promptpex.report.runs.folder import (
+    OUTPUTS,
+    SCORES,
+    VERDICTS,
+    RecordWriter,
+    begin,
+    finish,
+    folder_for,
+    read_manifest,
+    writing,
+)
+from promptpex.report.runs.references import all_of, newest_first
+
+R = TypeVar("R", bound=Record)
+
+
+class RunPlace:
+    """Where one execution writes its outputs as they come, and the whole run in the end.
+
+    Args:
+        results: the folder of the runs.
+        begun: the run before its first request.
+        fresh: whether everything is asked again, so that a complete run gets a new folder in any case.
+
+    Attributes:
+        begun: the run with what it has from the execution that it goes on with, or that it may turn out to be.
+        before: the folder of the latest complete run that was made from the same; None where there is none.
+    """
+
+    def __init__(self, results: Path, begun: Run, *, fresh: bool) -> None:
+        self.begun = begun
+        self.before: Path | None = None
+        self._results, self._own, self._fresh = results, begun.manifest, fresh
+        self._folder: Path | None = None
+        self._locks: list[LockFile] = []
+        self._open = ExitStack()
+        self._writer: RecordWriter | None = None
+        self._waiting: list[Output] = []
+        self._measured: _Measured | None = None
+
+    def __enter__(self) -> Self:
+        self._folder, self.before = self._unfinished(), self._complete()
+        if self._folder is not None:
+            self._begin_with(_going_on(self._folder, self._own))
+        elif self.before is not None:
+            earlier = _going_on(self.before, self._own).replace(name=self._own.name)
+            self._begin_with(self._own.replace(author=earlier.author) if self._fresh else earlier)
+        if self._folder is not None or self.before is None or self._fresh:
+            self._write_into(self._folder or self._new_folder())
+        return self
+
+    def _begin_with(self, manifest: Manifest) -> None:
+        self.begun = self.begun.replace(manifest=manifest)
+
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        try:
+            self._close(failed=kind is not None)
+        finally:
+            for lock in self._locks:
+                lock.release()
+
+    def add(self, output: Output) -> None:
+        """Takes an output; from the first one on that the kept run has otherwise, they are written as they come.
+
+        Raises:
+            RunError: the folder cannot be written.
+        """
+        if self._writer is None and self._measured_by(self.before).changes(output):
+            self._write_into(self._new_folder())
+        if self._writer is not None:
+            self._writer.add(output)
+        else:
+            self._waiting.append(output)
+
+    def finish(self, run: Run) -> tuple[Run, Path]:
+        """Writes the whole run; it and its folder.
+
+        Raises:
+            RunError: as ``add``.
+        """
+        candidates = [] if self._fresh else [self.before, self._complete()]
+        for kept in dict.fromkeys(folder for folder in candidates if folder is not None):
+            if self._measured_by(kept).all_in(run):
+                return self._as_kept(run, kept)
+        folder = self._folder or self._new_folder()
+        self._close()
+        finish(folder, run)
+        return run, folder
+
+    def _as_kept(self, run: Run, kept: Path) -> tuple[Run, Path]:
+        """Writes the run in the folder of the kept one, which it is; a folder that it has had until now goes."""
+        name = run.manifest.name or read_manifest(kept).name
+        run = run.replace(manifest=run.manifest.replace(name=name))
+        self._close()
+        finish(kept, run)
+        if self._folder is not None:
+            remove(self._folder)
+        return run, kept
+
+    def _measured_by(self, kept: Path | None) -> _Measured:
+        assert kept is not None
+        if self._measured is None or self._measured.folder != kept:
+            self._measured = _Measured(kept)
+        return self._measured
+
+    def _unfinished(self) -> Path | None:
+        """The folder of an execution that has not come to its end, or is damaged, and that nobody writes now."""
+        for folder in executions(self._results, self._own):
+            if not _is_complete(folder) and self._lock(folder) and not _is_complete(folder):
+                return folder
+        return None
+
+    def _complete(self) -> Path | None:
+        """The complete execution that was written last."""
+        every = executions(self._results, self._own)
+        return next((folder for folder in every if folder != self._folder and _is_complete(folder)), None)
+
+    def _new_folder(self) -> Path:
+        """A folder that nobody has and nobody is about to make."""
+        first = folder_for(self._results, self._own.prompt, self._own.run)
+        names = (first if number == 1 else first.with_name(f"{first.name}-{number}") for number in count(1))
+        return next(folder for folder in names if not folder.exists() and self._lock(folder) and not folder.exists())
+
+    def _lock(self, folder: Path) -> bool:
+        refuse_led_out(folder, self._results, RunError)
+        with writing(folder):
+            lock = LockFile.take(folder.parent / f".{folder.name}.lock")
+        if lock is not None:
+            self._locks.append(lock)
+        return lock is not None
+
+    def _write_into(self, folder: Path) -> None:
+        begin(folder, self.begun)
+        self._folder = folder
+        self._writer = self._open.enter_context(RecordWriter(folder / OUTPUTS))
+        for output in self._waiting:
+            self._writer.add(output)
+        self._waiting.clear()
+
+    def _close(self, *, failed: bool = False) -> None:
+        """Closes the file of outputs; after a failure what cannot be closed is left."""
+        self._writer = None
+        with suppress(RunError) if failed else nullcontext():
+            self._open.close()
+
+
+class _Measured:
+    """What a kept run has measured, to be held against what an execution gives.
+
+    Args:
+        folder: of the kept run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lines = _lines(folder / OUTPUTS)
+        self._answered: set[OutputKey] | None = None
+
+    def changes(self, output: Output) -> bool:
+        """Whether an output is another one than the usable answer that the run has in its place."""
+        if _line(output) in self._lines:
+            return False
+        if self._answered is None:
+            self._answered = {kept.key for kept in _parsed(self._lines, Output) if kept.error is None}
+        return output.key in self._answered
+
+    def all_in(self, run: Run) -> bool:
+        """Whether all that was measured is in a run, unchanged."""
+        return (
+            _stays(self._lines, run.outputs, Output, _answer)
+            and _stays(_lines(self.folder / VERDICTS), run.verdicts, Verdict, _verdict)
+            and _stays(_lines(self.folder / SCORES), run.scores, Score, _score)
+        )
+
+
+def _answer(output: Output) -> Hashable:
+    return output if output.error is None else None
+
+
+def _verdict(verdict: Verdict) -> Hashable:
+    measured = (verdict.key, verdict.rule, verdict.source, verdict.turn, verdict.counts, verdict.status)
+    return measured if verdict.status != "unscored" else None
+
+
+def _score(score: Score) -> Hashable:
+    measured = (score.key, score.name, score.source, score.turn, score.counts, score.value)
+    return measured if score.value is not None else None
+
+
+def _stays(lines: set[bytes], records: tuple[R, ...], kind: type[R], measured: Callable[[R], Hashable]) -> bool:
+    """Whether what the lines have measured is among the records; what stands there to the letter is not parsed."""
+    lost = lines - set(map(_line, records))
+    wanted = set(map(measured, _parsed(lost, kind))) - {None}
+    return not wanted or wanted <= set(map(measured, records))
+
+
+def _parsed(lines: set[bytes], kind: type[R]) -> Iterator[R]:
+    """The records of lines; what is damaged has measured nothing."""
+    for line in lines:
+        with suppress(ValueError, RecursionError):
+            yield jsonl.parse_record(line, kind)
+
+
+def _line(record: Record) -> bytes:
+    return jsonl.dump_record(record).encode("utf-8")
+
+
+def _lines(path: Path) -> set[bytes]:
+    """The lines of a file of the run; none where it is missing or cannot be read."""
+    with suppress(RunError):
+        return set(jsonl.whole_lines(path, error=RunError, what="file of the run", links=False))
+    return set()
+
+
+def executions(results: Path, manifest: Manifest) -> list[Path]:
+    """The folders of what was made from the same as a run, the one that was written last first."""
+    name = re.compile(rf"{re.escape(manifest.run)}(-[1-9]\d*)?")
+    return newest_first(folder for folder in all_of(results, manifest.prompt) if name.fullmatch(folder.name))
+
+
+def remove(folder: Path) -> None:
+    """Deletes a run's folder with what is in it; links are removed, not followed.
+
+    Raises:
+        RunError: something cannot be deleted.
+    """
+    with writing(folder):
+        shutil.rmtree(folder)
+
+
+def _is_complete(folder: Path) -> bool:
+    try:
+        return read_manifest(folder).partial is None
+    except RunError:
+        return False
+
+
+def _going_on(folder: Path, manifest: Manifest) -> Manifest:
+    """The manifest with the date, the author, the name and the notices of the run's earlier execution, so that a
+    repetition that sends no request changes nothing."""
+    try:
+        first = read_manifest(folder)
+    except RunError:
+        return manifest
+    return manifest.replace(
+        created=first.created,
+        author=manifest.author or first.author,
+        name=manifest.name or first.name,
+        notices=first.notices,
+    )

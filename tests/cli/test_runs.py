@@ -1,0 +1,119 @@
+"""``promptpex runs``, and runs by name and reference in the commands that take one."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from promptpex.cli.main import run_cli
+from promptpex.report import runs
+from tests.web.stored_runs import named_run, store
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three complete runs, one that is partial, and a damaged one, the oldest first."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    place = tmp_path / "results"
+    damaged = place / "colours" / "damaged"
+    damaged.mkdir(parents=True)
+    (damaged / "manifest.json").write_text('{"run": 3', encoding="utf-8")
+    store(named_run("first", "2026-01-02T03:04:05Z"), place)
+    named = named_run("second", "2026-02-02T03:04:05Z")
+    store(named.replace(manifest=named.manifest.replace(name="before-the-edit")), place)
+    other = named_run("other", "2026-02-20T03:04:05Z")
+    store(other.replace(manifest=other.manifest.replace(prompt="letters", partial="budget")), place, report=False)
+    store(named_run("third", "2026-03-02T03:04:05Z"), place)
+    for age, manifest in enumerate(("colours/damaged", "colours/first", "colours/second", "letters/other")):
+        os.utime(place / manifest / "manifest.json", ns=(age, age))
+    return place
+
+
+def called(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = run_cli(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_list_fits_80_columns_and_says_what_came_of_each_run(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = called(capsys, "runs")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    rows = [line.split() for line in lines]
+    assert rows[1] == ["run", "prompt", "date", "models", "non-compliance", "size"]
+    assert rows[3][:9] == ["third", "colours", "2026-03-02", "03:04", "a", "+1", "33%", "to", "100%"]
+    assert rows[4][:7] == ["other", "letters", "2026-02-20", "03:04", "a", "+1", "budget"]
+    assert rows[5][0] + rows[6][0] == "before-the-edit"
+    assert rows[7][0] == "first"
+    assert rows[8][:5] == ["damaged", "colours", "–", "–", "damaged"]
+    assert "damaged/manifest.json: is damaged" in out
+    assert called(capsys, "runs", "list") == (code, out, err)
+
+
+def test_the_list_as_json_and_of_one_prompt(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = called(capsys, "runs", "--json")
+    every = json.loads(out)
+    assert code == 0
+    assert [run["run"] for run in every] == ["third", "other", "second", "first", "damaged"]
+    assert [run["name"] for run in every] == [None, None, "before-the-edit", None, None]
+    assert every[0]["results"][0]["non_compliance"] == pytest.approx(1 / 3)
+    assert every[0]["bytes"] == sum(path.stat().st_size for path in (results / "colours" / "third").iterdir())
+    assert every[1]["partial"] == "budget"
+    _, out, _ = called(capsys, "runs", "--prompt", "letters", "--json")
+    assert [run["run"] for run in json.loads(out)] == ["other"]
+
+
+def test_no_run_says_how_to_make_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = called(capsys, "runs", "--results", str(tmp_path / "none"))
+    assert (code, "promptpex run PROMPT --models" in out) == (0, True)
+    assert called(capsys, "runs", "--results", str(tmp_path), "--json")[1] == "[]\n"
+
+
+def test_long_lists_are_cut_and_hostile_names_are_shown_as_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(45):
+        made = named_run(f"r{number}", "2026-01-02T03:04:05Z")
+        manifest = made.manifest.replace(name="\x1b[31mred\u202e" * 20, models=("m\x1b]0;x\x07" * 30,), prompt="p" * 90)
+        runs.begin(tmp_path / "colours" / f"r{number}", made.replace(manifest=manifest))
+    code, out, _ = called(capsys, "runs", "--results", str(tmp_path))
+    assert code == 0
+    assert "and 5 more; --json has all" in out
+    assert not {"\x1b", "\x07", "\u202e"} & set(out)
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "latest~1", "--json"),
+        ("gate", "before-the-edit", "--min-scored", "1"),
+        ("compare", "before-the-edit~1", "colours", "--json"),
+        ("export", "promptfoo", "latest~2", "-q"),
+        ("export", "junit", "colours/first"),
+    ],
+)
+def test_commands_take_references(
+    results: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    code, out, err = called(capsys, *arguments)
+    assert (code, err) == (0, "")
+    assert out
+
+
+def test_a_reference_to_nothing_is_one_sentence(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for named, why in (("latest~9", "3 runs are older than"), ("nosuch", "`promptpex runs` lists them")):
+        code, out, err = called(capsys, "report", named)
+        assert (code, out) == (2, "")
+        assert err.startswith("promptpex: ")
+        assert why in err
+        assert err.count("\n") == 1
+    code, _, err = called(capsys, "run", "prompt.md", "--name", "latest")
+    assert (code, err) == (2, "promptpex: 'latest' means something else where a run is named; choose another name\n")

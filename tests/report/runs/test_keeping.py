@@ -1,0 +1,219 @@
+"""Which folder an execution of a run is written in, and that nothing measured is ever overwritten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptpex.codecs.file_lock import LockFile
+from promptpex.core.errors import RunError
+from promptpex.core.records import Output, Run
+from promptpex.report import runs
+from promptpex.report.runs.folder import OUTPUTS
+from tests.samples import contents
+from tests.tables.by_hand import colours
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+def execute(results: Path, run: Run, *, fresh: bool = False, crash_after: int | None = None) -> Path:
+    """Writes a run as ``workflow.execute_run`` does; its folder."""
+    begun = run.replace(outputs=(), verdicts=(), scores=())
+    with runs.RunPlace(results, begun, fresh=fresh) as place:
+        for number, output in enumerate(run.outputs):
+            if number == crash_after:
+                raise KeyboardInterrupt
+            place.add(output)
+        manifest = place.begun.manifest.replace(partial=run.manifest.partial)
+        return place.finish(run.replace(manifest=manifest))[1]
+
+
+def changed(run: Run, number: int, **fields: object) -> Run:
+    """The run with another output in one place."""
+    outputs = list(run.outputs)
+    outputs[number] = outputs[number].replace(**fields)
+    return run.replace(outputs=tuple(outputs))
+
+
+def folders(results: Path) -> list[str]:
+    return sorted(path.name for path in results.glob("*/*"))
+
+
+def test_a_run_that_gives_the_same_is_the_same_run(results: Path) -> None:
+    made = colours()
+    folder = execute(results, made)
+    before = contents(folder)
+    assert execute(results, made) == folder
+    assert folders(results) == [made.manifest.run]
+    assert contents(folder) == before
+
+
+def test_another_answer_is_another_run_and_the_first_is_kept(results: Path) -> None:
+    made = colours()
+    first = execute(results, made)
+    before = contents(first)
+    other = changed(made, 2, text="PINK")
+    second = execute(results, other)
+    assert second.name == f"{first.name}-2"
+    assert contents(first) == before
+    assert runs.read(second).outputs == other.outputs
+    assert execute(results, other) == second
+    assert folders(results) == [first.name, second.name]
+
+
+def test_another_verdict_is_another_run(results: Path) -> None:
+    made = colours()
+    first = execute(results, made)
+    turned = made.verdicts[0].replace(status="pass" if made.verdicts[0].status == "fail" else "fail")
+    second = execute(results, made.replace(verdicts=(turned, *made.verdicts[1:])))
+    assert (first.name, second.name) == (made.manifest.run, f"{made.manifest.run}-2")
+    reworded = made.verdicts[0].replace(reason="in other words")
+    assert execute(results, made.replace(verdicts=(reworded, *made.verdicts[1:]))).name == f"{first.name}-3"
+    again = made.replace(verdicts=(made.verdicts[0].replace(reason="in others again"), *made.verdicts[1:]))
+    assert execute(results, again).name == f"{first.name}-3"
+
+
+def test_what_had_failed_is_put_in_its_place(results: Path) -> None:
+    made = colours()
+    at = next(number for number, output in enumerate(made.outputs) if output.error)
+    first = execute(results, made)
+    whole = changed(made, at, text="RED", error=None, message=None)
+    assert execute(results, whole) == first
+    assert runs.read(first).outputs == whole.outputs
+    assert execute(results, made).name == f"{first.name}-2"
+
+
+def test_fresh_answers_have_a_folder_of_their_own_though_they_are_the_same(results: Path) -> None:
+    made = colours()
+    names = [execute(results, made, fresh=True).name for _ in range(3)]
+    assert names == [made.manifest.run, f"{made.manifest.run}-2", f"{made.manifest.run}-3"]
+    assert execute(results, made).name == names[-1]
+
+
+def test_a_partial_run_goes_on_in_its_folder(results: Path) -> None:
+    made = colours()
+    partial = made.replace(manifest=made.manifest.replace(partial="budget"), outputs=made.outputs[:3], verdicts=())
+    folder = execute(results, partial)
+    assert execute(results, made) == folder
+    assert runs.read(folder).outputs == made.outputs
+    assert runs.read_manifest(folder).partial is None
+
+
+@pytest.mark.parametrize("moment", [0, 2, 4])
+def test_a_crash_leaves_the_complete_run_and_a_partial_one_that_goes_on(results: Path, moment: int) -> None:
+    made = colours()
+    first = execute(results, made)
+    before = contents(first)
+    other = changed(made, 1, text="PINK")
+    with pytest.raises(KeyboardInterrupt):
+        execute(results, other, crash_after=moment)
+    assert contents(first) == before
+    left = [name for name in folders(results) if name != first.name]
+    if moment > 1:  # what is left has all outputs up to the crash
+        assert left == [f"{first.name}-2"]
+        kept = runs.read(first.with_name(left[0]))
+        assert (kept.manifest.partial, kept.outputs) == ("running", other.outputs[:moment])
+    else:
+        assert left == []
+    assert execute(results, other).name == f"{first.name}-2"
+    assert folders(results) == [first.name, f"{first.name}-2"]
+
+
+def test_a_crash_of_a_run_that_would_have_been_the_same_leaves_nothing(results: Path) -> None:
+    made = colours()
+    first = execute(results, made)
+    with pytest.raises(KeyboardInterrupt):
+        execute(results, made, fresh=True, crash_after=3)
+    assert folders(results) == [first.name, f"{first.name}-2"]
+    assert execute(results, made) == first
+    assert folders(results) == [first.name]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", OUTPUTS])
+def test_a_damaged_run_is_restored_in_its_folder(results: Path, name: str) -> None:
+    made = colours()
+    folder = execute(results, made)
+    before = contents(folder)
+    (folder / name).write_bytes(b"{\n")
+    assert execute(results, made) == folder
+    assert contents(folder) == before
+
+
+def test_a_run_that_another_process_writes_is_left_alone(results: Path) -> None:
+    made = colours()
+    begun = made.replace(outputs=(), verdicts=())
+    with runs.RunPlace(results, begun, fresh=False) as place:
+        for output in made.outputs[:2]:
+            place.add(output)
+        meanwhile = execute(results, changed(made, 3, text="PINK"))
+        for output in made.outputs[2:]:
+            place.add(output)
+        _, folder = place.finish(made)
+    assert (folder.name, meanwhile.name) == (made.manifest.run, f"{made.manifest.run}-2")
+    assert runs.read(folder).outputs == made.outputs
+    assert not list(results.glob("*/.*"))
+
+
+def test_of_two_processes_that_run_the_same_at_once_one_folder_stays(results: Path) -> None:
+    made = colours()
+    with runs.RunPlace(results, made.replace(outputs=(), verdicts=()), fresh=False) as place:
+        meanwhile = execute(results, made)
+        for output in made.outputs:
+            place.add(output)
+        _, folder = place.finish(made)
+    assert folder == meanwhile
+    assert folders(results) == [folder.name]
+    assert runs.read(folder).outputs == made.outputs
+
+
+def test_a_name_is_given_kept_and_given_anew(results: Path) -> None:
+    made = colours()
+
+    def named(name: str | None, run: Run = made) -> tuple[str, str | None]:
+        folder = execute(results, run.replace(manifest=run.manifest.replace(name=name)))
+        return folder.name, runs.read_manifest(folder).name
+
+    run = made.manifest.run
+    assert named("before") == (run, "before")
+    assert named(None) == (run, "before")
+    assert named("earlier") == (run, "earlier")
+    assert named(None, changed(made, 0, text="PINK")) == (f"{run}-2", None)
+    assert named("after", changed(made, 0, text="PINK")) == (f"{run}-2", "after")
+
+
+def test_a_run_is_written_in_no_folder_that_a_link_leads_elsewhere(results: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    results.mkdir()
+    made = colours()
+    (results / made.manifest.prompt).symlink_to(elsewhere)
+    with pytest.raises(RunError, match="a link leads this folder out"):
+        execute(results, made)
+    assert not list(elsewhere.iterdir())
+
+
+def test_a_lock_is_given_back_and_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / ".run.lock"
+    first = LockFile.take(path)
+    assert first is not None
+    assert LockFile.take(path) is None
+    first.release()
+    assert not path.exists()
+    again = LockFile.take(path)
+    assert again is not None
+    again.release()
+
+
+def test_outputs_of_cases_that_are_new_are_no_change(results: Path) -> None:
+    made = colours()
+    fewer = made.replace(
+        outputs=made.outputs[:-1], verdicts=tuple(v for v in made.verdicts if v.key != made.outputs[-1].key)
+    )
+    folder = execute(results, fewer)
+    more: tuple[Output, ...] = made.outputs
+    assert execute(results, made) == folder
+    assert runs.read(folder).outputs == more
