@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from promptpex.cli.in_words.layout import WIDTH, and_more
 from promptpex.report.percentages import percent
 from promptpex.report.runs.listing import ListedRun, bytes_of
-from promptpex.report.terminal import NARROW_GAP, clean, named
+from promptpex.report.terminal.fitted_table import NARROW_GAP
+from promptpex.report.terminal.texts import clean, named
 
 if TYPE_CHECKING:
     from rich.console import Console
