@@ -203,8 +203,10 @@ def _take_grade(text: str, line: int, reading: _Reading) -> None:
     try:
         grade = Grade.identified(data) if reading.foreign else Grade.model_validate(data)
     except ValidationError as failure:
-        for problem in record_problems(failure, Grade):
-            reading.add_problem(line, problem.message, problem.suggestion)
+        reading.refused.add(line)
+        if len(reading.problems) < MOST_PROBLEMS:  # putting them into words takes longer than all the rest
+            for problem in record_problems(failure, Grade):
+                reading.add_problem(line, problem.message, problem.suggestion)
         return
     if data.get("id", grade.id) != grade.id:
         reading.add_problem(line, "the id does not belong to this line, which was changed after it was written")

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from promptpex.core.errors import GradeError
 from promptpex.core.records import OUTPUT_SUBJECT, Grade, output_key
 from promptpex.documents import human_grades as grade_file
-from promptpex.documents.human_grades import append_grades, current, examine, read_grades
+from promptpex.documents.human_grades import append_grades, current, examine, import_grades, read_grades
 
 texts = st.text(max_size=20) | st.text('{"id":\\ud800}\n \u2028', max_size=12)
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -204,6 +204,9 @@ def test_any_bytes_are_read_or_named(file: Path, data: bytes) -> None:
 def test_a_hostile_file_is_bounded(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(file, *["x"] * 1000)
     assert len(examine(file)[1]) == grade_file.MOST_PROBLEMS
+    file.write_text('{"x": 1}\n' * 300, encoding="utf-8")
+    imported = import_grades(file, file.parent / "ours.grades.jsonl")
+    assert (len(imported.problems), imported.refused) == (grade_file.MOST_PROBLEMS, 300)
     with file.open("wb") as handle:
         handle.truncate(10 * grade_file.MAX_BYTES)
     assert [problem.line for problem in examine(file)[1]] == [1]
