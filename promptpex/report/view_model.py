@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from promptpex.core.records import EXPECTED, NOT_CONCERNED, Case
 from promptpex.report.corrections_in_words import STATES
 from promptpex.report.headline import FEW
-from promptpex.report.metrics_in_words import points, scales
+from promptpex.report.page.cases import VERDICTS, CaseGroup, case_groups, only, with_targets
 from promptpex.report.quantities import Estimate, Quantity, quantities
 from promptpex.report.summary import ByPeople, Summary
 from promptpex.report.wrong_answers import WrongAnswers, wrong_answers
-from promptpex.tables import plain_values, records
+from promptpex.tables import records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,9 +26,6 @@ AXES = (0.1, 0.25, 0.5, 1.0)
 """Ends of the common axis: the first that all intervals fit in."""
 HEAT = (0.0, 0.05, 0.2, 0.4, 0.7, 1.0)
 """Upper ends of the heatmap's six colours."""
-VERDICTS = ("fail", "unscored", "pass")
-
-Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,57 +101,14 @@ class RuleRow:
     cells: tuple[HeatmapCell, ...]
 
 
-class ShownVerdict(NamedTuple):
-    """A verdict, as far as the page shows it."""
-
-    rule: str
-    status: str
-    reason: str
-    unscored: str | None
-    source: str
-    counts: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ShownScore:
-    """A score of an output: its value in words, and ``mark``, their colour: ``pass``, ``fail`` or ``unscored``."""
-
-    name: str
-    text: str
-    mark: str
-    reason: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownOutput:
-    """One output with its scores and the verdicts worth reading; ``model_index`` is its model's position."""
-
-    row: Mapping[str, Any]
-    model_index: int
-    verdicts: tuple[ShownVerdict, ...]
-    passed: tuple[str, ...]
-    not_concerned: tuple[str, ...]
-    scores: tuple[ShownScore, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CaseGroup:
-    """A case and its outputs; ``marks`` names what a filter may look for, such as ``m0-fail``."""
-
-    id: str
-    aim: str | None
-    inverse: bool
-    inputs: str | None
-    expected: str | None
-    answers: tuple[ShownOutput, ...]
-    counts: Mapping[str, int]
-    marks: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Everything on the page that the summary does not have."""
+    """Everything on the page that the summary does not have.
+
+    Attributes:
+        addresses: fragments that lead to an output.
+        only: what else outputs can be filtered by, where there are some: its name in addresses, and in words.
+    """
 
     names: tuple[str, ...]
     axis: float
@@ -167,18 +120,31 @@ class Page:
     metrics: tuple[ShownMetric, ...]
     wrong_answers: tuple[WrongAnswers, ...]
     cases: tuple[CaseGroup, ...]
+    addresses: frozenset[str]
+    only: tuple[tuple[str, str], ...]
     verdicts: Mapping[str, int]
     per_model: tuple[int, ...]
     total: int
     left_out: int
     unfold: bool
 
+    @property
+    def case_ids(self) -> frozenset[str]:
+        """The cases that links lead to."""
+        return frozenset(case.id for case in self.cases)
+
+    @property
+    def rule_ids(self) -> frozenset[str]:
+        """The rules that links lead to."""
+        return frozenset(rule.id for rule in self.rules)
+
 
 def page(summary: Summary) -> Page:
     """What the page shows of a run."""
     names = _names(summary)
+    rules = tuple(_rules(summary, names))
     shown = _shown(summary)
-    rows = records(shown)
+    cases, addresses = with_targets(case_groups(summary, shown, names, [rule.id for rule in rules]))
     shown_quantities = quantities(summary)
     axis = _axis(shown_quantities[0])
     verdict_counts = Counter(summary.outputs["verdict"])
@@ -190,15 +156,17 @@ def page(summary: Summary) -> Page:
         quantities=shown_quantities,
         models=tuple(_model(row, summary, shown_quantities, axis) for row in records(summary.models)),
         reasons=tuple(dict.fromkeys(reason for reasons in summary.gaps.unscored.values() for reason in reasons)),
-        rules=tuple(_rules(summary, names)),
+        rules=rules,
         metrics=tuple(_metrics(summary)),
         wrong_answers=wrong_answers(summary),
-        cases=tuple(_cases(summary, rows, names, _verdicts(summary, shown))),
+        cases=cases,
+        addresses=addresses,
+        only=tuple(only(cases)),
         verdicts={name: verdict_counts[name] for name in VERDICTS},
         per_model=tuple(model_counts[name] for name in names),
         total=len(summary.outputs),
-        left_out=len(summary.outputs) - len(rows),
-        unfold=len(rows) <= OPEN_ROWS,
+        left_out=len(summary.outputs) - len(shown),
+        unfold=len(shown) <= OPEN_ROWS,
     )
 
 
@@ -288,90 +256,3 @@ def _shown(summary: Summary) -> pd.DataFrame:
         return rows
     rank = rows["verdict"].map({name: place for place, name in enumerate(VERDICTS)})
     return rows.loc[rank.sort_values(kind="stable").index[:MOST_ROWS].sort_values()]
-
-
-def _cases(
-    summary: Summary, rows: list[dict[str, Any]], names: tuple[str, ...], verdicts: Mapping[Key, list[ShownVerdict]]
-) -> Iterable[CaseGroup]:
-    place = {name: index for index, name in enumerate(names)}
-    expected = {case.id: "\nor: ".join(_right(case)) or None for case in summary.run.suite.cases}
-    grouped: dict[str, list[ShownOutput]] = defaultdict(list)
-    scores = _scores(summary, rows)
-    for row in rows:
-        shown = _answer(row, place[row["model"]], verdicts.get(_key(row), []))
-        grouped[row["case"]].append(replace(shown, scores=tuple(scores.get(_key(row), ()))))
-    for case, answers in grouped.items():
-        first = answers[0].row
-        counts = Counter(answer.row["verdict"] for answer in answers)
-        yield CaseGroup(
-            id=case,
-            aim=first["rule"],
-            inverse=bool(first["inverse"]),
-            inputs=first["inputs"],
-            expected=expected.get(case),
-            answers=tuple(answers),
-            counts={name: counts[name] for name in VERDICTS if counts[name]},
-            marks=tuple(_marks(answers)),
-        )
-
-
-def _answer(row: Mapping[str, Any], index: int, verdicts: list[ShownVerdict]) -> ShownOutput:
-    own = [verdict for verdict in verdicts if verdict.source != "none" or verdict.unscored != row["error"]]
-    shown = [verdict for verdict in own if verdict.status not in _LISTED or not verdict.counts]
-    passed, left_out = (
-        tuple(dict.fromkeys(verdict.rule for verdict in own if verdict.status == status and verdict.counts))
-        for status in _LISTED
-    )
-    return ShownOutput(row=row, model_index=index, verdicts=tuple(shown), passed=passed, not_concerned=left_out)
-
-
-_LISTED = ("pass", NOT_CONCERNED)
-"""What is said of an output in one line for all its rules."""
-
-
-def _marks(answers: Iterable[ShownOutput]) -> Iterable[str]:
-    pairs = [(answer.model_index, answer.row["verdict"]) for answer in answers]
-    return sorted({mark for index, verdict in pairs for mark in (f"m{index}", verdict, f"m{index}-{verdict}")})
-
-
-def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[ShownVerdict]]:
-    """Per output on the page its verdicts, without those of rules that had no judge: that is said at the rule."""
-    keys, cube = ["case", "model", "repeat"], summary.verdicts
-    unjudged = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
-    shown_verdicts = cube.loc[~unjudged, [*keys, *ShownVerdict._fields]].merge(shown[keys].drop_duplicates(), on=keys)
-    columns = [plain_values(column) for _, column in shown_verdicts.items()]
-    by_output: dict[Key, list[ShownVerdict]] = defaultdict(list)
-    for case, model, repeat, *fields in zip(*columns, strict=True):
-        by_output[case, model, repeat].append(ShownVerdict(*fields))
-    return by_output
-
-
-def _right(case: Case) -> Iterable[str]:
-    """The right outputs of a case, where it says any."""
-    return () if case.expected is None else (case.expected, *case.also_right)
-
-
-def _scores(summary: Summary, shown: list[dict[str, Any]]) -> Mapping[Key, list[ShownScore]]:
-    """The scores that count, per output on the page."""
-    by_output: dict[Key, list[ShownScore]] = defaultdict(list)
-    cases = {row["case"] for row in shown}
-    counting = summary.scores["counts"].to_numpy(bool) & summary.scores["case"].isin(cases).to_numpy(bool)
-    scale_of = scales(summary)
-    for row in records(summary.scores[counting]):
-        by_output[_key(row)].append(_score(row, scale_of.get(row["name"])))
-    return by_output
-
-
-def _score(row: Mapping[str, Any], scale: str | None) -> ShownScore:
-    value, name = row["value"], row["name"]
-    if value is None:
-        text, mark = row["unscored"], "unscored"
-    elif name == EXPECTED:
-        text, mark = ("right", "pass") if value == 1.0 else ("wrong", "fail")
-    else:
-        text, mark = points(value, scale), ""
-    return ShownScore(name, text, mark, row["reason"] or "", row["source"])
-
-
-def _key(row: Mapping[str, Any]) -> Key:
-    return (row["case"], row["model"], row["repeat"])

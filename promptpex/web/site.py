@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import AnyRun
-from promptpex.report.html import POLICY, environment
+from promptpex.report.html import environment
+from promptpex.report.page.script import POLICY
 from promptpex.report.runs.listing import FILES, RunList, stamp_of
 from promptpex.tables import PeoplesGrades
 from promptpex.web.made_pages import MadePages
@@ -69,11 +70,11 @@ class Site:
 
         return HTMLResponse(self.rendered(template, request.url.path, **values), status_code=status)
 
-    def report(self, page: str) -> Response:
-        """A report, made by the template of its file: it keeps its own policy, which allows no script at all."""
+    def report(self, page: str, policy: str = POLICY) -> Response:
+        """A report, made by the template of its file: it keeps its own policy, which allows at most its own script."""
         from starlette.responses import HTMLResponse
 
-        return HTMLResponse(page, headers={"content-security-policy": f"{POLICY}; frame-ancestors 'none'"})
+        return HTMLResponse(page, headers={"content-security-policy": f"{policy}; frame-ancestors 'none'"})
 
     def rendered(self, template: str, path: str, **values: Any) -> str:
         """The text of the page at this path, see ``page``."""

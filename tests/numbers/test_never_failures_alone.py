@@ -102,7 +102,7 @@ def test_the_page_counts_as_the_table_does(lost: Fate) -> None:
     broken: Fate = "unjudged broken" if lost == "unjudged" else "broken"
     fates = by({"a": lambda case, repeat: "kept" if case < 20 else broken if case < 32 else lost})
     summary, rows = summed(simulated(["a"], cases(60, 4), fates))
-    head = " ".join(html(summary).partition("</header>")[0].split())
+    head = " ".join(re.sub("<[^>]*>", "", html(summary).partition("</header>")[0]).split())
     row = rows["a"]
     assert f"{row['scored']} scored, of which {row['non_compliant']} break a rule; {row['unscored']} unscored." in head
 
@@ -118,7 +118,7 @@ def test_the_page_marks_a_lower_bound() -> None:
 
 def test_the_page_does_not_say_that_unscored_outputs_are_in_no_share_where_they_are() -> None:
     summary, _ = summed(simulated(["a"], cases(60, 4), by({"a": first(12, else_="open")})))
-    head = " ".join(html(summary).partition("</header>")[0].split())
+    head = " ".join(re.sub("<[^>]*>", "", html(summary).partition("</header>")[0]).split())
     assert "in no share" not in head
     assert "the share counts the known failures among all usable outputs" in head
     whole, _ = summed(simulated(["a"], cases(60, 4), by({"a": first(12, else_="cut")})))

@@ -13,10 +13,11 @@ from promptpex.core.records import Run, RunColumns
 from promptpex.report import runs, summarise, to_dict
 from promptpex.report.files import csv_text
 from promptpex.report.html import html
+from promptpex.report.page.cases import ShownOutput, ShownVerdict
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.run_comparison import to_dict as comparison_to_dict
 from promptpex.report.terminal import notes
-from promptpex.report.view_model import ShownOutput, ShownVerdict, page
+from promptpex.report.view_model import page
 from promptpex.tables import VERDICT_COLUMNS, typed
 from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.report.page import script
 from promptpex.web.grading.offline_page import OFFLINE_SCRIPTS
 from promptpex.web.pages.static_files import STATIC
 from promptpex.web.site import TEMPLATES
 
-SCRIPTS = sorted(path.name for path in STATIC.glob("*.js"))
+SCRIPTS = {path.name: path for place in (STATIC, script.SCRIPTS) for path in sorted(place.glob("*.js"))}
 MAKES_HTML_OR_CODE = re.compile(
     r"\b(innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|setHTMLUnsafe|eval|Function)\b"
 )
@@ -19,15 +20,15 @@ MAKES_HTML_OR_CODE = re.compile(
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_is_strict_and_makes_no_html_of_text(name: str) -> None:
-    text = (STATIC / name).read_text(encoding="utf-8")
+    text = SCRIPTS[name].read_text(encoding="utf-8")
     assert text.startswith("'use strict';\n")
     assert MAKES_HTML_OR_CODE.findall(text) == []
 
 
-@pytest.mark.parametrize("name", OFFLINE_SCRIPTS)
+@pytest.mark.parametrize("name", [*OFFLINE_SCRIPTS, *script.NAMES])
 def test_a_script_can_stand_in_a_page(name: str) -> None:
     """Nothing in it ends the element that it stands in, or makes the browser read on in another way."""
-    text = (STATIC / name).read_text(encoding="utf-8")
+    text = SCRIPTS[name].read_text(encoding="utf-8")
     assert re.search(r"</script|<script|<!--", text, re.IGNORECASE) is None
     assert "\r" not in text
 

@@ -7,8 +7,6 @@ Content-Security-Policy lets it run its own scripts, known by their hashes, and 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from promptpex.grading.desk import IMPORTED, GradingDesk
 from promptpex.grading.next_item import Draw, random_draws
 from promptpex.grading.random_sample import in_order, reached_by
 from promptpex.report.html import environment, rendered
+from promptpex.report.page.script import hash_source
 from promptpex.web.grading.live_page import SHARED_SCRIPTS
 from promptpex.web.grading.views import JsonData, content_view, own_policy, stale_views, subject_views
 from promptpex.web.pages.static_files import STATIC
@@ -137,13 +136,8 @@ def _static(name: str) -> str:
 
 
 def _content_security_policy(scripts: list[str], styles: str) -> str:
-    allowed = " ".join(_hash(script) for script in scripts)
+    allowed = " ".join(hash_source(script) for script in scripts)
     return (
-        f"default-src 'none'; script-src {allowed}; style-src {_hash(styles)}; base-uri 'none'; form-action 'none'; "
-        "require-trusted-types-for 'script'; trusted-types 'none'"
+        f"default-src 'none'; script-src {allowed}; style-src {hash_source(styles)}; base-uri 'none'; "
+        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
-
-
-def _hash(text: str) -> str:
-    """How a policy names an inline script or style (CSP Level 3, section 2.3.1)."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode()}'"

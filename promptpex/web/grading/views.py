@@ -14,7 +14,7 @@ from promptpex.grading.book import GradeBook
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.labels import moment
 from promptpex.grading.subjects import Subject
-from promptpex.report.html import pretty
+from promptpex.report.page.values import pretty
 
 MOST_OUTPUT = 400_000
 """Characters of an output that are sent to the page."""

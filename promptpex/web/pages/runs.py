@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from promptpex.report.page.script import script_policy
 from promptpex.report.runs.listing import ListedRun, RunList
 from promptpex.web.site import Site
 
@@ -32,7 +33,7 @@ def routes(site: Site) -> list[Route]:
         if run is None:
             raise HTTPException(404)
         page = site.made.get(("report", run.folder), site.stamp(run.folder), lambda: _report(site, run))
-        return site.report(page)
+        return site.report(page, script_policy())
 
     return [Route("/", runs), Route(f"{RUNS}/{{key:path}}", report)]
 

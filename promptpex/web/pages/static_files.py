@@ -1,10 +1,11 @@
-"""Stylesheets and scripts: the files of ``web/static``, by name, and the colours that reports have."""
+"""Stylesheets and scripts: the files of ``web/static``, by name, and what reports have too."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from promptpex.report.html import rendered
+from promptpex.report.page.script import SCRIPTS
 from promptpex.web.site import TEMPLATES, Site
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 STATIC = TEMPLATES.parent / "static"
 ICON = "icon.svg"
+SORT = SCRIPTS / "sort_table.js"
+"""The one script that pages share with reports."""
 COLOURS = ("report.css.jinja", "navigation.css.jinja")
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -24,7 +27,7 @@ def routes(site: Site) -> list[Route]:
     from starlette.responses import Response as Sent
     from starlette.routing import Route
 
-    files = {path.name: path for path in STATIC.iterdir() if path.suffix in KINDS}
+    files = {path.name: path for path in (*STATIC.iterdir(), SORT) if path.suffix in KINDS}
 
     def send(request: Request) -> Response:
         path = files.get(request.path_params["name"])

@@ -29,6 +29,7 @@
 
   for (const table of document.querySelectorAll('table.sortable')) {
     for (const heading of table.tHead.rows[0].cells) {
+      if (heading.querySelector('svg')) continue;
       const button = document.createElement('button');
       button.type = 'button';
       button.className = 'sort';

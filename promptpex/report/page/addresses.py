@@ -1,0 +1,51 @@
+"""Addresses inside the report's page: a fragment that names what is shown, such as ``rule=r1&model=a&verdict=fail``.
+
+The page's script reads and writes the same fragments (``scripts/filters.js``). For readers without a script the first
+output that such an address shows has it as its ``id``, so that a link leads there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote
+
+from promptpex.report.page.values import visible
+
+Ids = tuple[str, str]
+"""The ids of an element and of the one inside it; empty where they have none."""
+
+
+def address(rule: str | None = None, model: str | None = None, verdict: str | None = None) -> str:
+    """The fragment that shows the outputs of a model with a verdict: on a rule, or as a whole."""
+    chosen = {"rule": rule, "model": model, "verdict": verdict}
+    return "&".join(f"{name}={_quoted(value)}" for name, value in chosen.items() if value is not None)
+
+
+def _quoted(value: str) -> str:
+    """As ``encodeURIComponent`` writes it: what the browser holds against an ``id`` is this text."""
+    return quote(visible(value), safe="!'()*", errors="replace")
+
+
+class FirstTargets:
+    """Gives each address to the first element that it shows, in the order of the page."""
+
+    def __init__(self) -> None:
+        self.addresses: set[str] = set()
+
+    def of_output(self, model: str, verdict: str) -> Ids:
+        """The ids of an output's element, by the verdict on the whole output."""
+        return self._new(address(verdict=verdict), address(model=model, verdict=verdict))
+
+    def of_verdict(self, rule: str, model: str, verdict: str) -> Ids:
+        """The ids of the element of a verdict on a rule."""
+        return self._new(address(rule, verdict=verdict), address(rule, model, verdict))
+
+    def _new(self, *addresses: str) -> Ids:
+        unused = [*self._unused(addresses), "", ""]
+        return unused[0], unused[1]
+
+    def _unused(self, addresses: Iterable[str]) -> Iterator[str]:
+        for one in addresses:
+            if one not in self.addresses:
+                self.addresses.add(one)
+                yield one

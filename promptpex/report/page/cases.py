@@ -1,0 +1,273 @@
+"""The outputs of the report's page, case by case: those that fail first, each with what filters look for."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from promptpex.core.records import EXPECTED, NOT_CONCERNED, Case
+from promptpex.report.metrics_in_words import points, scales
+from promptpex.report.page.addresses import FirstTargets, Ids
+from promptpex.report.summary import Summary
+from promptpex.tables import plain_values, records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERDICTS = ("fail", "unscored", "pass")
+
+DIFFER, DISAGREE, FLAKY = "differ", "disagree", "flaky"
+"""What else is said of an output: that the verdicts on the models differ in its case, that code and a judge or two
+judges contradict each other about it, that the repeats of its model differ in its case."""
+
+ONLY = {DIFFER: "models differ", DISAGREE: "judges or code disagree", FLAKY: "repeats differ"}
+"""The same as the page's filters call it."""
+
+LETTERS = {"fail": "f", "unscored": "u", "pass": "p", NOT_CONCERNED: "n"}
+"""How an output's verdict on a rule is written for the filters, the weightiest first; ``-`` stands for none."""
+
+Key = tuple[str, str, int]
+
+
+class ShownVerdict(NamedTuple):
+    """A verdict, as far as the page shows it."""
+
+    rule: str
+    status: str
+    reason: str
+    unscored: str | None
+    source: str
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownScore:
+    """A score of an output: its value in words, and ``mark``, their colour: ``pass``, ``fail`` or ``unscored``."""
+
+    name: str
+    text: str
+    mark: str
+    reason: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOutput:
+    """One output with its scores and the verdicts worth reading.
+
+    Attributes:
+        row: of the table of outputs.
+        model_index: its model's position.
+        letters: its verdict on each rule of the page that counts, one of ``LETTERS`` or ``-``.
+        marks: those of ``DISAGREE`` and ``FLAKY`` that hold.
+        ids: by which links find it.
+        verdict_ids: the same of each of its verdicts.
+    """
+
+    row: Mapping[str, Any]
+    model_index: int
+    verdicts: tuple[ShownVerdict, ...]
+    passed: tuple[str, ...]
+    not_concerned: tuple[str, ...]
+    scores: tuple[ShownScore, ...] = ()
+    letters: str = ""
+    marks: tuple[str, ...] = ()
+    ids: Ids = ("", "")
+    verdict_ids: tuple[Ids, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseGroup:
+    """A case and its outputs; ``marks`` names what a filter may look for, such as ``m0-fail``, ``place`` is where the
+    suite has it, ``differ`` whether the models' verdicts do."""
+
+    id: str
+    aim: str | None
+    inverse: bool
+    inputs: str | None
+    expected: str | None
+    answers: tuple[ShownOutput, ...]
+    counts: Mapping[str, int]
+    marks: tuple[str, ...]
+    place: int
+    differ: bool
+
+
+def case_groups(
+    summary: Summary, shown: pd.DataFrame, names: Sequence[str], rules: Sequence[str]
+) -> tuple[CaseGroup, ...]:
+    """The cases of the outputs ``shown``, those with most failures first, then those with most unscored outputs, else
+    as the suite has them. ``names`` and ``rules`` are the models and rules of the page in its order."""
+    groups = _grouped(summary, _answers(summary, shown, names, rules))
+    ordered = sorted(groups, key=lambda group: [-group.counts.get(name, 0) for name in ("fail", "unscored")])
+    return tuple(ordered)
+
+
+def with_targets(groups: Iterable[CaseGroup]) -> tuple[tuple[CaseGroup, ...], frozenset[str]]:
+    """The cases with the ids by which links lead into them, and all addresses that lead somewhere."""
+    targets = FirstTargets()
+    made = tuple(
+        replace(group, answers=tuple(_targeted(answer, targets) for answer in group.answers)) for group in groups
+    )
+    return made, frozenset(targets.addresses)
+
+
+def only(groups: Iterable[CaseGroup]) -> Iterator[tuple[str, str]]:
+    """What of ``ONLY`` is said of any output, with its words."""
+    there = {mark for group in groups for answer in group.answers for mark in answer.marks}
+    there |= {DIFFER for group in groups if group.differ}
+    yield from ((mark, words) for mark, words in ONLY.items() if mark in there)
+
+
+def _targeted(answer: ShownOutput, targets: FirstTargets) -> ShownOutput:
+    model = answer.row["model"]
+    return replace(
+        answer,
+        ids=targets.of_output(model, answer.row["verdict"]),
+        verdict_ids=tuple(
+            targets.of_verdict(verdict.rule, model, verdict.status) if verdict.counts else ("", "")
+            for verdict in answer.verdicts
+        ),
+    )
+
+
+def _grouped(summary: Summary, answers: Mapping[str, list[ShownOutput]]) -> Iterator[CaseGroup]:
+    expected = {case.id: "\nor: ".join(_right(case)) or None for case in summary.run.suite.cases}
+    for place, (case, own) in enumerate(answers.items()):
+        first = own[0].row
+        counts = Counter(answer.row["verdict"] for answer in own)
+        yield CaseGroup(
+            id=case,
+            aim=first["rule"],
+            inverse=bool(first["inverse"]),
+            inputs=first["inputs"],
+            expected=expected.get(case),
+            answers=tuple(own),
+            counts={name: counts[name] for name in VERDICTS if counts[name]},
+            marks=tuple(_marks(own)),
+            place=place,
+            differ=_differ(own),
+        )
+
+
+def _answers(
+    summary: Summary, shown: pd.DataFrame, names: Sequence[str], rules: Sequence[str]
+) -> Mapping[str, list[ShownOutput]]:
+    """The outputs by case."""
+    place = {name: index for index, name in enumerate(names)}
+    rows, verdicts = records(shown), _verdicts(summary, shown)
+    scores, contradicted, flaky = _scores(summary, rows), _contradicted(summary), _flaky(summary)
+    by_case: dict[str, list[ShownOutput]] = defaultdict(list)
+    for row in rows:
+        key = _key(row)
+        own = verdicts.get(key, [])
+        marks = ((DISAGREE, key in contradicted or _judges_differ(own)), (FLAKY, key[:2] in flaky))
+        answer = replace(
+            _answer(row, place[row["model"]], own),
+            scores=tuple(scores.get(key, ())),
+            letters=_letters(own, rules),
+            marks=tuple(mark for mark, holds in marks if holds),
+        )
+        by_case[row["case"]].append(answer)
+    return by_case
+
+
+def _letters(verdicts: Iterable[ShownVerdict], rules: Sequence[str]) -> str:
+    """The verdict on each rule: the weightiest of those that count."""
+    by_rule: dict[str, set[str]] = defaultdict(set)
+    for verdict in verdicts:
+        if verdict.counts:
+            by_rule[verdict.rule].add(verdict.status)
+    return "".join(
+        next((letter for status, letter in LETTERS.items() if status in by_rule[rule]), "-") for rule in rules
+    )
+
+
+def _contradicted(summary: Summary) -> set[Key]:
+    """The outputs on which code and a judge differ."""
+    frame = summary.details.disagreements[["case", "model", "repeat"]].drop_duplicates()
+    return {_key(row) for row in records(frame)}
+
+
+def _flaky(summary: Summary) -> set[tuple[str, str]]:
+    """The cases whose repeats differ, each with its model."""
+    return {(row["case"], row["model"]) for row in records(summary.details.flaky)}
+
+
+def _judges_differ(verdicts: Iterable[ShownVerdict]) -> bool:
+    """Whether judges passed and failed the output by the same rule."""
+    judged = {(one.rule, one.status) for one in verdicts if one.source.startswith("judge:")}
+    return any((rule, "pass") in judged for rule, status in judged if status == "fail")
+
+
+def _differ(answers: Iterable[ShownOutput]) -> bool:
+    """Whether one model keeps all rules where another breaks one."""
+    by_verdict: dict[str, set[int]] = defaultdict(set)
+    for answer in answers:
+        by_verdict[answer.row["verdict"]].add(answer.model_index)
+    passing, failing = by_verdict["pass"], by_verdict["fail"]
+    return bool(passing and failing) and len(passing | failing) > 1
+
+
+def _answer(row: Mapping[str, Any], index: int, verdicts: list[ShownVerdict]) -> ShownOutput:
+    own = [verdict for verdict in verdicts if verdict.source != "none" or verdict.unscored != row["error"]]
+    shown = [verdict for verdict in own if verdict.status not in _LISTED or not verdict.counts]
+    passed, left_out = (
+        tuple(dict.fromkeys(verdict.rule for verdict in own if verdict.status == status and verdict.counts))
+        for status in _LISTED
+    )
+    return ShownOutput(row=row, model_index=index, verdicts=tuple(shown), passed=passed, not_concerned=left_out)
+
+
+_LISTED = ("pass", NOT_CONCERNED)
+"""What is said of an output in one line for all its rules."""
+
+
+def _marks(answers: Iterable[ShownOutput]) -> Iterable[str]:
+    pairs = [(answer.model_index, answer.row["verdict"]) for answer in answers]
+    return sorted({mark for index, verdict in pairs for mark in (f"m{index}", verdict, f"m{index}-{verdict}")})
+
+
+def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[ShownVerdict]]:
+    """Per output on the page its verdicts, without those of rules that had no judge: that is said at the rule."""
+    keys, cube = ["case", "model", "repeat"], summary.verdicts
+    unjudged = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
+    shown_verdicts = cube.loc[~unjudged, [*keys, *ShownVerdict._fields]].merge(shown[keys].drop_duplicates(), on=keys)
+    columns = [plain_values(column) for _, column in shown_verdicts.items()]
+    by_output: dict[Key, list[ShownVerdict]] = defaultdict(list)
+    for case, model, repeat, *fields in zip(*columns, strict=True):
+        by_output[case, model, repeat].append(ShownVerdict(*fields))
+    return by_output
+
+
+def _right(case: Case) -> Iterable[str]:
+    """The right outputs of a case, where it says any."""
+    return () if case.expected is None else (case.expected, *case.also_right)
+
+
+def _scores(summary: Summary, shown: list[dict[str, Any]]) -> Mapping[Key, list[ShownScore]]:
+    """The scores that count, per output on the page."""
+    by_output: dict[Key, list[ShownScore]] = defaultdict(list)
+    cases = {row["case"] for row in shown}
+    counting = summary.scores["counts"].to_numpy(bool) & summary.scores["case"].isin(cases).to_numpy(bool)
+    scale_of = scales(summary)
+    for row in records(summary.scores[counting]):
+        by_output[_key(row)].append(_score(row, scale_of.get(row["name"])))
+    return by_output
+
+
+def _score(row: Mapping[str, Any], scale: str | None) -> ShownScore:
+    value, name = row["value"], row["name"]
+    if value is None:
+        text, mark = row["unscored"], "unscored"
+    elif name == EXPECTED:
+        text, mark = ("right", "pass") if value == 1.0 else ("wrong", "fail")
+    else:
+        text, mark = points(value, scale), ""
+    return ShownScore(name, text, mark, row["reason"] or "", row["source"])
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return (row["case"], row["model"], row["repeat"])

@@ -1,0 +1,35 @@
+"""The page's own script, and the policies of pages with it and without (W3C, CSP Level 3)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+
+SCRIPTS = Path(__file__).parent.parent / "scripts"
+"""The files of the script; each is strict, keeps its names to itself, and takes no text for HTML."""
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""The Content-Security-Policy of a page without a script: its own styles, and nothing else."""
+
+NAMES = ("filters.js", "keys.js", "differences.js", "sort_table.js")
+"""In the order in which they run."""
+
+
+@cache
+def script() -> str:
+    """The script that stands in each report."""
+    return "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in NAMES)
+
+
+@cache
+def script_policy() -> str:
+    """The Content-Security-Policy of a page with the script, which is known by its hash; what it puts into the page is
+    text (Trusted Types)."""
+    return f"{POLICY}; script-src {hash_source(script())}; require-trusted-types-for 'script'; trusted-types 'none'"
+
+
+def hash_source(text: str) -> str:
+    """How a policy names an inline script or style (CSP Level 3, section 2.3.1)."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode()}'"
