@@ -8,13 +8,10 @@ is being asked; what was answered stays in the store.
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any, TypeVar, overload
 
 from promptpex.config import load
@@ -33,6 +30,7 @@ from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
 from promptpex.workflow import early_stopping, generating, running, specifying
 from promptpex.workflow.alignment import report_card as aligning
+from promptpex.workflow.event_loop import result_of
 from promptpex.workflow.files import files_of
 from promptpex.workflow.judge_examples import take_judge_examples
 from promptpex.workflow.session import Session, open_session
@@ -249,38 +247,4 @@ def _in_session(job: Callable[[Session], Awaitable[T]], settings: dict[str, Any]
         async with open_session(resolved, provider=client) as session:
             return await job(session)
 
-    return _result_of(work)
-
-
-def _result_of(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The result of a coroutine, also where a loop is running already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work())
-    return _in_own_thread(work())
-
-
-def _in_own_thread(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine in a loop and a thread of its own; an interruption cancels it, as ``asyncio.run`` does,
-    also one that comes while it begins."""
-    runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
-    loop = runner.get_loop()
-    task, ended = loop.create_task(work), Event()
-
-    def run() -> None:
-        with suppress(BaseException), runner:  # whatever it raises is what came of the task
-            loop.run_until_complete(task)
-        ended.set()
-
-    thread = Thread(target=run, name="promptpex")
-    try:
-        thread.start()
-        ended.wait()  # a join that is interrupted takes the thread for one that has ended (Python 3.11)
-    except BaseException:
-        with suppress(RuntimeError):  # it has ended, and its loop is closed
-            loop.call_soon_threadsafe(task.cancel)
-        with suppress(RuntimeError):  # it never started
-            thread.join()
-        raise
-    return task.result()
+    return result_of(work)

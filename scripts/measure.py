@@ -119,7 +119,7 @@ def _uses(parts: list[Module]) -> Iterator[Figure]:
 
 def _packages(parts: list[Module]) -> Iterator[Figure]:
     names = sorted({figures.top(one.name) for one in parts})
-    yield Figure("top-level packages and modules", len(names), 26, tuple(names))
+    yield Figure("top-level packages and modules", len(names), 27, tuple(names))
     imports = figures.package_imports(parts)
     yield Figure("imports between them", len(imports), None, tuple(f"{a} -> {b}" for a, b in sorted(imports)))
     yield Figure("levels", figures.levels(imports), 9)

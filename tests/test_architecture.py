@@ -29,7 +29,7 @@ LEVELS: dict[int, tuple[str, ...]] = {
     4: ("alignment", "cases", "config", "specs", "synthesis"),
     5: ("workflow",),
     6: ("api", "paper", "web"),
-    7: ("cli", "__init__"),
+    7: ("cli", "pytest_plugin", "__init__"),
     8: ("__main__",),
 }
 LEVEL = {package: level for level, packages in LEVELS.items() for package in packages}
@@ -37,7 +37,7 @@ LEVEL = {package: level for level, packages in LEVELS.items() for package in pac
 FILES = {"core", "codecs", "documents"}
 STAGES = {"specs", "cases", "judging", "synthesis", "alignment"}
 ASKING = FILES | {"engines", "llm"}
-EVERYTHING = set(LEVEL) - {"cli", "__init__", "__main__"}
+EVERYTHING = set(LEVEL) - {"cli", "pytest_plugin", "__init__", "__main__"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
@@ -79,6 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": {"config", "core", "llm", "synthesis", "workflow"},
     "web": FILES | {"alignment", "grading", "report", "stats", "tables"},
     "cli": EVERYTHING,
+    "pytest_plugin": FILES | {"config", "promptfile", "report", "workflow"},
     "__init__": EVERYTHING,
     "__main__": {"cli"},
 }

@@ -191,3 +191,11 @@ def test_the_local_page_without_its_extra_is_refused_in_one_sentence(commands: P
     assert view.returncode == 2
     sentence = "promptpex: the local page needs starlette and uvicorn: pip install 'promptpex[web]'\n"
     assert view.stderr == sentence
+
+
+def test_the_wheel_has_the_plugin_of_pytest(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("entry_points.txt"))
+        text = archive.read(name).decode("utf-8")
+        assert "[pytest11]\npromptpex = promptpex.pytest_plugin\n" in text
+        assert "promptpex/pytest_plugin/__init__.py" in archive.namelist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from promptpex.promptfile.discovery import has_own_files, is_prompt
 from promptpex.promptfile.formats import stem
 from promptpex.promptfile.read import examine, parse, read, read_with_warnings
 from promptpex.promptfile.render import RENDERING_SECONDS, messages_text, render, required, sent_text
@@ -13,6 +14,8 @@ __all__ = [
     "sibling",
     "examine",
     "file_of",
+    "has_own_files",
+    "is_prompt",
     "messages_text",
     "parse",
     "read",

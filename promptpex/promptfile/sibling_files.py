@@ -36,9 +36,19 @@ def sibling(prompt: Path, kind: FileKind) -> Path:
     return own
 
 
+def belongs_to(file: Path, prompt: str) -> bool:
+    """Whether a spec or cases file is there and names this prompt, or none."""
+    return file.is_file() and _named_in(file) in (None, prompt)
+
+
 def _names(file: Path, prompt: str) -> bool:
+    return _named_in(file) == prompt
+
+
+def _named_in(file: Path) -> str | None:
+    """The prompt that a file says it is for; None where it says nothing or cannot be read."""
     try:
         prompt_line = _PROMPT.search(read_bytes(file, error=InputError, what="file", limit=MAX_BYTES))
     except InputError:
-        return False
-    return prompt_line is not None and prompt_line["name"].decode("utf-8", "replace").strip() == prompt
+        return None
+    return None if prompt_line is None else prompt_line["name"].decode("utf-8", "replace").strip()

@@ -78,7 +78,7 @@ async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], 
         asked = [model for model in asked if model.label not in stop]
         if not asked:
             break
-    ordered = _in_order(done, labels)
+    ordered = in_order(done, labels)
     return ordered.replace(manifest=running.reported(ordered.manifest, ordered.outputs))
 
 
@@ -99,7 +99,7 @@ def _cases(run: Run, model: str) -> int:
     return len({output.case for output in run.outputs if output.model == model})
 
 
-def _in_order(run: Run, models: Sequence[str]) -> Run:
+def in_order(run: Run, models: Sequence[str]) -> Run:
     """Outputs, verdicts and scores in the order of a run that asks everything."""
     place = _places(run.suite, models)
     outputs: list[Output] = sorted(run.outputs, key=lambda output: place(output.key))

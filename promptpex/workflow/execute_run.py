@@ -49,3 +49,19 @@ def _beside(before: Path, folder: Path, run: Run) -> str:
     if run.manifest.asked:
         return ""
     return f"nothing has changed since {run.manifest.created}: this is that run again; --fresh asks the models anew"
+
+
+def keep(results: Path, run: Run) -> Path:
+    """Writes a run that was made elsewhere into the folder that it would have been executed into, and gives the folder.
+
+    Raises:
+        RunError: the folder cannot be written.
+    """
+    begun = run.replace(outputs=(), verdicts=(), scores=())
+    with runs.RunPlace(results, begun, fresh=bool(run.manifest.settings.get("fresh"))) as place:
+        earlier = place.begun.manifest
+        manifest = run.manifest.replace(author=earlier.author, name=earlier.name)
+        if not run.manifest.asked:
+            notices = tuple(dict.fromkeys((*earlier.notices, *manifest.notices)))
+            manifest = manifest.replace(created=earlier.created, notices=notices)
+        return place.finish(run.replace(manifest=manifest))[1]

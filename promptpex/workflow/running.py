@@ -131,10 +131,22 @@ def with_names(session: Session, manifest: Manifest) -> Manifest:
     return manifest.replace(named={**manifest.named, **{label: text for label, text in spelled.items() if text}})
 
 
-async def execute(session: Session, begun: Run, *, on_output: Callable[[Output], None] = lambda output: None) -> Run:
-    """Collects an output for every usable case, model and repeat, and judges them."""
+async def execute(
+    session: Session,
+    begun: Run,
+    *,
+    on_output: Callable[[Output], None] = lambda output: None,
+    pairs: Collection[tuple[str, str]] | None = None,
+) -> Run:
+    """Collects an output for every usable case, model and repeat, and judges them.
+
+    Args:
+        pairs: case and label of a model: what alone is asked; None: every case of every model.
+    """
     cases = begun.suite.usable()
     questions = cells(cases, session.roles.models(), session.settings.repeats)
+    if pairs is not None:
+        questions = [one for one in questions if (one.case.id, one.model.label) in pairs]
     outputs = await collect(
         session.client,
         begun.prompt,

@@ -255,6 +255,7 @@ def _is_root(entry: Entry) -> bool:
         name == "<module>"
         or (entry.registered and "." not in name)
         or (_is_dunder(name) and name != "__all__")
+        or name.startswith("pytest_")  # hooks, which pytest finds by their names
         or (module == f"{PACKAGE}.__main__" and name == "main")
         or entry.key in public_names()
     )

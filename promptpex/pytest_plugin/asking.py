@@ -1,0 +1,159 @@
+"""The runs of a test session: asking what the selected tests need, once, and writing the runs' folders at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Collection
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from promptpex.core.errors import PromptpexError
+from promptpex.core.events import Event, Notice
+from promptpex.core.ids import text_digest
+from promptpex.core.outcomes import OutputOutcome, outcome_of, together
+from promptpex.core.records import Output, OutputKey, Verdict
+from promptpex.pytest_plugin.ending import keep_run
+from promptpex.pytest_plugin.shared_run import SharedRun, shared_runs
+from promptpex.workflow import chosen_pairs
+from promptpex.workflow.chosen_pairs import AskedPortion, Pair, Planned
+from promptpex.workflow.session import Session, open_session
+
+
+@dataclass(slots=True)
+class Answers:
+    """The outputs of one pair, one for each repeat, with the verdicts on them."""
+
+    outputs: list[Output] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    @property
+    def outcome(self) -> OutputOutcome:
+        """What they come to, all together."""
+        of_output: dict[OutputKey, list[Verdict]] = {output.key: [] for output in self.outputs}
+        for verdict in self.verdicts:
+            of_output[verdict.key].append(verdict)
+        return together(map(outcome_of, of_output.values()))
+
+
+class PromptRun:
+    """The run of one prompt in this process.
+
+    Args:
+        planned: what can be asked.
+        shared: where the processes of the test session share it.
+    """
+
+    def __init__(self, planned: Planned, shared: Path) -> None:
+        self.planned = planned
+        self._shared = SharedRun(shared, text_digest(str(planned.files.prompt.resolve())))
+        self._answers: dict[Pair, Answers] = {}
+        self._open = AsyncExitStack()
+        self._loop: asyncio.Runner | None = None
+        self._session: Session | None = None
+        self._warnings: dict[str, None] = {}
+
+    def answers(self, pair: Pair, wanted: Collection[Pair]) -> Answers:
+        """What a pair was answered; what is not known of ``wanted`` is asked along with it.
+
+        Raises:
+            PromptpexError: it cannot be asked.
+        """
+        if pair not in self._answers:
+            with self._shared.turn():
+                self._read()
+                if pair not in self._answers:
+                    self._shared.require_no_failure()
+                    self._ask({pair, *wanted} - self._answers.keys())
+        return self._answers[pair]
+
+    def close(self) -> None:
+        """Closes the session with the models."""
+        if self._loop is not None:
+            with self._loop:
+                self._loop.run(self._open.aclose())
+            self._loop = None
+
+    def _read(self) -> None:
+        for portion in self._shared.new_portions():
+            for output in portion.outputs:
+                self._answers.setdefault((output.case, output.model), Answers()).outputs.append(output)
+            for verdict in portion.verdicts:
+                self._answers[verdict.case, verdict.model].verdicts.append(verdict)
+
+    def _ask(self, pairs: Collection[Pair]) -> None:
+        if self._loop is None:
+            self._loop = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        try:
+            portion = self._loop.run(self._asked(pairs))
+        except PromptpexError as error:
+            self._shared.fail(str(error))
+            raise
+        self._shared.add(portion.replace(warnings=tuple(self._warnings)))
+        self._read()
+
+    async def _asked(self, pairs: Collection[Pair]) -> AskedPortion:
+        if self._session is None:
+            session = open_session(self.planned.resolved, emit=self._hear)
+            self._session = await self._open.enter_async_context(session)
+        begun = self._shared.begun()
+        if begun is None:
+            begun = await chosen_pairs.begin(self._session, self.planned)
+            self._shared.begin(begun)
+        else:
+            await chosen_pairs.begin(self._session, self.planned)  # what the session has to know of the prompt
+        return await chosen_pairs.ask(self._session, begun, pairs)
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, Notice) and event.level != "info":
+            self._warnings[event.message] = None
+
+
+class PromptRuns:
+    """The runs of all prompts in this process.
+
+    Args:
+        shared: the folder that the processes of the test session share.
+        is_main: whether this process starts and ends the session: no worker of pytest-xdist.
+        one_by_one: whether the session may end at a failure, so that nothing is asked before it is needed.
+
+    Attributes:
+        endings: what to tell at the end, line by line.
+    """
+
+    def __init__(self, shared: Path, *, is_main: bool, one_by_one: bool) -> None:
+        self.shared, self.is_main, self.one_by_one = shared, is_main, one_by_one
+        self.endings: list[str] = []
+        self._of_prompt: dict[Path, PromptRun] = {}
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> PromptRuns:
+        """Those of this process."""
+        given = getattr(config, "workerinput", None)
+        folder = given["promptpex_shared"] if given is not None else tempfile.mkdtemp(prefix="promptpex-")
+        stops = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
+        return cls(Path(folder), is_main=given is None, one_by_one=stops)
+
+    def run_of(self, planned: Planned) -> PromptRun:
+        """The run of a prompt."""
+        path = planned.files.prompt
+        if path not in self._of_prompt:
+            self._of_prompt[path] = PromptRun(planned, self.shared)
+        return self._of_prompt[path]
+
+    def end(self) -> bool:
+        """Closes the sessions; in the main process, writes the folders. False where one could not be written."""
+        for run in self._of_prompt.values():
+            run.close()
+        endings = [keep_run(shared) for shared in shared_runs(self.shared)] if self.is_main else []
+        self.endings = [line for ending in endings for line in ending.lines]
+        return all(ending.is_kept for ending in endings)
+
+    def remove_shared(self) -> None:
+        """Deletes what the processes shared."""
+        if self.is_main:
+            shutil.rmtree(self.shared, ignore_errors=True)

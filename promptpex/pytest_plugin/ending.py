@@ -1,0 +1,67 @@
+"""The end of a test session: each prompt's run in its folder, with its reports, as ``promptpex run`` leaves it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptpex.codecs.controls import visible
+from promptpex.codecs.wording import plural
+from promptpex.core.errors import PromptpexError
+from promptpex.core.events import ignore_events
+from promptpex.core.records import Run
+from promptpex.pytest_plugin.shared_run import SharedRun
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What became of a prompt's run.
+
+    Attributes:
+        is_kept: whether its folder could be written.
+        lines: what to tell about it.
+    """
+
+    is_kept: bool
+    lines: tuple[str, ...]
+
+
+def keep_run(shared: SharedRun) -> Ending:
+    """Writes the folder of a run of this test session, with its reports."""
+    made = shared.whole()
+    if made is None:  # it could not be asked, which its tests say
+        return Ending(True, ())
+    run, warnings = made
+    warned = [f"warning: {warning}" for warning in warnings]
+    try:
+        folder = _written(run)
+    except PromptpexError as error:
+        return Ending(False, _lines([f"{run.prompt.name}: {error}", *warned]))
+    asked = f"{plural(run.manifest.asked, 'answer')} from models, {run.manifest.stored} from the store"
+    return Ending(True, _lines([f"{run.prompt.name}: {_shown(folder / 'report.html')} ({asked})", *warned]))
+
+
+def _written(run: Run) -> Path:
+    from promptpex.report import summarise
+    from promptpex.report.files import write
+    from promptpex.workflow.execute_run import keep
+    from promptpex.workflow.grading.peoples_grades import peoples_grades
+
+    folder = keep(Path(run.manifest.settings["results"]), run)
+    write(summarise(run, folder=folder, people=peoples_grades(run, ignore_events)), folder)
+    return folder
+
+
+def _shown(path: Path) -> str:
+    """A path from where the user is, where that is shorter."""
+    try:
+        near = os.path.relpath(path)
+    except ValueError:  # on another drive
+        return str(path)
+    return min(near, str(path), key=len)
+
+
+def _lines(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(visible(text) for text in texts)

@@ -1,0 +1,133 @@
+"""The fixture ``promptpex``: one input or case of a prompt, sent to a model and judged, in a test of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.codecs.controls import visible
+from promptpex.core.errors import ConfigError, InputError
+from promptpex.core.outcomes import outcome_of
+from promptpex.core.records import Case, Output, Status, Suite, Verdict
+from promptpex.pytest_plugin.failure_text import broken_text, unscored_text
+from promptpex.pytest_plugin.settings import resolved_for
+from promptpex.workflow import chosen_pairs
+from promptpex.workflow.chosen_pairs import AskedPortion, Planned, plan
+from promptpex.workflow.event_loop import result_of
+from promptpex.workflow.files import files_of
+from promptpex.workflow.session import open_session
+
+GIVEN = "given"
+"""The id of a case that a test makes itself."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PromptAnswer:
+    """What a model answered, and what the rules say of it.
+
+    Attributes:
+        output: the answer, or the error in its place.
+        verdicts: by the id of each rule.
+        explanation: which rules are broken and why, the inputs and the output; empty where it passed.
+    """
+
+    output: Output
+    verdicts: Mapping[str, Verdict]
+    explanation: str = ""
+
+    @property
+    def text(self) -> str:
+        """The answer; empty where there is none."""
+        return self.output.text or ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether no rule is broken, and every rule that concerns the output has a verdict."""
+        return not self.explanation
+
+    def status(self, rule: str) -> Status:
+        """What became of a rule: ``pass``, ``fail``, ``not_concerned`` or ``unscored``.
+
+        Raises:
+            InputError: the spec has no such rule.
+        """
+        if rule not in self.verdicts:
+            raise InputError(f"there is no rule {rule!r}; the rules are {', '.join(self.verdicts)}")
+        return self.verdicts[rule].status
+
+    def __repr__(self) -> str:
+        return self.explanation or f"the answer passed: {visible(self.text[:80])!r}"
+
+
+class AskPrompt:
+    """The fixture's value: called with a prompt and its inputs, it gives the answer.
+
+    Args:
+        config: of the test session.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def __call__(
+        self,
+        prompt: str | Path,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        case: str | None = None,
+        model: str | None = None,
+        judge: str | None = None,
+    ) -> PromptAnswer:
+        """The answer of a model, with its verdicts.
+
+        Args:
+            prompt: its file; a relative path counts from pytest's root folder.
+            inputs: the variables of the prompt.
+            case: instead of them, the id of a case of the prompt's.
+            model: who is asked; None: the model under test that options or settings name.
+            judge: judges, comma-separated, or ``none``; None: as the options or settings say.
+
+        Raises:
+            PromptpexError: a file or a setting that cannot be used.
+        """
+        path = self._config.rootpath / prompt
+        given = {"models": model, "judge": judge, "repeats": 1}
+        planned = plan(files_of(path), resolved_for(self._config, path, given), with_cases=case is not None)
+        if len(planned.models) > 1:
+            raise ConfigError(f"several models are under test; name one of them: model={planned.models[0]!r}")
+        return _answer(_with_case(planned, inputs, case))
+
+
+def _with_case(planned: Planned, inputs: Mapping[str, Any] | None, case: str | None) -> Planned:
+    """The plan with the one case that is asked."""
+    if (inputs is None) == (case is None):
+        raise InputError("give the inputs of the prompt, or case= with the id of one of its cases")
+    if inputs is not None:
+        one = Case(id=GIVEN, inputs=dict(inputs))
+    else:
+        cases = {one.id: one for one in planned.suite.valid()}
+        if case not in cases:
+            raise InputError(f"there is no case {case!r}", path=planned.files.suite)
+        one = cases[case]
+    return replace(planned, suite=Suite(prompt=planned.suite.prompt, cases=(one.replace(aside=None),)))
+
+
+def _answer(planned: Planned) -> PromptAnswer:
+    pair = (planned.suite.cases[0].id, planned.models[0])
+
+    async def work() -> AskedPortion:
+        async with open_session(planned.resolved) as session:
+            begun = await chosen_pairs.begin(session, planned)
+            return await chosen_pairs.ask(session, begun, {pair})
+
+    portion = result_of(work)
+    outcome, outputs = outcome_of(portion.verdicts), portion.outputs
+    counting = {verdict.rule: verdict for verdict in portion.verdicts if verdict.counts}
+    if outcome.status == "kept":
+        return PromptAnswer(outputs[0], counting)
+    explain = broken_text if outcome.status == "broken" else unscored_text
+    return PromptAnswer(outputs[0], counting, explain(planned, pair, outcome, outputs))
