@@ -94,7 +94,7 @@ def labels_of(resolved: Resolved) -> tuple[str, ...]:
     """
     settings = resolved.settings
     if not settings.models:
-        raise ConfigError('no model under test is named: write models = ["..."] in promptpex.toml, or give some')
+        raise ConfigError('no model under test is named: write models = ["..."] in promptpex.toml, or give --promptpex-models')
     models = parse_models(settings.models, api_base=settings.api_base, named=resolved.named_models)
     return tuple(model.label for model in models)
 
@@ -134,6 +134,7 @@ def joined(begun: Run, portions: Iterable[AskedPortion]) -> Run:
     manifests = [part.manifest for part in parts]
     manifest = begun.manifest.replace(
         judges=tuple(dict.fromkeys(label for each in manifests for label in each.judges)),
+        named={label: text for each in manifests for label, text in each.named.items()},
         mode_rules={rule: text for each in manifests for rule, text in each.mode_rules.items()},
         notices=tuple(dict.fromkeys(notice for each in manifests for notice in each.notices)),
         partial=next((each.partial for each in manifests if each.partial), None),
