@@ -94,7 +94,9 @@ def labels_of(resolved: Resolved) -> tuple[str, ...]:
     """
     settings = resolved.settings
     if not settings.models:
-        raise ConfigError('no model under test is named: write models = ["..."] in promptpex.toml, or give --promptpex-models')
+        raise ConfigError(
+            'no model under test is named: write models = ["..."] in promptpex.toml, or give --promptpex-models'
+        )
     models = parse_models(settings.models, api_base=settings.api_base, named=resolved.named_models)
     return tuple(model.label for model in models)
 
