@@ -25,6 +25,7 @@ from promptpex.judging import modes
 
 if TYPE_CHECKING:
     from promptpex.grading.labels import LabelRules
+    from promptpex.workflow.subset import Subset
 
 
 class ShareOption(click.ParamType[Fraction]):
@@ -112,6 +113,7 @@ judge_options = together(
         "--judge-mode",
         type=click.Choice(modes.names()),
         metavar="MODE",
+        expert=True,
         help=f"What judges decide on: {' or '.join(modes.names())} [{modes.DEFAULT}].",
     ),
     of_judging(
@@ -221,7 +223,7 @@ rank_by = of_statistics(
 comparison_options = together(
     rank_by,
     tolerance,
-    of_statistics("--against", metavar="MODEL", help="Compare with MODEL instead of the best."),
+    of_statistics("--against", metavar="MODEL", expert=True, help="Compare with MODEL instead of the best."),
     confidence,
     weights,
 )
@@ -242,9 +244,11 @@ request_options = together(
     of_limits("--max-cost", type=float, metavar="USD", help="Most US dollars, author and judges included."),
     of_limits("--max-requests", type=COUNT_OR_NONE, metavar="N", help="Most requests to send."),
     of_limits("--max-total-tokens", type=COUNT_OR_NONE, metavar="N", expert=True, help="Most tokens to use."),
-    of_limits("--deadline", type=float, metavar="SECONDS", help="Most seconds for the whole command."),
+    of_limits("--deadline", type=float, metavar="SECONDS", expert=True, help="Most seconds for the whole command."),
     of_limits("--timeout", type=float, metavar="SECONDS", expert=True, help="Most seconds a call, with retries [300]."),
-    of_limits("--concurrency", type=COUNT, metavar="N", help="Most parallel requests to one provider [32]."),
+    of_limits(
+        "--concurrency", type=COUNT, metavar="N", expert=True, help="Most requests at once to one provider [32]."
+    ),
     of_limits("--rpm", type=COUNT, metavar="N", expert=True, help="Most requests a minute to one provider."),
     of_limits("--tpm", type=COUNT, metavar="N", expert=True, help="Most tokens a minute to one provider."),
     store_for_experts,
@@ -338,6 +342,35 @@ generation = together(
         "--expansion", type=COUNT_OR_NONE, metavar="N", expert=True, help="Times a case grows a longer variant [0]."
     ),
 )
+subset = together(
+    of_cases("--case", "case_ids", multiple=True, metavar="ID", help="Only this case, or 't*'; may be repeated."),
+    of_cases("--rule", "rule_ids", multiple=True, metavar="ID", help="Only cases for this rule and its inverse."),
+    of_cases("--first", type=COUNT, metavar="N", help="Only the first N cases."),
+    of_cases(
+        "--sample", type=COUNT, metavar="N", expert=True, help="Only N cases, drawn evenly over rules and inverses."
+    ),
+    of_cases("--only-failed", is_flag=True, help="Only what failed or was unscored last time."),
+)
+"""Which cases to keep to; ``subset_of`` reads what was given."""
+
+
+def subset_of(flags: dict[str, Any]) -> Subset:
+    """The cases to keep to, by the options of ``subset``, which are taken out of the flags."""
+    from promptpex.workflow.subset import Subset
+
+    cases, rules, first, sample, only_failed = (
+        flags.pop(name) for name in ("case_ids", "rule_ids", "first", "sample", "only_failed")
+    )
+    if first is not None and sample is not None:
+        raise click.UsageError("--first and --sample both limit the number of cases: give one of them")
+    return Subset(_each(cases), _each(rules), first, sample, only_failed)
+
+
+def _each(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """What was given, each by an option of its own or several divided by commas."""
+    return tuple(dict.fromkeys(part.strip() for text in texts for part in text.split(",") if part.strip()))
+
+
 rounds = of_cases(
     "--rounds", type=COUNT_OR_NONE, metavar="N", expert=True, help="Times unusable cases are replaced [1]."
 )

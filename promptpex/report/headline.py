@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from promptpex.codecs.wording import plural
+from promptpex.core.records import PartOfSuite
 from promptpex.report import accuracy_in_words as right
 from promptpex.report import ranked_metric
 from promptpex.report.percentages import TableRow, as_given, confidence_interval, listed, percent
@@ -26,6 +27,7 @@ def answer(
     judges: Sequence[TableRow] = (),
     *,
     references: Mapping[str, int] | None = None,
+    subset: PartOfSuite | None = None,
 ) -> str:
     """The paragraph. Where outputs were compared with expected ones, it says of every model how often it was right.
 
@@ -35,8 +37,9 @@ def answer(
         rankings: the decisions about those models.
         judges: a table of judges (``tables.JUDGE_COLUMNS``) as plain rows.
         references: how many expected outputs come from which model; people's under no name.
+        subset: which part of the suite the run is of.
     """
-    sentences = _failing(judges)
+    sentences = [*_part(subset), *_failing(judges)]
     metric = _metric(rankings)
     scored = [row for row in rows if row[_scored_by(rankings)]]
     if not scored:
@@ -55,6 +58,11 @@ def answer(
     sentences += right.caveats(rows, references or {})
     sentences += ranked_metric.caveats(rows, metric) if metric else ()
     return " ".join(sentences)
+
+
+def _part(subset: PartOfSuite | None) -> list[str]:
+    """That the figures are of a part of the suite."""
+    return [f"Only {subset.cases} of {plural(subset.of, 'case')} were run ({subset.words})."] if subset else []
 
 
 def _by_accuracy(rankings: Rankings) -> bool:

@@ -179,7 +179,7 @@ def summarise(
     by_rule = tables.rules(cube, order=order, confidence=options.confidence, outcomes=outcomes)
     right = tables.expected_outcomes(rows, scores)
     rankings = _rankings(run, options, rows, right, scores)
-    details, whose = _details(run, rows, cube, outcomes, right, options.confidence), references(run.suite)
+    details = _details(run, rows, cube, outcomes, right, options.confidence)
     by_model = tables.models(rows, order=names, ranking=rankings, expected=right, stability=details.repeats)
     by_metric = tables.metrics(scores, order=names, ranking=rankings)
     summary = Summary(
@@ -197,9 +197,14 @@ def summarise(
         examples=tuple(_examples(run, rows, cube, by_rule, most)),
         rankings=rankings,
         saved=_saved(run, rows) if options.looks else None,
-        answer=answer(_answered_of(by_model, by_metric, options), rankings, records(details.judges), references=whose),
+        answer=_answer(run, _answered_of(by_model, by_metric, options), rankings, details),
     )
     return summary if people is None else _with_people(summary, people)
+
+
+def _answer(run: AnyRun, rows: list[dict[str, Any]], rankings: Rankings, details: Details) -> str:
+    judges, whose = records(details.judges), references(run.suite)
+    return answer(rows, rankings, judges, references=whose, subset=run.manifest.subset)
 
 
 def _with_people(summary: Summary, people: PeoplesGrades) -> Summary:
@@ -233,7 +238,8 @@ def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
     made = run.manifest.settings
     chosen = {name: made.get(name) if value is None else value for name, value in given.items()}
     cases = run.suite.usable()
-    tables.check_weights(chosen["weights"] or {}, [case.rule for case in cases], [case.inverse for case in cases])
+    if run.manifest.subset is None:
+        tables.check_weights(chosen["weights"] or {}, [case.rule for case in cases], [case.inverse for case in cases])
     return RankingOptions(
         tolerance=chosen["tolerance"] or DEFAULT_TOLERANCE,
         against=chosen["against"] or None,
@@ -338,6 +344,7 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "prompt": manifest.prompt,
         "folder": str(summary.folder) if summary.folder else None,
         "partial": manifest.partial,
+        "subset": manifest.subset.to_dict() if manifest.subset else None,
         "answers": {"asked": manifest.asked, "stored": manifest.stored},
         "author": manifest.author,
         "judges": list(manifest.judges),

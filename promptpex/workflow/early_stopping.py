@@ -31,7 +31,8 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
     """
     require_decidable(session)
     cases = begun.suite.usable()
-    tables.check_weights(session.settings.weights, [case.rule for case in cases], [case.inverse for case in cases])
+    if begun.manifest.subset is None:
+        tables.check_weights(session.settings.weights, [case.rule for case in cases], [case.inverse for case in cases])
     require_expected(session.settings.rank_by, cases)
     require_ranked_metric(session, begun.metrics)
     if not session.settings.until_decided:

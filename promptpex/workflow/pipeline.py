@@ -8,9 +8,9 @@ from pathlib import Path
 from promptpex.cases.file import read_suite, usable_cases, write_suite
 from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.plan import Plan
-from promptpex.core.errors import InputError
+from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.events import Notice
-from promptpex.core.records import Case, Manifest, Prompt, Run, Spec, Suite
+from promptpex.core.records import Case, Manifest, PartOfSuite, Prompt, Run, Spec, Suite
 from promptpex.documents.schema_ref import keep_schema
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
@@ -53,6 +53,7 @@ from promptpex.workflow.preconditions import (
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import Update
 from promptpex.workflow.statistical_power import detectable
+from promptpex.workflow.subset import WHOLE, FailedCases, Subset, failed_cases, part_of
 from promptpex.workflow.validation.rule_problems import read_for_prompt
 
 
@@ -128,10 +129,11 @@ async def make_baseline(session: Session, files: Files, path: Path, count: int) 
     return suite
 
 
-async def run(session: Session, files: Files, *, name: str | None = None) -> tuple[Run, Path]:
+async def run(session: Session, files: Files, subset: Subset = WHOLE, *, name: str | None = None) -> tuple[Run, Path]:
     """The main job: extracts and generates what is missing, collects, judges, and writes the run's folder.
 
     Args:
+        subset: which cases to keep to; those of a part have a folder of their own.
         name: of the run, for those who refer to it later.
 
     Raises:
@@ -139,6 +141,7 @@ async def run(session: Session, files: Files, *, name: str | None = None) -> tup
     """
     require_decidable(session)
     prompt = read_prompt(session, files.prompt)
+    failed = _failed(session, prompt, subset)
     metrics = metrics_of(session, prompt)
     require_ranked_metric(session, metrics)
     if not files.suite.exists():
@@ -155,17 +158,30 @@ async def run(session: Session, files: Files, *, name: str | None = None) -> tup
     if session.settings.effort:
         announce_effort(session, await estimate(session, prompt, *read_existing(prompt, files)))
     spec = await _spec_of_run(session, prompt, files)
-    suite = await _suite_of_run(session, prompt, files, spec)
+    whole = await _suite_of_run(session, prompt, files, spec)
+    suite, part = _part_of(session, whole, spec, subset, failed)
+    if part is not None:
+        session.emit(Notice(part.in_words))
     session.emit(Notice(detectable(session, len(suite.usable()))))
     take_judge_examples(session, files.prompt, prompt, spec)
-    begun = await running.begin(session, prompt, spec, suite, author=author.label if author else None, metrics=metrics)
+    author_label = author.label if author else None
+    begun = await running.begin(session, prompt, spec, suite, author=author_label, metrics=metrics, subset=part)
     return await execute_into_folder(session, begun.replace(manifest=begun.manifest.replace(name=name)))
 
 
-async def estimate_files(session: Session, files: Files) -> tuple[list[EstimateLine], str]:
-    """What ``run`` would ask and what it would cost, and what it can show at best; nothing is sent or written."""
+async def estimate_files(session: Session, files: Files, subset: Subset = WHOLE) -> tuple[list[EstimateLine], str]:
+    """What ``run`` would ask and what it would cost, and what it can show at best; nothing is sent or written.
+
+    Raises:
+        InputError: a subset of cases that are not there yet.
+    """
     prompt = read_prompt(session, files.prompt)
+    failed = _failed(session, prompt, subset)
     spec, suite = read_existing(prompt, files)
+    if spec is not None and suite is not None:
+        suite, _ = _part_of(session, suite, spec, subset, failed)
+    elif not subset.is_whole:
+        raise SuiteError("there are no cases to choose from yet; make some with `promptpex generate`", path=files.suite)
     if spec is not None:
         take_judge_examples(session, files.prompt, prompt, spec)
     cases = number_of_cases(session, prompt, spec, suite)
@@ -193,6 +209,18 @@ async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> 
     _tell_of_replaced(session, run_read.manifest, judged.manifest)
     running.warn_about_self_preference(session, judged.manifest)
     return judged
+
+
+def _failed(session: Session, prompt: Prompt, subset: Subset) -> FailedCases | None:
+    """What failed last, where that is asked for: before anything is paid."""
+    return failed_cases(Path(session.settings.results), prompt.name) if subset.only_failed else None
+
+
+def _part_of(
+    session: Session, suite: Suite, spec: Spec, subset: Subset, failed: FailedCases | None
+) -> tuple[Suite, PartOfSuite | None]:
+    rules = [rule.id for rule in spec.rules]
+    return part_of(suite, subset, rules=rules, seed=session.settings.seed, failed=failed)
 
 
 def _tell_of_replaced(session: Session, before: Manifest, after: Manifest) -> None:

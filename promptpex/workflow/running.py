@@ -18,6 +18,7 @@ from promptpex.core.records import (
     Metric,
     ModelName,
     Output,
+    PartOfSuite,
     Prompt,
     Rule,
     Run,
@@ -73,12 +74,14 @@ async def begin(
     *,
     author: str | None = None,
     metrics: Sequence[Metric] | None = None,
+    subset: PartOfSuite | None = None,
 ) -> Run:
     """The run before its first request: it has a manifest, but no outputs yet.
 
     Args:
         author: the label of who wrote what was missing.
         metrics: what outputs are scored by; None: the metrics beside the prompt, as the settings have it.
+        subset: which part of the suite this is; None: all of it.
     """
     models = session.roles.models()
     metrics = tuple(metrics_of(session, prompt) if metrics is None else metrics)
@@ -91,7 +94,8 @@ async def begin(
     announce_questions(session, answering, rules, outputs)
     announce_requests(session, metrics, outputs)
     marks = [judge.fingerprint() for judge in asked] + [metric.fingerprint() for metric in metrics if metric.code]
-    manifest = _manifest(session, prompt, spec, suite, models, marks).replace(author=author, judges=_labels(asked))
+    manifest = _manifest(session, prompt, spec, suite, models, marks)
+    manifest = manifest.replace(author=author, judges=_labels(asked), subset=subset)
     manifest = with_names(session, manifest)
     warn_about_self_preference(session, manifest)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, metrics=metrics)

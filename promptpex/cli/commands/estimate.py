@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @options.author
 @options.judge_options
 @options.judged_by_people
+@options.subset
 @options.generation
 @options.extraction
 @options.sampling
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @options.tolerance
 @options.confidence
 @options.prompt_files
+@options.results
 @options.store_for_experts
 @options.fresh
 @options.settings_options
@@ -48,11 +50,12 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     from promptpex.workflow.files import files_of, require_files
     from promptpex.workflow.pipeline import estimate_files
 
+    subset = options.subset_of(flags)
     require_files(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)
 
     async def job(session: Any) -> tuple[list[EstimateLine], str]:
-        return await estimate_files(session, files)
+        return await estimate_files(session, files, subset)
 
     lines, best = work(flags, job, start=prompt.parent)
     if as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
 from promptpex.codecs.wording import plural
+
+if TYPE_CHECKING:
+    from promptpex.core.records import Manifest
 
 
 @click.command("gate", cls=Command)
@@ -94,14 +97,23 @@ def command(
     rows, by_metric = records(summary.models), records(summary.metrics)
     exceeded = breaches(rows, Limits(*shares, min_metrics=means, min_scored=min_scored, decide=decide), by_metric)
     if as_json:
-        print_json({"run": summary.run.manifest.run, "passed": not any(exceeded.values()), "models": exceeded})
+        subset = finished.manifest.subset
+        verdict = {"run": summary.run.manifest.run, "passed": not any(exceeded.values()), "models": exceeded}
+        print_json(verdict | ({"subset": subset.to_dict()} if subset else {}))
     else:
         _say(exceeded, {row["model"]: stated(row, by_metric) for row in rows})
-    if why := finished.manifest.partial:
-        say(f"This run is not complete ({why}): the same `promptpex run` goes on with it.", err=True)
+    _say_what_is_missing(finished.manifest)
     if failing := [model for model, broken in exceeded.items() if broken]:
         raise GateFailed(f"gate failed: {len(failing)} of {plural(len(exceeded), 'model')} ({', '.join(failing)})")
     return 0
+
+
+def _say_what_is_missing(manifest: Manifest) -> None:
+    """Says on stderr that the run is of a part of the suite, or is not complete."""
+    if manifest.subset:
+        say(f"This run has only a part of the suite, {manifest.subset.in_words}.", err=True)
+    if manifest.partial:
+        say(f"This run is not complete ({manifest.partial}): the same `promptpex run` goes on with it.", err=True)
 
 
 def _parsed(limits: Sequence[str], flag: str) -> tuple[float | None, dict[str, float]]:

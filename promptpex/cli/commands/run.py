@@ -19,6 +19,7 @@ from promptpex.cli.help import Command
 @options.judge_options
 @options.verdict_options
 @options.judged_by_people
+@options.subset
 @options.generation
 @options.rounds
 @options.extraction
@@ -65,19 +66,20 @@ def command(
     from promptpex.workflow.files import files_of, require_files
     from promptpex.workflow.pipeline import run
 
+    chosen = options.subset_of(flags)
     named = None if name is None else checked_name(name)
     require_files(spec, cases)
     files = files_of(prompt, spec=spec, suite=cases)
     with all_problems(prompt, spec, cases):
-        finished, folder, totals, stopped = work(flags, _job(run, files, named), start=prompt.parent)
+        finished, folder, totals, stopped = work(flags, _job(run, files, chosen, named), start=prompt.parent)
     summary = show_run(finished, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
     made = finished.manifest.settings
     return exit_code(summary, stopped=stopped, fail_over=made["fail_over"], allow_missing=made["allow_missing_models"])
 
 
-def _job(run: Any, files: Any, name: str | None) -> Any:
+def _job(run: Any, files: Any, subset: Any, name: str | None) -> Any:
     async def job(session: Any) -> Any:
-        finished, folder = await run(session, files, name=name)
+        finished, folder = await run(session, files, subset, name=name)
         return finished, folder, asdict(session.meter.total), session.client.cancelled
 
     return job

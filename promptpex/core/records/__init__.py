@@ -48,7 +48,7 @@ from promptpex.core.records.report_card import (
     RowKind,
     Undefined,
 )
-from promptpex.core.records.run import RUNNING, Manifest, Run
+from promptpex.core.records.run import RUNNING, Manifest, PartOfSuite, Run
 from promptpex.core.records.score import EXPECTED, Score
 from promptpex.core.records.spec import ALSO_VALID, WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
 from promptpex.core.records.synthesis import (
@@ -139,6 +139,7 @@ __all__ = [
     "Output",
     "OutputKey",
     "Params",
+    "PartOfSuite",
     "Problem",
     "Prompt",
     "Rating",

@@ -33,6 +33,24 @@ RUNNING = "running"
 """``Manifest.partial`` of a run until it has ended; a run that was killed keeps it."""
 
 
+class PartOfSuite(Record):
+    """Which part of a suite a run was asked for.
+
+    Attributes:
+        words: what was chosen, such as ``rule r3``.
+        cases: how many cases that is. of: how many the suite has.
+    """
+
+    words: str
+    cases: int
+    of: int
+
+    @property
+    def in_words(self) -> str:
+        """``12 of 66 cases: rule r3``."""
+        return f"{self.cases} of {self.of} cases: {self.words}"
+
+
 class Manifest(Record):
     """What a run was made from. Equal manifests (``created`` aside) mean equal questions.
 
@@ -59,6 +77,7 @@ class Manifest(Record):
             this execution. The store's may come from anyone who could write to it.
         shown: digests of the texts of the graded outputs that judges were shown.
         looks: in a run with ``until_decided``, the ids of the cases that each planned look adds.
+        subset: the part of the suite that was asked for; None: the whole suite.
     """
 
     run: str
@@ -84,6 +103,7 @@ class Manifest(Record):
     stored: int = 0
     shown: tuple[str, ...] = ()
     looks: tuple[tuple[str, ...], ...] = ()
+    subset: PartOfSuite | None = None
 
     @property
     def shows_grades(self) -> bool:
