@@ -102,9 +102,11 @@ def read_folder(
     kept = folder.read_examples()
     current = _current(kept, path, synthesis)
     examples = current if labels is None else tuple(labels(current))
-    matrix = Matrix(in_force(synthesis), examples)
-    matrix.take(MatrixFile(folder.matrix).read())
-    further = 0 if graded is None else graded(examples)
+    matrix = _filled(folder, synthesis, examples)
+    waiting = _graded_before_run(matrix, 0 if graded is None else graded(examples))
+    if waiting:
+        matrix = _filled(folder, synthesis, [one for one in examples if one.id not in waiting])
+    further = 0 if graded is None else graded(matrix.examples)
     made = problem_of(
         matrix,
         synthesis.implications,
@@ -115,13 +117,39 @@ def read_folder(
         graded=further,
     )
     require_run(matrix, made.screens, folder.path, further)
-    notices = _not_used(len(kept) - len(examples), len(synthesis.candidates) - len(matrix.candidates))
+    notices = _not_used(len(kept) - len(examples), len(synthesis.candidates) - len(matrix.candidates), len(waiting))
     return FolderProblem(made.problem, made.columns, made.rows, matrix, made.screens, (*notices, *made.notices))
 
 
-def _not_used(old: int, aside: int) -> list[str]:
-    """What of a folder takes no part: so many examples of other versions, and so many candidates."""
+def _filled(folder: SynthesisFolder, synthesis: Synthesis, examples: Sequence[Example]) -> Matrix:
+    matrix = Matrix(in_force(synthesis), examples)
+    matrix.take(MatrixFile(folder.matrix).read())
+    return matrix
+
+
+def _graded_before_run(matrix: Matrix, graded: int) -> frozenset[str]:
+    """The ids of outputs of production that people have judged before any candidate was run on them: they wait, and
+    stop no choice by the others.
+
+    Args:
+        graded: as for ``not_comparable``.
+    """
+    unknown = [matrix.unknown(number) for number in range(len(matrix.candidates))]
+    return frozenset(
+        one.id
+        for row, one in enumerate(matrix.examples)
+        if one.put_up and (one.label is not None or graded >> row & 1) and all(open_ >> row & 1 for open_ in unknown)
+    )
+
+
+def _not_used(old: int, aside: int, waiting: int) -> list[str]:
+    """What of a folder takes no part: so many examples of other versions, so many candidates, and so many outputs of
+    production that wait for results."""
     notices = [f"{plural(old, 'example')} of other versions of the prompt not used"] if old else []
+    if waiting:
+        is_out, them = ("is", "it") if waiting == 1 else ("are", "them")
+        left_out = f"{plural(waiting, 'graded output')} of production {is_out} left out"
+        notices.append(f"{left_out} until `promptpex synthesize PROMPT --author none` runs the candidates on {them}")
     if aside:
         notices.append(
             f"{plural(aside, 'candidate')} of criteria that are set aside, or ask for another kind, not used"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -95,3 +96,24 @@ def test_an_edit_is_measured_on_the_outputs_of_the_runs(
     card = card_of(capsys, "results/trip/r1", "--against", "results/trip/r0")
     (people,) = [one for one in card.effects if one.kind == "people" and one.what == "output"]
     assert (people.after.n, people.after.estimate) == (20, 8 / 20)
+
+
+def test_what_is_graded_before_candidates_were_run_on_it_stops_no_choice(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--ffr", "50%", "--json"]) == 0
+    before = json.loads(capsys.readouterr().out)
+    put_up(world)
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--ffr", "50%", "--json"]) == 0
+    after = json.loads(capsys.readouterr().out)
+    assert after["criteria"] == before["criteria"]
+    left_out = "9 graded outputs of production are left out until `promptpex synthesize PROMPT --author none` runs"
+    assert any(notice.startswith(left_out) for notice in after["notices"])
+    assert run_cli(["align", "--no-calibration"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "The chosen set, on grades that had no part in choosing it" in text
+    assert left_out in text
+    assert run_cli(["synthesize", "trip.md", "--author", "none", "--judge", "none"]) == 0
+    capsys.readouterr()
+    assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--ffr", "50%", "--json"]) == 0
+    assert not any("left out until" in notice for notice in json.loads(capsys.readouterr().out)["notices"])
