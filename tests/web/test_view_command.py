@@ -103,7 +103,8 @@ async def test_links_as_json_are_all_that_a_program_reads(tmp_path: Path) -> Non
 def test_a_run_that_is_not_there_is_named(tmp_path: Path, named: str) -> None:
     done = in_process("view", named, "--no-open", "--port", "0", cwd=tmp_path)
     assert done.code == 2
-    assert done.err == f"promptpex: {named}: no such run; give the run's folder or its id\n"
+    ways = "give its folder, id or name, PROMPT, or latest (`promptpex runs` lists them)"
+    assert done.err == f"promptpex: {named}: no such run; {ways}\n"
 
 
 async def test_a_synthesis_folder_is_shown_by_its_choice(tmp_path: Path) -> None:
