@@ -49,13 +49,15 @@ class PairedDifference:
     @property
     def n(self) -> int:
         """Cases asked of both that have a weight."""
-        return int((self.weights > 0).sum())
+        import numpy as np
+
+        return int(np.count_nonzero(self.weights > 0))
 
     @property
     def difference(self) -> float | None:
         """The mean difference; None without a common case."""
         total = int(self.weights.sum())
-        return float((self.shift * self.weights).sum()) / total if total else None
+        return float(self.shift @ self.weights) / total if total else None
 
 
 def pair(
@@ -167,17 +169,17 @@ def once_asked(
     import numpy as np
 
     weights = paired.weights.astype(np.float64)
-    total = weights.sum()
-    size = total**2 / (weights**2).sum()
-    apart = size * float((weights * np.abs(paired.shift)).sum() / total)
-    squares = size * float((weights**2 * paired.shift**2).sum() / (weights**2).sum())
+    total, of_squares, weighed = float(weights.sum()), float(weights @ weights), weights * paired.shift
+    size = total**2 / of_squares
+    apart = size * float(np.abs(weighed).sum()) / total
+    squares = size * float(weighed @ weighed) / of_squares
     spread = (prior + squares) / (prior + apart) if paired.surer and prior + apart > 0.0 else 1.0
     if sampled_rules:
         by_rule = np.bincount(paired.rules, weights)
-        spread += RULE_CORRELATION * (float((by_rule**2).sum() / (weights**2).sum()) - 1.0)
+        spread += RULE_CORRELATION * (float(by_rule @ by_rule) / of_squares - 1.0)
     size /= spread
-    broke = size * float((weights * np.maximum(paired.shift, 0.0)).sum() / total)
-    kept = size * float((weights * np.maximum(-paired.shift, 0.0)).sum() / total)
+    broke = size * float(np.maximum(weighed, 0.0).sum()) / total
+    kept = size * float(np.maximum(-weighed, 0.0).sum()) / total
     return _rounded(kept), _rounded(broke), _rounded(size)
 
 

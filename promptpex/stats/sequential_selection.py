@@ -64,17 +64,27 @@ def sequential_selection(
     if not 1 <= len(looks) <= planned:
         raise InputError(f"{len(looks)} looks of {planned} planned are impossible: look once at least.")
     tests = [pair_tests(grid, tolerance, reading=reading) for grid in looks]
-    fixed, sampled = (over_looks(tests, planned) for tests in zip(*tests, strict=True))
-    return SequentialSelection(
-        decide(
-            Losses.of(looks[-1]),
-            fixed,
-            sampled,
-            alpha=alpha,
-            incomplete=incomplete if reading == "against" else (),
-        ),
-        fixed.close,
-    )
+    incomplete = incomplete if reading == "against" else ()
+    return decided_by(tests, Losses.of(looks[-1]), planned, alpha=alpha, incomplete=incomplete)
+
+
+def decided_by(
+    tests: Sequence[tuple[PairTests, PairTests]],
+    losses: Losses,
+    planned: int,
+    *,
+    alpha: float = 0.05,
+    incomplete: Collection[str] = (),
+) -> SequentialSelection:
+    """The same from the tests of each look: whoever looks again and again need not make those of earlier looks again.
+
+    Args:
+        tests: what `pair_tests` gives for each look so far, in order, at least one.
+        losses: how the models stand at the last look.
+        planned, alpha, incomplete: as for `sequential_selection`.
+    """
+    fixed, sampled = (over_looks(kind, planned) for kind in zip(*tests, strict=True))
+    return SequentialSelection(decide(losses, fixed, sampled, alpha=alpha, incomplete=incomplete), fixed.close)
 
 
 def over_looks(tests: Iterable[PairTests], planned: int) -> PairTests:

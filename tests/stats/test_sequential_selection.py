@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from promptpex.core.errors import InputError
-from promptpex.stats import Grid, looks_at, sequential_selection, suitability, versus_limit
-from promptpex.stats.sequential_selection import SequentialSelection
+from promptpex.stats import Grid, Losses, looks_at, pair_tests, sequential_selection, suitability, versus_limit
+from promptpex.stats.sequential_selection import SequentialSelection, decided_by
 from tests.stats.grids import drawn, grid, grid_of
 
 
@@ -26,13 +26,14 @@ def raced(made: Grid, tolerance: float = 0.05) -> tuple[SequentialSelection, set
     at, alive = looks_at(cases), set(made.models)
     asked = np.zeros_like(made.broken)
     claims: set[tuple[str, str, str | None]] = set()
-    grids, before = [], 0
+    tests, before = [], 0
     for end in at:
         for row, name in enumerate(made.models):
             asked[row, before:end] = name in alive
         before = end
-        grids.append(first(made, end, asked))
-        selection = sequential_selection(grids, len(at), tolerance=tolerance)
+        known = first(made, end, asked)
+        tests.append(pair_tests(known, tolerance))
+        selection = decided_by(tests, Losses.of(known), len(at))
         claims |= {
             (name, one.outcome, one.beaten_by) for name, one in selection.suitability.models.items() if one.claim
         }
@@ -51,6 +52,15 @@ def test_clear_models_stop_early_and_their_places_are_right() -> None:
         }  # fmt: skip
         assert asked < 0.5
         assert selection.settled(0.05) == {"a", "b"}
+
+
+def test_from_the_tests_of_each_look_come_the_same_decisions() -> None:
+    made = grid([[0] * 60, [int(n % 9 == 0) for n in range(60)], [n % 2 for n in range(60)]])
+    looks = [first(made, end) for end in looks_at(60)]
+    tests = [pair_tests(look, 0.05) for look in looks]
+    for count in range(1, len(looks) + 1):
+        at_once = sequential_selection(looks[:count], len(looks), tolerance=0.05)
+        assert decided_by(tests[:count], Losses.of(looks[count - 1]), len(looks)) == at_once
 
 
 def test_a_place_that_hangs_on_a_model_keeps_it_in() -> None:

@@ -57,11 +57,12 @@ def note(url: object, headers: Mapping[Any, Any] | None) -> None:
 
 
 def block() -> None:
-    """Replaces every way out."""
+    """Replaces every way out, and what would be logged of a failure."""
     import aiohttp
     import httpx
     import requests
     import urllib3
+    from litellm.litellm_core_utils.litellm_logging import Logging
     from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
 
     def by_httpx_at_once(self: object, request: httpx.Request) -> NoReturn:
@@ -83,7 +84,15 @@ def block() -> None:
         note(f"{self.scheme}://{self.host}:{self.port}{url}", named.get("headers"))
         raise OSError("blocked")
 
+    def told(self: object, *args: object, **named: object) -> None:
+        """Nothing: no logger is set, and what litellm makes ready for one is a third of the work."""
+
+    async def told_later(self: object, *args: object, **named: object) -> None:
+        told(self)
+
     replaced: tuple[tuple[Any, str, Any], ...] = (
+        (Logging, "failure_handler", told),
+        (Logging, "async_failure_handler", told_later),
         (httpx.AsyncHTTPTransport, "handle_async_request", by_httpx),
         (httpx.HTTPTransport, "handle_request", by_httpx_at_once),
         (LiteLLMAiohttpTransport, "handle_async_request", by_httpx),
