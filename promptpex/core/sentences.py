@@ -93,6 +93,8 @@ def _blocks(text: str) -> Iterator[tuple[str, bool]]:
 
 def _outside_tags(text: str) -> str:
     """The text without its template tags; a tag that is not closed is text. Each end is looked for once."""
+    if "{" not in text:
+        return text
     outside: list[str] = []
     at, endless = 0, set[str]()
     for match in _TAG.finditer(text):

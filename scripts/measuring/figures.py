@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from measuring.tree import PACKAGE, FunctionNode, Module, length
 from measuring.usage import foreign_bases
@@ -74,11 +75,19 @@ def private_words(modules: Iterable[Module]) -> list[str]:
 
 def _bound_in(modules: Iterable[Module], words: frozenset[str]) -> list[str]:
     return [
-        f"{one.path}:{line} {name}" for one in modules for line, name in sorted(_bound(one)) if name.strip("_") in words
+        f"{one.path}:{line} {name}"
+        for one in modules
+        for line, name in sorted(place for place in _bound(one) if place[1].strip("_") in words)
     ]
 
 
-def _bound(module: Module) -> Iterator[tuple[int, str]]:
+@cache
+def _bound(module: Module) -> tuple[tuple[int, str], ...]:
+    """The names that a module's code binds, with their lines."""
+    return tuple(_bindings(module))
+
+
+def _bindings(module: Module) -> Iterator[tuple[int, str]]:
     for node in module.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.lineno, node.id
@@ -154,12 +163,16 @@ def _private(module: Module, own: set[str]) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] != PACKAGE:
             path = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
             yield from ((node.lineno, f"from {node.module}: {name}") for name in path if is_private(name))
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr" and len(node.args) > 1:
+        elif isinstance(node, ast.Call) and _is_getattr(node.func) and len(node.args) > 1:
             name = node.args[1].value if isinstance(node.args[1], ast.Constant) else ""
             if isinstance(name, str) and is_private(name) and name not in own:
                 yield node.lineno, ast.unparse(node)
         elif isinstance(node, ast.ClassDef):
             yield from _overridden(module, node)
+
+
+def _is_getattr(function: ast.expr) -> bool:
+    return isinstance(function, ast.Name) and function.id == "getattr"
 
 
 def _overridden(module: Module, node: ast.ClassDef) -> Iterator[tuple[int, str]]:

@@ -13,7 +13,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from measuring.tree import PACKAGE, FunctionNode, Module
@@ -148,7 +148,13 @@ def templates(root: Path) -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / PACKAGE).rglob("*.jinja")))
 
 
-def _entries(module: Module) -> Iterator[Entry]:
+@cache
+def _entries(module: Module) -> tuple[Entry, ...]:
+    """The definitions of a module and its loose code, collected once."""
+    return tuple(_collected(module))
+
+
+def _collected(module: Module) -> Iterator[Entry]:
     loose = Entry((module.name, "<module>"), module.path, 1, True)
     calls = (node for node in module.nodes if isinstance(node, ast.Call))
     by_name = any(_called(node.func) == "import_module" for node in calls)
@@ -209,10 +215,11 @@ def _collect(node: ast.AST, entry: Entry) -> None:
     """Notes each name and attribute that a piece of code reads; ``__all__`` reads nothing."""
     if entry.key[1] == "__all__":
         return
-    calls = {_called(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    inside = list(ast.walk(node))
+    calls = {_called(one.func) for one in inside if isinstance(one, ast.Call)}
     entry.dynamic |= "import_module" in calls
     dynamic = bool(calls & DYNAMIC)
-    for one in ast.walk(node):
+    for one in inside:
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
             entry.names.add(one.id)
         elif isinstance(one, ast.Attribute):
@@ -274,6 +281,7 @@ def _is_foreign(key: Key) -> bool:
     return any(method in vars(base) for base in foreign_bases(key[0], name))
 
 
+@cache
 def foreign_bases(module: str, name: str) -> list[type]:
     """The classes of other libraries, and of Python, that a class of the package inherits from."""
     try:

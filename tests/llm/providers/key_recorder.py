@@ -84,15 +84,15 @@ def block() -> None:
         note(f"{self.scheme}://{self.host}:{self.port}{url}", named.get("headers"))
         raise OSError("blocked")
 
-    def told(self: object, *args: object, **named: object) -> None:
+    def unlogged(self: object, *args: object, **named: object) -> None:
         """Nothing: no logger is set, and what litellm makes ready for one is a third of the work."""
 
-    async def told_later(self: object, *args: object, **named: object) -> None:
-        told(self)
+    async def unlogged_later(self: object, *args: object, **named: object) -> None:
+        unlogged(self)
 
     replaced: tuple[tuple[Any, str, Any], ...] = (
-        (Logging, "failure_handler", told),
-        (Logging, "async_failure_handler", told_later),
+        (Logging, "failure_handler", unlogged),
+        (Logging, "async_failure_handler", unlogged_later),
         (httpx.AsyncHTTPTransport, "handle_async_request", by_httpx),
         (httpx.HTTPTransport, "handle_request", by_httpx_at_once),
         (LiteLLMAiohttpTransport, "handle_async_request", by_httpx),
