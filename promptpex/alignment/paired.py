@@ -15,6 +15,11 @@ from promptpex.alignment.figures import CONFIDENCE, Observation
 from promptpex.core.records import AlignmentFigures, CardFigure
 from promptpex.stats import Interval, difference_of_intervals
 
+ADDED = 4.0
+"""Cases in which the two figures have nothing to do with each other that are added where they go together, as many as
+Agresti and Caffo (2000, Am. Stat. 54:280) add to a difference of two shares: without them the interval is a point where
+a handful of cases are alike in both."""
+
 Compared = Literal["coverage", "ffr", "alignment", "bad"]
 """A figure of ``CardEffect``."""
 
@@ -37,7 +42,8 @@ def difference(
     """The figure after less the one before, with an interval that knows which cases are in both.
 
     Each figure has its own interval, and the two are correlated as their linearised parts are, case by case
-    (``difference_of_intervals``). Without cases in both this is the difference of independent groups.
+    (``difference_of_intervals``), a little less where few cases are in both. Without any in both this is the difference
+    of independent groups.
 
     Args:
         before, after: the outputs, and ``figures_of`` them.
@@ -49,9 +55,13 @@ def difference(
 
 
 def _correlation(first: dict[str, float], second: dict[str, float]) -> float:
+    """How far two figures go together; a few cases that happen to agree throughout do not make it 1."""
     sizes = sum(part**2 for part in first.values()) * sum(part**2 for part in second.values())
-    together = sum(part * second[cluster] for cluster, part in first.items() if cluster in second)
-    return max(-1.0, min(1.0, together / math.sqrt(sizes))) if sizes > 0.0 else 0.0
+    both = [cluster for cluster in first if cluster in second]
+    if not both or sizes <= 0.0:
+        return 0.0
+    seen = sum(first[cluster] * second[cluster] for cluster in both) / math.sqrt(sizes)
+    return max(-1.0, seen if seen < 0.0 else min(1.0, seen) * len(both) / (len(both) + ADDED))
 
 
 def _parts(name: Compared, observations: Sequence[Observation], figures: AlignmentFigures) -> dict[str, float]:

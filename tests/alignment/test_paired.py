@@ -29,7 +29,22 @@ def test_the_same_outputs_differ_by_nothing_and_the_same_cases_by_less_than_othe
     again, others = (observations(signs, cases) for cases in ("case", "other"))
     same, apart = of(name, observations(signs), again), of(name, observations(signs), others)
     assert same.estimate == apart.estimate == pytest.approx(0)
-    assert same.width < apart.width / 2.5
+    assert same.width < apart.width / 2
+
+
+def test_a_handful_of_cases_that_agree_throughout_is_no_proof_that_nothing_changed() -> None:
+    few = of("bad", observations("ccmkkk"), observations("ccmkkk"))
+    many = of("bad", observations("ccmkkk" * 20), observations("ccmkkk" * 20))
+    assert few.low < -0.2
+    assert few.high > 0.2
+    assert -0.05 < many.low < 0 < many.high < 0.05
+    rng, rounds, covered = np.random.default_rng(4), 150, 0
+    for _ in range(rounds):
+        hard = rng.random(10)
+        before, after = ("".join("c" if one < share else "k" for one in hard) for share in (0.4, 0.5))
+        made = of("bad", observations(before), observations(after))
+        covered += made.low <= 0.1 <= made.high
+    assert covered / rounds >= 0.92
 
 
 def test_opposite_cases_differ_by_more() -> None:
