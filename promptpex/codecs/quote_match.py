@@ -7,6 +7,7 @@ may have one letter wrong, as happens when authors copy; another number, short w
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Literal
 
@@ -25,6 +26,9 @@ _MARKS = re.compile(r"\\(?=[\"'])|[\"'“”„‘’‚«»「」『』*_`]")
 _BREAKS = re.compile(r"\\[nrt](?![a-z])")
 """Line breaks that are escaped once too often."""
 
+
+LONGEST_SEARCHED = 200_000
+"""Characters in which the line of a quotation is looked for."""
 
 STEPS = 2e10
 """Steps of about 0.2 ns for one question, such as all rules against a prompt: some seconds."""
@@ -92,6 +96,22 @@ def normalize(text: str) -> str:
     """Words and signs without case, width, quotation marks, emphasis and line breaks."""
     plain = _BREAKS.sub(" ", _MARKS.sub("", normal_form("NFKC", text)))
     return " ".join(plain.split()).casefold().strip(" .,;:。、")
+
+
+def line_of(source: str, text: str) -> int | None:
+    """The line of a text, from 1, at which a quotation begins; None where its words do not stand there to the letter.
+
+    Args:
+        text: of which no more than ``LONGEST_SEARCHED`` characters are looked at.
+    """
+    first, lines = next(iter(fragments(source)), ""), text[:LONGEST_SEARCHED].splitlines()
+    if not first or first not in normalize("\n".join(lines)):
+        return None
+    end = bisect_left(range(len(lines)), True, key=lambda last: first in normalize("\n".join(lines[: last + 1])))
+    begin = bisect_left(
+        range(end + 1), True, key=lambda start: first not in normalize("\n".join(lines[start : end + 1]))
+    )
+    return max(begin, 1)
 
 
 def _nearly(fragment: str, inside: str, budget: ComparisonBudget) -> bool:

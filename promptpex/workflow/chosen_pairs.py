@@ -9,7 +9,7 @@ from promptpex.cases.file import read_suite, usable_cases
 from promptpex.config import Resolved, with_effort
 from promptpex.core.errors import ConfigError, SpecError, SuiteError
 from promptpex.core.ids import digest
-from promptpex.core.records import Manifest, Prompt, Record, Run, Score, Spec, Suite, Verdict
+from promptpex.core.records import Manifest, PartOfSuite, Prompt, Record, Run, Score, Spec, Suite, Verdict
 from promptpex.core.records.output import Output
 from promptpex.llm.names import parse_models
 from promptpex.promptfile import read_with_warnings
@@ -155,7 +155,8 @@ def joined(begun: Run, portions: Iterable[AskedPortion]) -> Run:
 
 def _of_pairs_asked(run: Run) -> Run:
     asked = {(output.case, output.model) for output in run.outputs}
-    if len(asked) == len(run.suite.usable()) * len(run.manifest.models):
+    every = len(run.suite.usable()) * len(run.manifest.models)
+    if len(asked) == every:
         return run
     cases, labels = {case for case, _ in asked}, {model for _, model in asked}
     suite = run.suite.replace(cases=tuple(case for case in run.suite.cases if case.id in cases))
@@ -163,6 +164,9 @@ def _of_pairs_asked(run: Run) -> Run:
         run=digest([run.manifest.run, sorted(asked)], 10),
         suite_digest=digest(suite.to_dict()),
         models=tuple(label for label in run.manifest.models if label in labels),
+        subset=PartOfSuite(
+            words=f"{len(asked)} of {every} pairs of case and model", cases=len(cases), of=len(run.suite.usable())
+        ),
         reported={label: ids for label, ids in run.manifest.reported.items() if label in labels},
     )
     return run.replace(manifest=manifest, suite=suite)

@@ -148,6 +148,8 @@ def test_only_what_is_selected_is_asked(pytester: pytest.Pytester, server: Scrip
     run = only_run(pytester.path)
     assert [case.id for case in run.suite.cases] == ["t1"]
     assert len(run.manifest.models) == 1
+    assert run.manifest.subset is not None
+    assert run.manifest.subset.in_words == "1 of 3 cases: 1 of 6 pairs of case and model"
     assert outcomes(result_of(pytester, "prompts", "--collect-only"))
     assert server.count == 1
 

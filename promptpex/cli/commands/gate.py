@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from promptpex.cli import options
+from promptpex.cli.gate_output import LAYOUTS, print_result
 from promptpex.cli.help import Command
-from promptpex.cli.output import say
 from promptpex.codecs.wording import plural
-
-if TYPE_CHECKING:
-    from promptpex.core.records import Manifest
 
 
 @click.command("gate", cls=Command)
@@ -53,6 +50,12 @@ if TYPE_CHECKING:
 )
 @options.confidence
 @options.weights
+@options.of_output(
+    "--format",
+    "layout",
+    type=click.Choice(LAYOUTS),
+    help="How the result is printed [text]; github: annotations, and a summary of the step.",
+)
 @options.results
 @options.settings_options
 @options.output_options
@@ -63,6 +66,7 @@ def command(
     least_means: tuple[str, ...],
     min_scored: int,
     decide: Any,
+    layout: str | None,
     as_json: bool,
     **flags: Any,
 ) -> int:
@@ -75,14 +79,16 @@ def command(
       promptpex gate --max-non-compliance 10% --min-scored 50
       promptpex gate --max-non-compliance gpt-4o-mini=5% --decide high
       promptpex gate --min-accuracy 90% --min-metric tone=80
+      promptpex gate --max-non-compliance 10% --format github
     """
     from promptpex.cli.command_session import report_options, settings
-    from promptpex.cli.output import print_json
     from promptpex.core.errors import GateFailed, RunError
     from promptpex.core.records import RUNNING
     from promptpex.report import runs, summarise
     from promptpex.report.gate import Limits, breaches, stated
+    from promptpex.report.gate_result import gate_result
     from promptpex.tables import records
+    from promptpex.workflow.grading.peoples_grades import prompt_file_of
 
     if not any((limits, accuracies, least_means, min_scored)):
         raise click.UsageError("give a limit: --max-non-compliance, --min-accuracy, --min-metric or --min-scored")
@@ -96,24 +102,11 @@ def command(
     shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
     rows, by_metric = records(summary.models), records(summary.metrics)
     exceeded = breaches(rows, Limits(*shares, min_metrics=means, min_scored=min_scored, decide=decide), by_metric)
-    if as_json:
-        subset = finished.manifest.subset
-        verdict = {"run": summary.run.manifest.run, "passed": not any(exceeded.values()), "models": exceeded}
-        print_json(verdict | ({"subset": subset.to_dict()} if subset else {}))
-    else:
-        _say(exceeded, {row["model"]: stated(row, by_metric) for row in rows})
-    _say_what_is_missing(finished.manifest)
+    figures = {row["model"]: stated(row, by_metric) for row in rows}
+    print_result(gate_result(summary, exceeded, figures, prompt_file_of(finished)), _layout(layout, as_json))
     if failing := [model for model, broken in exceeded.items() if broken]:
         raise GateFailed(f"gate failed: {len(failing)} of {plural(len(exceeded), 'model')} ({', '.join(failing)})")
     return 0
-
-
-def _say_what_is_missing(manifest: Manifest) -> None:
-    """Says on stderr that the run is of a part of the suite, or is not complete."""
-    if manifest.subset:
-        say(f"This run has only a part of the suite, {manifest.subset.in_words}.", err=True)
-    if manifest.partial:
-        say(f"This run is not complete ({manifest.partial}): the same `promptpex run` goes on with it.", err=True)
 
 
 def _parsed(limits: Sequence[str], flag: str) -> tuple[float | None, dict[str, float]]:
@@ -151,6 +144,7 @@ def _metric(text: str) -> tuple[str, float]:
     return name.strip(), value / 100
 
 
-def _say(exceeded: dict[str, list[str]], figures: dict[str, str]) -> None:
-    for model, broken in exceeded.items():
-        say(f"FAIL  {model}: {'; '.join(broken)}" if broken else f"pass  {model}: {figures[model]}")
+def _layout(named: str | None, as_json: bool) -> str:
+    if as_json and named not in (None, "json"):
+        raise click.UsageError(f"--json and --format {named} exclude each other; give one of them")
+    return "json" if as_json else named or "text"

@@ -1,0 +1,140 @@
+"""What a gate decided, with the failures that it rests on, for those who print it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptpex.codecs.ordinary_files import read_bytes
+from promptpex.codecs.quote_match import LONGEST_SEARCHED, line_of
+from promptpex.core.errors import InputError
+from promptpex.core.records import Manifest, PartOfSuite
+from promptpex.report.summary import Summary
+from promptpex.tables import records
+
+MOST_FAILURES = 10
+"""Rules that are named: GitHub shows ten annotations of a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatedModel:
+    """A model at the gate.
+
+    Attributes:
+        exceeded: the limits that it exceeds, in words; none: it passes.
+        figures: what it passes by, in words.
+    """
+
+    label: str
+    exceeded: tuple[str, ...]
+    figures: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRule:
+    """A rule that models break that do not pass.
+
+    Attributes:
+        rule, text: its id and its words.
+        broken, outputs: how many outputs of these models break it, and how many could be scored by it.
+        model, case, reason: one of those that break it.
+        line: of the prompt's file, where the words stand that the rule rests on; None where they are not found.
+    """
+
+    rule: str
+    text: str
+    broken: int
+    outputs: int
+    model: str
+    case: str
+    reason: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What a gate decided about a run.
+
+    Attributes:
+        prompt: its name. run: its id.
+        file: the prompt's file, as far as it is known.
+        subset: of the suite that the run is of; None: the whole suite.
+        notes: what qualifies the decision, sentence by sentence: a run of a part, or one that is not complete.
+        rules: broken by models that do not pass, the most frequently broken first.
+    """
+
+    prompt: str
+    run: str
+    file: Path | None
+    subset: PartOfSuite | None
+    notes: tuple[str, ...]
+    models: tuple[GatedModel, ...]
+    rules: tuple[BrokenRule, ...]
+
+    @property
+    def failing(self) -> list[GatedModel]:
+        """The models that do not pass."""
+        return [model for model in self.models if model.exceeded]
+
+
+def gate_result(
+    summary: Summary, exceeded: Mapping[str, Sequence[str]], figures: Mapping[str, str], file: Path | None
+) -> GateResult:
+    """What was decided, with the rules that the failing models break most.
+
+    Args:
+        exceeded: per model the limits that it exceeds, in words.
+        figures: per model what it passes by, in words.
+        file: the prompt's file as it is now.
+    """
+    manifest = summary.run.manifest
+    models = tuple(GatedModel(label, tuple(words), figures[label]) for label, words in exceeded.items())
+    failing = [model.label for model in models if model.exceeded]
+    rules = tuple(_broken_rules(summary, failing, file)) if failing else ()
+    return GateResult(manifest.prompt, manifest.run, file, manifest.subset, tuple(_notes(manifest)), models, rules)
+
+
+def _notes(manifest: Manifest) -> Iterator[str]:
+    if manifest.subset:
+        yield f"This run has only a part of the suite, {manifest.subset.in_words}."
+    if manifest.partial:
+        yield f"This run is not complete ({manifest.partial}): the same `promptpex run` goes on with it."
+
+
+def _broken_rules(summary: Summary, failing: Sequence[str], file: Path | None) -> list[BrokenRule]:
+    totals: dict[str, tuple[int, int]] = {}
+    for row in records(summary.rules):
+        if row["model"] in failing:
+            broken, outputs = totals.get(row["rule"], (0, 0))
+            of = row["usable"] if row["at_least"] else row["scored"]
+            totals[row["rule"]] = (broken + row["broken"], outputs + of)
+    worst = sorted((rule for rule, (broken, _) in totals.items() if broken), key=lambda rule: -totals[rule][0])
+    examples = _examples(summary, failing)
+    texts = {rule.id: (rule.rule, rule.source) for rule in summary.run.spec.rules}
+    of_mode = {rule: (text, None) for rule, text in summary.run.manifest.mode_rules.items()}
+    prompt, shown = _text_of(file), []
+    for rule in worst[:MOST_FAILURES]:
+        words, source = {**texts, **of_mode}.get(rule, ("", None))
+        line = line_of(source, prompt) if source and prompt else None
+        shown.append(BrokenRule(rule, words, *totals[rule], *examples[rule], line))
+    return shown
+
+
+def _examples(summary: Summary, failing: Sequence[str]) -> dict[str, tuple[str, str, str]]:
+    """For each rule an output of the failing models that breaks it: model, case and reason."""
+    cube = summary.verdicts
+    broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["model"].isin(list(failing))]
+    return {
+        row["rule"]: (row["model"], row["case"], row["reason"] or "") for row in records(broken.drop_duplicates("rule"))
+    }
+
+
+def _text_of(file: Path | None) -> str | None:
+    if file is None:
+        return None
+    try:
+        data = read_bytes(file, error=InputError, what="prompt file", limit=LONGEST_SEARCHED * 4)
+    except InputError:
+        return None
+    return data.decode("utf-8", "replace")
