@@ -92,7 +92,7 @@ def listeners(*, quiet: bool, verbose: bool, log: Path | None) -> Iterator[Liste
         active.append(progress.notices(verbose, quiet=quiet))
         if not quiet:
             live = sys.stderr.isatty()
-            active.append(stack.enter_context(progress.bars()) if live else progress.plain_lines())
+            active.append(stack.enter_context(progress.bars() if live else progress.plain_lines()))
         logger = stack.enter_context(progress.json_log(log))
         if logger is not None:
             active.append(logger)

@@ -8,9 +8,8 @@ import signal
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-import click
-
 from promptpex.cli import main
+from promptpex.cli.output import say
 
 
 class Interrupts:
@@ -40,7 +39,7 @@ class Interrupts:
 
     def _stop_and_say(self) -> None:
         self._stop()
-        click.echo("stopping: waiting a few seconds for what is in flight (Ctrl-C again stops at once)", err=True)
+        say("stopping: waiting a few seconds for what is in flight (Ctrl-C again stops at once)", err=True)
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,26 @@ NO_ANSWER = 3
 """Exit code of a command in which a model, a judge or the script of a metric gave nothing usable."""
 
 
+_DISPLAYS: list[Callable[[str], None]] = []
+"""Prints above the display that is live on stderr, if one is."""
+
+
 def say(text: str, *, err: bool = False) -> None:
     """Prints a line on stdout, or on stderr, in which a terminal finds nothing to obey."""
-    click.echo(visible(text), err=err)
+    if err and _DISPLAYS:
+        _DISPLAYS[-1](visible(text))
+    else:
+        click.echo(visible(text), err=err)
+
+
+@contextmanager
+def above_a_display(show: Callable[[str], None]) -> Iterator[None]:
+    """Until the end of the block ``show`` prints what is said on stderr, where a live display would be torn by it."""
+    _DISPLAYS.append(show)
+    try:
+        yield
+    finally:
+        _DISPLAYS.remove(show)
 
 
 def data(text: str) -> str:
@@ -112,9 +130,16 @@ def _occasion(summary: Summary, totals: Mapping[str, Any] | None) -> Occasion:
     from promptpex.report.terminal import Occasion
 
     partial = summary.run.manifest.partial
-    asked = f"{plural(totals['requests'], 'answer')} from models, {totals['cached']} from the store" if totals else ""
+    asked = "" if totals is None else _asked(totals)
     goes_on = totals is not None and partial != "interrupted"  # an interrupted command says so itself
     return Occasion(asked, resume_line() if goes_on else "", _comparable_before(summary))
+
+
+def _asked(totals: Mapping[str, Any]) -> str:
+    """What a command asked, in a sentence."""
+    sent, answered, stored = totals["sent"], totals["requests"], totals["cached"]
+    some = "" if answered == sent else f" ({answered or 'none'} answered)"
+    return f"{plural(sent, 'request')} sent{some}, {plural(stored, 'answer')} from the store"
 
 
 def _comparable_before(summary: Summary) -> Path | None:

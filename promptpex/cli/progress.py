@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from promptpex.cli.output import say
+from promptpex.cli.output import above_a_display, say
+from promptpex.cli.progress_counts import ProgressCounts
 from promptpex.codecs.controls import escaped, visible
 from promptpex.codecs.ordinary_files import created
 from promptpex.core.errors import ConfigError
-from promptpex.core.events import (
-    Answered,
-    Event,
-    Failed,
-    Listener,
-    Notice,
-    Retrying,
-    StageEnded,
-    StageStarted,
-    StepDone,
-)
-from promptpex.core.records import NOT_ASKED, UNCLEAR
+from promptpex.core.events import Event, Failed, Listener, Notice, Retrying, StageEnded, StageStarted, StepDone
+from promptpex.report.colours import BAD, GOOD
 
 if TYPE_CHECKING:
-    from rich.progress import ProgressColumn, Task, TaskID
-
-RECENT = 50
-"""Answers over which the rate is measured."""
+    from rich.progress import Progress, ProgressColumn, Task, TaskID
+    from rich.table import Column
+    from rich.text import Text
 
 WIDE = 100
 """Columns of a terminal from which on bars are long."""
@@ -41,91 +30,17 @@ WIDE = 100
 EVERY_S = 5.0
 """Seconds between two plain lines of one stage."""
 
+TOTAL_EVERY_S = 30.0
+"""Seconds between two plain lines of the total."""
 
-@dataclass(slots=True)
-class StageProgress:
-    """How far a stage has got with one model."""
+FIRST_WAIT_S = 20.0
+"""Seconds without an answer after which a plain line says so; the next one comes after twice as many."""
 
-    total: int
-    done: int = 0
-    failed: int = 0
-    unclear: int = 0
-    unasked: int = 0
-    cached: int = 0
-    cost: float = 0.0
-    priced: bool = True
-    shown: float = 0.0
-    recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+LINES_BELOW = 4
+"""Lines of a terminal that stay free for what stands below the bars."""
 
-    def text(self, now: float) -> str:
-        """The tally in words."""
-        parts = [f"{self.done - self.unasked}/{self.total}"]
-        if self.failed:
-            parts.append(f"{self.failed} failed")
-        if self.unclear:
-            parts.append(f"{self.unclear} unclear")
-        if self.unasked:
-            parts.append(f"{self.unasked} not asked")
-        if self.cached:
-            parts.append(f"{self.cached} from the store")
-        rate = self.rate(now)
-        if rate is not None:
-            parts.append(f"{rate:.1f}/s")
-        if self.cost:
-            parts.append(f"${self.cost:.4f}" + ("" if self.priced else " and unknown"))
-        if rate and self.done < self.total:
-            parts.append(f"{span((self.total - self.done) / rate)} left")
-        return ", ".join(parts)
-
-    def rate(self, now: float) -> float | None:
-        """Answers a second over the last ones that were asked for; None before there are two, and at the end."""
-        if len(self.recent) < 2 or self.done >= self.total:
-            return None
-        took = max(now, self.recent[-1]) - self.recent[0]
-        return (len(self.recent) - 1) / took if took > 0 else None
-
-
-def span(seconds: float) -> str:
-    """Seconds as people say them: ``8 s``, ``4 min``, ``2 h 10 min``."""
-    if seconds < 99.5:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
-
-
-class ProgressCounts:
-    """Keeps the tally of every stage and model from the events.
-
-    Args:
-        clock: seconds, monotonic.
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._kept: dict[tuple[str, str], StageProgress] = {}
-
-    def count(self, event: Event) -> StageProgress | None:
-        """Counts the event in; the tally that it changed, if any."""
-        if isinstance(event, StageStarted):
-            self._kept[event.stage, event.model] = StageProgress(event.total)
-        if not isinstance(event, StageStarted | StepDone | Answered | StageEnded):
-            return None
-        tally = self._kept.get((event.stage, event.model))
-        if tally is None:
-            return None
-        if isinstance(event, StepDone):
-            tally.done += 1
-            unasked = event.error is not None and event.error in NOT_ASKED
-            tally.unasked += unasked
-            tally.unclear += event.error == UNCLEAR
-            tally.failed += event.error is not None and event.error != UNCLEAR and not unasked
-        if isinstance(event, Answered):
-            tally.cached += event.cached
-            if not event.cached:
-                tally.recent.append(self._clock())
-                tally.cost += event.cost_usd or 0.0
-                tally.priced = tally.priced and event.cost_usd is not None
-        return tally
+TICK_S = 1.0
+"""Seconds between two looks at the clock while nothing happens."""
 
 
 def _label(stage: str) -> str:
@@ -162,66 +77,156 @@ def notices(verbose: bool, *, quiet: bool = False) -> Listener:
     return listen
 
 
-def plain_lines(clock: Callable[[], float] = time.monotonic) -> Listener:
-    """A line on stderr when a stage begins, every few seconds, and when it ends."""
-    counts = ProgressCounts(clock)
+class PlainLines:
+    """A line on stderr when a stage begins, every few seconds, and when it ends; a line of the total now and then, and
+    one that says for whom one is waiting.
 
-    def listen(event: Event) -> None:
-        tally = counts.count(event)
-        if tally is None or not isinstance(event, StepDone | StageEnded):
-            return
-        now = clock()
-        waited = now - tally.shown >= EVERY_S and tally.done < tally.total
-        if isinstance(event, StageEnded) or waited:
-            tally.shown = now
-            say(f"{_label(event.stage)}  {event.model}  {tally.text(now)}", err=True)
+    Args:
+        clock: seconds, monotonic.
+    """
 
-    return listen
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._counts = ProgressCounts(clock)
+        self._total_at = clock()
+        self._wait_s = FIRST_WAIT_S
+        self._turn = threading.Lock()
+
+    def __call__(self, event: Event) -> None:
+        """Counts an event in, and says what is due."""
+        with self._turn:
+            tally = self._counts.count(event)
+            if tally is None or not isinstance(event, StepDone | StageEnded):
+                return
+            now = self._clock()
+            waited = now - tally.shown >= EVERY_S and tally.done < tally.total
+            if isinstance(event, StageEnded) or waited:
+                tally.shown = now
+                say(f"{_label(event.stage)}  {event.model}  {tally.text(now)}", err=True)
+
+    def tick(self) -> None:
+        """Says what is due while nothing happens."""
+        with self._turn:
+            now = self._clock()
+            if waiting := self._counts.waiting(now, patience_s=self._wait_s):
+                self._wait_s *= 2
+                say(waiting, err=True)
+            if self._counts.stages and now - self._total_at >= TOTAL_EVERY_S:
+                self._total_at = now
+                self._say_total(now)
+
+    def end(self) -> None:
+        """Says the total of a command that asked something."""
+        with self._turn:
+            if self._counts.stages:
+                self._say_total(self._clock())
+
+    def _say_total(self, now: float) -> None:
+        say(f"total  {self._counts.total(now)}", err=True)
+
+
+@contextmanager
+def plain_lines() -> Iterator[Listener]:
+    """Plain lines on stderr, also while nothing happens."""
+    lines, over = PlainLines(), threading.Event()
+
+    def tick() -> None:
+        while not over.wait(TICK_S):
+            lines.tick()
+
+    ticking = threading.Thread(target=tick, daemon=True)
+    ticking.start()
+    try:
+        yield lines
+    finally:
+        over.set()
+        ticking.join()
+        lines.end()
 
 
 @contextmanager
 def bars(clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
-    """Live progress bars on stderr, one per stage and model; where there is no room, a model's name is cut."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-    from rich.table import Column
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.fields[stage]}"),
-        _label_column(),
-        BarColumn(bar_width=8 if console.width < WIDE else 24, table_column=Column(no_wrap=True)),
-        TextColumn("{task.fields[progress]}", table_column=Column(no_wrap=True)),
-    )
-    tasks: dict[tuple[str, str], TaskID] = {}
+    """Live progress bars on stderr, one per stage and model, and a line of all; where there is no room, a model's name
+    is cut."""
     counts = ProgressCounts(clock)
-    with Progress(*columns, console=console, refresh_per_second=4) as progress:
+    tasks: dict[tuple[str, str], TaskID] = {}
+    with _display(counts, clock) as progress, above_a_display(_printer(progress)):
 
         def listen(event: Event) -> None:
             tally = counts.count(event)
-            if tally is None or not isinstance(event, StageStarted | StepDone | Answered | StageEnded):
+            if tally is None or not isinstance(event, StageStarted | StepDone | StageEnded):
                 return
             key = (event.stage, event.model)
             if isinstance(event, StageStarted):
-                tasks[key] = progress.add_task(
-                    visible(event.model), total=event.total, stage=_label(event.stage), progress=""
-                )
-            progress.update(tasks[key], completed=tally.done, progress=tally.text(clock()))
+                label, name = _label(event.stage), visible(event.model)
+                tasks[key] = progress.add_task(name, total=event.total, stage=label, key=key)
+            progress.update(tasks[key], completed=tally.done)
 
         yield listen
 
 
-def _label_column() -> ProgressColumn:
-    """The model's name on one line, in the width that the other columns leave."""
-    from rich.progress import ProgressColumn
-    from rich.table import Column
+def _printer(progress: Progress) -> Callable[[str], None]:
+    """Prints a text above the bars, folded between words."""
     from rich.text import Text
 
-    class Label(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(task.description, no_wrap=True, overflow="ellipsis")
+    return lambda text: progress.console.print(Text(text))
 
-    return Label(table_column=Column(no_wrap=False, min_width=6))
+
+def _display(counts: ProgressCounts, clock: Callable[[], float]) -> Progress:
+    """The bars with the figures of ``counts`` at every refresh, and below them the total and who is waited for."""
+    from rich.console import Console, RenderableType
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
+
+    console = Console(stderr=True)
+
+    class Display(Progress):
+        def get_renderables(self) -> Iterator[RenderableType]:
+            shown = _fitting_bars(self.tasks, console.height - LINES_BELOW)
+            yield self.make_tasks_table(shown)
+            yield from _below(counts, clock(), len(self.tasks) - len(shown))
+
+    return Display(
+        TextColumn("{task.fields[stage]}"),
+        _column(lambda task: task.description, Column(no_wrap=False, min_width=6)),
+        BarColumn(bar_width=8 if console.width < WIDE else 24, table_column=Column(no_wrap=True)),
+        _column(lambda task: counts.stages[task.fields["key"]].text(clock()), Column(no_wrap=True)),
+        console=console,
+        refresh_per_second=4,
+    )
+
+
+def _fitting_bars(tasks: Sequence[Task], most: int) -> list[Task]:
+    """As many bars as there are lines for, in their order: rather those that are not at their end."""
+    by_need = sorted(range(len(tasks)), key=lambda at: tasks[at].finished)
+    return [tasks[at] for at in sorted(by_need[: max(1, most)])]
+
+
+def _below(counts: ProgressCounts, now: float, hidden: int) -> Iterator[Text]:
+    """The lines below the bars: what is hidden, the total, and who is waited for."""
+    from rich.text import Text
+
+    if not counts.stages:
+        return
+    more = f"... and {hidden} more" if hidden else ""
+    for line in (more, f"total  {counts.total(now)}", visible(counts.waiting(now))):
+        if line:
+            text = Text(line, no_wrap=True, overflow="ellipsis")
+            text.highlight_regex(r"\b\d+ pass\b", GOOD)
+            text.highlight_regex(r"\b\d+ fail\b", BAD)
+            yield text
+
+
+def _column(text: Callable[[Task], str], column: Column) -> ProgressColumn:
+    """A column of foreign text on one line, cut in the width that the other columns leave."""
+    from rich.progress import ProgressColumn
+    from rich.text import Text
+
+    class OneLine(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(text(task), no_wrap=True, overflow="ellipsis")
+
+    return OneLine(table_column=column)
 
 
 @contextmanager

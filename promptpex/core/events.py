@@ -44,6 +44,27 @@ class StepDone(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class OutcomeKnown(Event):
+    """Whether an output of ``model`` breaks a rule is known: ``outcome`` is ``pass``, ``fail`` or ``unscored``; ``was``
+    is what was told of the same output before, where a budget, a deadline or a stop has made that another."""
+
+    model: str
+    outcome: str
+    was: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent(Event):
+    """A request left for ``server``; without an answer within ``gives_up_s`` seconds it ends, or is tried again."""
+
+    model: str
+    stage: str
+    request: str
+    server: str
+    gives_up_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answered(Event):
     """A request was answered: by a provider, or from the store (``cached``)."""
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from promptpex.core.errors import NotRecorded
 from promptpex.core.records import Completion, Request
+from promptpex.llm.sending import sending
 
 Answer = str | Completion | Exception
 Replies = Callable[[Request], Answer | Awaitable[Answer]] | Sequence[Answer] | Mapping[str, Answer]
@@ -41,6 +42,7 @@ class FakeClient:
 
     async def complete(self, request: Request) -> Completion:
         """The scripted answer to ``request``."""
+        sending()
         self.requests.append(request)
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)

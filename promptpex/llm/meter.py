@@ -16,6 +16,7 @@ class Totals:
     """Sums over the requests of one stage to one model.
 
     Attributes:
+        sent: sent to a provider; each attempt counts.
         requests: answered by a provider.
         cached: answered from the store.
         failed: not answered.
@@ -24,6 +25,7 @@ class Totals:
         latency_ms: sum over provider answers.
     """
 
+    sent: int = 0
     requests: int = 0
     cached: int = 0
     failed: int = 0
@@ -58,6 +60,10 @@ class Meter:
         for each in self._totals.values():
             total.add(each)
         return total
+
+    def sent(self, request: Request) -> None:
+        """Counts a request that leaves."""
+        self._of(request).sent += 1
 
     def answered(self, request: Request, completion: Completion) -> None:
         """Counts an answer."""

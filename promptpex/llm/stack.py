@@ -11,7 +11,8 @@
                 FirstAttemptClient      the first attempt's answer lets all go
                   BudgetedClient   reserves what is about to be sent
                     OwnPriceClient   reckons by the price of a named model
-                      the provider
+                      CountedClient    counts what is sent
+                        the provider
 
 The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is below
 the queue, so that what merely waits reserves nothing, and stored answers are free.
@@ -42,6 +43,7 @@ from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.record_replay import RecordingClient
 from promptpex.llm.resolve_model import resolve
 from promptpex.llm.schema_fallback import SchemaFallback
+from promptpex.llm.sending import CountedClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,11 @@ class StackOptions:
     fresh: bool = False
     record: Path | str | None = None
     prices: Mapping[str, Rates] = field(default_factory=dict)
+
+    @property
+    def gives_up_s(self) -> float:
+        """Seconds after which a request without an answer ends."""
+        return min(self.call_deadline_s, self.run_deadline_s or self.call_deadline_s)
 
 
 class Stack:
@@ -141,7 +148,7 @@ def build(
     """
     cancel_token, meter, gate = CancelToken(), Meter(), FirstRequestGate()
     budget = _budget(options)
-    client: Client = OwnPriceClient(provider)
+    client: Client = OwnPriceClient(CountedClient(provider, meter, emit, gives_up_s=options.gives_up_s))
     client = client if budget.unlimited else BudgetedClient(client, budget)
     client = FirstAttemptClient(client, gate, loading=provider if isinstance(provider, Loading) else None)
     policy, limiter = _pacing(options, clock, cancel_token)

@@ -45,6 +45,7 @@ from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.judges import judges_for
 from promptpex.workflow.metrics import announce_requests, metric_judges, metric_scores, metrics_of, metrics_to_score
 from promptpex.workflow.order import cell_order, judging_order, serial_server
+from promptpex.workflow.outcomes_so_far import OutcomesSoFar
 from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
 from promptpex.workflow.questions import (
     announce_questions,
@@ -178,9 +179,14 @@ async def judge(session: Session, run: Run) -> Run:
     code = await verdicts_of_code(session, run.prompt, rules, run.suite, usable, answering)
     left_out = rules_of_outputs(code.unmet)
     asked = {rule.id for judge in judges for rule in judge.rules}
-    judged = await _ask_judges(session, judges, usable, run.suite, code.settled)
     by_code = [*code.unmet, *left_open(code.checked, rules, asked), *code.closed_for(asked)]
     settings = session.settings
+    turns = [settings.judge_repeat] * len(judges)
+    known = OutcomesSoFar(
+        session.emit, run.spec, rules, turns, quorum=settings.quorum, min_agreement=settings.min_agreement
+    )
+    known.code(by_code)
+    judged = await _ask_judges(session, judges, usable, run.suite, code.settled, known)
     weighed = weigh(run.spec, by_code, judged, quorum=settings.quorum, min_agreement=settings.min_agreement)
     verdicts = after_broken(rules, weighed)
     if not judges:
@@ -188,6 +194,7 @@ async def judge(session: Session, run: Run) -> Run:
     mode_rules = {rule.id: rule.rule for judge in judges for rule in judge.options.judge_mode.own_rules}
     names = [*(rule.id for rule in rules), *mode_rules]
     verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
+    known.end(outputs, verdicts)
     scorers = metric_judges(session, run.prompt, metrics_to_score(session, run))
     scores = [*await scores_of(session, run, comparers), *await metric_scores(session, run, scorers)]
     codes = [output.error for output in outputs] + [verdict.unscored for verdict in verdicts]
@@ -272,9 +279,15 @@ def _judged_by(session: Session, manifest: Manifest) -> Manifest:
 
 
 async def _ask_judges(
-    session: Session, judges: Sequence[Judge], outputs: Sequence[Output], suite: Suite, left_out: RulesOfOutputs
+    session: Session,
+    judges: Sequence[Judge],
+    outputs: Sequence[Output],
+    suite: Suite,
+    left_out: RulesOfOutputs,
+    known: OutcomesSoFar,
 ) -> list[list[Verdict]]:
-    """The verdicts of each judge, turn by turn in the order of the outputs, but for rules ``left_out`` of one."""
+    """The verdicts of each judge, turn by turn in the order of the outputs, but for rules ``left_out`` of one.
+    Each of them is told to ``known``."""
     settings, inputs = session.settings, _inputs(suite)
     turns = settings.judge_repeat
     models = [judge.role_model.model for judge in judges]
@@ -287,6 +300,7 @@ async def _ask_judges(
         verdicts = await judge.judge(output, inputs.get(output.case, {}), turn=turn, left_out=settled)
         missing = next((verdict.unscored for verdict in verdicts if verdict.unscored), None)
         session.emit(StepDone(JUDGE, judge.role_model.label, missing))
+        known.judge(output, asked[0], verdicts)
         return verdicts
 
     with stage_events(session.emit, JUDGE, totals):

@@ -7,9 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.cli.progress import ProgressCounts, StageProgress, bars, json_log, plain_lines, span
+from promptpex.cli.output import say
+from promptpex.cli.progress import PlainLines, bars, json_log
+from promptpex.cli.progress_counts import ProgressCounts, StageProgress, span
 from promptpex.core.errors import ConfigError
-from promptpex.core.events import Answered, Event, Retrying, StageEnded, StageStarted, StepDone
+from promptpex.core.events import (
+    Answered,
+    Event,
+    Failed,
+    OutcomeKnown,
+    Retrying,
+    Sent,
+    StageEnded,
+    StageStarted,
+    StepDone,
+)
 
 MODEL = "openai/a-model-with-quite-a-long-name-v2?temperature=0&max_tokens=200"
 
@@ -26,6 +38,10 @@ class Clock:
 
 def answered(cost: float | None = 0.001, *, cached: bool = False) -> Answered:
     return Answered(MODEL, "output", "id", cached, 10.0, 20, 5, cost)
+
+
+def sent(model: str = MODEL, server: str = "http://127.0.0.1:9413/v1") -> Sent:
+    return Sent(model, "output", "id", server, 300.0)
 
 
 def tally_after(clock: Clock, count: int, *, every_s: float = 0.5, total: int = 100) -> StageProgress:
@@ -115,14 +131,16 @@ def test_bars_fit_the_terminal_and_never_cut_the_figures(
             hear(StepDone("output", MODEL, "timed-out"))
     lines = [line for line in capsys.readouterr().err.splitlines() if line.strip()]
     assert max(len(line.rstrip()) for line in lines) <= width
-    assert "20/56, 20 failed, 4.0/s, $0.0200, 9 s left" in lines[-1]
-    assert (MODEL[:30] in lines[-1]) == whole
-    assert MODEL[:6] in lines[-1]
+    bar, total = lines[-2:]
+    assert "20/56, 20 failed, 4.0/s, $0.0200, 9 s left" in bar
+    assert (MODEL[:30] in bar) == whole
+    assert MODEL[:6] in bar
+    assert total == "total  20/56, 5 s, $0.0200, no verdicts yet"
 
 
 def test_plain_lines_come_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    hear = plain_lines(clock)
+    hear = PlainLines(clock)
     hear(StageStarted("output", 40, MODEL))
     for _ in range(40):
         clock.now += 0.5
@@ -132,6 +150,93 @@ def test_plain_lines_come_now_and_then(capsys: pytest.CaptureFixture[str]) -> No
     lines = capsys.readouterr().err.splitlines()
     assert 4 <= len(lines) <= 6
     assert lines[-1].startswith(f"output  {MODEL}  40/40")
+
+
+def test_a_plain_line_says_for_whom_one_waits_and_then_less_and_less_often(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    hear = PlainLines(clock)
+    hear(StageStarted("output", 66, MODEL))
+    hear(sent())
+    waited = []
+    for _ in range(100):
+        clock.now += 1
+        hear.tick()
+        waited += [line for line in capsys.readouterr().err.splitlines() if line.startswith("waiting")]
+    assert waited == [
+        f"waiting {seconds} s for the first answer (gives up at 5 min): http://127.0.0.1:9413/v1"
+        for seconds in (20, 40, 80)
+    ]
+    hear(answered())
+    clock.now += 200
+    hear.tick()
+    hear.end()
+    lines = capsys.readouterr().err.splitlines()
+    assert not [line for line in lines if line.startswith("waiting")]
+    assert lines[-1] == "total  0/66, 5 min, $0.0010, no verdicts yet"
+
+
+def test_a_command_that_asks_nothing_has_no_total(capsys: pytest.CaptureFixture[str]) -> None:
+    silent = PlainLines(Clock())
+    silent.tick()
+    silent.end()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("end", [answered(cached=True), Failed(MODEL, "output", "id", "timed-out", "why")])
+def test_an_answer_of_any_kind_ends_the_waiting(end: Event) -> None:
+    clock = Clock()
+    counts = ProgressCounts(clock)
+    for event in (StageStarted("output", 2, MODEL), StageStarted("output", 2, "other"), sent(), sent("other", "b")):
+        counts.count(event)
+    clock.now += 4
+    assert (
+        counts.waiting(clock())
+        == "waiting 4 s for the first answer (gives up at 5 min): http://127.0.0.1:9413/v1 and 1 more"
+    )
+    counts.count(end)
+    assert counts.waiting(clock()) == "waiting 4 s for the first answer (gives up at 5 min): b"
+    counts.count(StageEnded("output", "other"))
+    assert counts.waiting(clock()) == ""
+
+
+def test_the_total_has_all_stages_and_what_is_known_of_the_outputs() -> None:
+    clock = Clock()
+    counts = ProgressCounts(clock)
+    counts.count(StageStarted("rules", 1, "author"))
+    counts.count(StepDone("rules", "author"))
+    clock.now += 30
+    assert counts.total(clock()) == "1/1, 30 s"
+    for look in range(2):
+        counts.count(StageStarted("output", 2, MODEL))
+        for _ in range(2):
+            counts.count(answered(0.5))
+            counts.count(StepDone("output", MODEL))
+        for outcome in ("pass", "fail") if look else ("pass", "unscored"):
+            counts.count(OutcomeKnown(MODEL, outcome))
+    clock.now += 70
+    assert counts.total(clock()) == "5/5, 2 min, $2.0000, 2 pass, 1 fail, 1 unscored"
+    counts.count(OutcomeKnown(MODEL, "unscored", was="fail"))
+    assert counts.total(clock()).endswith("2 pass, 2 unscored")
+
+
+def test_of_many_bars_those_that_move_are_shown_and_the_total_always(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "12")
+    monkeypatch.setenv("TERM", "dumb")
+    with bars(Clock()) as hear:
+        for number in range(30):
+            hear(StageStarted("output", 1, f"m{number}"))
+        for number in range(25):
+            hear(StepDone("output", f"m{number}"))
+        say("warning: in the midst of it", err=True)
+    lines = [line.rstrip() for line in capsys.readouterr().err.splitlines() if line.strip()]
+    assert lines[0] == "warning: in the midst of it"
+    assert [line.split()[1] for line in lines if line.startswith("output")] == [
+        f"m{n}" for n in (0, 1, 2, 25, 26, 27, 28, 29)
+    ]
+    assert lines[-2:] == ["... and 22 more", "total  25/30, 0 s, no verdicts yet"]
 
 
 def test_the_log_holds_every_event(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ async def test_a_budget_stops_cleanly_and_a_larger_one_pays_only_the_rest(
     assert (script.sent, script.twice) == (12, 0)
     left_open = f"{12 - answered} budget"
     TALLY.rows.append(Row(f"{flag} {small}", 12, answered, left_open, done.code, 12 - answered, script.twice))
-    assert f"{12 - answered} answers from models, {answered} from the store" in again.out
+    assert f"{12 - answered} requests sent, {answered} answers from the store" in again.out
 
 
 async def test_no_budget_at_all_is_reported_with_code_0_and_the_store_answers_all_the_same(

@@ -67,11 +67,11 @@ def test_the_embedded_model_ends_with_a_table_and_a_second_run_asks_nothing(tmp_
     first = promptpex("run", prompt, "--models", EMBEDDED, *SHORT, cwd=tmp_path)
     assert first.code == 0, first.err
     assert EMBEDDED in first.out
-    assert "4 answers from models" in first.out
+    assert "4 requests sent" in first.out
     assert int(table(tmp_path)[EMBEDDED]["scored"]) >= 1
     before = bytes_of(tmp_path)
     second = promptpex("run", prompt, "--models", EMBEDDED, *SHORT, cwd=tmp_path)
-    assert "0 answers from models, 4 from the store" in second.out
+    assert "0 requests sent, 4 answers from the store" in second.out
     assert bytes_of(tmp_path) == before
 
 

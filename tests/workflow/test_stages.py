@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from promptpex.cli.commands.cache import command as cache
-from promptpex.cli.progress import plain_lines
+from promptpex.cli.progress import PlainLines
 from promptpex.config import Settings, load
 from promptpex.core import stage_templates
 from promptpex.core.errors import ConfigError
@@ -78,7 +78,7 @@ async def test_without_the_record_it_is_not_estimated(tmp_path: Path) -> None:
 
 
 def test_progress_shows_its_label(tone: Stage, capsys: pytest.CaptureFixture[str]) -> None:
-    hear = plain_lines()
+    hear = PlainLines()
     hear(StageStarted("tone", 1, "m"))
     hear(StageEnded("tone", "m"))
     assert capsys.readouterr().err.startswith("tone of voice  m  ")

@@ -112,7 +112,7 @@ class RetryingClient:
             worn_out = sent - probes >= self._policy.max_attempts  # probes serve all who wait for the server
             if not outcome.retryable or worn_out or left <= 0 or self._late(wait):
                 raise _tried(outcome, sent)
-            self._emit(Retrying(request.model, request.id, sent, wait, outcome.reason))
+            self._emit(Retrying(request.label or request.model, request.id, sent, wait, outcome.reason))
             await self._cancel_token.pause(wait, self._sleep, request.model)
 
     async def close(self) -> None:

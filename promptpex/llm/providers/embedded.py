@@ -17,6 +17,7 @@ from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.providers.streamed_chat import AS_STREAM
 from promptpex.llm.providers.weights import DEFAULT_MODEL, weights_path
+from promptpex.llm.sending import sending
 from promptpex.llm.streaming import Watcher, watcher
 
 REPLY_LIMIT = 1024
@@ -88,6 +89,7 @@ class EmbeddedClient:
         seen, loop = watcher(), asyncio.get_running_loop()
         if seen is not None:
             ask.tell = _from_thread(seen, loop, ask.cancelled)
+        sending()
         try:
             return await loop.run_in_executor(engine.pool, engine.ask, ask)
         except asyncio.CancelledError:

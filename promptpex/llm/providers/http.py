@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from promptpex.core.errors import BadRequest, ConfigError, GarbledReply, MalformedReply, ModelError, TimedOut
 from promptpex.core.surrogates import replace_surrogates
 from promptpex.llm.failures import from_exception, from_status, short
+from promptpex.llm.sending import sending
 
 if TYPE_CHECKING:
     import aiohttp
@@ -97,6 +98,7 @@ class JsonPoster:
         if streamed is not None:  # some servers hang up after a stream, and say so only when they are asked to
             headers = {**(headers or {}), "Connection": "close"}
         started = time.perf_counter()
+        sending()
         status, reply_headers, raw = await self._exchange("POST", path, data, model, headers, streamed)
         latency_ms = (time.perf_counter() - started) * 1000
         if raw is None and streamed is not None:

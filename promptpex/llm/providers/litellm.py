@@ -30,6 +30,7 @@ from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import known_models, price_of, rates_of, vendor_of
 from promptpex.llm.providers.streamed_chat import AS_STREAM, ChatPieces, broken_off
 from promptpex.llm.resolve_model import origin
+from promptpex.llm.sending import sending
 from promptpex.llm.streaming import Streams
 
 _OFFLINE = {
@@ -84,6 +85,7 @@ class LitellmClient:
         watcher = self._streams.watcher_of(model)
         pieces = ChatPieces(model, watcher=watcher)
         try:
+            sending()
             async with asyncio.timeout(self._options.timeout_s + 5):
                 if watcher is None:
                     reply = await litellm.acompletion(**body)

@@ -31,7 +31,7 @@ MOST_MODELS = 8
 
 
 def show_brief(summary: Summary, console: Console, occasion: Occasion) -> None:
-    """Prints the table of models, the most frequent failures, notes, what to do next, and the answer."""
+    """Prints the table of models with its notes, the most frequent failures, what to do next, and the answer."""
     from rich.text import Text
 
     cut_short, about = [*map(Text, incomplete(summary))], gaps(summary)
@@ -40,7 +40,7 @@ def show_brief(summary: Summary, console: Console, occasion: Occasion) -> None:
     room = MOST_LINES - _height([Text(), *end, *table, *cut_short], console)
     remarks = _fitting_notes(about, console, room - (len(worst) + 2 if worst else 0))
     rules = _failures(worst, room - _height(remarks, console) - 2) if worst else []
-    for line in [*table, *rules, *cut_short, *remarks, Text(), *end]:
+    for line in [*table, *cut_short, *remarks, *rules, Text(), *end]:
         print_renderable(line, console)
 
 

@@ -1,0 +1,69 @@
+"""What is told of outputs while judges are asked is what the report says in the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex import tables
+from promptpex.config import load
+from promptpex.core.events import Event, OutcomeKnown, StageStarted, StepDone
+from promptpex.core.records import Run
+from promptpex.llm.fake import FakeClient
+from promptpex.workflow.early_stopping import execute
+from promptpex.workflow.running import begin
+from promptpex.workflow.session import open_session
+from tests.numbers.world import Fate, World, cases, material
+
+FATES: tuple[Fate, ...] = ("kept", "broken", "judged broken", "open", "cut", "unjudged", "unjudged broken", "kept")
+
+
+async def events_of(folder: Path, **settings: Any) -> tuple[Run, list[Event]]:
+    """A run of 32 cases on two models, of every fate, and what was told of it."""
+    heard = list[Event]()
+    prompt, spec, suite = material(cases(32, 4), 4, judge=True)
+    client = FakeClient(World(suite, lambda model, case, repeat: FATES[(case + (model == "b") * 3) % len(FATES)]))
+    given = {"models": ["fake/a", "fake/b"], "judge": ["fake/judge"], "store": str(folder / "s.db"), "max_attempts": 1}
+    async with open_session(
+        load({**given, **settings}, start=folder, env={}), provider=client, emit=heard.append
+    ) as on:
+        return await execute(on, await begin(on, prompt, spec, suite)), heard
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"judge": ["none"]},
+        {"judge": ["fake/judge", "fake/judge?top_p=0.5"]},
+        {"judge": ["fake/judge", "fake/judge?top_p=0.5", "fake/judge?top_p=0.4"], "quorum": "unanimous"},
+        {"judge_repeat": 2},
+        {"judge_all": True},
+        {"judge_mode": "prompt"},
+        {"until_decided": True},
+    ],
+    ids=str,
+)
+async def test_the_outcomes_that_are_told_are_those_of_the_report(tmp_path: Path, settings: dict[str, Any]) -> None:
+    run, heard = await events_of(tmp_path, **settings)
+    known = Counter[tuple[str, str]]()
+    for event in (event for event in heard if isinstance(event, OutcomeKnown)):
+        known[event.model, event.outcome] += 1
+        if event.was is not None:
+            known[event.model, event.was] -= 1
+    rows = tables.outputs(run)
+    assert +known == Counter(zip(rows["model"], rows["verdict"], strict=True))
+    assert known.total() == len(run.outputs)
+
+
+async def test_what_checks_fail_is_known_before_a_judge_is_asked_and_the_rest_as_judges_speak(tmp_path: Path) -> None:
+    _, heard = await events_of(tmp_path)
+    first = next(at for at, event in enumerate(heard) if isinstance(event, StageStarted) and event.stage == "judge")
+    last = max(at for at, event in enumerate(heard) if isinstance(event, StepDone) and event.stage == "judge")
+    outcomes = [(at, event.outcome) for at, event in enumerate(heard) if isinstance(event, OutcomeKnown)]
+    before = [outcome for at, outcome in outcomes if at < first]
+    assert before == ["fail"] * sum(FATES.count(fate) for fate in ("broken", "unjudged broken")) * 8
+    assert {outcome for at, outcome in outcomes if first < at < last} == {"pass", "fail", "unscored"}
