@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from promptpex.config.effort import EFFORT, apply_preset, checked_effort
+from promptpex.config.env_file import EnvFile, find_env_file, read_env_file
 from promptpex.config.named_models import NAMED, require_one_meaning
 from promptpex.config.problems import problems_of, raise_problems
 from promptpex.config.resolve_paths import anchor, anchored, refuse_downloads
@@ -31,7 +32,8 @@ class Resolved(Record):
     or ``flag``.
 
     ``trusted``: whether the user trusts the project's file like flags. ``unattended``: whether ``CI`` is set, as build
-    servers do. ``names_of_project``: named models that the project's file defines.
+    servers do. ``names_of_project``: named models that the project's file defines. ``env_file``: the file that gives
+    keys which the environment has not.
     """
 
     settings: Settings
@@ -41,6 +43,7 @@ class Resolved(Record):
     trusted: bool = False
     unattended: bool = False
     names_of_project: frozenset[str] = frozenset()
+    env_file: str | None = None
 
     def by_user(self, name: str) -> bool:
         """Whether the user gave this setting: by flag, environment or the user's own file, or by trusting the
@@ -58,6 +61,13 @@ class Resolved(Record):
         untrusted = self.untrusted_keys
         return {name: one.replace(key_env=None) if name in untrusted else one for name, one in named.items()}
 
+    def keys_of_file(self) -> EnvFile:
+        """The keys that the ``.env`` file gives, read now; none where it is not read."""
+        if self.env_file is None:
+            return EnvFile({})
+        further = [one.key_env for one in self.named_models.values() if one.key_env]
+        return read_env_file(Path(self.env_file), further=further)
+
     @property
     def untrusted_keys(self) -> tuple[str, ...]:
         """The named models whose ``key_env`` only the project's file gives."""
@@ -70,7 +80,8 @@ def load(flags: Mapping[str, object], *, start: Path, env: Mapping[str, str]) ->
 
     Args:
         flags: what the command line gave, by the settings' names; None counts as not given. ``config`` names the file;
-            ``no_config`` reads none, the user's neither; ``trust_settings`` lets keys go to servers that it names.
+            ``no_config`` reads none, the user's neither, and no ``.env``; ``trust_settings`` lets keys go to servers
+            that it names.
         start: the folder from which upward a settings file is looked for.
         env: the environment.
 
@@ -97,6 +108,7 @@ def load(flags: Mapping[str, object], *, start: Path, env: Mapping[str, str]) ->
     project = files[-1] if files else Layer("file", {})
     values.update(_paths(project, layers[len(files) :], values, start, named=bool(named), trusted=trusted))
     path = project.path
+    env_file = None if alone else find_env_file(start, warnings)
     settings = Settings.model_validate(values)
     require_one_meaning(settings)
     return Resolved(
@@ -106,6 +118,7 @@ def load(flags: Mapping[str, object], *, start: Path, env: Mapping[str, str]) ->
         file=str(path) if path is not None else None,
         trusted=trusted,
         unattended=env.get("CI", "").strip().lower() not in ("", "0", "false", "no"),
+        env_file=str(env_file) if env_file is not None else None,
         names_of_project=_names(project).difference(*map(_names, layers[len(files) :])),
     )
 

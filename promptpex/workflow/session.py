@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from promptpex.config import Resolved, Settings
+from promptpex.config.env_file import in_environment
 from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.response_store import ResponseStore
 from promptpex.engines import Engine, LocalEngine
@@ -70,6 +71,17 @@ async def open_session(
     Raises:
         StoreError: the response store cannot be opened.
     """
+    from_file = resolved.keys_of_file()
+    for notice in from_file.notices:
+        emit(Notice(notice))
+    with in_environment(from_file.keys):
+        async with _opened(resolved, provider, emit) as session:
+            yield session
+
+
+@asynccontextmanager
+async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -> AsyncIterator[Session]:
+    """The session, its keys being in the environment."""
     settings = resolved.settings
     provider_notices: dict[str, None] = {}
 

@@ -30,6 +30,7 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
+    from promptpex.config.env_file import in_environment
     from promptpex.llm.providers.discovery import not_found
     from promptpex.workflow.client_options import provider_options
     from promptpex.workflow.roles import available
@@ -43,13 +44,15 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
 
         weights = found_default(configured=resolved.settings.embedded_model)
         say(f"weights: {weights or fetch_default()}", err=True)
-    models = [*available(options_), *_named(resolved)]
+    with in_environment(resolved.keys_of_file().keys):
+        models = [*available(options_), *_named(resolved)]
+        missing = not_found(models, options_)
     if as_json:
         print_json([{"name": m.name, "provider": m.provider, "roles": list(m.roles), "note": m.note} for m in models])
         return 0
     _print(models)
     if not quiet:
-        for line in not_found(models, options_):
+        for line in missing:
             say(line, err=True)
     return 0
 

@@ -17,7 +17,7 @@ from promptpex.core.errors import ModelError, PromptpexError
 from promptpex.llm.providers.ollama_admin import LocalModel, host_url, list_models
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.providers.options import ProviderOptions
-from promptpex.llm.providers.prices import known_models, known_providers, rates_of
+from promptpex.llm.providers.prices import key_variable, known_models, known_providers, rates_of
 from promptpex.llm.providers.weights import DEFAULT_MODEL, found_default
 
 Role = Literal["test", "author", "judge"]
@@ -124,13 +124,9 @@ def _is_chat(name: str) -> bool:
 def _by_keys(day: date) -> list[AvailableModel]:
     """Models of litellm's table whose provider's usual key variable is set."""
     keyed = sorted(
-        name for name in known_providers() if name not in ("openai", "ollama") and os.environ.get(_variable(name))
+        name for name in known_providers() if name not in ("openai", "ollama") and os.environ.get(key_variable(name))
     )
     return [model for provider in keyed for model in _of_provider(provider, day)]
-
-
-def _variable(provider: str) -> str:
-    return f"{provider.upper().replace('-', '_')}_API_KEY"
 
 
 def _of_provider(provider: str, day: date) -> Iterable[AvailableModel]:

@@ -64,6 +64,11 @@ def known_providers() -> frozenset[str]:
     return _table().providers
 
 
+def key_variable(provider: str) -> str:
+    """The environment variable that usually holds a provider's key."""
+    return f"{provider.upper().replace('-', '_')}_API_KEY"
+
+
 def vendor_of(provider: str) -> str:
     """Whose service a provider of litellm's is: it has several names for one vendor's APIs and kinds of models."""
     base = "vertex_ai" if provider.startswith("vertex_ai") else provider.removesuffix("-embedding-models")
