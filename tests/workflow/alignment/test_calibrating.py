@@ -145,7 +145,7 @@ def test_align_writes_it_unless_told_not_to_and_the_report_shows_it(tmp_path: Pa
     assert done.code == 0
     assert "prompt.spec.yaml now says how far the judges agree with people on 1 rule." in done.out
     (one,) = read_spec(tmp_path / "prompt.spec.yaml").rules[0].judge
-    shown = " ".join(in_process("report", str(place), cwd=tmp_path, env={"COLUMNS": "200"}).out.split())
+    shown = " ".join(in_process("report", str(place), "--full", cwd=tmp_path, env={"COLUMNS": "200"}).out.split())
     assert f"r1 {JUDGE} of {one.date} 100" in shown
     assert "not held against people" not in (place / "report.html").read_text(encoding="utf-8")
     as_json = in_process("align", str(place), "--json", "-q", cwd=tmp_path)

@@ -67,7 +67,7 @@ def test_the_report_says_it_in_words(tmp_path: Path) -> None:
     run = made(tmp_path, cases=100)
     place = kept(run, tmp_path)
     graded(run, tmp_path, 0.8)
-    done = in_process("report", str(place), cwd=tmp_path, env={"COLUMNS": "200"})
+    done = in_process("report", str(place), "--full", cwd=tmp_path, env={"COLUMNS": "200"})
     assert (done.code, done.err) == (0, "")
     text = " ".join(done.out.split())
     assert "Corrected by people's grades the non-compliance is: a " in text
@@ -156,7 +156,7 @@ def test_how_grades_become_labels_is_said_and_printed(tmp_path: Path) -> None:
     run = made(tmp_path)
     place = kept(run, tmp_path)
     graded(run, tmp_path, 0.9)
-    done = in_process("report", str(place), "--graders", "ada", "--unsure-is-bad", cwd=tmp_path)
+    done = in_process("report", str(place), "--full", "--graders", "ada", "--unsure-is-bad", cwd=tmp_path)
     assert "Labels: ada alone decides;" in " ".join(done.out.split())
     assert "unsure counts as bad" in " ".join(done.out.split())
     strange = in_process("report", str(place), "--graders", "adda", cwd=tmp_path)
