@@ -90,12 +90,14 @@ async def measured(address: str, file: Path) -> dict[str, float]:
 
 def write_page(path: Path, outputs: int) -> float:
     """Writes the page; seconds of CPU that making it from a summary took."""
+    from promptpex.promptfile import renderer
     from promptpex.report import summarise
     from promptpex.report.html import html
 
-    summary = summarise(made_run(outputs // MODELS))
+    run = made_run(outputs // MODELS)
+    summary = summarise(run)
     start = time.process_time()
-    path.write_text(html(summary), encoding="utf-8")
+    path.write_text(html(summary, sent=renderer(run.prompt)), encoding="utf-8")
     return time.process_time() - start
 
 

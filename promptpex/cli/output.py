@@ -70,13 +70,14 @@ def show_run(
     ``label_rules`` say how they become labels. ``full``: whether every table is printed.
     """
     from promptpex.cli.progress import notices
+    from promptpex.promptfile import renderer
     from promptpex.report import summarise, to_dict
     from promptpex.report.files import write
     from promptpex.workflow.grading.peoples_grades import peoples_grades
 
     people = peoples_grades(run, notices(verbose=False), prompt=prompt, rules=label_rules)
     summary = summarise(run, folder=folder, people=people, **(view or {}))
-    write(summary, folder)
+    write(summary, folder, renderer(run.prompt))
     if as_json:
         print_json({**to_dict(summary), "requests": dict(totals or {})})
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptpex.promptfile.discovery import has_own_files, is_prompt
 from promptpex.promptfile.formats import stem
 from promptpex.promptfile.read import examine, parse, read, read_with_warnings
-from promptpex.promptfile.render import RENDERING_SECONDS, messages_text, render, required, sent_text
+from promptpex.promptfile.render import RENDERING_SECONDS, messages_text, render, renderer, required, sent_text
 from promptpex.promptfile.sibling_files import sibling
 from promptpex.promptfile.write import file_of
 
@@ -21,6 +21,7 @@ __all__ = [
     "read",
     "read_with_warnings",
     "render",
+    "renderer",
     "required",
     "sent_text",
     "stem",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from jinja2 import Template, TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
@@ -50,6 +50,20 @@ def sent_text(prompt: Prompt, inputs: Mapping[str, object], time: Allowance | No
         return messages_text(render(prompt, inputs, time))
     except InputError:
         return ""
+
+
+def renderer(prompt: Prompt) -> Callable[[Mapping[str, object]], tuple[Message, ...]]:
+    """A function that renders the prompt with inputs, all in ``RENDERING_SECONDS``; nothing where that is not
+    possible."""
+    time = Allowance(RENDERING_SECONDS)
+
+    def rendered(inputs: Mapping[str, object]) -> tuple[Message, ...]:
+        try:
+            return render(prompt, inputs, time)
+        except InputError:
+            return ()
+
+    return rendered
 
 
 def messages_text(messages: Sequence[Message]) -> str:

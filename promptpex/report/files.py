@@ -13,6 +13,7 @@ from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.codecs.safe_csv import dump_cells, guard
 from promptpex.core.errors import RunError
 from promptpex.report import html
+from promptpex.report.page.asked import SentMessages
 from promptpex.report.summary import Summary
 from promptpex.tables import plain_values
 
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def write(summary: Summary, folder: Path) -> list[Path]:
+def write(summary: Summary, folder: Path, sent: SentMessages | None = None) -> list[Path]:
     """Writes ``report.csv``, ``results.csv``, ``verdicts.csv`` and ``report.html`` into a run's folder; their paths.
 
     Where there are scores, ``scores.csv`` is written as well, where there are metrics ``metrics.csv`` and further
     columns of the first two, where there are wrong answers ``confusions.csv``; where code and judges were both asked,
-    ``agreement.csv`` and ``disagreements.csv``. People's grades add columns to the first.
+    ``agreement.csv`` and ``disagreements.csv``. People's grades add columns to the first. ``sent`` as for ``html``.
 
     Links in the place of these files are replaced.
 
@@ -41,7 +42,7 @@ def write(summary: Summary, folder: Path) -> list[Path]:
     try:
         for name, frame in frames.items():
             write_text(folder / name, csv_text(frame), links=False)
-        page = html.write(summary, folder)
+        page = html.write(summary, folder, sent)
         return [*(folder / name for name in frames), page, *_where_there_is_any(summary, folder)]
     except OSError as error:
         raise RunError(f"cannot write the report ({error.strerror}); make the folder writable", path=folder) from error

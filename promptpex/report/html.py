@@ -21,9 +21,10 @@ from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
 from promptpex.report.page.addresses import address
+from promptpex.report.page.asked import SentMessages
 from promptpex.report.page.cases import VERDICTS
 from promptpex.report.page.script import POLICY, script, script_policy
-from promptpex.report.page.values import figure, pretty, visible
+from promptpex.report.page.values import figure, moment, pretty, visible
 from promptpex.report.percentages import ends
 from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections
@@ -42,11 +43,12 @@ SECTION = {"MOST_SHOWN": 200, "MOST_CELL": 1_000}
 """Rows of a section below the main table, and characters of one of its cells."""
 
 
-def html(summary: Summary, tabs: Sequence[tuple[str, str, bool]] = ()) -> str:
+def html(summary: Summary, tabs: Sequence[tuple[str, str, bool]] = (), *, sent: SentMessages | None = None) -> str:
     """The page of a run; the same summary gives the same bytes.
 
     Args:
         tabs: where a server shows it, the other pages: title, address, whether this page belongs there.
+        sent: says what models were sent, see ``promptfile.renderer``; without it the page does not.
     """
     return rendered(
         "report.html.jinja",
@@ -54,7 +56,7 @@ def html(summary: Summary, tabs: Sequence[tuple[str, str, bool]] = ()) -> str:
         summary=summary,
         run=summary.run,
         manifest=summary.run.manifest,
-        page=page(summary),
+        page=page(summary, sent),
         sections=sections(summary),
         footnotes=footnotes(summary),
         figures=records(summary.models),
@@ -70,10 +72,10 @@ def rendered(template: str, **values: Any) -> str:
     return environment(TEMPLATES).get_template(template).render({"policy": Markup(POLICY), **values})
 
 
-def write(summary: Summary, folder: Path) -> Path:
+def write(summary: Summary, folder: Path, sent: SentMessages | None = None) -> Path:
     """Writes the page as ``report.html`` into a run's folder, and returns its path."""
     path = folder / "report.html"
-    write_text(path, html(summary), links=False)
+    write_text(path, html(summary, sent=sent), links=False)
     return path
 
 
@@ -100,6 +102,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "money": money,
         "seconds": seconds,
         "figure": figure,
+        "moment": moment,
         "decision_text": decision_text,
         "counted": counted,
         "mean": mean,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.report.corrections_in_words import STATES
 from promptpex.report.headline import FEW
+from promptpex.report.page.asked import Inputs, SentMessages
 from promptpex.report.page.cases import VERDICTS, CaseGroup, case_groups, only, with_targets
+from promptpex.report.page.quoted_prompt import QuotedMessage, quoted_messages
 from promptpex.report.quantities import Estimate, Quantity, quantities
 from promptpex.report.summary import ByPeople, Summary
 from promptpex.report.wrong_answers import WrongAnswers, wrong_answers
@@ -101,12 +103,23 @@ class RuleRow:
     cells: tuple[HeatmapCell, ...]
 
 
+class ShownSetting(NamedTuple):
+    """A setting of the run, and where it came from."""
+
+    name: str
+    value: Any
+    origin: str
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """Everything on the page that the summary does not have.
 
     Attributes:
         addresses: fragments that lead to an output.
+        without_messages: cases whose messages are not on the page, where those of others are.
+        prompt: its messages with the words that rules rest on.
+        settings, defaults: what somebody set, and what nobody did.
         only: what else outputs can be filtered by, where there are some: its name in addresses, and in words.
     """
 
@@ -126,7 +139,21 @@ class Page:
     per_model: tuple[int, ...]
     total: int
     left_out: int
+    without_messages: int
+    prompt: tuple[QuotedMessage, ...]
+    settings: tuple[ShownSetting, ...]
+    defaults: tuple[ShownSetting, ...]
     unfold: bool
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The rules whose words are marked in the prompt."""
+        return frozenset(rule for message in self.prompt for part in message.parts for rule in part.named)
+
+    @property
+    def inputs(self) -> Mapping[str, Inputs]:
+        """The inputs of the cases on the page, by their ids."""
+        return {case.id: case.asked.inputs for case in self.cases}
 
     @property
     def case_ids(self) -> frozenset[str]:
@@ -139,14 +166,16 @@ class Page:
         return frozenset(rule.id for rule in self.rules)
 
 
-def page(summary: Summary) -> Page:
-    """What the page shows of a run."""
+def page(summary: Summary, sent: SentMessages | None = None) -> Page:
+    """What the page shows of a run; ``sent`` says what models were sent, where that is known."""
     names = _names(summary)
     rules = tuple(_rules(summary, names))
     shown = _shown(summary)
-    cases, addresses = with_targets(case_groups(summary, shown, names, [rule.id for rule in rules]))
+    cases, addresses = with_targets(case_groups(summary, shown, names, [rule.id for rule in rules], sent))
     shown_quantities = quantities(summary)
     axis = _axis(shown_quantities[0])
+    manifest = summary.run.manifest
+    settings = [ShownSetting(name, value, manifest.origins.get(name, "")) for name, value in manifest.settings.items()]
     verdict_counts = Counter(summary.outputs["verdict"])
     model_counts = Counter(summary.outputs["model"])
     return Page(
@@ -166,6 +195,10 @@ def page(summary: Summary) -> Page:
         per_model=tuple(model_counts[name] for name in names),
         total=len(summary.outputs),
         left_out=len(summary.outputs) - len(shown),
+        without_messages=sum(not case.asked.sent for case in cases) if sent is not None else 0,
+        prompt=quoted_messages(summary.run.prompt.messages, summary.run.spec.rules),
+        settings=tuple(one for one in settings if one.origin != "default"),
+        defaults=tuple(one for one in settings if one.origin == "default"),
         unfold=len(shown) <= OPEN_ROWS,
     )
 

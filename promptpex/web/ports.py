@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from promptpex.core.records import AnyRun, Choice, Means, ReportCard
+from promptpex.core.records import AnyRun, Choice, Means, Prompt, ReportCard
 from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
 from promptpex.grading.desk import GradingDesk
 from promptpex.report.choices.records import ChoicePage
+from promptpex.report.page.asked import SentMessages
 from promptpex.report.summary import DEFAULT_CONFIDENCE
 from promptpex.tables import PeoplesGrades, Weights
 
@@ -162,6 +163,7 @@ class Ports:
         card: the report card.
         grading: what people grade.
         grades: people's grades, by which reports and comparisons are corrected; without it they are not.
+        renderer: says of a prompt what models are sent; without it reports do not show that.
     """
 
     results: Path
@@ -173,3 +175,4 @@ class Ports:
     card: CardPort | None = None
     grading: GradingPort | None = None
     grades: GradesPort | None = None
+    renderer: Callable[[Prompt], SentMessages] | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.core.errors import InputError
 from promptpex.core.records import AnyRun
 from promptpex.report.html import environment
+from promptpex.report.page.asked import SentMessages
 from promptpex.report.page.script import POLICY
 from promptpex.report.runs.listing import FILES, RunList, stamp_of
 from promptpex.tables import PeoplesGrades
@@ -60,6 +61,10 @@ class Site:
     def grades(self, folder: Path, run: AnyRun) -> PeoplesGrades | None:
         """What people say of the run in this folder."""
         return None if self.ports.grades is None else self.ports.grades.grades(folder, run)
+
+    def sent(self, run: AnyRun) -> SentMessages | None:
+        """Says what models were sent in a run."""
+        return None if self.ports.renderer is None else self.ports.renderer(run.prompt)
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
         """A page made of one of the templates in ``web/templates``; every value is escaped, see ``report.html``.

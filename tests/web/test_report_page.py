@@ -180,14 +180,14 @@ async def test_outputs_stand_side_by_side_with_their_differences_marked(tmp_path
     made = run([output("c1", model, text) for model, text in texts.items()], models=tuple(texts))
     page = await opened(browser, made, tmp_path, "#side=1")
     tops = "[...document.querySelectorAll('.output')].map((one) => Math.round(one.getBoundingClientRect().top))"
-    await page.until("document.querySelectorAll('mark').length > 2")
+    await page.until("document.querySelectorAll('mark.differs').length > 2")
     assert len(set(await page.evaluate(tops))) == 1
-    marks = "[...one.querySelectorAll('mark')].map((mark) => mark.textContent)"
+    marks = "[...one.querySelectorAll('mark.differs')].map((mark) => mark.textContent)"
     marked = f"[...document.querySelectorAll('.output')].map((one) => {marks})"
     assert (await page.evaluate(marked))[:3] == [[], ["big ", "blue"], []]
     await page.click("#side")
     assert len(set(await page.evaluate(tops))) == 4
-    assert await page.evaluate("document.querySelectorAll('mark').length") == 0
+    assert await page.evaluate("document.querySelectorAll('mark.differs').length") == 0
     assert (await page.texts(".output .text"))[:3] == list(texts.values())[:3]
     assert await page.evaluate("document.querySelectorAll('.output .text')[3].textContent.length") == 20_000
 

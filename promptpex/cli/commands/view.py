@@ -38,6 +38,7 @@ def command(run: Path | None, port: int | None, no_open: bool, as_json: bool, qu
 
 def _ports(named: Path | None, chosen: Settings) -> Ports:
     """What is shown, beginning with what was named."""
+    from promptpex.promptfile import renderer
     from promptpex.report import runs
     from promptpex.report.runs.listing import RunList
     from promptpex.synthesis.folder import is_synthesis_folder
@@ -47,7 +48,7 @@ def _ports(named: Path | None, chosen: Settings) -> Ports:
     from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 
     results, comparing = Path(chosen.results), ComparisonSettings(chosen.confidence, chosen.weights)
-    ports = Ports(results, comparing=comparing, grades=GradesOfRuns())
+    ports = Ports(results, comparing=comparing, grades=GradesOfRuns(), renderer=renderer)
     if named is None:
         return replace(ports, card=CardOfRuns((), results, CardWishes()))
     if is_synthesis_folder(named):

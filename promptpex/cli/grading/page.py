@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ def serve_page(
     from promptpex.cli.command_session import listeners
     from promptpex.cli.grading.screen import graded_so_far
     from promptpex.cli.local_page import serve
+    from promptpex.promptfile import renderer
     from promptpex.web.ports import Ports
     from promptpex.web.server import require_extra
     from promptpex.workflow.alignment.port import CardOfRuns
@@ -53,7 +55,8 @@ def serve_page(
         listeners(quiet=True, verbose=False, log=None) as emit,
         contextlib.closing(criteria_beside(project, resolved, rules, emit=emit)) as criteria,
     ):
-        pages = Ports(results, start="/grade", grading=port, grades=GradesOfRuns(), criteria=criteria, card=card)
+        shown = Ports(results, start="/grade", grades=GradesOfRuns(), renderer=renderer)
+        pages = replace(shown, grading=port, criteria=criteria, card=card)
         code = serve(pages, port=number, no_open=no_open)
     project.desk.refresh()
     progress = project.desk.progress(port.grader)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from promptpex.core.records import EXPECTED, NOT_CONCERNED, Case
 from promptpex.report.metrics_in_words import points, scales
 from promptpex.report.page.addresses import FirstTargets, Ids
+from promptpex.report.page.asked import Asked, SentMessages, all_asked
 from promptpex.report.summary import Summary
 from promptpex.tables import plain_values, records
 
@@ -86,7 +87,7 @@ class CaseGroup:
     id: str
     aim: str | None
     inverse: bool
-    inputs: str | None
+    asked: Asked
     expected: str | None
     answers: tuple[ShownOutput, ...]
     counts: Mapping[str, int]
@@ -96,13 +97,23 @@ class CaseGroup:
 
 
 def case_groups(
-    summary: Summary, shown: pd.DataFrame, names: Sequence[str], rules: Sequence[str]
+    summary: Summary,
+    shown: pd.DataFrame,
+    names: Sequence[str],
+    rules: Sequence[str],
+    sent: SentMessages | None = None,
 ) -> tuple[CaseGroup, ...]:
     """The cases of the outputs ``shown``, those with most failures first, then those with most unscored outputs, else
-    as the suite has them. ``names`` and ``rules`` are the models and rules of the page in its order."""
+    as the suite has them.
+
+    Args:
+        names, rules: the models and rules of the page in its order.
+        sent: says what models were sent.
+    """
     groups = _grouped(summary, _answers(summary, shown, names, rules))
     ordered = sorted(groups, key=lambda group: [-group.counts.get(name, 0) for name in ("fail", "unscored")])
-    return tuple(ordered)
+    asked = all_asked(summary.run.suite.cases, [group.id for group in ordered], sent)
+    return tuple(replace(group, asked=asked.get(group.id, group.asked)) for group in ordered)
 
 
 def with_targets(groups: Iterable[CaseGroup]) -> tuple[tuple[CaseGroup, ...], frozenset[str]]:
@@ -142,7 +153,7 @@ def _grouped(summary: Summary, answers: Mapping[str, list[ShownOutput]]) -> Iter
             id=case,
             aim=first["rule"],
             inverse=bool(first["inverse"]),
-            inputs=first["inputs"],
+            asked=Asked((("inputs", first["inputs"]),) if first["inputs"] is not None else ()),
             expected=expected.get(case),
             answers=tuple(own),
             counts={name: counts[name] for name in VERDICTS if counts[name]},

@@ -30,6 +30,14 @@ def _picture(match: re.Match[str]) -> str:
     return chr(0x2400 + code) if code < _DELETE else "\ufffd"
 
 
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)")
+
+
+def moment(created: str) -> str:
+    """A time in UTC as people write it, to the minute; any other text as it is."""
+    return _MOMENT.sub(r"\1 \2 UTC", created) if _MOMENT.fullmatch(created) else created
+
+
 def figure(value: Any) -> str:
     """A cell of a table of figures: a dash for what is not known, four digits of a measure."""
     if value is None:

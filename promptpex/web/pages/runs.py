@@ -54,7 +54,7 @@ def _report(site: Site, run: ListedRun) -> str:
 
     columns = runs.read_columns(run.folder)
     summary = summarise(columns, folder=run.folder, people=site.grades(run.folder, columns))
-    return html(summary, site.navigation(f"{RUNS}/{run.key}"))
+    return html(summary, site.navigation(f"{RUNS}/{run.key}"), sent=site.sent(columns))
 
 
 def _suggested(runs: list[ListedRun]) -> tuple[str, str]:
