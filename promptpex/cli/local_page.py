@@ -26,7 +26,8 @@ def serve(ports: Ports, *, port: int | None, no_open: bool, as_json: bool = Fals
     Raises:
         ConfigError: the extra ``web`` is not installed, or no port is free.
     """
-    from promptpex.web.server import DEFAULT_PORT, LocalServer, listening, open_browser, require_extra
+    from promptpex.cli.browser import open_link
+    from promptpex.web.server import DEFAULT_PORT, LocalServer, listening, require_extra
 
     require_extra()
     wanted = DEFAULT_PORT if port is None else port
@@ -42,7 +43,7 @@ def serve(ports: Ports, *, port: int | None, no_open: bool, as_json: bool = Fals
         if not (as_json or quiet):
             say("Ctrl-C ends it.")
         if not no_open:
-            open_browser(server.link)
+            open_link(server.link)
 
     server.run(begun)
     return 0

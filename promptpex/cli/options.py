@@ -67,6 +67,7 @@ output_options = together(
     of_output("--debug", is_flag=True, expose_value=False, expert=True, help="Show a traceback on errors."),
 )
 
+open_report = of_output("--open", "opened", is_flag=True, help="Open the report in a browser.")
 full = of_output("--full", is_flag=True, help="Print every table, not only the answer.")
 
 session_output_options = together(
@@ -242,7 +243,7 @@ request_options = together(
     seed,
     of_models("--pull", is_flag=True, default=None, expert=True, help="Pull Ollama models that are missing."),
     of_limits("--max-cost", type=float, metavar="USD", help="Most US dollars, author and judges included."),
-    of_limits("--max-requests", type=COUNT_OR_NONE, metavar="N", help="Most requests to send."),
+    of_limits("--max-requests", type=COUNT_OR_NONE, metavar="N", expert=True, help="Most requests to send."),
     of_limits("--max-total-tokens", type=COUNT_OR_NONE, metavar="N", expert=True, help="Most tokens to use."),
     of_limits("--deadline", type=float, metavar="SECONDS", expert=True, help="Most seconds for the whole command."),
     of_limits("--timeout", type=float, metavar="SECONDS", expert=True, help="Most seconds a call, with retries [300]."),

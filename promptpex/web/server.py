@@ -11,7 +11,6 @@ import socket
 import sys
 import threading
 import traceback
-import webbrowser
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -32,9 +31,6 @@ TAKEN = (errno.EADDRINUSE, errno.EACCES) if sys.platform == "win32" else (errno.
 
 LAST_WORDS_S = 1
 """Seconds for requests that are being answered when the server is stopped."""
-
-SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
-"""What an environment with a screen has; without one, a browser would take over the terminal."""
 
 NEEDS = ("starlette", "uvicorn")
 
@@ -176,9 +172,3 @@ def _signals(server: uvicorn.Server, leave: Callable[[], None]) -> Iterator[None
         hurry.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def open_browser(link: str) -> None:
-    """Opens the user's browser where there is a screen, without waiting for it."""
-    if sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in SCREENS):
-        threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()

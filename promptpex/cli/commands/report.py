@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 @options.results
 @options.settings_options
 @options.full
+@options.open_report
 @options.output_options
-def command(run: Path | None, as_json: bool, full: bool, **flags: Any) -> int:
+def command(run: Path | None, as_json: bool, full: bool, opened: bool, **flags: Any) -> int:
     """Print the report of a run and write its files again.
 
     Nothing is asked: the run's folder has all of it. RUN is a run's folder, id or name; by default the latest. Of a
@@ -33,6 +34,7 @@ def command(run: Path | None, as_json: bool, full: bool, **flags: Any) -> int:
     from promptpex.cli.command_session import report_options, settings
     from promptpex.cli.output import show_run
     from promptpex.report import runs
+    from promptpex.report.terminal.ending import PAGE
     from promptpex.synthesis.folder import is_synthesis_folder
 
     how = options.label_rules(flags)
@@ -42,13 +44,21 @@ def command(run: Path | None, as_json: bool, full: bool, **flags: Any) -> int:
         if view:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in view)
             raise click.UsageError(f"{names} changes the report of a run; {run} is a synthesis folder")
-        _of_choice(run, as_json)
+        _open(_of_choice(run, as_json), opened)
         return 0
     folder = runs.resolve(run, Path(resolved.settings.results))
     least = resolved.settings.min_agreement if resolved.origins["min_agreement"] == "flag" else None
     read = runs.read_columns(folder) if least is None else _weighed(folder, least)
     show_run(read, folder, as_json=as_json, view=view, label_rules=how, full=full)
+    _open(folder / PAGE, opened)
     return 0
+
+
+def _open(page: Path, opened: bool) -> None:
+    from promptpex.cli.browser import open_report
+
+    if opened:
+        open_report(page)
 
 
 def _weighed(folder: Path, least: float) -> Run:
@@ -61,8 +71,8 @@ def _weighed(folder: Path, least: float) -> Run:
     return reweighed(with_calibrations_of_now(runs.read(folder), notices(verbose=False)), least)
 
 
-def _of_choice(folder: Path, as_json: bool) -> None:
-    """Writes the report of the choice that a synthesis folder keeps, and says what it is."""
+def _of_choice(folder: Path, as_json: bool) -> Path:
+    """Writes the report of the choice that a synthesis folder keeps, says what it is, and gives its file."""
     from promptpex.cli.in_words.layout import wrapped
     from promptpex.cli.output import print_json, say
     from promptpex.synthesis.folder import SynthesisFolder
@@ -73,7 +83,8 @@ def _of_choice(folder: Path, as_json: bool) -> None:
     if as_json:
         choice = CHOICE.read(SynthesisFolder(folder).selection)
         print_json({"choice": choice and choice.to_dict(), "report": str(path)})
-        return
+        return path
     for line in wrapped(page.answer, *filter(None, [page.labels]), *page.notices):
         say(line)
     say(f"\nReport in {path}")
+    return path

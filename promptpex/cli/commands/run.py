@@ -35,6 +35,7 @@ from promptpex.cli.help import Command
 @options.results
 @options.settings_options
 @options.full
+@options.open_report
 @options.session_output_options
 def command(
     prompt: Path,
@@ -43,6 +44,7 @@ def command(
     name: str | None,
     as_json: bool,
     full: bool,
+    opened: bool,
     **flags: Any,
 ) -> int:
     """Run the cases on models, judge every output, and report.
@@ -60,9 +62,11 @@ def command(
     Shares are written as 10% or 0.1. Exit code 1 if --fail-over fails, 3 if a model, a judge or the
     script of a metric gave nothing usable.
     """
+    from promptpex.cli.browser import open_report
     from promptpex.cli.command_session import all_problems, work
     from promptpex.cli.output import exit_code, show_run
     from promptpex.report.runs import checked_name
+    from promptpex.report.terminal.ending import PAGE
     from promptpex.workflow.files import files_of, require_files
     from promptpex.workflow.pipeline import run
 
@@ -73,6 +77,8 @@ def command(
     with all_problems(prompt, spec, cases):
         finished, folder, totals, stopped = work(flags, _job(run, files, chosen, named), start=prompt.parent)
     summary = show_run(finished, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
+    if opened and not stopped:
+        open_report(folder / PAGE)
     made = finished.manifest.settings
     return exit_code(summary, stopped=stopped, fail_over=made["fail_over"], allow_missing=made["allow_missing_models"])
 
