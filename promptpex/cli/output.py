@@ -37,6 +37,14 @@ def say(text: str, *, err: bool = False) -> None:
         click.echo(visible(text), err=err)
 
 
+def paragraph(text: str) -> None:
+    """Prints sentences on stdout, folded between words at the width of the terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    Console().print(Text(visible(text)))
+
+
 @contextmanager
 def above_a_display(show: Callable[[str], None]) -> Iterator[None]:
     """Until the end of the block ``show`` prints what is said on stderr, where a live display would be torn by it."""

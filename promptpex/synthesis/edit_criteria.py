@@ -135,7 +135,7 @@ def settle(
     """With what a person set of a criterion; it stays whose it is.
 
     Raises:
-        SynthesisError: it is not there, or the limit is no share.
+        SynthesisError: it is not there, or the limit is not a share.
     """
     if max_ffr is not None and not 0 <= max_ffr <= 1:
         raise SynthesisError("the limit of false alarms is a share from 0 to 1, such as 0.1")

@@ -54,8 +54,11 @@ def test_export_takes_json_only_with_a_file(tmp_path: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["left_out"] == []
 
 
-def test_an_estimate_fits_80_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+@pytest.mark.parametrize(("width", "hidden"), [(80, ""), (50, "tokens in, tokens out")])
+def test_an_estimate_fits_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, hidden: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
     lines = [
         EstimateLine(stage, model, 131, exact=False, stored=0, tokens_in=123_456, tokens_out=78_900, cost_usd=1.25)
         for stage in ("groundedness", "output")
@@ -64,6 +67,8 @@ def test_an_estimate_fits_80_columns(capsys: pytest.CaptureFixture[str], monkeyp
     show(lines)
     out = capsys.readouterr().out
     assert "gpt-4o-mini" in out
-    assert "ollama/llama3.2:1b" in out
+    assert "ollama/llama3.2" in out
     assert "stored" not in out
-    assert all(len(line.rstrip()) <= 80 for line in out.splitlines())
+    assert all(len(line.rstrip()) <= width for line in out.splitlines())
+    assert out.count("$1.25") == 4
+    assert " ".join(out.split()).partition("Hidden at this width: ")[2].partition(" (see")[0] == hidden

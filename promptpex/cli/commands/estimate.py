@@ -11,10 +11,10 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
-from promptpex.cli.output import say
-from promptpex.codecs.controls import visible
+from promptpex.cli.output import paragraph, say
 
 if TYPE_CHECKING:
+    from promptpex.report.terminal.fitted_table import Column
     from promptpex.workflow.estimate import EstimateLine
 
 
@@ -60,36 +60,43 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     lines, best = work(flags, job, start=prompt.parent)
     if as_json:
         print_json([asdict(line) for line in lines])
+        say(best, err=True)
     else:
         show(lines)
-    say(best, err=as_json)
+        paragraph(best)
     return 0
 
 
 def show(lines: Sequence[EstimateLine]) -> None:
-    """Prints a table of what would be asked, and its sum; the column of the store only where it holds something."""
-    from rich import box
+    """Prints a table of what would be asked, and its sum; the column of the store only where it holds something, and
+    what has no room is named."""
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
-    from promptpex.report.terminal import clean, money
-
-    stored = any(line.stored for line in lines)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("stage", no_wrap=True)
-    table.add_column("model", overflow="fold")
-    for name in ("calls", *(("stored",) if stored else ()), "tokens in", "tokens out", "price"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for line in lines:
-        calls = str(line.calls) if line.exact else f"about {line.calls}"
-        tokens = (f"{line.tokens_in:,}", f"{line.tokens_out:,}")
-        cells = (calls, *((str(line.stored),) if stored else ()), *tokens, money(line.cost_usd))
-        table.add_row(line.stage, Text(clean(line.model, 60)), *cells)
-    console = Console()
-    console.print(table)
+    from promptpex.report.terminal.fitted_table import fitted
     from promptpex.workflow.estimate import again_in_words, total_in_words
 
-    for sentence in (total_in_words(lines), again_in_words(lines)):
+    console = Console()
+    table, left_out = fitted("", _columns(lines), console.width)
+    console.print(table)
+    hidden = f"Hidden at this width: {', '.join(left_out)} (see --json)." if left_out else ""
+    for sentence in (hidden, total_in_words(lines), again_in_words(lines)):
         if sentence:
-            console.print(visible(sentence), highlight=False, markup=False, emoji=False)
+            paragraph(sentence)
+
+
+def _columns(lines: Sequence[EstimateLine]) -> list[Column]:
+    """The columns of the table; tokens give way to the rest on a narrow terminal."""
+    from promptpex.report.terminal import money, named
+    from promptpex.report.terminal.fitted_table import Column
+
+    calls = [str(line.calls) if line.exact else f"about {line.calls}" for line in lines]
+    stored = Column("stored", [str(line.stored) for line in lines], 1)
+    return [
+        Column("model", [named(line.model) for line in lines]),
+        Column("stage", [line.stage for line in lines]),
+        Column("calls", calls),
+        *([stored] if any(line.stored for line in lines) else []),
+        Column("tokens in", [f"{line.tokens_in:,}" for line in lines], 2),
+        Column("tokens out", [f"{line.tokens_out:,}" for line in lines], 3),
+        Column("price", [money(line.cost_usd) for line in lines]),
+    ]

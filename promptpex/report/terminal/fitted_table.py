@@ -19,8 +19,8 @@ SHORTEST_NAME = 8
 """Columns that names keep where nothing more can give way."""
 NARROW_GAP = (0, 1, 0, 0)
 """The padding of the cells of a table on a narrow terminal: above, right, below, left."""
-WORDS = ("decision", "change")
-"""Columns of words among those of figures; each word has its colour."""
+WORDS = ("decision", "change", "stage")
+"""Columns of words among those of figures; decisions and changes have colours."""
 
 
 class Column(NamedTuple):
@@ -68,7 +68,12 @@ def _table_of(title: str, columns: Sequence[Column], name: int, *, narrow: bool,
 
     gap = NARROW_GAP if narrow else (0, 1)
     table = Table(
-        title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, show_edge=edges, pad_edge=False, padding=gap
+        title=Text(title) if title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=edges,
+        pad_edge=False,
+        padding=gap,
     )
     headers = [_heading(column, narrow=narrow) for column in columns]
     table.add_column(headers[0], overflow="fold", min_width=name)
