@@ -26,7 +26,8 @@ def print_result(result: GateResult, layout: str) -> None:
     if layout == "json":
         models = {model.label: list(model.exceeded) for model in result.models}
         subset = {"subset": result.subset.to_dict()} if result.subset else {}
-        print_json({"run": result.run, "passed": not result.failing, "models": models, **subset})
+        baseline = {"baseline": result.baseline.to_dict()} if result.baseline else {}
+        print_json({"run": result.run, "passed": not result.failing, "models": models, **subset, **baseline})
     elif layout == "markdown":
         click.echo(data(gate_formats.markdown(result)), nl=False)
     elif layout == "junit":

@@ -16,7 +16,7 @@ from promptpex.core.errors import PromptpexError
 STEPS = (
     ("Write", ("init", "extract", "generate", "validate", "diff")),
     ("Run", ("estimate", "run", "judge", "check")),
-    ("Read", ("report", "view", "compare", "gate", "runs")),
+    ("Read", ("report", "view", "compare", "bless", "gate", "runs")),
     ("Grade", ("grade", "align")),
     ("Choose assertions", ("synthesize", "select")),
     ("Exchange", ("import", "export")),

@@ -11,13 +11,16 @@ from promptpex.core.errors import InputError, PromptFileError
 from promptpex.documents.yaml_reader import MAX_BYTES
 from promptpex.promptfile.formats import stem
 
-FileKind = Literal["spec", "cases", "grades"]
+FileKind = Literal["spec", "cases", "grades", "blessed"]
+
+_OWN = {"grades": "grades.jsonl", "blessed": "blessed.json"}
+"""Endings of files that earlier versions did not know by the short name."""
 
 _PROMPT = re.compile(rb"""(?m)^prompt:[ \t]*(?P<quote>["']?)(?P<name>[^"'#\r\n]*?)(?P=quote)[ \t]*(?:#.*)?\r?$""")
 
 
 def sibling(prompt: Path, kind: FileKind) -> Path:
-    """Where the prompt's spec, cases or grades are, or are to be written.
+    """Where the prompt's spec, cases, grades or blessed figures are, or are to be written.
 
     Earlier versions cut the name at its first dot, so that ``mail.v1.md`` and ``mail.v2.md`` shared ``mail.spec.yaml``.
     Such a file is still used where there is no other and it names this prompt.
@@ -27,8 +30,8 @@ def sibling(prompt: Path, kind: FileKind) -> Path:
     """
     if not prompt.name:
         raise PromptFileError("this is a folder; name the prompt's file", path=prompt)
-    if kind == "grades":
-        return prompt.with_name(f"{stem(prompt) or prompt.name}.grades.jsonl")
+    if kind in _OWN:
+        return prompt.with_name(f"{stem(prompt) or prompt.name}.{_OWN[kind]}")
     own = prompt.with_name(f"{stem(prompt) or prompt.name}.{kind}.yaml")
     short = prompt.with_name(f"{prompt.name.split('.')[0] or prompt.name}.{kind}.yaml")
     if own != short and not own.exists() and _names(short, prompt.name):

@@ -10,6 +10,7 @@ from promptpex.codecs.ordinary_files import read_bytes
 from promptpex.codecs.quote_match import LONGEST_SEARCHED, line_of
 from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, PartOfSuite
+from promptpex.report.regression import Regressions
 from promptpex.report.summary import Summary
 from promptpex.tables import records
 
@@ -62,6 +63,7 @@ class GateResult:
         subset: of the suite that the run is of; None: the whole suite.
         notes: what qualifies the decision, sentence by sentence: a run of a part, or one that is not complete.
         rules: broken by models that do not pass, the most frequently broken first.
+        baseline: how the run compares with a baseline, where it was held against one.
     """
 
     prompt: str
@@ -71,6 +73,7 @@ class GateResult:
     notes: tuple[str, ...]
     models: tuple[GatedModel, ...]
     rules: tuple[BrokenRule, ...]
+    baseline: Regressions | None = None
 
     @property
     def failing(self) -> list[GatedModel]:
@@ -79,7 +82,11 @@ class GateResult:
 
 
 def gate_result(
-    summary: Summary, exceeded: Mapping[str, Sequence[str]], figures: Mapping[str, str], file: Path | None
+    summary: Summary,
+    exceeded: Mapping[str, Sequence[str]],
+    figures: Mapping[str, str],
+    file: Path | None,
+    baseline: Regressions | None = None,
 ) -> GateResult:
     """What was decided, with the rules that the failing models break most.
 
@@ -87,12 +94,14 @@ def gate_result(
         exceeded: per model the limits that it exceeds, in words.
         figures: per model what it passes by, in words.
         file: the prompt's file as it is now.
+        baseline: how the run compares with a baseline.
     """
     manifest = summary.run.manifest
     models = tuple(GatedModel(label, tuple(words), figures[label]) for label, words in exceeded.items())
     failing = [model.label for model in models if model.exceeded]
     rules = tuple(_broken_rules(summary, failing, file)) if failing else ()
-    return GateResult(manifest.prompt, manifest.run, file, manifest.subset, tuple(_notes(manifest)), models, rules)
+    notes = (*_notes(manifest), *(f"Against the baseline: {note}." for note in (baseline.notes if baseline else ())))
+    return GateResult(manifest.prompt, manifest.run, file, manifest.subset, notes, models, rules, baseline)
 
 
 def _notes(manifest: Manifest) -> Iterator[str]:

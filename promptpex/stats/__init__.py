@@ -41,6 +41,7 @@ from promptpex.stats.outcome_grid import Completion, Grid, rule_numbers
 from promptpex.stats.ppi import PpiMean, ppi_mean
 from promptpex.stats.ppi_conditional import PpiConditional, PpiItem, ppi_conditional
 from promptpex.stats.proportions import RULE_CORRELATION, repeat_correlation, share, share_interval
+from promptpex.stats.regression import regression_p, unpaired_regression_p
 from promptpex.stats.resolution import Resolution, smallest_shown
 from promptpex.stats.score_means import ScoreGrid, suitability_by_scores
 from promptpex.stats.sequential_selection import SequentialSelection, over_looks, sequential_selection, versus_limit
@@ -97,6 +98,7 @@ __all__ = [
     "pass_hat_k",
     "ppi_conditional",
     "ppi_mean",
+    "regression_p",
     "repeat_correlation",
     "rule_numbers",
     "sequential_selection",
@@ -110,5 +112,6 @@ __all__ = [
     "suitability",
     "suitability_by_scores",
     "tie_p",
+    "unpaired_regression_p",
     "versus_limit",
 ]

@@ -66,6 +66,25 @@ def non_inferiority_p(first_only: float, second_only: float, n: float, margin: f
     return float(tails[max(reached, 1) - 1])
 
 
+def inferiority_p(first_only: float, second_only: float, n: float, margin: float) -> float:
+    """The one-sided p-value against "the first passes at most ``margin`` less often than the second".
+
+    The other tail of `non_inferiority_p`: the largest probability of an outcome that scores no more than the one seen.
+    Arguments and errors are the same.
+    """
+    if not 0.0 < margin < 1.0:
+        raise InputError(f"The margin is {margin}: give a share between 0 and 1, such as 0.03.")
+    require_pairs(first_only, second_only, n)
+    if n == 0:
+        return 1.0
+    score = paired_score(first_only, second_only, n, -margin)
+    if n > EXACT_UP_TO:
+        return normal_cdf(score)
+    rising, tails = _tails(max(1, math.floor(n + _SAME)), margin, worst_first=True)
+    reached = int(rising.searchsorted(score + _SAME, side="right"))
+    return float(tails[max(reached, 1) - 1])
+
+
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """All outcomes of ``n`` pairs, best for the first model first.
@@ -133,15 +152,18 @@ def scores_of(first_only: Counts, second_only: Counts, n: int, margin: float) ->
 
 
 @lru_cache(maxsize=256)
-def _tails(n: int, margin: float) -> tuple[Floats, Floats]:
+def _tails(n: int, margin: float, *, worst_first: bool = False) -> tuple[Floats, Floats]:
     """Of every outcome of ``n`` pairs, the best first: minus its score, and the largest probability, over the nuisance
-    share q, of a score as high (first-only share q, second-only q + margin).
+    share q, of a score as high (first-only share q, second-only q + margin); or, the worst first: its score, and the
+    largest probability of one as low.
 
     All outcomes at once, since one needs the sums over the others anyway.
     """
     import numpy as np
 
     ordered = outcomes(n, margin)
+    if worst_first:
+        ordered = Outcomes(n, ordered.first[::-1], ordered.second[::-1], -ordered.scores[::-1])
     rows = np.arange(len(ordered.scores))
     largest = np.zeros(len(rows))
     for sums in _tails_over_shares(ordered, margin):

@@ -52,6 +52,7 @@ from promptpex.tables.proportions import (
     scenarios,
 )
 from promptpex.tables.rankings import RANKED_BY, Decision, RankingOptions, RankingOutcome, Rankings, rankings
+from promptpex.tables.regressions import REGRESSION_COLUMNS, blessed_outputs, counts_of_cases, regressions
 from promptpex.tables.repeats import (
     FLAKY_COLUMNS,
     INCONSISTENT_COLUMNS,
@@ -63,6 +64,10 @@ from promptpex.tables.repeats import (
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [
+    "REGRESSION_COLUMNS",
+    "blessed_outputs",
+    "counts_of_cases",
+    "regressions",
     "CALIBRATION_COLUMNS",
     "CORRECTED_CHANGE_COLUMNS",
     "CORRECTION_COLUMNS",

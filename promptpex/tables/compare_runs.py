@@ -111,7 +111,7 @@ def _compared(
 ) -> list[dict[str, Any]]:
     """The rows of one comparison: of outputs that break a rule, or of those that are wrong."""
     alpha = round(1.0 - confidence, 12)
-    both = [_both(before, after, names, cases, weights) for names in models]
+    both = [counts_of_both(before, after, names, cases, weights) for names in models]
     changes = [_change(counts.asked) for counts in both]
     adjusted = holm([p for _, p, _ in changes])
     sampled = holm([p for _, _, p in changes])
@@ -119,7 +119,7 @@ def _compared(
     close = holm([_tie_p(counts.asked, tolerance) for counts in both]) if tolerance is not None else []
     rows = []
     for number, ((old, new), counts, (change, p, _)) in enumerate(zip(models, both, changes, strict=True)):
-        shown, figures = adjusted[number] <= alpha, _figures(counts, confidence)
+        shown, figures = adjusted[number] <= alpha, figures_of_both(counts, confidence)
         tested = figures.get("difference_low") is not None
         rows.append(
             {
@@ -168,14 +168,14 @@ def changed(
     return typed(sorted(rows, key=lambda row: row["change"] != "newly failing"), CHANGED_COLUMNS)
 
 
-def _both(
+def counts_of_both(
     before: pd.DataFrame,
     after: pd.DataFrame,
     names: tuple[str, str],
     cases: Collection[str],
     weights: Weights | None,
 ) -> Counted:
-    """Both runs of one model as two rows of counts, on the cases that are the same."""
+    """Both runs of one model as rows ``BEFORE`` and ``AFTER`` of counts, on the cases that are the same."""
     import pandas as pd
 
     parts = []
@@ -201,7 +201,7 @@ def _common(grid: Grid) -> int:
     return pair(grid, BEFORE, AFTER).n
 
 
-def _figures(counts: Counted, confidence: float) -> dict[str, Any]:
+def figures_of_both(counts: Counted, confidence: float) -> dict[str, Any]:
     """Counts, shares and difference on the cases that were scored in both runs; where usable answers have no verdict,
     on those that were answered in both, and of the failures that are known."""
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,12 @@ from promptpex.cli import options
 from promptpex.cli.gate_output import LAYOUTS, print_result
 from promptpex.cli.help import Command
 from promptpex.codecs.wording import plural
+
+if TYPE_CHECKING:
+    from promptpex.report import Summary
+    from promptpex.report.gate import Limits
+    from promptpex.report.gate_result import GateResult
+    from promptpex.report.regression import Regressions
 
 
 @click.command("gate", cls=Command)
@@ -48,6 +54,17 @@ from promptpex.codecs.wording import plural
     help="What is compared with the limit [point]: the share, or an end of its interval. low fails only what is "
     "clearly above, high passes only what is clearly not above; of accuracy and metrics: below.",
 )
+@options.of_statistics(
+    "--baseline",
+    metavar="WHICH",
+    help="What non-compliance may not clearly rise against: blessed (PROMPT.blessed.json), a file that `bless` wrote, "
+    "or a run.",
+)
+@options.of_statistics(
+    "--max-regression",
+    metavar="SHARE",
+    help="Highest accepted rise against the baseline [0%]; without --baseline: against blessed.",
+)
 @options.confidence
 @options.weights
 @options.of_output(
@@ -66,6 +83,8 @@ def command(
     least_means: tuple[str, ...],
     min_scored: int,
     decide: Any,
+    baseline: str | None,
+    max_regression: str | None,
     layout: str | None,
     as_json: bool,
     **flags: Any,
@@ -79,34 +98,68 @@ def command(
       promptpex gate --max-non-compliance 10% --min-scored 50
       promptpex gate --max-non-compliance gpt-4o-mini=5% --decide high
       promptpex gate --min-accuracy 90% --min-metric tone=80
+      promptpex gate --baseline blessed --max-regression 3%
       promptpex gate --max-non-compliance 10% --format github
+
+    Against a baseline a model fails only if its non-compliance has risen by more than chance explains.
     """
     from promptpex.cli.command_session import report_options, settings
     from promptpex.core.errors import GateFailed, RunError
     from promptpex.core.records import RUNNING
     from promptpex.report import runs, summarise
-    from promptpex.report.gate import Limits, breaches, stated
-    from promptpex.report.gate_result import gate_result
-    from promptpex.tables import records
-    from promptpex.workflow.grading.peoples_grades import prompt_file_of
+    from promptpex.report.gate import Limits
 
-    if not any((limits, accuracies, least_means, min_scored)):
-        raise click.UsageError("give a limit: --max-non-compliance, --min-accuracy, --min-metric or --min-scored")
-    means = dict(map(_metric, least_means))
+    held = _held_against(baseline, max_regression)
+    if not any((limits, accuracies, least_means, min_scored, held)):
+        wanted = "--max-non-compliance, --min-accuracy, --min-metric, --min-scored or --baseline"
+        raise click.UsageError(f"give a limit: {wanted}")
+    shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
+    asked = Limits(*shares, min_metrics=dict(map(_metric, least_means)), min_scored=min_scored, decide=decide)
     resolved = settings(flags)
     folder = runs.resolve(run, Path(resolved.settings.results))
     finished = runs.read_columns(folder)
     if finished.manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
     summary = summarise(finished, folder=folder, **report_options(resolved))
-    shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
-    rows, by_metric = records(summary.models), records(summary.metrics)
-    exceeded = breaches(rows, Limits(*shares, min_metrics=means, min_scored=min_scored, decide=decide), by_metric)
-    figures = {row["model"]: stated(row, by_metric) for row in rows}
-    print_result(gate_result(summary, exceeded, figures, prompt_file_of(finished)), _layout(layout, as_json))
-    if failing := [model for model, broken in exceeded.items() if broken]:
-        raise GateFailed(f"gate failed: {len(failing)} of {plural(len(exceeded), 'model')} ({', '.join(failing)})")
+    result = _decided(summary, asked, held, Path(resolved.settings.results))
+    print_result(result, _layout(layout, as_json))
+    if failing := [model.label for model in result.failing]:
+        raise GateFailed(f"gate failed: {len(failing)} of {plural(len(result.models), 'model')} ({', '.join(failing)})")
     return 0
+
+
+def _decided(summary: Summary, asked: Limits, held: tuple[str, float] | None, results: Path) -> GateResult:
+    """What the limits and, where there is one, the baseline say of a run."""
+    from promptpex.report.gate import breaches, stated
+    from promptpex.report.gate_result import gate_result
+    from promptpex.tables import records
+    from promptpex.workflow.grading.peoples_grades import prompt_file_of
+
+    rows, by_metric = records(summary.models), records(summary.metrics)
+    exceeded = breaches(rows, asked, by_metric)
+    figures = {row["model"]: stated(row, by_metric) for row in rows}
+    risen = _risen(held, summary, results) if held else None
+    if risen is not None:
+        exceeded = {name: [*broken, *filter(None, [risen.breaches.get(name)])] for name, broken in exceeded.items()}
+        figures |= {name: f"{figures[name]}; {sentence}" for name, sentence in risen.passed.items()}
+    return gate_result(summary, exceeded, figures, prompt_file_of(summary.run), risen)
+
+
+def _held_against(baseline: str | None, most: str | None) -> tuple[str, float] | None:
+    """The baseline and the rise that is accepted; None where neither was given."""
+    if baseline is None and most is None:
+        return None
+    return baseline or "blessed", 0.0 if most is None else _share(most, "--max-regression")
+
+
+def _risen(held: tuple[str, float], summary: Summary, results: Path) -> Regressions:
+    """The run held against a baseline."""
+    from promptpex.report.regression import regressions
+    from promptpex.workflow.baselines import baseline
+
+    how = summary.rankings.options
+    before = baseline(held[0], summary.run, results)
+    return regressions(before, summary.run, margin=held[1], confidence=how.confidence, weights=how.weights)
 
 
 def _parsed(limits: Sequence[str], flag: str) -> tuple[float | None, dict[str, float]]:

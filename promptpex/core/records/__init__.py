@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Record
+from promptpex.core.records.blessed import Blessed, BlessedCase, CaseCounts
 from promptpex.core.records.calibration import JudgeCalibration, MeasuredShare, calibration_of
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
 from promptpex.core.records.case import Case, Match, Rating, Suite
@@ -71,6 +72,9 @@ from promptpex.core.records.synthesis import (
 )
 
 __all__ = [
+    "Blessed",
+    "BlessedCase",
+    "CaseCounts",
     "Candidate",
     "CandidateResult",
     "CandidateStatus",

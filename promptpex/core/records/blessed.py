@@ -1,0 +1,75 @@
+"""The figures of a run that somebody found good enough: what later runs are held against."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from promptpex.core.records._base import Record
+
+Outputs = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class CaseCounts(Record):
+    """What came of the repeats of a case with one model.
+
+    Attributes:
+        broken: outputs that break a rule. kept: outputs that keep all.
+        unjudged: usable answers that nothing could judge. failed: errors instead of usable answers.
+    """
+
+    broken: Outputs = 0
+    kept: Outputs = 0
+    unjudged: Outputs = 0
+    failed: Outputs = 0
+
+
+class BlessedCase(Record):
+    """A case of the suite as it was.
+
+    Attributes:
+        id, inputs: by which the case is known again; a hash of the inputs.
+        rule, inverse: what it aims at.
+        counts: for each model, in the order of ``Blessed.models``.
+    """
+
+    id: str
+    inputs: str
+    rule: str | None = None
+    inverse: bool = False
+    counts: tuple[CaseCounts, ...]
+
+
+class Blessed(Record):
+    """A run's outcome per model and case, without a text of a case or an output.
+
+    Attributes:
+        prompt, prompt_fingerprint, spec_digest, suite_digest: what the run was made from.
+        run, name, created: which run it was: its folder's name, the name that people gave it, its date.
+        judges: who judged.
+        promptpex: the version.
+        models: labels of the models.
+        cases: every case that was asked.
+    """
+
+    prompt: str
+    run: str
+    name: str | None = None
+    created: str = ""
+    prompt_fingerprint: str
+    spec_digest: str
+    suite_digest: str
+    judges: tuple[str, ...] = ()
+    promptpex: str = ""
+    models: tuple[str, ...]
+    cases: tuple[BlessedCase, ...]
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        ids = [case.id for case in self.cases]
+        if len(set(ids)) < len(ids):
+            raise ValueError("a case stands there twice")
+        if any(len(case.counts) != len(self.models) for case in self.cases):
+            raise ValueError("a case does not have counts for each model")
+        return self

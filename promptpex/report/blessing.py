@@ -1,0 +1,94 @@
+"""The blessed figures of a run as a small file beside the prompt: written by ``bless``, held against by ``gate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from promptpex.codecs import jsonl
+from promptpex.codecs.atomic import write_text
+from promptpex.codecs.ordinary_files import MEGABYTE, read_bytes
+from promptpex.core.errors import InputError, RunError
+from promptpex.core.ids import digest
+from promptpex.core.records import RUNNING, AnyRun, Blessed, BlessedCase
+from promptpex.tables import counts_of_cases, outputs
+
+INPUTS_LENGTH = 16
+"""Hex digits by which the inputs of a case are known again."""
+LONGEST = 50 * MEGABYTE
+
+
+def bless(run: AnyRun, folder: Path) -> Blessed:
+    """The figures of a run.
+
+    Raises:
+        RunError: the run has not ended, or nothing in it was scored.
+    """
+    manifest = run.manifest
+    if manifest.partial == RUNNING:
+        raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
+    rows = outputs(run)
+    counts = counts_of_cases(rows, [case.id for case in run.suite.cases], manifest.models)
+    asked = {case: made for case, made in counts.items() if any(one.model_fields_set for one in made)}
+    if not any(one.broken or one.kept for made in asked.values() for one in made):
+        raise RunError("nothing was scored in this run, so that no later one could be held against it", path=folder)
+    return Blessed(
+        prompt=manifest.prompt,
+        run=folder.name,
+        name=manifest.name,
+        created=manifest.created,
+        prompt_fingerprint=manifest.prompt_fingerprint,
+        spec_digest=manifest.spec_digest,
+        suite_digest=manifest.suite_digest,
+        judges=manifest.judges,
+        promptpex=manifest.versions.get("promptpex", ""),
+        models=manifest.models,
+        cases=tuple(
+            BlessedCase(
+                id=case.id,
+                inputs=inputs_digest(case.inputs),
+                rule=case.rule,
+                inverse=case.inverse,
+                counts=asked[case.id],
+            )
+            for case in run.suite.cases
+            if case.id in asked
+        ),
+    )
+
+
+def inputs_digest(inputs: Mapping[str, Any]) -> str:
+    """By what the inputs of a case are known again."""
+    return digest(dict(inputs), INPUTS_LENGTH)
+
+
+def write(path: Path, blessed: Blessed) -> None:
+    """Writes the figures, a case a line, so that a change of one case is a change of one line.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    data = blessed.to_dict()
+    cases = ",\n".join(f"  {jsonl.dumps(case)}" for case in data.pop("cases"))
+    head = [f" {jsonl.dumps(name)}: {jsonl.dumps(value)}" for name, value in data.items()]
+    text = ",\n".join([*head, f' "cases": [\n{cases}\n ]'])
+    try:
+        write_text(path, f"{{\n{text}\n}}\n")
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror}); name another file with --out", path=path) from error
+
+
+def read(path: Path) -> Blessed:
+    """The figures that a file keeps.
+
+    Raises:
+        RunError: there is none, or it is damaged.
+    """
+    data = read_bytes(path, error=RunError, what="file of blessed figures", limit=LONGEST)
+    try:
+        return jsonl.parse_record(data, Blessed)
+    except (ValueError, RecursionError) as error:
+        why = str(error).split("\n")[0][:200]
+        message = f"these are no blessed figures ({why}); `promptpex bless RUN` writes them"
+        raise RunError(message, path=path) from error

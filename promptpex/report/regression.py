@@ -1,0 +1,145 @@
+"""A run against blessed figures, in words: which models have become worse by more than was accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from promptpex import tables
+from promptpex.codecs.wording import plural
+from promptpex.core.errors import RunError
+from promptpex.core.records import AnyRun, Blessed
+from promptpex.report.blessing import inputs_digest
+from promptpex.report.percentages import TableRow, as_given, percent, points_apart
+from promptpex.tables import Weights, records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = "non-compliance rose from {before} to {after}, {points}, clearly by more than {margin}"
+OPEN = "{because}; had they spoken against it, non-compliance would clearly have risen by more than {margin}"
+NOTHING = "nothing was scored both in this run and in the baseline"
+NOT_SHOWN = "{before} in the baseline, {points}, not clearly up by more than {margin}"
+DIFFERENT_CASES = (
+    "the cases are not those of the baseline ({common} of {now} are the same): the two are compared as samples of "
+    "different cases, which shows large changes only"
+)
+SOME_CASES = (
+    "compared on the {common} cases that are the same: {left_before} of the baseline and {left_now} of the run are not"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Regressions:
+    """A run held against blessed figures.
+
+    Attributes:
+        models: a row per model, columns ``tables.REGRESSION_COLUMNS``.
+        breaches: by the model's name in the run, why it does not pass; only of those that do not.
+        passed: by the model's name in the run, what is said of those that do.
+        notes: what a reader has to know about the comparison.
+    """
+
+    models: pd.DataFrame
+    breaches: Mapping[str, str]
+    passed: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as JSON-ready data."""
+        return {"models": records(self.models), "notes": list(self.notes)}
+
+
+def regressions(
+    blessed: Blessed, run: AnyRun, *, margin: float, confidence: float = 0.95, weights: Weights | None = None
+) -> Regressions:
+    """Holds a run against blessed figures.
+
+    A model fails where a rise by more than the margin is shown however the unscored outputs of both would have come
+    out, and where it would be shown if they had come out against it.
+
+    Args:
+        blessed: the baseline.
+        run: the run.
+        margin: the rise of non-compliance that is accepted, as a share.
+        confidence: its complement is the error rate over all models together.
+        weights: how many times each case counts.
+
+    Raises:
+        RunError: the two have no model in common.
+    """
+    models, common = _models(blessed, run), _common(blessed, run)
+    paired = 2 * len(common) >= min(len(blessed.cases), len(run.suite.cases))
+    table = tables.regressions(
+        tables.blessed_outputs(blessed),
+        tables.outputs(run),
+        models=models,
+        cases=common if paired else None,
+        margin=margin,
+        confidence=confidence,
+        weights=weights,
+    )
+    rows = {now: row for (_, now), row in zip(models, records(table), strict=True)}
+    failing = {name: _breach(row, margin) for name, row in rows.items() if row["regression"] != "not shown"}
+    passed = {name: NOT_SHOWN.format(**_figures(row, margin)) for name, row in rows.items() if name not in failing}
+    return Regressions(table, failing, passed, tuple(_notes(blessed, run, rows, len(common), paired=paired)))
+
+
+def _breach(row: TableRow, margin: float) -> str:
+    if row["regression"] == "nothing scored":
+        return NOTHING
+    return (OPEN if row["regression"] == "open" else SHOWN).format(**_figures(row, margin))
+
+
+def _figures(row: TableRow, margin: float) -> dict[str, str]:
+    """The values of the sentences."""
+    shares = {when: row[f"non_compliance_{when}"] for when in ("before", "after")}
+    points = points_apart(
+        row["difference"], row["difference_low"] or 0.0, row["difference_high"] or 0.0, unit=" points"
+    )
+    words = {when: "unknown" if share is None else percent(share) for when, share in shares.items()}
+    return {
+        **words,
+        "points": points,
+        "margin": f"{as_given(margin).removesuffix('%')} points",
+        "because": row["because"] or "",
+    }
+
+
+def _models(blessed: Blessed, run: AnyRun) -> list[tuple[str, str]]:
+    """Each model's name in the baseline and in the run; of one model in each also where the name is another."""
+    old, new = blessed.models, run.manifest.models
+    common = [(model, model) for model in new if model in old]
+    if not common and len(old) == len(new) == 1:
+        return [(old[0], new[0])]
+    if not common:
+        raise RunError(f"the baseline has other models: {', '.join(old)}; the run has {', '.join(new)}")
+    return common
+
+
+def _common(blessed: Blessed, run: AnyRun) -> list[str]:
+    """The cases that are the same in both: their ids and their inputs are."""
+    known = {case.id: case.inputs for case in blessed.cases}
+    return [case.id for case in run.suite.cases if known.get(case.id) == inputs_digest(case.inputs)]
+
+
+def _notes(blessed: Blessed, run: AnyRun, rows: Mapping[str, TableRow], common: int, *, paired: bool) -> Iterator[str]:
+    manifest, now = run.manifest, len(run.suite.cases)
+    left_before, left_now = len(blessed.cases) - common, now - common
+    if not paired:
+        yield DIFFERENT_CASES.format(common=common, now=plural(now, "case"))
+    elif left_before or left_now:
+        yield SOME_CASES.format(common=common, left_before=left_before, left_now=left_now)
+    if blessed.spec_digest != manifest.spec_digest:
+        yield "the spec is not that of the baseline: the verdicts rest on other rules or checks"
+    if blessed.judges != manifest.judges:
+        yield f"the judges are {_listed(manifest.judges)}; those of the baseline are {_listed(blessed.judges)}"
+    if new := [model for model in manifest.models if model not in rows]:
+        yield f"not in the baseline, so held against nothing: {', '.join(new)}"
+    if gone := [model for model in blessed.models if model not in rows and len(rows) < len(blessed.models)]:
+        yield f"in the baseline alone: {', '.join(gone)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"

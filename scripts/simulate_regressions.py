@@ -1,0 +1,224 @@
+"""How often `gate --baseline` is wrong, and what it finds: ``python scripts/simulate_regressions.py``.
+
+Draws a baseline and a run whose true rates are known, asks the shipped functions at 5%, and prints a table (Markdown)
+for each of
+
+- ``paired``: the same cases. Each case has a rate of its own; the run's are higher so that the mean rises by the margin
+  (an error, if a regression is shown), or by 10 or 20 points more (power). ``edits``: besides, the prompt's edit fixes
+  a tenth of the cases and breaks as many;
+- ``unpaired``: other cases, drawn from the same world;
+- ``models``: five models that all rise by the margin: how often any is said to have risen by more;
+- ``unscored``: a fifth of the outputs that speak for a regression, failures now and passes before, cannot be scored:
+  how often a regression is shown, and how often it is left open.
+
+Options: names of tables (default: all), ``--replications N`` (default 2,000; ``unpaired``: a quarter), ``--seed N``.
+With 2,000 replications about 20 minutes on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from simulate_statistics import percent, rows
+
+from promptpex.stats import Grid, holm, pair, regression_p, statements, unpaired_regression_p
+
+ALPHA = 0.05
+RATES = (0.05, 0.3)
+MARGINS = (0.0, 0.03, 0.1)
+SIZES = (30, 100, 300)
+RISES = (0.0, 0.1, 0.2)
+CHURN = 0.1
+MOST_UNSCORED = 0.2
+"""The chance that an output which speaks for a regression cannot be scored; others have none."""
+
+
+def rates(rng: Any, base: float, cases: int) -> Any:
+    """The rate of each case before: some are hard, some easy."""
+    return rng.beta(base, 1 - base, cases) * 0.8 + base * 0.2
+
+
+def risen(before: Any, rise: float) -> Any:
+    """The rates after, so that their mean is higher by ``rise``."""
+    return before + rise * (1 - before) / (1 - before.mean())
+
+
+def churned(rng: Any, before: Any, after: Any) -> tuple[Any, Any]:
+    """The same, where some cases are fixed and as many broken for certain; the mean difference stays."""
+    cases = before.size
+    order, some = rng.permutation(cases), round(CHURN * cases)
+    fixed, broken = order[:some], order[some : 2 * some]
+    before, after = before.copy(), after.copy()
+    before[fixed], after[fixed], before[broken], after[broken] = 1.0, 0.0, 0.0, 1.0
+    return before, after
+
+
+def grid(rng: Any, sides: Sequence[Any], repeats: int) -> Grid:
+    """A row for each side, each case asked ``repeats`` times."""
+    broken = np.array([rng.binomial(repeats, np.clip(side, 0, 1)) for side in sides])
+    cases = broken.shape[1]
+    ones = np.ones(cases, dtype=np.int64)
+    return Grid(tuple(map(str, range(len(sides)))), broken, repeats - broken, 0 * broken, np.arange(cases), ones)
+
+
+def paired(rng: Any, rounds: int) -> None:
+    """Error rate and power case by case."""
+
+    def lines() -> Iterator[list[str]]:
+        for churn in (False, True):
+            for repeats in (1, 3):
+                for base in RATES:
+                    for margin in MARGINS:
+                        yield [
+                            "edits" if churn else "none",
+                            *(str(repeats), f"{base:g}", f"{100 * margin:g}"),
+                            *(
+                                percent(_shown(rng, rounds, base, margin, rise, cases, repeats, churn=churn), rounds)
+                                for cases in SIZES
+                                for rise in RISES
+                            ),
+                        ]
+
+    rows(["churn", "repeats", "rate before", "margin", *_heads()], lines())
+
+
+def _heads() -> list[str]:
+    return [
+        f"{cases} cases, {'at the margin' if not rise else f'+{100 * rise:g}'}" for cases in SIZES for rise in RISES
+    ]
+
+
+def _shown(
+    rng: Any, rounds: int, base: float, margin: float, rise: float, cases: int, repeats: int, *, churn: bool
+) -> int:
+    count = 0
+    for _ in range(rounds):
+        before = rates(rng, base, cases)
+        after = risen(before, margin + rise)
+        if churn:
+            before, after = churned(rng, before, after)
+            after = risen(after, max(0.0, margin + rise - (after.mean() - before.mean())))
+        count += regression_p(pair(grid(rng, (before, after), repeats), 1, 0), margin) <= ALPHA
+    return count
+
+
+def unpaired(rng: Any, rounds: int) -> None:
+    """Error rate and power on different cases."""
+    rounds = max(1, rounds // 4)
+
+    def lines() -> Iterator[list[str]]:
+        for repeats in (1, 3):
+            for base in RATES:
+                for margin in MARGINS:
+                    cells = (
+                        percent(_apart(rng, rounds, base, margin, rise, cases, repeats), rounds)
+                        for cases in SIZES
+                        for rise in RISES
+                    )
+                    yield [str(repeats), f"{base:g}", f"{100 * margin:g}", *cells]
+
+    rows(["repeats", "rate before", "margin", *_heads()], lines())
+
+
+def _apart(rng: Any, rounds: int, base: float, margin: float, rise: float, cases: int, repeats: int) -> int:
+    count = 0
+    for _ in range(rounds):
+        before = grid(rng, [rng.beta(base, 1 - base, cases)], repeats)
+        share = base + margin + rise
+        after = grid(rng, [rng.beta(share, 1 - share, cases)], repeats)
+        count += unpaired_regression_p(after, before, 0, margin) <= ALPHA
+    return count
+
+
+def models(rng: Any, rounds: int) -> None:
+    """Runs in which any of five models that rose by the margin is said to have risen by more."""
+
+    def lines() -> Iterator[list[str]]:
+        for base in RATES:
+            for margin in MARGINS:
+                yield [
+                    f"{base:g}",
+                    f"{100 * margin:g}",
+                    *(percent(_any(rng, rounds, base, margin, cases), rounds) for cases in SIZES),
+                ]
+
+    rows(["rate before", "margin", *(f"{cases} cases" for cases in SIZES)], lines())
+
+
+def _any(rng: Any, rounds: int, base: float, margin: float, cases: int) -> int:
+    count = 0
+    for _ in range(rounds):
+        before = rates(rng, base, cases)
+        after = risen(before, margin)
+        p_values = [regression_p(pair(grid(rng, (before, after), 1), 1, 0), margin) for _ in range(5)]
+        count += min(holm(p_values)) <= ALPHA
+    return count
+
+
+def unscored(rng: Any, rounds: int) -> None:
+    """How often a regression is shown, and left open, where outputs that speak for it go missing."""
+
+    def lines() -> Iterator[list[str]]:
+        for base in RATES:
+            for margin in MARGINS:
+                cells = []
+                for cases in SIZES:
+                    for rise in RISES:
+                        shown, open_ = _missing(rng, rounds, base, margin, rise, cases)
+                        cells.append(f"{percent(shown, rounds)} / {percent(open_, rounds)}")
+                yield [f"{base:g}", f"{100 * margin:g}", *cells]
+
+    rows(["rate before", "margin", *_heads()], lines())
+
+
+def _missing(rng: Any, rounds: int, base: float, margin: float, rise: float, cases: int) -> tuple[int, int]:
+    shown = left_open = 0
+    for _ in range(rounds):
+        before = rates(rng, base, cases)
+        whole = grid(rng, (before, risen(before, margin + rise)), 1)
+        lost = rng.random(whole.broken.shape) < MOST_UNSCORED
+        speaks = np.array([whole.kept[0], whole.broken[1]]) > 0
+        open_ = (lost & speaks).astype(np.int64)
+        broken = whole.broken - np.array([0 * open_[0], open_[1]])
+        seen = Grid(whole.models, broken, whole.asked - broken - open_, open_, whole.rules, whole.weights)
+        against, for_it = (
+            regression_p(replace(statements(seen, 1, 0, reading=how).worse, surer=False), margin) <= ALPHA
+            for how in ("against", "for")
+        )
+        shown += against
+        left_open += for_it and not against
+    return shown, left_open
+
+
+TABLES: dict[str, tuple[str, Callable[[Any, int], None]]] = {
+    "paired": ("Regressions shown in % of the runs, the same cases.", paired),
+    "unpaired": ("Regressions shown in % of the runs, other cases.", unpaired),
+    "models": ("Runs in % in which any of five models is said to have risen by more than the margin.", models),
+    "unscored": (
+        "Regressions shown / left open, in % of the runs, where outputs that speak for one go missing.",
+        unscored,
+    ),
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Prints the tables that are named."""
+    parser = argparse.ArgumentParser(description="How often gate --baseline is wrong.")
+    parser.add_argument("tables", nargs="*", choices=[[], *TABLES], default=[])
+    parser.add_argument("--replications", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    for number, name in enumerate(options.tables or TABLES):
+        title, table = TABLES[name]
+        print(f"\n{title} {options.replications} replications at most; margins and rises in points.\n")
+        table(np.random.default_rng([options.seed, number]), options.replications)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
