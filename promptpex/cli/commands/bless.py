@@ -22,8 +22,8 @@ from promptpex.codecs.wording import plural
 def command(run: Path | None, out: Path | None, as_json: bool, **flags: Any) -> int:
     """Make a run the baseline of later ones.
 
-    `promptpex gate --baseline blessed` holds them against it. Writes a small file to commit: how often each model broke a rule on each case, and no text of a case or an output.
-    RUN is a run's folder, id or name; by default the latest.
+    `promptpex gate --baseline blessed` holds them against it. Writes a small file to commit: how often each model broke
+    a rule on each case, and no text of a case or an output. RUN is a run's folder, id or name; by default the latest.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
