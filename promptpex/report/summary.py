@@ -403,36 +403,40 @@ def _without_judge(cube: pd.DataFrame, spec: Spec, *, half: bool) -> tuple[str, 
 def _examples(
     run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int
 ) -> list[FailureExample]:
-    of = by_rule["usable"].where(by_rule["at_least"].fillna(False), by_rule["scored"])
-    totals = by_rule.assign(scored=of).groupby("rule", sort=False)[["broken", "scored"]].sum()
-    worst = totals[totals["broken"] > 0].sort_values("broken", ascending=False, kind="stable").head(most)
+    broken_by, scored_by = Counter[str](), Counter[str]()
+    for row in records(by_rule[["rule", "broken", "scored", "usable", "at_least"]]):
+        broken_by[row["rule"]] += row["broken"]
+        scored_by[row["rule"]] += row["usable"] if row["at_least"] else row["scored"]
+    worst = [rule for rule, count in broken_by.most_common(most) if count]
+    if not worst:
+        return []
     texts = {rule.id: rule.rule for rule in run.spec.rules} | run.manifest.mode_rules
-    broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["rule"].isin(list(worst.index))]
-    first = {str(failing["rule"]): failing for _, failing in broken.drop_duplicates("rule").iterrows()}
+    broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["rule"].isin(worst)]
+    first = {failing["rule"]: failing for failing in records(broken.drop_duplicates("rule"))}
     examples = []
-    for rule, total in worst.iterrows():
-        failing = first[str(rule)]
+    for rule in worst:
+        failing = first[rule]
         row = _row_of(rows, failing)
         examples.append(
             FailureExample(
-                rule=str(rule),
-                text=texts.get(str(rule), ""),
-                broken=int(total["broken"]),
-                scored=int(total["scored"]),
+                rule=rule,
+                text=texts.get(rule, ""),
+                broken=broken_by[rule],
+                scored=scored_by[rule],
                 model=failing["model"],
                 case=failing["case"],
                 inputs=row.get("inputs", ""),
                 output=row.get("output", ""),
-                reason=failing["reason"],
+                reason=failing["reason"] or "",
             )
         )
     return examples
 
 
-def _row_of(rows: pd.DataFrame, verdict: pd.Series[Any]) -> dict[str, Any]:
+def _row_of(rows: pd.DataFrame, verdict: Mapping[str, Any]) -> dict[str, Any]:
     """The texts of the output that a verdict is on; nothing where a cut file has lost the output."""
     # Comparing with one text would lose a NUL at its end (numpy); looking it up does not.
     same = rows["case"].isin([verdict["case"]]) & rows["model"].isin([verdict["model"]])
     same &= rows["repeat"].eq(verdict["repeat"])
-    texts = rows.loc[same, ["inputs", "output"]].fillna("").head(1).to_dict("records")
-    return {str(name): value for name, value in texts[0].items()} if texts else {}
+    texts = records(rows.loc[same, ["inputs", "output"]].head(1))
+    return {name: text or "" for name, text in texts[0].items()} if texts else {}

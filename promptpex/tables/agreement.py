@@ -103,7 +103,11 @@ def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[
     judged = scored[is_from(scored, "judge") & scored["turn"].eq(0)]
     if judged.empty:
         return typed([], DISAGREEMENT_COLUMNS)
-    both = _code(scored, partly).merge(judged, on=KEYS, suffixes=("_code", ""))
+    code = _code(scored, partly)
+    code = code[code["rule"].isin(judged["rule"].unique())]
+    if code.empty:
+        return typed([], DISAGREEMENT_COLUMNS)
+    both = code.merge(judged, on=KEYS, suffixes=("_code", ""))
     odd = both[both["status_code"].eq("fail").ne(both["status"].eq("fail"))].copy()
     if odd.empty:
         return typed([], DISAGREEMENT_COLUMNS)

@@ -314,7 +314,7 @@ def _framed(data: Mapping[str, Column], columns: Mapping[str, str]) -> pd.DataFr
 
     nothing = [None] * len(next(iter(data.values())))
     if not nothing:
-        return _empty(tuple(columns.items())).copy()
+        return _empty(tuple(columns.items())).copy(deep=False)
     made = {name: _array(data.get(name, nothing), kind) for name, kind in columns.items()}
     return pd.DataFrame(made, copy=False)
 

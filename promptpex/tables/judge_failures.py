@@ -34,13 +34,17 @@ def judges(cube: pd.DataFrame) -> pd.DataFrame:
 
     It failed where a rule has no verdict because of the reply; that a judge calls a rule unclear is a verdict.
     """
+    import numpy as np
+
     replies = cube.loc[
         is_from(cube, "judge"), ["source", "model", "case", "repeat", "turn", "status", "unscored", "reason"]
     ]
     request = grouped(replies, ["source", "model", "case", "repeat", "turn"])
-    marks = replies.assign(_request=request, _failed=_failed(replies))
-    requests = marks.sort_values("_failed", ascending=False, kind="stable").drop_duplicates("_request").sort_index()
-    groups = requests.groupby("source", sort=False, observed=True)
+    failed = _failed(replies)
+    failed_first = np.argsort(~failed, kind="stable")
+    _, first = np.unique(request[failed_first], return_index=True)
+    kept = np.sort(failed_first[first])
+    groups = replies.iloc[kept].assign(_failed=failed[kept]).groupby("source", sort=False, observed=True)
     return typed((_row(str(source), group) for source, group in groups), JUDGE_COLUMNS)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Completion, Grid, Interval, difference_interval, pair, repeat_correlation, share_interval
-from promptpex.tables.counts_per_case import Counted, counted
+from promptpex.tables.counts_per_case import Counted, counted, missing
 from promptpex.tables.frames import typed
 
 if TYPE_CHECKING:
@@ -38,8 +38,10 @@ SCENARIO_COLUMNS: Mapping[str, str] = {"model": "string", "scenario": "string", 
 
 def by_case_type(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     """A row per model and type of case, from a table of outputs: rule cases against inverse cases."""
-    side = rows["inverse"].fillna(False).map({True: "inverse", False: "rule"}).astype("string")
-    marked = rows.assign(case_type=side.mask(rows["rule"].isna(), "no rule"))
+    import numpy as np
+
+    side = np.where(rows["inverse"].fillna(False).to_numpy(bool), "inverse", "rule")
+    marked = rows.assign(case_type=np.where(missing(rows, "rule"), "no rule", side))
     return typed(grouped_proportions(marked, "case_type", confidence), CASE_TYPE_COLUMNS)
 
 

@@ -118,11 +118,16 @@ def inconsistent_verdicts(
     """
     keys = ["model", "case", "repeat"]
     judged = cube[is_from(cube, "judge") & cube["turn"].eq(0) & cube["status"].isin(["pass", "fail"])]
+    by_rule = grouped(judged, ("source", "rule"))
+    passed, failed = _passed_and_failed(judged["status"], by_rule)
+    judged = judged[((passed > 0) & (failed > 0))[by_rule]]
+    if judged.empty:
+        return typed([], INCONSISTENT_COLUMNS)
     verdicts = judged[[*keys, "source", "rule", "status"]].merge(rows[[*keys, "output"]].dropna(), on=keys)
     within = verdicts["case"].where(verdicts["rule"].isin(list(hang_on_input)))
     group = grouped(verdicts.assign(within=within), ("source", "rule", "output", "within"))
-    passed, failed = (counts > 0 for counts in _passed_and_failed(verdicts["status"], group))
-    odd = verdicts[(passed & failed)[group]]
+    passed, failed = _passed_and_failed(verdicts["status"], group)
+    odd = verdicts[((passed > 0) & (failed > 0))[group]]
     outputs: dict[tuple[Any, ...], dict[str, Any]] = {}
     for case, source, rule, output, status in zip(*(odd[name].tolist() for name in _TWIN), strict=True):
         key = (source, rule, output, case if rule in hang_on_input else None)

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import level_at, repeat_correlation, share, share_interval
 from promptpex.tables.accuracy import ACCURACY_COLUMNS, accuracy_cells, mirrored
-from promptpex.tables.counts_per_case import Counted, asked, counted
+from promptpex.tables.counts_per_case import Counted, asked, counted, has_status, missing
 from promptpex.tables.frames import rule_outcomes, typed
-from promptpex.tables.plain_values import records
+from promptpex.tables.plain_values import plain_values, records
 from promptpex.tables.proportions import PROPORTION_COLUMNS, estimated, grouped_proportions
 from promptpex.tables.rankings import Decision, RankingOptions, Rankings, rankings
 from promptpex.tables.repeats import repeats
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 MODEL_COLUMNS: Mapping[str, str] = {
@@ -247,28 +249,36 @@ def confidence_of(ranking: Rankings, model: str) -> float:
 
 
 def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
+    import numpy as np
+
     if group is None:
         return dict.fromkeys(["cases", "outputs", "unscored", "errors", "contradicted", "answered", "timed"], 0)
-    answered = group[group[ANSWERED].notna().any(axis=1)]
-    open_ = group["verdict"].eq("unscored") | ~asked(group)
-    reasons = Counter(group.loc[open_, "unscored"].fillna("judge not asked"))
-    cost = known_sum(answered["cost_usd"])
+    answered = ~np.logical_and.reduce([missing(group, name) for name in ANSWERED])
+    open_ = has_status(group["verdict"], "unscored") | ~asked(group)
+    reasons = Counter(plain_values(group["unscored"][open_], missing="judge not asked"))
+    tokens_in, tokens_out, cost = (known_sum(group[name].array[answered]) for name in _SUMMED)
+    contradicted = group["contradicted"].fillna(False).to_numpy(bool)
+    times = group["latency_ms"].dropna().to_numpy(float)
+    count = int(np.count_nonzero(answered))
     return {
         "cases": group["case"].nunique(),
         "outputs": len(group),
-        "unscored": int(open_.sum()),
-        "errors": int(group["error"].notna().sum()),
-        "contradicted": int((group["verdict"].eq("fail") & group["contradicted"]).sum()),
-        "tokens_in": known_sum(answered["tokens_in"]),
-        "tokens_out": known_sum(answered["tokens_out"]),
+        "unscored": int(np.count_nonzero(open_)),
+        "errors": int(np.count_nonzero(~missing(group, "error"))),
+        "contradicted": int(np.count_nonzero(has_status(group["verdict"], "fail") & contradicted)),
+        "tokens_in": tokens_in,
+        "tokens_out": tokens_out,
         "cost_usd": cost,
-        "latency_p50_ms": quantile(group["latency_ms"], 0.5),
-        "latency_p95_ms": quantile(group["latency_ms"], 0.95),
+        "latency_p50_ms": quantile(times, 0.5),
+        "latency_p95_ms": quantile(times, 0.95),
         "unscored_reasons": ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or None,
-        "answered": len(answered),
-        "timed": int(group["latency_ms"].notna().sum()),
-        "cost_per_output": None if cost is None else float(cost) / len(answered),
+        "answered": count,
+        "timed": len(times),
+        "cost_per_output": None if cost is None else float(cost) / count,
     }
+
+
+_SUMMED = ("tokens_in", "tokens_out", "cost_usd")
 
 
 def _decision_cells(decision: Decision | None, *, higher_is_better: bool) -> dict[str, Any]:
@@ -299,12 +309,16 @@ def _mark(rows: Sequence[dict[str, Any]], pool: Sequence[str]) -> None:
             row[flag] = (row[column] == min(known)) if inside else None
 
 
-def known_sum(values: pd.Series[Any]) -> Any:
-    """The sum of the values; None when there are none, or when any of them is unknown."""
-    return None if values.empty or values.isna().any() else values.sum()
+_SUMMED = ("tokens_in", "tokens_out", "cost_usd")
 
 
-def quantile(values: pd.Series[Any], share: float) -> float | None:
-    """The quantile (linear interpolation) of the known values; None without any."""
-    known = values.dropna()
-    return float(known.quantile(share)) if len(known) else None
+def known_sum(values: Any) -> Any:
+    """The sum of an array of pandas; None when there are no values, or when any of them is unknown."""
+    return None if not len(values) or values.isna().any() else values.sum()
+
+
+def quantile(known: npt.NDArray[np.float64], share: float) -> float | None:
+    """The quantile (linear interpolation) of known values; None without any."""
+    import numpy as np
+
+    return float(np.percentile(known, share * 100.0)) if len(known) else None
