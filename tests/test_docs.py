@@ -87,7 +87,7 @@ def test_readme_shows_the_two_commands_first() -> None:
     assert [line.split()[0] for line in first[2].splitlines()] == ["./scripts/demo", "./scripts/test"]
 
 
-@pytest.mark.parametrize("script", ["scripts/demo", "scripts/test", "scripts/check", ".ci/run"])
+@pytest.mark.parametrize("script", ["scripts/demo", "scripts/test", "scripts/check", "scripts/lint-ci", ".ci/run"])
 def test_scripts_are_executable_and_strict(script: str) -> None:
     path = ROOT / script
     text = path.read_text(encoding="utf-8")

@@ -1,0 +1,186 @@
+"""action.yml, the hook of pre-commit and the workflows of docs/ci.md: whole, and their steps do what they say."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from promptpex.cli.main import run_cli
+from tests.pytest_plugin.project import write_project
+
+ROOT = Path(__file__).parent.parent
+ACTION: dict[str, Any] = YAML(typ="safe").load(ROOT / "action.yml")
+STEPS = ACTION["runs"]["steps"]
+(HOOK,) = YAML(typ="safe").load(ROOT / ".pre-commit-hooks.yaml")
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+
+
+def workflows() -> Iterator[dict[str, Any]]:
+    """The workflows of docs/ci.md."""
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    for block in re.findall(r"^```yaml\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL):
+        if "\njobs:" in block:
+            yield YAML(typ="safe").load(block)
+
+
+def step(name: str) -> dict[str, Any]:
+    (wanted,) = (step for step in STEPS if step["name"] == name)
+    return dict(wanted)
+
+
+def run_step(name: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """The shell of a step, as a runner calls it, with the default of each input that ``env`` does not give."""
+    commands = folder / "bin"
+    commands.mkdir(exist_ok=True)
+    for command, start in {"promptpex": "-m promptpex", "python": ""}.items():
+        (commands / command).write_text(f'#!/bin/sh\nexec "{sys.executable}" {start} "$@"\n', encoding="utf-8")
+        (commands / command).chmod(0o755)
+    variables = {
+        variable: str(ACTION["inputs"][re.fullmatch(r"\$\{\{ inputs\.([\w-]+) \}\}", value)[1]].get("default", ""))  # type: ignore[index]
+        for variable, value in step(name)["env"].items()
+    }
+    runner = {"GITHUB_ACTION_PATH": str(ROOT), "GITHUB_OUTPUT": str(folder / "out"), "CI": "true"}
+    runner |= {"GITHUB_STEP_SUMMARY": str(folder / "summary.md"), "GITHUB_WORKSPACE": str(folder)}
+    path = f"{commands}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step(name)["run"]],
+        cwd=folder,
+        env={**os.environ, **variables, **runner, **env, "PATH": path, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+
+def obeyed(log: str) -> list[str]:
+    """The commands that GitHub's runner takes from a log: none between ``stop-commands`` and its mark."""
+    commands, mark = [], None
+    for line in map(str.lstrip, log.splitlines()):
+        if mark is None and line.startswith("::stop-commands::"):
+            mark = line.removeprefix("::stop-commands::")
+        elif line == f"::{mark}::":
+            mark = None
+        elif mark is None and line.startswith("::"):
+            commands.append(line)
+    assert mark is None
+    return commands
+
+
+def test_each_input_is_declared_and_read_and_no_script_holds_an_expression() -> None:
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(ACTION["inputs"])
+    assert ACTION["runs"]["using"] == "composite"
+    scripts = [step for step in STEPS if "run" in step]
+    assert len(scripts) == 2
+    assert all(step["shell"] == "bash" and "${{" not in step["run"] for step in scripts)
+    assert all(re.fullmatch(r"[\w-]+/[\w/-]+@v\d+", step["uses"]) for step in STEPS if "uses" in step)
+    assert all("description" in one for one in ACTION["inputs"].values())
+
+
+def test_the_page_names_each_input() -> None:
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    rows = "\n".join(line for line in page.splitlines() if line.startswith("| `"))
+    assert not [name for name in ACTION["inputs"] if f"`{name}`" not in rows]
+    used = next(step for step in next(workflows())["jobs"]["gate"]["steps"] if "promptpex" in step.get("uses", ""))
+    assert set(used["with"]) <= set(ACTION["inputs"])
+
+
+def test_the_store_is_kept_where_the_step_has_it_and_whatever_the_gate_says() -> None:
+    script = (ROOT / "scripts" / "run_and_gate.py").read_text(encoding="utf-8")
+    assert 'STORE = ".promptpex/store.db"' in script
+    fetched, kept = (step for step in STEPS if "cache" in step.get("uses", ""))
+    assert fetched["with"]["path"] == kept["with"]["path"] == ".promptpex/store.db*"
+    assert fetched["with"]["key"] == kept["with"]["key"]
+    assert kept["with"]["key"].startswith(fetched["with"]["restore-keys"])
+    assert "always()" in kept["if"]
+
+
+@pytest.mark.slow
+def test_every_prompt_is_run_and_gated_and_models_give_the_runner_no_command(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    named = {"PROMPTS": "prompts/colour.md\n\nprompts/co,lour.md\n", "JUDGE": "none"}
+    done = run_step("Run and gate", tmp_path, **named, MODELS="fake/::error::owned", RUN_OPTIONS="--seed '7'")
+    assert done.returncode == 2, done.stdout + done.stderr
+    *of_gate, missing = obeyed(done.stdout)
+    assert "::error::owned" in done.stdout
+    assert [command.partition(",")[0] for command in of_gate] == ["::error file=prompts/colour.md"] * 2
+    assert missing == "::error file=prompts/co%2Clour.md::promptpex run ended with exit code 2; see the log"
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "passed=false\n"
+    assert (tmp_path / "summary.md").read_text(encoding="utf-8").startswith("### ")
+    assert len(list(tmp_path.glob("results/*/*/report.html"))) == 1
+    assert (tmp_path / ".promptpex" / "store.db").exists()
+
+
+@pytest.mark.slow
+def test_a_prompt_that_passes(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    passed = run_step("Run and gate", tmp_path, PROMPTS="prompts/colour.md", MODELS="fake/RED")
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    assert not obeyed(passed.stdout)
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "passed=true\n"
+
+
+def test_inputs_that_cannot_be_read_are_refused_in_one_line(tmp_path: Path) -> None:
+    done = run_step("Run and gate", tmp_path, PROMPTS="  \n")
+    assert (done.returncode, len(obeyed(done.stdout))) == (2, 1)
+    done = run_step("Run and gate", tmp_path, PROMPTS="prompt.md", RUN_OPTIONS="--models 'x")
+    assert (done.returncode, obeyed(done.stdout)[0][:23]) == (2, "::error::promptpex: run")
+
+
+@pytest.mark.parametrize(("package", "installed"), [("", str(ROOT)), ("promptpex==1 x", "promptpex==1 x")])
+def test_what_is_installed_is_the_actions_own_version_unless_another_is_named(
+    tmp_path: Path, package: str, installed: str
+) -> None:
+    (tmp_path / "bin").mkdir()
+    site = tmp_path / "pip"
+    site.mkdir()
+    (site / "__main__.py").write_text("import sys; print(sys.argv[-1])", encoding="utf-8")
+    script = step("Install promptpex")["run"].replace("-m pip", f'"{site}"')
+    (tmp_path / "bin" / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    (tmp_path / "bin" / "python").chmod(0o755)
+    env = {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}", "PACKAGE": package}
+    env["GITHUB_ACTION_PATH"] = str(ROOT)
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == installed
+
+
+def test_the_hook_looks_at_the_files_of_prompts_and_passes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts = write_project(tmp_path)
+    for name in ("prompt.md", "README.md", "tone.metric.md"):
+        (prompts / name).write_text("Be kind to {{thing}}.", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    files = [path.relative_to(tmp_path).as_posix() for path in sorted(tmp_path.rglob("*.*"))]
+    chosen = [file for file in files if re.search(HOOK["files"], file)]
+    names = {"colour.spec.yaml", "colour.cases.yaml", "prompt.md", "tone.metric.md"}
+    assert {Path(file).name for file in chosen} == names
+    command, *arguments = HOOK["entry"].split()
+    assert command == "promptpex"
+    (prompts / "tone.metric.md").unlink()
+    assert run_cli([*arguments, *(file for file in chosen if not file.endswith("metric.md"))]) == 0
+    (prompts / "colour.spec.yaml").write_text("rules: [{id: r1}]", encoding="utf-8")
+    assert run_cli([*arguments, "prompts/colour.spec.yaml"]) == 2
+    assert "colour.spec.yaml:1: error" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_linters_of_actions_find_nothing() -> None:
+    done = subprocess.run(
+        [ROOT / "scripts" / "lint-ci", "--installed"], capture_output=True, text=True, timeout=300, check=False
+    )
+    if done.returncode == 77:
+        pytest.skip("actionlint is not in .venv/lint-ci; scripts/lint-ci puts it there")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(list(workflows()))} workflows, 0 problems" in done.stdout
