@@ -84,11 +84,11 @@ def footnotes(summary: Summary) -> tuple[str, ...]:
     small = summary.models["scored"].between(1, FEW - 1).any()
     marked = [f"* fewer than {FEW} scored outputs: treat the share as a rough guide."] if small else []
     notes = (*_interval_notes(summary), *_accuracy_note(summary))
-    notes = (*notes, *_trust_note(summary))
+    notes = (*notes, *trust_note(summary))
     return (*marked, *notes, *_decision_notes(summary), *_saved_note(summary), *_store_note(summary))
 
 
-def _trust_note(summary: Summary) -> Iterator[str]:
+def trust_note(summary: Summary) -> Iterator[str]:
     """The rules that are unscored since no judge is known to agree with people on them."""
     cube, least = summary.verdicts, summary.run.manifest.settings.get("min_agreement")
     rules = list(dict.fromkeys(cube.loc[cube["unscored"].eq(UNTRUSTED).fillna(False), "rule"]))

@@ -155,6 +155,7 @@ def test_a_reworded_rule_is_asked_again(tmp_path: Path) -> None:
     spec.write_text(spec.read_text().replace("is the colour", "is the usual colour"), encoding="utf-8")
     done = typed("g\ng\n", cwd=tmp_path)
     assert "The output is the usual colour of the thing.\nYou said bad of older words of it" in done.out
+    assert "r2: you said bad of older words of it" in done.out
     assert "r1 (" not in done.out
     assert graded(tmp_path)[case, "r2"] == ("good", "")
     assert graded(tmp_path)[case, "output"] == ("bad", "")

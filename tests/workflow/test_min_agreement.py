@@ -111,7 +111,7 @@ def test_a_report_weighs_again_by_the_calibrations_of_now(tmp_path: Path) -> Non
     plain = json.loads(in_process("report", str(place), "--json", cwd=tmp_path).out)["models"]
     same = json.loads(in_process("report", str(place), "--json", f"--min-agreement={below}", cwd=tmp_path).out)
     assert same["models"] == plain
-    done = in_process("report", str(place), "--full", f"--min-agreement={above:.4f}", cwd=tmp_path)
+    done = in_process("report", str(place), f"--min-agreement={above:.4f}", cwd=tmp_path)
     assert done.code == 0
     text = " ".join(done.out.split())
     assert "Nothing was scored" in text

@@ -7,6 +7,7 @@ terminal breaks its lines; signs that a terminal would obey are shown as U+FFFD.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from textwrap import wrap
 
 import click
@@ -46,8 +47,15 @@ def show_head(prompt: str, grader: str, rules: LabelRules) -> None:
     say(click.wrap_text(visible(text), _width(), preserve_paragraphs=False))
 
 
-def show_item(assignment: Assignment, progress: Progress, own: tuple[Grade, ...]) -> None:
-    """An output with its inputs, and what the grader has said of it."""
+def show_item(
+    assignment: Assignment, progress: Progress, own: Sequence[Grade], subjects: Sequence[Subject]
+) -> None:
+    """An output with its inputs, and what the grader has said of it.
+
+    Args:
+        subjects: what can be graded.
+    """
+    subject_of = {subject.id: subject for subject in subjects}
     item = assignment.item
     where = f" · case {item.case}" if item.case else f" · production, {item.put_up}" if item.put_up else ""
     _title(f"{graded_so_far(progress)}{where}")
@@ -59,7 +67,7 @@ def show_item(assignment: Assignment, progress: Progress, own: tuple[Grade, ...]
     _title("")
     for grade in own:
         what = "You" if grade.subject == OUTPUT_SUBJECT else f"{grade.subject}: you"
-        say(f"{what} said {grade.value}{f': {grade.note}' if grade.note else ''}")
+        say(f"{what} said {_value_of(grade, subject_of.get(grade.subject))}")
 
 
 def show_all(assignment: Assignment) -> None:
@@ -81,8 +89,13 @@ def show_subject(subject: Subject, number: int, of: int, own: Grade | None) -> N
     _named(f"{subject.id} ({number} of {of})")
     say(subject.text)
     if own is not None:
-        older = "" if own.subject_digest == subject.digest else " of older words of it"
-        say(f"You said {own.value}{older}{f': {own.note}' if own.note else ''}")
+        say(f"You said {_value_of(own, subject)}")
+
+
+def _value_of(grade: Grade, subject: Subject | None) -> str:
+    """A grade with its note, and whether it was given to older words of the rule or criterion."""
+    older = "" if subject is None or grade.subject_digest == subject.digest else " of older words of it"
+    return f"{grade.value}{older}{f': {grade.note}' if grade.note else ''}"
 
 
 def show_help() -> None:

@@ -37,7 +37,7 @@ class TerminalGrading:
                 if assignment.item.id != shown:
                     self._drop_note()
                 shown = assignment.item.id
-                show_item(assignment, self._desk.progress(self._grader), self._own(assignment))
+                show_item(assignment, self._desk.progress(self._grader), self._own(assignment), self._desk.subjects)
                 show_keys(KEYS)
                 if not self._at(assignment):
                     return

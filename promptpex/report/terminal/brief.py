@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from promptpex.codecs.wording import plural
 from promptpex.report.colours import BAD
+from promptpex.report.secondary_tables import trust_note
 from promptpex.report.summary import FailureExample, Summary
 from promptpex.report.terminal.ending import ending, print_renderable
 from promptpex.report.terminal.model_table import best_first, model_table
@@ -34,7 +35,7 @@ def show_brief(summary: Summary, console: Console, occasion: Occasion) -> None:
     """Prints the table of models with its notes, the most frequent failures, what to do next, and the answer."""
     from rich.text import Text
 
-    cut_short, about = [*map(Text, incomplete(summary))], gaps(summary)
+    cut_short, about = [*map(Text, incomplete(summary))], [*trust_note(summary), *gaps(summary)]
     least = _height(cut_short, console) + min(1, len(about))
     end, table, worst = _shared_out(summary, console, occasion, least_notes=least)
     room = MOST_LINES - _height([Text(), *end, *table, *cut_short], console)
