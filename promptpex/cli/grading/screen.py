@@ -47,9 +47,7 @@ def show_head(prompt: str, grader: str, rules: LabelRules) -> None:
     say(click.wrap_text(visible(text), _width(), preserve_paragraphs=False))
 
 
-def show_item(
-    assignment: Assignment, progress: Progress, own: Sequence[Grade], subjects: Sequence[Subject]
-) -> None:
+def show_item(assignment: Assignment, progress: Progress, own: Sequence[Grade], subjects: Sequence[Subject]) -> None:
     """An output with its inputs, and what the grader has said of it.
 
     Args:
