@@ -113,6 +113,14 @@ async def test_models_lists_the_names_of_the_settings(here: Place, scripted: Scr
     assert f"openai/x?temperature=0.0&api_base={scripted.url}/v1" in named[0]["note"]
 
 
+async def test_replies_are_pruned_by_the_name_of_their_model(here: Place, scripted: ScriptedServer) -> None:
+    settings(here, small(scripted))
+    assert (await command(here.arguments("--models", "small", "--judge", "none"))).code == 0
+    where = ("--store", str(here.store), "--config", str(here.prompt.with_name("promptpex.toml")))
+    done = await command(["cache", "prune", "--model", "small", "--dry-run", "--json", *where])
+    assert json.loads(done.out) == {"would_prune": 2}, done.err
+
+
 async def test_a_judge_is_kin_by_what_its_name_stands_for(here: Place) -> None:
     models = ("--models", "one=fake/gpt-x", "--judge", "strict=fake/gpt-y", "--judge-all")
     done = await command(here.arguments(*models))

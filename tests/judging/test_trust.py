@@ -45,6 +45,11 @@ def verdict(status: str, rule: str = "r2", judge: str = "a", unscored: str | Non
 R2 = spec().rules[1]
 
 
+def test_a_judge_counts_under_a_name_that_it_was_given_since() -> None:
+    (one,) = weigh(calibrated(calibration(R2)), [], [[verdict("fail", judge="strict")]], min_agreement=0.7)
+    assert (one.status, one.counts) == ("fail", True)
+
+
 def test_a_judge_that_agrees_with_people_counts() -> None:
     (one,) = weigh(calibrated(calibration(R2)), [], [[verdict("fail")]], min_agreement=0.7)
     assert (one.status, one.counts) == ("fail", True)
@@ -58,7 +63,7 @@ def test_a_judge_that_agrees_with_people_counts() -> None:
         ((calibration(R2, kappa=None),), "kappa is not defined"),
         ((calibration(R2, fingerprint="f" * 16),), "another judge"),
         ((calibration(R2, rule_digest="f" * 32),), "other words"),
-        ((calibration(R2, judge="b"),), "of another model"),
+        ((calibration(R2, judge="b", fingerprint="f" * 16),), "of another model"),
     ],
 )
 @pytest.mark.parametrize("status", ["pass", "fail", "not_concerned"])
@@ -96,8 +101,11 @@ def test_why_a_judge_gave_no_verdict_stays_and_rules_of_code_are_left_alone() ->
 
 
 def test_of_several_judges_those_that_agree_with_people_decide() -> None:
-    known = calibrated(calibration(R2, "a"), calibration(R2, "b", 0.2), calibration(R2, "c", 0.9))
-    votes = [[verdict("pass", judge="a")], [verdict("fail", judge="b")], [verdict("pass", judge="c")]]
+    kappas = {"a": 0.7, "b": 0.2, "c": 0.9}
+    marks = {judge: judge * 16 for judge in kappas}
+    known = calibrated(*(calibration(R2, judge, kappa, fingerprint=marks[judge]) for judge, kappa in kappas.items()))
+    statuses = {"a": "pass", "b": "fail", "c": "pass"}
+    votes = [[verdict(status, judge=judge, mark=marks[judge])] for judge, status in statuses.items()]
     *single, joint = weigh(known, [], votes, quorum="unanimous", min_agreement=0.6)
     assert [one.counts for one in single] == [False, False, False]
     assert (joint.status, joint.source, joint.reason) == (

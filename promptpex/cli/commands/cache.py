@@ -19,6 +19,7 @@ from promptpex.codecs.wording import did_you_mean, plural
 from promptpex.core.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
+    from promptpex.config import Resolved
     from promptpex.core.response_store import ResponseStore
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ def stats(as_json: bool, **flags: Any) -> int:
 @command.command("prune")
 @options.of_files("--older-than", metavar="AGE", help="Replies older than this, such as 30d, 12h, 90m.")
 @options.of_files("--stage", metavar="STAGE", help="Replies of this stage, such as judge; `cache stats` names them.")
-@options.of_files("--model", metavar="NAME", help="Replies of this model.")
+@options.of_files("--model", metavar="NAME", help="Replies of this model, by its name or one of the settings.")
 @options.of_files("--failed", is_flag=True, help="Empty, cut off, withheld or malformed replies.")
 @options.of_files("--dry-run", is_flag=True, help="Only count them.")
 @options.store
@@ -77,19 +78,21 @@ def prune(
 
     If they are needed again, they are paid for again.
     """
+    from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
 
     age = seconds_of(older_than) if older_than is not None else None
     if age is None and stage is None and model is None and not failed:
         raise click.UsageError("name the replies: --older-than, --stage, --model or --failed")
-    name = model.partition("?")[0] if model is not None else None
+    resolved = settings(flags)
+    name = None if model is None else _asked_name(model, resolved)
 
     async def job(store: ResponseStore) -> int:
         if stage is not None:
             await _check_stage(stage, store)
         return await store.prune(age, stage=stage, model=name, failed=failed, dry_run=dry_run)
 
-    gone = _with_store(flags, job)
+    gone = _in_store_of(resolved, job)
     if as_json:
         print_json({"would_prune" if dry_run else "pruned": gone})
     else:
@@ -130,6 +133,13 @@ def seconds_of(age: str) -> float:
     return float(match[1]) * UNITS[match[2]]
 
 
+def _asked_name(model: str, resolved: Resolved) -> str:
+    """The name that requests to a model carry, which may be called otherwise in the settings."""
+    from promptpex.llm.named_models import spelled
+
+    return spelled(model, resolved.named_models).text.partition("?")[0]
+
+
 async def _check_stage(stage: str, store: ResponseStore) -> None:
     """Refuses a stage that neither promptpex nor the store knows; an older version may have named one otherwise."""
     from promptpex.workflow.stages import names
@@ -143,9 +153,14 @@ async def _check_stage(stage: str, store: ResponseStore) -> None:
 def _with_store(flags: dict[str, Any], job: Callable[[ResponseStore], Awaitable[T]]) -> T:
     """What the job gives, with the store of these settings, which has to be there."""
     from promptpex.cli.command_session import settings
+
+    return _in_store_of(settings(flags), job)
+
+
+def _in_store_of(resolved: Resolved, job: Callable[[ResponseStore], Awaitable[T]]) -> T:
     from promptpex.store import open_store
 
-    path = Path(settings(flags).settings.store)
+    path = Path(resolved.settings.store)
     if not path.exists():
         raise StoreError(f"{path}: no store here yet; it is made by the first run, or name another with --store")
 

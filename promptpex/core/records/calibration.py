@@ -113,12 +113,15 @@ class JudgeCalibration(Record):
 def calibration_of(
     known: Iterable[JudgeCalibration], judge: str, fingerprint: str, rule_digest: str
 ) -> tuple[CalibrationState, JudgeCalibration | None]:
-    """What is known of a judge on a rule: the calibration that holds, else a stale one, else none."""
+    """What is known of a judge on a rule: the calibration that holds, else a stale one, else none.
+
+    A judge that was given another name since is known by its fingerprint, which does not depend on the name.
+    """
     stale: tuple[CalibrationState, JudgeCalibration | None] = ("never", None)
     for one in known:
+        state = one.state(fingerprint, rule_digest)
+        if state == "current":
+            return state, one
         if one.judge == judge:
-            state = one.state(fingerprint, rule_digest)
-            if state == "current":
-                return state, one
             stale = (state, one)
     return stale
