@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from promptpex.report.summary import FailureExample, Summary, summarise, to_dict
+from promptpex.report.failures import FailureExample
+from promptpex.report.summary import Summary, summarise, to_dict
 
 __all__ = ["FailureExample", "Summary", "summarise", "to_dict"]

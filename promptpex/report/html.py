@@ -24,7 +24,7 @@ from promptpex.report.page.addresses import address
 from promptpex.report.page.asked import SentMessages
 from promptpex.report.page.cases import VERDICTS
 from promptpex.report.page.script import POLICY, script, script_policy
-from promptpex.report.page.values import figure, moment, pretty, visible
+from promptpex.report.page.values import breakable, figure, moment, pretty, visible
 from promptpex.report.percentages import ends
 from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections
@@ -102,6 +102,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "money": money,
         "seconds": seconds,
         "figure": figure,
+        "breakable": breakable,
         "moment": moment,
         "decision_text": decision_text,
         "counted": counted,

@@ -12,6 +12,7 @@ from promptpex import tables
 from promptpex.core.errors import InputError
 from promptpex.core.records import NOT_ASKED, AnyRun, Spec, Suite, collector_paused
 from promptpex.report.corrections_in_words import corrected_sentences
+from promptpex.report.failures import FailureExample, failure_examples
 from promptpex.report.headline import answer
 from promptpex.report.ranked_metric import require_metric, with_ranked_metric
 from promptpex.stats import DEFAULT_TOLERANCE
@@ -34,7 +35,7 @@ class Summary:
         outputs, verdicts, scores, models, rules, metrics, lowest: DataFrames, see ``promptpex.tables``.
         details: the tables of single questions.
         gaps: what could not be scored or judged, and why.
-        examples: the rules that fail most often, with an example each.
+        examples: the rules that fail most often, with examples of each.
         rankings: the decisions about the models.
         by_people: what people's grades say; None where there are none.
         saved: what stopping early has saved; None for a run that asked everything.
@@ -134,21 +135,6 @@ class Saved:
     judging: int
 
 
-@dataclass(frozen=True, slots=True)
-class FailureExample:
-    """A rule that fails: how often, and one output that breaks it."""
-
-    rule: str
-    text: str
-    broken: int
-    scored: int
-    model: str
-    case: str
-    inputs: str
-    output: str
-    reason: str
-
-
 @collector_paused()
 def summarise(
     run: AnyRun,
@@ -194,7 +180,7 @@ def summarise(
         lowest=tables.lowest_scores(scores, rows),
         details=details,
         gaps=_gaps(run, rows, cube),
-        examples=tuple(_examples(run, rows, cube, by_rule, most)),
+        examples=tuple(failure_examples(run, rows, cube, by_rule, most)),
         rankings=rankings,
         saved=_saved(run, rows) if options.looks else None,
         answer=_answer(run, _answered_of(by_model, by_metric, options), rankings, details),
@@ -398,45 +384,3 @@ def _without_judge(cube: pd.DataFrame, spec: Spec, *, half: bool) -> tuple[str, 
     """The rules that lacked a judge; ``half``: those on which the checks that they have count all the same."""
     lacking = set(cube.loc[cube["unscored"].eq("no-judge") & cube["counts"].eq(half), "rule"])
     return tuple(rule.id for rule in spec.rules if rule.id in lacking)
-
-
-def _examples(
-    run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int
-) -> list[FailureExample]:
-    broken_by, scored_by = Counter[str](), Counter[str]()
-    for row in records(by_rule[["rule", "broken", "scored", "usable", "at_least"]]):
-        broken_by[row["rule"]] += row["broken"]
-        scored_by[row["rule"]] += row["usable"] if row["at_least"] else row["scored"]
-    worst = [rule for rule, count in broken_by.most_common(most) if count]
-    if not worst:
-        return []
-    texts = {rule.id: rule.rule for rule in run.spec.rules} | run.manifest.mode_rules
-    broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["rule"].isin(worst)]
-    first = {failing["rule"]: failing for failing in records(broken.drop_duplicates("rule"))}
-    examples = []
-    for rule in worst:
-        failing = first[rule]
-        row = _row_of(rows, failing)
-        examples.append(
-            FailureExample(
-                rule=rule,
-                text=texts.get(rule, ""),
-                broken=broken_by[rule],
-                scored=scored_by[rule],
-                model=failing["model"],
-                case=failing["case"],
-                inputs=row.get("inputs", ""),
-                output=row.get("output", ""),
-                reason=failing["reason"] or "",
-            )
-        )
-    return examples
-
-
-def _row_of(rows: pd.DataFrame, verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """The texts of the output that a verdict is on; nothing where a cut file has lost the output."""
-    # Comparing with one text would lose a NUL at its end (numpy); looking it up does not.
-    same = rows["case"].isin([verdict["case"]]) & rows["model"].isin([verdict["model"]])
-    same &= rows["repeat"].eq(verdict["repeat"])
-    texts = records(rows.loc[same, ["inputs", "output"]].head(1))
-    return {name: text or "" for name, text in texts[0].items()} if texts else {}

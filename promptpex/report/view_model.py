@@ -11,6 +11,7 @@ from promptpex.report.corrections_in_words import STATES
 from promptpex.report.headline import FEW
 from promptpex.report.page.asked import Inputs, SentMessages
 from promptpex.report.page.cases import VERDICTS, CaseGroup, case_groups, only, with_targets
+from promptpex.report.page.cost_plot import CostPlot, cost_plot
 from promptpex.report.page.quoted_prompt import QuotedMessage, quoted_messages
 from promptpex.report.quantities import Estimate, Quantity, quantities
 from promptpex.report.summary import ByPeople, Summary
@@ -128,6 +129,7 @@ class Page:
     at_least: bool
     quantities: tuple[Quantity, ...]
     models: tuple[ModelRow, ...]
+    costs: CostPlot | None
     reasons: tuple[str, ...]
     rules: tuple[RuleRow, ...]
     metrics: tuple[ShownMetric, ...]
@@ -184,6 +186,7 @@ def page(summary: Summary, sent: SentMessages | None = None) -> Page:
         at_least=any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)),
         quantities=shown_quantities,
         models=tuple(_model(row, summary, shown_quantities, axis) for row in records(summary.models)),
+        costs=cost_plot(records(summary.models), next(end for end in AXES if _widest(summary) <= end)),
         reasons=tuple(dict.fromkeys(reason for reasons in summary.gaps.unscored.values() for reason in reasons)),
         rules=rules,
         metrics=tuple(_metrics(summary)),
@@ -216,6 +219,11 @@ def _names(summary: Summary) -> tuple[str, ...]:
 
 def _axis(ranked_by: Quantity) -> float:
     return next(end for end in AXES if ranked_by.highest <= end)
+
+
+def _widest(summary: Summary) -> float:
+    """The greatest upper end of an interval of non-compliance."""
+    return max((row["ci_high"] for row in records(summary.models) if row["ci_high"] is not None), default=0.0)
 
 
 def _model(row: Mapping[str, Any], summary: Summary, shown: Sequence[Quantity], axis: float) -> ModelRow:

@@ -24,12 +24,28 @@ from tests.tables.by_hand import colours, output, run, verdict
 
 EVIL = "<script>alert(1)</script></style></title></details>\"'><img src=x onerror=alert(1)>{{ 7 * 7 }}&amp;]]><!--"
 OURS = {
-    *("html", "head", "meta", "title", "style", "body", "header", "main", "section", "article", "h1", "h2", "h3", "p"),
+    *(
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "header",
+        "main",
+        "section",
+        "article",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "p",
+    ),
     *("div", "span", "bdi", "code", "small", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "dl", "dt", "dd"),
     *("details", "summary", "fieldset", "legend", "label", "input", "svg", "line", "circle", "text", "mark", "q"),
-    *("a", "button", "select", "option", "noscript", "script"),
+    *("a", "button", "select", "option", "noscript", "script", "wbr", "figure", "figcaption"),
 }
-VOID = {"meta", "input"}
+VOID = {"meta", "input", "wbr"}
 
 
 class Reader(HTMLParser):

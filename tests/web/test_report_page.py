@@ -287,3 +287,25 @@ async def test_a_phone_has_the_filters_folded_and_nothing_too_wide(tmp_path: Pat
         await page.open(f"{(tmp_path / 'report.html').as_uri()}{fragment}")
         assert await page.evaluate("document.querySelector('.filters').open") is False
         assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+
+
+async def test_names_of_models_are_not_broken_inside_a_word(tmp_path: Path, browser: Browser) -> None:
+    names = (
+        "openai/medium",
+        "router/metallama/llama70binstruct",
+        "openai/x?api_base=http://10.0.0.1/v1",
+    )
+    made = run(
+        [output("c1", name) for name in names], [verdict("fail", case="c1", model=name) for name in names], models=names
+    )
+    page = await opened(browser, made, tmp_path)
+    lines = """[...document.querySelectorAll('.cards tbody th.name bdi, .heat thead th bdi')].flatMap((name) => {
+      const range = document.createRange();
+      return [...name.childNodes].filter((one) => one.length).map((one) => {
+        range.selectNodeContents(one);
+        return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
+      });
+    })"""
+    for width in (1400, 1280, 900):
+        await page.look((width, 900))
+        assert set(await page.evaluate(lines)) == {1}

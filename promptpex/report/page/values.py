@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+from markupsafe import Markup
+
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e\ud800-\udfff]")
 _DELETE = 0x7F
 _OVERRIDES = (0x202D, 0x202E)
@@ -28,6 +30,14 @@ def _picture(match: re.Match[str]) -> str:
     if code in _OVERRIDES:
         return f"[U+{code:04X}]"
     return chr(0x2400 + code) if code < _DELETE else "\ufffd"
+
+
+_SEPARATOR = re.compile(r"(?<=[/:?&@=])(?=.)")
+
+
+def breakable(name: str) -> Markup:
+    """A name that may go on in the next line after a slash, colon or the like."""
+    return Markup("<wbr>").join(visible(part) for part in _SEPARATOR.split(name))
 
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)")

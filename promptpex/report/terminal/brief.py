@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from promptpex.codecs.wording import plural
 from promptpex.report.colours import BAD
+from promptpex.report.failures import FailureExample
 from promptpex.report.secondary_tables import trust_note
-from promptpex.report.summary import FailureExample, Summary
+from promptpex.report.summary import Summary
 from promptpex.report.terminal.ending import ending, print_renderable
 from promptpex.report.terminal.model_table import best_first, model_table
 from promptpex.report.terminal.next_steps import Occasion

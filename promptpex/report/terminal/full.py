@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from promptpex.report.failures import FailureExample
 from promptpex.report.metrics_in_words import metric_section, points, scales
 from promptpex.report.secondary_tables import footnotes, rule_section, sections
-from promptpex.report.summary import FailureExample, Summary
+from promptpex.report.summary import Summary
 from promptpex.report.terminal.ending import ending, print_renderable
 from promptpex.report.terminal.model_table import model_table
 from promptpex.report.terminal.next_steps import Occasion

@@ -1,0 +1,157 @@
+"""The rules that fail most often, each with examples that are unlike each other."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from promptpex.core.records import AnyRun
+from promptpex.tables import plain_values, records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_EXAMPLES = 3
+"""Examples of a rule: the reason that is most frequent, and two others."""
+
+MOST_LOOKED_AT = 5_000
+"""Failing outputs of a rule among which examples are chosen."""
+
+MOST_SHAPE = 120
+"""Characters of a reason by which it is like another."""
+
+_PARTICULARS = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`|\d+(?:\.\d+)?")
+"""What differs between reasons that are alike: what they quote, and numbers."""
+
+Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedOutput:
+    """An output that breaks a rule, and how many break it for such a reason."""
+
+    model: str
+    case: str
+    inputs: str
+    output: str
+    reason: str
+    alike: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailureExample:
+    """A rule that fails: how often, one output that breaks it for the most frequent reason, and others that break it
+    for other reasons, if any do."""
+
+    rule: str
+    text: str
+    broken: int
+    scored: int
+    model: str
+    case: str
+    inputs: str
+    output: str
+    reason: str
+    failures: tuple[FailedOutput, ...]
+
+
+class _Failing(NamedTuple):
+    """A failing verdict that counts."""
+
+    rule: str
+    case: str
+    model: str
+    repeat: int
+    reason: str
+
+    @property
+    def key(self) -> Key:
+        return (self.case, self.model, self.repeat)
+
+
+def failure_examples(
+    run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int
+) -> Iterator[FailureExample]:
+    """The ``most`` rules that fail most often, the worst first.
+
+    Args:
+        rows, cube, by_rule: tables of outputs, verdicts and rules.
+    """
+    broken_by, scored_by = Counter[str](), Counter[str]()
+    for row in records(by_rule[["rule", "broken", "scored", "usable", "at_least"]]):
+        broken_by[row["rule"]] += row["broken"]
+        scored_by[row["rule"]] += row["usable"] if row["at_least"] else row["scored"]
+    worst = [rule for rule, count in broken_by.most_common(most) if count]
+    if not worst:
+        return
+    texts = {rule.id: rule.rule for rule in run.spec.rules} | run.manifest.mode_rules
+    chosen = dict(_chosen(_failing(cube, worst)))
+    known = _texts(rows, [one.key for examples in chosen.values() for one, _ in examples])
+    for rule in worst:
+        failures = tuple(_failed(one, alike, known.get(one.key, {})) for one, alike in chosen[rule])
+        first = failures[0]
+        yield FailureExample(
+            rule=rule,
+            text=texts.get(rule, ""),
+            broken=broken_by[rule],
+            scored=scored_by[rule],
+            model=first.model,
+            case=first.case,
+            inputs=first.inputs,
+            output=first.output,
+            reason=first.reason,
+            failures=failures,
+        )
+
+
+def _failing(cube: pd.DataFrame, rules: list[str]) -> Mapping[str, list[_Failing]]:
+    """The failing verdicts on these rules, by rule, in the order of the table."""
+    broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["rule"].isin(rules)]
+    columns = [plain_values(broken[name], missing="") for name in _Failing._fields]
+    by_rule: dict[str, list[_Failing]] = {rule: [] for rule in rules}
+    for fields in zip(*columns, strict=True):
+        by_rule[fields[0]].append(_Failing(*fields))
+    return by_rule
+
+
+def _chosen(failing: Mapping[str, list[_Failing]]) -> Iterator[tuple[str, list[tuple[_Failing, int]]]]:
+    """Of each rule the examples, one for each of the most frequent reasons, and how many have such a reason. An output
+    that breaks this rule alone tells more of it than one that breaks all, and one is shown once if others can be."""
+    rules_broken = Counter(key for many in failing.values() for key in {one.key for one in many})
+    shown: set[Key] = set()
+    for rule, many in failing.items():
+        groups: dict[str, list[_Failing]] = defaultdict(list)
+        for one in many[:MOST_LOOKED_AT]:
+            groups[_shape(one.reason)].append(one)
+        largest = sorted(groups.values(), key=len, reverse=True)[:MOST_EXAMPLES]
+        examples: list[tuple[_Failing, int]] = []
+        for group in largest:
+            models = {one.model for one, _ in examples}
+            best = min(group, key=lambda one: (one.key in shown, rules_broken[one.key], one.model in models))
+            shown.add(best.key)
+            examples.append((best, len(group)))
+        yield rule, examples
+
+
+def _shape(reason: str) -> str:
+    """A reason without its particulars."""
+    return _PARTICULARS.sub("…", reason[: 4 * MOST_SHAPE])[:MOST_SHAPE]
+
+
+def _texts(rows: pd.DataFrame, keys: Sequence[Key]) -> Mapping[Key, Mapping[str, Any]]:
+    """The texts of these outputs; those that a cut file has lost are left out."""
+    # Comparing with one text would lose a NUL at its end (numpy); looking it up does not.
+    near = rows[rows["case"].isin([case for case, _, _ in keys]) & rows["model"].isin([model for _, model, _ in keys])]
+    columns = [plain_values(near[name], missing="") for name in ("case", "model", "repeat", "inputs", "output")]
+    return {
+        (case, model, repeat): {"inputs": inputs, "output": output}
+        for case, model, repeat, inputs, output in zip(*columns, strict=True)
+    }
+
+
+def _failed(one: _Failing, alike: int, texts: Mapping[str, Any]) -> FailedOutput:
+    inputs, output = texts.get("inputs", ""), texts.get("output", "")
+    return FailedOutput(one.model, one.case, inputs, output, one.reason, alike)
