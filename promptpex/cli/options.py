@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -294,6 +295,23 @@ def label_rules(flags: dict[str, Any]) -> LabelRules:
         message = "--graders takes majority, any-bad, latest, accuracy, adjudicated:NAME, or one grader's name"
         raise click.UsageError(f"{message}; here the name is missing")
     return LabelRules(graders, rule_grades, "bad" if unsure_is_bad else "no-vote")
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def seconds_of(age: str) -> float:
+    """An age such as ``30d`` in seconds.
+
+    Raises:
+        ConfigError: it is not a number with one of the units s, m, h, d, w.
+    """
+    from promptpex.core.errors import ConfigError
+
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", age.strip().lower())
+    if not match:
+        raise ConfigError(f"--older-than: {age!r} is not an age: write a number and a unit, such as 30d, 12h or 90m")
+    return float(match[1]) * _UNITS[match[2]]
 
 
 inverse_cases = of_cases(

@@ -117,3 +117,32 @@ def test_a_reference_to_nothing_is_one_sentence(results: Path, capsys: pytest.Ca
         assert err.count("\n") == 1
     code, _, err = called(capsys, "run", "prompt.md", "--name", "latest")
     assert (code, err) == (2, "promptpex: 'latest' means something else where a run is named; choose another name\n")
+
+
+def test_pruning_says_what_goes_and_what_stays(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = called(capsys, "runs", "prune", "--keep", "1", "--dry-run")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].startswith("kept  colours/damaged (damaged, so that it cannot be told")
+    assert lines[1] == "would delete  colours/first"
+    assert lines[2] == "kept  colours/second (named before-the-edit)"
+    assert lines[3].startswith("would delete 1 run, ")
+    assert (results / "colours" / "first").exists()
+    code, out, _ = called(capsys, "runs", "prune", "--keep", "1", "--older-than", "30d", "--json")
+    made = json.loads(out)
+    assert (code, made["deleted"]) == (0, [str(Path("results/colours/first"))])
+    assert made["bytes"] > 1000
+    assert list(made["kept"]) == [str(Path(f"results/colours/{run}")) for run in ("damaged", "second")]
+    assert not (results / "colours" / "first").exists()
+    code, out, _ = called(capsys, "runs", "prune", "--keep", "0", "--prompt", "colours", "--all")
+    assert code == 0
+    assert "deleted  colours/second (named before-the-edit)" in out
+    assert sorted(path.name for path in results.glob("*/*")) == ["other"]
+    assert called(capsys, "runs", "prune", "--keep", "5")[1] == "deleted 0 runs\n"
+
+
+def test_pruning_needs_a_limit(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = called(capsys, "runs", "prune")
+    assert (code, "--keep N or --older-than AGE" in err) == (2, True)
+    code, _, err = called(capsys, "runs", "prune", "--older-than", "soon")
+    assert (code, "is not an age" in err) == (2, True)

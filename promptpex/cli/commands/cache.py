@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from promptpex.core.response_store import ResponseStore
 
 T = TypeVar("T")
-
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 @click.group("cache", cls=CommandGroup, no_args_is_help=True)
@@ -81,7 +78,7 @@ def prune(
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
 
-    age = seconds_of(older_than) if older_than is not None else None
+    age = options.seconds_of(older_than) if older_than is not None else None
     if age is None and stage is None and model is None and not failed:
         raise click.UsageError("name the replies: --older-than, --stage, --model or --failed")
     resolved = settings(flags)
@@ -119,18 +116,6 @@ def verify(as_json: bool, **flags: Any) -> int:
             say(f"{problem.id or 'store'}: {problem.what}")
         click.echo("no problems in the store" if not problems else plural(len(problems), "problem"))
     return 2 if problems else 0
-
-
-def seconds_of(age: str) -> float:
-    """An age such as ``30d`` in seconds.
-
-    Raises:
-        ConfigError: it is not a number with one of the units s, m, h, d, w.
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", age.strip().lower())
-    if not match:
-        raise ConfigError(f"--older-than: {age!r} is not an age: write a number and a unit, such as 30d, 12h or 90m")
-    return float(match[1]) * UNITS[match[2]]
 
 
 def _asked_name(model: str, resolved: Resolved) -> str:

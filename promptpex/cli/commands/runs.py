@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -57,4 +58,49 @@ def list_(prompt: str | None, as_json: bool, **flags: Any) -> int:
     else:
         of = f" of {prompt}" if prompt is not None else ""
         say(f"no run{of} in {results} yet; make one with `promptpex run PROMPT --models ...`")
+    return 0
+
+
+@command.command("prune")
+@options.of_files("--prompt", metavar="NAME", help="Runs of this prompt alone.")
+@options.of_files("--keep", type=options.COUNT_OR_NONE, metavar="N", help="All but the N latest of each prompt.")
+@options.of_files("--older-than", metavar="AGE", help="Runs not written since so long, such as 30d, 12h, 90m.")
+@options.of_files("--all", "protected", is_flag=True, help="Also those that people named, blessed or graded.")
+@options.of_files("--dry-run", is_flag=True, help="Only list them.")
+@options.results
+@options.settings_options
+@options.output_options
+def prune(
+    prompt: str | None,
+    keep: int | None,
+    older_than: str | None,
+    protected: bool,
+    dry_run: bool,
+    as_json: bool,
+    **flags: Any,
+) -> int:
+    """Delete the runs that match all given options.
+
+    Runs with a name, runs in PROMPT.blessed.json and runs whose outputs people graded stay, and are listed with the
+    reason. What the response store has of a run stays too: `promptpex cache prune` deletes that.
+    """
+    from promptpex.cli.command_session import settings
+    from promptpex.cli.in_words.run_list import pruned_lines, pruned_to_dict
+    from promptpex.cli.output import print_json
+    from promptpex.report.runs.listing import bytes_of
+    from promptpex.workflow.pruning import PruneWishes, prunable
+    from promptpex.workflow.pruning import prune as delete
+
+    if keep is None and older_than is None:
+        raise click.UsageError("say which runs: --keep N or --older-than AGE")
+    age = None if older_than is None else timedelta(seconds=options.seconds_of(older_than))
+    results = Path(settings(flags).settings.results)
+    old = prunable(results, PruneWishes(prompt, keep, age, protected), datetime.now(UTC))
+    size = {one.folder: bytes_of(one.folder) for one in old}
+    gone, busy = ([one.folder for one in old if one.goes], []) if dry_run else delete(results, old)
+    if as_json:
+        print_json(pruned_to_dict(old, gone, busy, size, dry_run=dry_run))
+    else:
+        for line in pruned_lines(old, gone, busy, size, dry_run=dry_run):
+            say(line)
     return 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex.cli.in_words.layout import WIDTH, and_more
+from promptpex.codecs.wording import plural
 from promptpex.report.percentages import percent
 from promptpex.report.runs.listing import ListedRun, bytes_of
 from promptpex.report.terminal.fitted_table import NARROW_GAP
@@ -14,6 +16,8 @@ from promptpex.report.terminal.texts import clean, named
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from promptpex.workflow.pruning import Prunable
 
 SHOWN = 40
 """Runs that are listed one by one."""
@@ -114,3 +118,34 @@ def to_dict(run: ListedRun) -> dict[str, Any]:
         "bytes": bytes_of(run.folder),
         "problem": run.problem or None,
     }
+
+
+def pruned_lines(
+    old: Sequence[Prunable], gone: Sequence[Path], busy: Sequence[Path], size: Mapping[Path, int], *, dry_run: bool
+) -> list[str]:
+    """What became of old runs, a line each, and how much room that makes."""
+    verb = "would delete" if dry_run else "deleted"
+    lines = []
+    for one in old:
+        why = f" ({'; '.join(one.reasons)})" if one.reasons else ""
+        what = verb if one.folder in gone else "in use" if one.folder in busy else "kept"
+        lines.append(f"{what}  {_short(one.folder)}{why}")
+    total = f", {in_bytes(sum(size[folder] for folder in gone))}" if gone else ""
+    return [*lines, f"{verb} {plural(len(gone), 'run')}{total}"]
+
+
+def pruned_to_dict(
+    old: Sequence[Prunable], gone: Sequence[Path], busy: Sequence[Path], size: Mapping[Path, int], *, dry_run: bool
+) -> dict[str, Any]:
+    """The same as JSON-ready data."""
+    reasons = {str(one.folder): list(one.reasons) for one in old if one.folder not in gone}
+    return {
+        "would_delete" if dry_run else "deleted": [str(folder) for folder in gone],
+        "bytes": sum(size[folder] for folder in gone),
+        "kept": reasons,
+        "in_use": [str(folder) for folder in busy],
+    }
+
+
+def _short(folder: Path) -> str:
+    return f"{folder.parent.name}/{folder.name}"

@@ -8,6 +8,7 @@ failed is answered now, the kept run is what was executed, and no folder is made
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Hashable, Iterator
@@ -22,6 +23,7 @@ from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.core.errors import RunError
 from promptpex.core.records import Manifest, Output, OutputKey, Record, Run, Score, Verdict
 from promptpex.report.runs.folder import (
+    MANIFEST,
     OUTPUTS,
     SCORES,
     VERDICTS,
@@ -145,9 +147,7 @@ class RunPlace:
         return next(folder for folder in names if not folder.exists() and self._lock(folder) and not folder.exists())
 
     def _lock(self, folder: Path) -> bool:
-        refuse_led_out(folder, self._results, RunError)
-        with writing(folder):
-            lock = LockFile.take(folder.parent / f".{folder.name}.lock")
+        lock = _locked(folder, self._results)
         if lock is not None:
             self._locks.append(lock)
         return lock is not None
@@ -242,13 +242,45 @@ def executions(results: Path, manifest: Manifest) -> list[Path]:
 
 
 def remove(folder: Path) -> None:
-    """Deletes a run's folder with what is in it; links are removed, not followed.
+    """Deletes a run's folder with what is in it; links are removed, not followed. The manifest goes last, so that what
+    is left of a deletion that was cut short is still a run that can be deleted.
 
     Raises:
         RunError: something cannot be deleted.
     """
     with writing(folder):
-        shutil.rmtree(folder)
+        for entry in list(os.scandir(folder)):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            elif entry.name != MANIFEST:
+                os.unlink(entry.path)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def remove_unwritten(folder: Path, results: Path) -> bool:
+    """Deletes a run under a results folder unless a process is writing it now; whether it is gone.
+
+    Raises:
+        RunError: it cannot be deleted, or a link leads it elsewhere.
+    """
+    lock = _locked(folder, results)
+    if lock is None:
+        return False
+    try:
+        remove(folder)
+    finally:
+        lock.release()
+    with suppress(OSError):
+        folder.parent.rmdir()  # where it was the prompt's last run
+    return True
+
+
+def _locked(folder: Path, results: Path) -> LockFile | None:
+    """The lock on a run's folder; None while another process has it."""
+    refuse_led_out(folder, results, RunError)
+    with writing(folder):
+        return LockFile.take(folder.parent / f".{folder.name}.lock")
 
 
 def _is_complete(folder: Path) -> bool:
