@@ -176,7 +176,7 @@ def test_the_hook_looks_at_the_files_of_prompts_and_passes_them(
 
 
 @pytest.mark.slow
-def test_the_linters_of_actions_find_nothing() -> None:
+def test_the_linters_of_actions_find_nothing_but_what_is_wrong(tmp_path: Path) -> None:
     done = subprocess.run(
         [ROOT / "scripts" / "lint-ci", "--installed"], capture_output=True, text=True, timeout=300, check=False
     )
@@ -184,3 +184,11 @@ def test_the_linters_of_actions_find_nothing() -> None:
         pytest.skip("actionlint is not in .venv/lint-ci; scripts/lint-ci puts it there")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{len(list(workflows()))} workflows, 0 problems" in done.stdout
+    wrong = tmp_path / "wrong.md"
+    wrong.write_text(
+        "```yaml\non: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    stages: []\n```\n", encoding="utf-8"
+    )
+    command = ["node", "scripts/lib/lint_ci.mjs", ".venv/lint-ci", str(wrong)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1
+    assert f"{wrong}:6:5: unexpected key" in done.stderr

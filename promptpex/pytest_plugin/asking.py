@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import Collection
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, chdir
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from promptpex.core.errors import PromptpexError
 from promptpex.core.events import Event, Notice
 from promptpex.core.ids import text_digest
 from promptpex.core.outcomes import OutputOutcome, outcome_of, together
-from promptpex.core.records import Output, OutputKey, Verdict
+from promptpex.core.records import Output, OutputKey, Run, Verdict
 from promptpex.pytest_plugin.ending import keep_run
 from promptpex.pytest_plugin.shared_run import SharedRun, shared_runs
 from promptpex.workflow import chosen_pairs
@@ -46,15 +46,18 @@ class PromptRun:
     Args:
         planned: what can be asked.
         shared: where the processes of the test session share it.
+        folder: the working folder when pytest was called; tests may have left it.
     """
 
-    def __init__(self, planned: Planned, shared: Path) -> None:
+    def __init__(self, planned: Planned, shared: Path, folder: Path) -> None:
         self.planned = planned
+        self._folder = folder
         self._shared = SharedRun(shared, text_digest(str(planned.files.prompt.resolve())))
         self._answers: dict[Pair, Answers] = {}
         self._open = AsyncExitStack()
         self._loop: asyncio.Runner | None = None
         self._session: Session | None = None
+        self._begun: Run | None = None
         self._warnings: dict[str, None] = {}
 
     def answers(self, pair: Pair, wanted: Collection[Pair]) -> Answers:
@@ -89,7 +92,8 @@ class PromptRun:
         if self._loop is None:
             self._loop = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         try:
-            portion = self._loop.run(self._asked(pairs))
+            with chdir(self._folder):
+                portion = self._loop.run(self._asked(pairs))
         except PromptpexError as error:
             self._shared.fail(str(error))
             raise
@@ -100,13 +104,10 @@ class PromptRun:
         if self._session is None:
             session = open_session(self.planned.resolved, emit=self._hear)
             self._session = await self._open.enter_async_context(session)
-        begun = self._shared.begun()
-        if begun is None:
-            begun = await chosen_pairs.begin(self._session, self.planned)
-            self._shared.begin(begun)
-        else:
-            await chosen_pairs.begin(self._session, self.planned)  # what the session has to know of the prompt
-        return await chosen_pairs.ask(self._session, begun, pairs)
+            self._begun = await chosen_pairs.begin(self._session, self.planned)
+        assert self._begun is not None
+        self._shared.begin(self._begun)
+        return await chosen_pairs.ask(self._session, self._begun, pairs)
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, Notice) and event.level != "info":
@@ -120,13 +121,15 @@ class PromptRuns:
         shared: the folder that the processes of the test session share.
         is_main: whether this process starts and ends the session: no worker of pytest-xdist.
         one_by_one: whether the session may end at a failure, so that nothing is asked before it is needed.
+        folder: the working folder when pytest was called.
 
     Attributes:
         endings: what to tell at the end, line by line.
     """
 
-    def __init__(self, shared: Path, *, is_main: bool, one_by_one: bool) -> None:
+    def __init__(self, shared: Path, *, is_main: bool, one_by_one: bool, folder: Path) -> None:
         self.shared, self.is_main, self.one_by_one = shared, is_main, one_by_one
+        self._folder = folder
         self.endings: list[str] = []
         self._of_prompt: dict[Path, PromptRun] = {}
 
@@ -136,20 +139,22 @@ class PromptRuns:
         given = getattr(config, "workerinput", None)
         folder = given["promptpex_shared"] if given is not None else tempfile.mkdtemp(prefix="promptpex-")
         stops = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
-        return cls(Path(folder), is_main=given is None, one_by_one=stops)
+        where = config.invocation_params.dir
+        return cls(Path(folder), is_main=given is None, one_by_one=stops, folder=where)
 
     def run_of(self, planned: Planned) -> PromptRun:
         """The run of a prompt."""
         path = planned.files.prompt
         if path not in self._of_prompt:
-            self._of_prompt[path] = PromptRun(planned, self.shared)
+            self._of_prompt[path] = PromptRun(planned, self.shared, self._folder)
         return self._of_prompt[path]
 
     def end(self) -> bool:
         """Closes the sessions; in the main process, writes the folders. False where one could not be written."""
         for run in self._of_prompt.values():
             run.close()
-        endings = [keep_run(shared) for shared in shared_runs(self.shared)] if self.is_main else []
+        with chdir(self._folder):
+            endings = [keep_run(shared) for shared in shared_runs(self.shared)] if self.is_main else []
         self.endings = [line for ending in endings for line in ending.lines]
         return all(ending.is_kept for ending in endings)
 

@@ -27,7 +27,7 @@ class PromptFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """A test for each usable case on each model, case by case."""
-        files = files_of(_from_here(self.path))
+        files = files_of(_seen_from(self.config.invocation_params.dir, self.path))
         if not has_own_files(self.path) and not self.session.isinitpath(self.path):
             pytest.skip(f"{self.path.name} has neither a spec nor cases yet", allow_module_level=True)
         try:
@@ -109,7 +109,6 @@ class PromptCase(pytest.Item):
         return [item for item in self.session.items if isinstance(item, PromptCase) and item.path == self.path]
 
 
-def _from_here(path: Path) -> Path:
-    """The path as one would type it: from the working folder, where it is in there."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+def _seen_from(folder: Path, path: Path) -> Path:
+    """The path as one would type it in this folder."""
+    return path.relative_to(folder) if path.is_relative_to(folder) else path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -96,10 +97,11 @@ class AskPrompt:
         """
         path = self._config.rootpath / prompt
         given = {"models": model, "judge": judge, "repeats": 1}
-        planned = plan(files_of(path), resolved_for(self._config, path, given), with_cases=case is not None)
-        if len(planned.models) > 1:
-            raise ConfigError(f"several models are under test; name one of them: model={planned.models[0]!r}")
-        return _answer(_with_case(planned, inputs, case))
+        with chdir(self._config.invocation_params.dir):  # from where paths of settings count, wherever the test is
+            planned = plan(files_of(path), resolved_for(self._config, path, given), with_cases=case is not None)
+            if len(planned.models) > 1:
+                raise ConfigError(f"several models are under test; name one of them: model={planned.models[0]!r}")
+            return _asked(_with_case(planned, inputs, case))
 
 
 def _with_case(planned: Planned, inputs: Mapping[str, Any] | None, case: str | None) -> Planned:
@@ -116,7 +118,7 @@ def _with_case(planned: Planned, inputs: Mapping[str, Any] | None, case: str | N
     return replace(planned, suite=Suite(prompt=planned.suite.prompt, cases=(one.replace(aside=None),)))
 
 
-def _answer(planned: Planned) -> PromptAnswer:
+def _asked(planned: Planned) -> PromptAnswer:
     pair = (planned.suite.cases[0].id, planned.models[0])
 
     async def work() -> AskedPortion:

@@ -50,12 +50,9 @@ class SharedRun:
             yield
 
     def begin(self, run: Run) -> None:
-        """Keeps the run before its first request."""
-        self._begun.write_text(jsonl.dump_record(run), encoding="utf-8")
-
-    def begun(self) -> Run | None:
-        """That run; None where nobody has begun yet."""
-        return jsonl.parse_record(self._begun.read_bytes(), Run) if self._begun.exists() else None
+        """Keeps the run before its first request, as who begins first has it."""
+        if not self._begun.exists():
+            self._begun.write_text(jsonl.dump_record(run), encoding="utf-8")
 
     def add(self, portion: AskedPortion) -> None:
         """Keeps a portion."""
@@ -74,11 +71,11 @@ class SharedRun:
 
     def whole(self) -> tuple[Run, list[str]] | None:
         """The run of all that was asked in this session, by any process, and the warnings; None where nothing was."""
-        begun = self.begun()
         self._read_to = 0
         portions = self.new_portions()
-        if begun is None or not portions:
+        if not portions:
             return None
+        begun = jsonl.parse_record(self._begun.read_bytes(), Run)
         warnings = dict.fromkeys(warning for portion in portions for warning in portion.warnings)
         return joined(begun, portions), list(warnings)
 

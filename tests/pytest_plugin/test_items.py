@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -229,3 +230,38 @@ def test_a_folder_that_cannot_be_written_fails_the_session(pytester: pytest.Pyte
     assert outcomes(result) == {"passed": 3}
     assert result.ret == pytest.ExitCode.INTERNAL_ERROR
     result.stdout.fnmatch_lines(["colour: *cannot write*"])
+
+
+def test_tests_that_leave_the_working_folder_move_neither_store_nor_results(pytester: pytest.Pytester) -> None:
+    write_project(pytester.path)
+    pytester.makepyfile(
+        test_a="""
+        import os, pytest
+
+        @pytest.fixture(scope="session", autouse=True)
+        def elsewhere(tmp_path_factory):
+            os.chdir(tmp_path_factory.mktemp("elsewhere"))
+
+        def test_fixture(promptpex):
+            assert promptpex("prompts/colour.md", case="t1").passed
+        """
+    )
+    result = result_of(pytester, "test_a.py", "prompts")
+    os.chdir(pytester.path)
+    assert outcomes(result) == {"passed": 4}
+    assert len(only_run(pytester.path).outputs) == 3
+    assert (pytester.path / ".promptpex" / "store.db").exists()
+
+
+def test_an_interruption_keeps_what_was_answered(pytester: pytest.Pytester, server: ScriptedServer) -> None:
+    write_project(pytester.path, models=of_server(server, "x"))
+    pytester.makeconftest(
+        """
+        def pytest_runtest_logreport(report):
+            if report.when == "call" and "t1" in report.nodeid:
+                raise KeyboardInterrupt
+        """
+    )
+    arguments = with_plugin("--promptpex", "-p", "no:xdist", "prompts")
+    assert pytester.inline_run(*arguments, no_reraise_ctrlc=True).ret == pytest.ExitCode.INTERRUPTED
+    assert len(only_run(pytester.path).outputs) == 3
