@@ -7,7 +7,7 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -107,7 +107,23 @@ def say_settings(resolved: Resolved) -> None:
 
 def resume_line() -> str:
     """The command as it was typed, for the line that tells how to go on."""
-    return "promptpex " + " ".join(shlex.quote(argument) for argument in sys.argv[1:])
+    return _as_typed(sys.argv[1:])
+
+
+def whole_suite_line() -> str:
+    """The command as it was typed, without its choice of cases; empty where it chose none."""
+    from promptpex.cli.options import SUBSET_FLAGS, SUBSET_OPTIONS
+
+    kept, is_value = [], False
+    for argument in sys.argv[1:]:
+        if not is_value and argument.partition("=")[0] not in (*SUBSET_OPTIONS, *SUBSET_FLAGS):
+            kept.append(argument)
+        is_value = not is_value and argument in SUBSET_OPTIONS
+    return _as_typed(kept) if len(kept) < len(sys.argv[1:]) else ""
+
+
+def _as_typed(arguments: Sequence[str]) -> str:
+    return "promptpex " + " ".join(map(shlex.quote, arguments))
 
 
 @contextlib.contextmanager

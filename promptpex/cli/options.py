@@ -373,6 +373,9 @@ subset = together(
 """Which cases to keep to; ``subset_of`` reads what was given."""
 
 
+SUBSET_OPTIONS, SUBSET_FLAGS = ("--case", "--rule", "--first", "--sample"), ("--only-failed",)
+
+
 def subset_of(flags: dict[str, Any]) -> Subset:
     """The cases to keep to, by the options of ``subset``, which are taken out of the flags."""
     from promptpex.workflow.subset import Subset

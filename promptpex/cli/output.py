@@ -135,13 +135,13 @@ def _on_terminal(summary: Summary, totals: Mapping[str, Any] | None, *, full: bo
 
 def _occasion(summary: Summary, totals: Mapping[str, Any] | None) -> Occasion:
     """The command that is ending; ``totals`` are of its requests, None where it asks nothing."""
-    from promptpex.cli.command_session import resume_line
+    from promptpex.cli.command_session import resume_line, whole_suite_line
     from promptpex.report.terminal import Occasion
 
     partial = summary.run.manifest.partial
     asked = "" if totals is None else _asked(totals)
     goes_on = totals is not None and partial != "interrupted"  # an interrupted command says so itself
-    return Occasion(asked, resume_line() if goes_on else "", _comparable_before(summary))
+    return Occasion(asked, resume_line() if goes_on else "", _comparable_before(summary), whole_suite_line())
 
 
 def _asked(totals: Mapping[str, Any]) -> str:

@@ -121,7 +121,7 @@ def _by_id(wanted: Sequence[str], ids: Sequence[str]) -> set[str]:
         fitting = {name} if name in ids else {each for each in ids if fnmatchcase(each, name)}
         if not fitting:
             what = f"no case fits {name!r}" if set(name) & set("*?[") else f"there is no case {name!r}"
-            raise InputError(with_hint(what, did_you_mean(name, ids)))
+            raise InputError(with_hint(what, did_you_mean(name, ids) or f"the first are {', '.join(ids[:5])}"))
         chosen |= fitting
     return chosen
 
@@ -132,7 +132,8 @@ def _aims(wanted: Sequence[str], usable: Sequence[Case], rules: Sequence[str]) -
     for name in wanted:
         stem = name.removesuffix(INVERSE) if name not in rules else name
         if stem not in rules:
-            raise InputError(with_hint(f"there is no rule {name!r}", did_you_mean(name, rules)))
+            hint = did_you_mean(name, rules) or f"they are {', '.join(rules[:10])}"
+            raise InputError(with_hint(f"there is no rule {name!r}", hint))
         kinds = (False, True) if stem == name else (True,)
         if not any(case.rule == stem and case.inverse in kinds for case in usable):
             raise InputError(f"no case is for {name}; `promptpex generate` makes some, or write one")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from promptpex.cli.command_session import whole_suite_line
 from tests.e2e.command import Done, in_process
 from tests.e2e.faults import Place, place
 
@@ -95,3 +98,26 @@ def test_weights_of_the_whole_suite_do_not_stop_a_part(here: Place) -> None:
     assert run(here, "--weights", f"{last}=2").code == 0
     done = run(here, "--first", "1", "--weights", f"{last}=2")
     assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "whole"),
+    [
+        ("run 'a b.md' --first 3 -m x --rule=r1 --only-failed --case --sample", "run 'a b.md' -m x"),
+        ("run p.md --case t1 --case=t2 --sample 4 --fresh", "run p.md --fresh"),
+        ("judge latest --judge m", ""),
+    ],
+)
+def test_the_command_for_the_whole_suite_is_the_one_that_was_typed(
+    typed: str, whole: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["promptpex", *shlex.split(typed)])
+    assert whole_suite_line() == (f"promptpex {whole}" if whole else "")
+
+
+def test_the_list_of_runs_says_which_are_parts(here: Place) -> None:
+    assert run(here, "--first", "3").code == 0
+    where = ("--results", str(here.folder / "results"))
+    (listed,) = json.loads(in_process("runs", "--json", *where, cwd=here.folder).out)
+    assert listed["subset"] == {"words": "the first 3", "cases": 3, "of": CASES}
+    assert f"3/{CASES} cases" in in_process("runs", *where, cwd=here.folder, env={"COLUMNS": "80"}).out

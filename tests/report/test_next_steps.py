@@ -9,7 +9,7 @@ import click
 import pytest
 
 from promptpex.cli.main import cli
-from promptpex.core.records import Run
+from promptpex.core.records import PartOfSuite, Run
 from promptpex.report import summarise
 from promptpex.report.terminal import NO_OCCASION, Occasion
 from promptpex.report.terminal.next_steps import next_steps
@@ -53,6 +53,17 @@ def test_a_finished_run_can_be_compared_and_gated() -> None:
     gate = "promptpex gate run-2 --max-non-compliance 10%"
     assert proposed(scored()) == [gate]
     assert proposed(scored(), Occasion(earlier=BEFORE)) == ["promptpex compare run-1 run-2", gate]
+
+
+def test_a_part_of_a_suite_leads_to_the_whole_of_it() -> None:
+    part = PartOfSuite(words="rule r1", cases=40, of=90)
+    whole = "promptpex run p.md --judge none"
+    assert proposed(scored(subset=part), Occasion(earlier=BEFORE, whole=whole)) == [
+        whole,
+        "promptpex compare run-1 run-2",
+    ]
+    manifest = undecided("p.md").manifest.replace(subset=part)
+    assert proposed(undecided("p.md").replace(manifest=manifest)) == []
 
 
 def test_a_run_that_is_not_complete_goes_on_first_of_all() -> None:

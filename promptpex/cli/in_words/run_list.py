@@ -83,7 +83,9 @@ def _result(run: ListedRun) -> str:
         return NONE
     bound = "≥" if any(one.broken.at_least for one in run.models) else ""
     ends = list(dict.fromkeys(map(percent, (shares[0], shares[-1]))))
-    return f"{bound}{' to '.join(ends)}"
+    part = run.manifest.subset if run.manifest is not None else None
+    of = f", {part.cases}/{part.of} cases" if part else ""
+    return f"{bound}{' to '.join(ends)}{of}"
 
 
 def in_bytes(count: int) -> str:
@@ -101,6 +103,7 @@ def to_dict(run: ListedRun) -> dict[str, Any]:
         "folder": str(run.folder),
         "created": run.created or None,
         "partial": manifest.partial if manifest else None,
+        "subset": manifest.subset.to_dict() if manifest and manifest.subset else None,
         "models": list(manifest.models) if manifest else [],
         "cases": run.cases,
         "outputs": run.outputs,

@@ -29,11 +29,13 @@ class Occasion:
         requests: what it asked, in a sentence; empty where it asked nothing.
         again: the command as it was typed, where the same one goes on with an incomplete run.
         earlier: the folder of the run of the same prompt that was made before.
+        whole: the command as it was typed, without its choice of cases, where it chose some.
     """
 
     requests: str = ""
     again: str = ""
     earlier: Path | None = None
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ def next_steps(summary: Summary, occasion: Occasion) -> list[NextStep]:
         *_going_on(summary, occasion),
         *_judging(summary, run),
         *_reaching(summary),
+        *_whole_suite(summary, occasion),
         *_more_cases(summary),
         *_using(summary, run, occasion.earlier),
     ]
@@ -91,8 +94,16 @@ def _reaching(summary: Summary) -> Iterator[NextStep]:
         yield NextStep("promptpex models", "which models can be reached from here")
 
 
+def _whole_suite(summary: Summary, occasion: Occasion) -> Iterator[NextStep]:
+    """The rest of the cases, where a part of them was asked for."""
+    if summary.run.manifest.subset is not None and not summary.run.manifest.partial and occasion.whole:
+        yield NextStep(occasion.whole, "runs the whole suite")
+
+
 def _more_cases(summary: Summary) -> Iterator[NextStep]:
     """Cases to add where models are undecided and so many would probably settle it."""
+    if summary.run.manifest.subset is not None:
+        return
     wanted = [row["more_cases_low"] for row in records(summary.models) if row["more_cases_low"] is not None]
     targets = sum(1 + bool(rule.inverse) for rule in summary.run.spec.rules if not rule.stale)
     if not wanted or not targets or summary.run.prompt.path is None or max(wanted) > MOST_CASES:
@@ -108,4 +119,5 @@ def _using(summary: Summary, run: str, earlier: Path | None) -> Iterator[NextSte
         return
     if earlier is not None:
         yield NextStep(f"promptpex compare {_name(summary, earlier)} {run}", "what has changed since")
-    yield NextStep(f"promptpex gate {run} --max-non-compliance {LIMIT}", "the test for CI")
+    if summary.run.manifest.subset is None:
+        yield NextStep(f"promptpex gate {run} --max-non-compliance {LIMIT}", "the test for CI")
