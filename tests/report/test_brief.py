@@ -104,6 +104,22 @@ def test_marks_and_hidden_columns_are_explained_in_a_line() -> None:
     assert "* fewer than 20 scored outputs, a rough guide; hidden: cost, p50" in text
 
 
+def test_what_is_unscored_is_told_reason_by_reason_with_what_to_do() -> None:
+    failed = [
+        output(case, model, None, error=error, message=f"set {model.upper()}_API_KEY")
+        for model, case, error in (("a", "c1", "no-key"), ("a", "c2", "filtered"), ("b", "c1", "no-key"))
+    ]
+    lines = brief(run(failed, models=("a", "b"))).splitlines()
+    assert "Unscored: 2 no-key (a 1, b 1). set A_API_KEY" in lines
+    assert "Unscored: 1 filtered (a). set A_API_KEY" in lines
+
+
+def test_metrics_have_a_line_each_but_for_the_one_in_the_table() -> None:
+    by_tone, by_rules = (summarise(RUNS["ranked"], folder=PLACE, rank_by=how) for how in ("tone", "non-compliance"))
+    assert re.search(r"\nMetric tone: m0 50% \(.*\), m1 50% \(.*\)\.\n", brief(by_rules, width=120))
+    assert "Metric tone" not in brief(by_tone, width=120)
+
+
 def test_of_many_models_the_best_are_shown_and_the_others_counted() -> None:
     text = brief(many(30, SHORT))
     assert "more models (see report.html)." in text
@@ -114,7 +130,7 @@ def test_of_many_models_the_best_are_shown_and_the_others_counted() -> None:
 def test_that_a_run_is_not_complete_stands_first_of_the_notes() -> None:
     text = brief(many(4))
     assert "This run is not complete (budget)" in text
-    assert re.search(r"\d+ more notes: promptpex report --full", text)
+    assert re.search(r"\d+ more notes?: promptpex report --full", text)
 
 
 def test_the_page_is_a_link_where_there_is_a_terminal_and_a_path_elsewhere(tmp_path: Path) -> None:

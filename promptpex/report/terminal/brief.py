@@ -17,7 +17,7 @@ from promptpex.report.summary import Summary
 from promptpex.report.terminal.ending import ending, print_renderable
 from promptpex.report.terminal.model_table import best_first, model_table
 from promptpex.report.terminal.next_steps import Occasion
-from promptpex.report.terminal.notes import gaps, incomplete, marks
+from promptpex.report.terminal.notes import gaps_by_reason, incomplete, marks, means
 from promptpex.report.terminal.texts import clean, named
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 23
 """With the prompt of the shell they fill a terminal of 24 lines, the usual one."""
-SHARES = ((9, 2, 3), (9, 1, 3), (6, 1, 3), (6, 1, 1), (6, 1, 0))
+SHARES = ((9, 2, 3), (9, 1, 3), (9, 1, 2), (6, 1, 2), (6, 1, 1), (6, 1, 0))
 """Lines of the answer, commands to go on with, and rules that fail most: as many as leave room for the models."""
 MOST_MODELS = 8
 """Models that are shown; the report has the others."""
@@ -36,7 +36,8 @@ def show_brief(summary: Summary, console: Console, occasion: Occasion) -> None:
     """Prints the table of models with its notes, the most frequent failures, what to do next, and the answer."""
     from rich.text import Text
 
-    cut_short, about = [*map(Text, incomplete(summary))], [*trust_note(summary), *gaps(summary)]
+    cut_short = [*map(Text, incomplete(summary))]
+    about = [*trust_note(summary), *gaps_by_reason(summary), *means(summary)]
     least = _height(cut_short, console) + min(1, len(about))
     end, table, worst = _shared_out(summary, console, occasion, least_notes=least)
     room = MOST_LINES - _height([Text(), *end, *table, *cut_short], console)
