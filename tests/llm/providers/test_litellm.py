@@ -22,19 +22,28 @@ pytestmark = pytest.mark.slow
 
 MODEL = "hosted_vllm/any"
 IMPORT = """
-import os, sys
+import logging, os, sys
 reached = []
 WATCHED = ("socket.connect", "socket.getaddrinfo")
 sys.addaudithook(lambda event, args: reached.append(str(args)) if event in WATCHED else None)
+before = dict(os.environ)
 from promptpex.llm.providers.litellm import loaded
 litellm = loaded()
-print(json.dumps({
+shown = {
     "reached": reached,
     "planted": os.environ.get("PLANTED_BY_DOTENV"),
     "callbacks": [litellm.callbacks, litellm.success_callback, litellm.failure_callback, litellm.input_callback],
     "cache": litellm.cache is None,
     "retries": litellm.num_retries,
-}))
+    "environment": before == dict(os.environ),
+}
+def state():
+    return [[str(each) for each in litellm.callbacks], litellm.success_callback, litellm.num_retries,
+            str(litellm.cache), logging.getLogger("LiteLLM").level]
+litellm.success_callback = ["host"]
+was = state()
+loaded()
+print(json.dumps({**shown, "what a host sets up later": was == state()}))
 """
 
 
@@ -43,7 +52,9 @@ def _vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOSTED_VLLM_API_BASE", "http://127.0.0.1:1")
 
 
-def test_its_import_reaches_for_no_network_and_reads_no_dotenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_import_reaches_for_no_network_reads_no_dotenv_and_leaves_what_comes_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / ".env").write_text("PLANTED_BY_DOTENV=yes\n")
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "False")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
@@ -55,6 +66,8 @@ def test_its_import_reaches_for_no_network_and_reads_no_dotenv(tmp_path: Path, m
         "callbacks": [[], [], [], []],
         "cache": True,
         "retries": None,
+        "environment": True,
+        "what a host sets up later": True,
     }
     assert done.stderr == ""
 
