@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-import pytest
+from tests.foreign import Foreign
 
-stats = pytest.importorskip("scipy.stats")
+stats = Foreign("scipy.stats")
 
 
 @cache

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from promptpex.stats import clopper_pearson, clustered_agreement
 from promptpex.stats.agreement import cohens_kappa
+from tests.foreign import Foreign
 from tests.stats.rated import singles
 from tests.stats.references import covers
 
 np = pytest.importorskip("numpy")
-rater = pytest.importorskip("statsmodels.stats.inter_rater")
+rater = Foreign("statsmodels.stats.inter_rater")
 squares = st.integers(2, 3).flatmap(
     lambda m: st.lists(st.lists(st.integers(0, 12), min_size=m, max_size=m), min_size=m, max_size=m)
 )

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from promptpex.core.errors import InputError
 from promptpex.stats.intervals import clopper_pearson
 from promptpex.stats.special import binomial_cdf
+from tests.foreign import Foreign
 from tests.stats.references import covers, wilson
 
-proportion = pytest.importorskip("statsmodels.stats.proportion")
+proportion = Foreign("statsmodels.stats.proportion")
 
 
 @st.composite

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
 from promptpex.stats import clopper_pearson, korn_graubard
+from tests.foreign import Foreign
 from tests.stats.references import covers, wilson
 
 np = pytest.importorskip("numpy")
-stats = pytest.importorskip("scipy.stats")
+stats = Foreign("scipy.stats")
 
 filled = st.lists(
     st.integers(1, 12).flatmap(lambda size: st.tuples(st.integers(0, size), st.just(size))), min_size=1, max_size=30

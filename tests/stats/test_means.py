@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
 from promptpex.stats.means import mean_interval, open_mean_interval
+from tests.foreign import Foreign
 from tests.stats.references import covers, wilson
 
 np = pytest.importorskip("numpy")
-stats = pytest.importorskip("scipy.stats")
+stats = Foreign("scipy.stats")
 
 columns = st.lists(st.floats(0, 1), min_size=1, max_size=60)
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from promptpex.core.errors import InputError
 from promptpex.stats.noninferiority import EXACT_UP_TO, non_inferiority_p, outcomes
 from promptpex.stats.tango_interval import paired_score, tango_interval
+from tests.foreign import Foreign
 
 np = pytest.importorskip("numpy")
-special = pytest.importorskip("scipy.special")
-stats = pytest.importorskip("scipy.stats")
+special = Foreign("scipy.special")
+stats = Foreign("scipy.stats")
 
 
 @cache

@@ -20,9 +20,10 @@ from promptpex.stats.special import (
     t_quantile,
     two_sided_t,
 )
+from tests.foreign import Foreign
 
-stats = pytest.importorskip("scipy.stats")
-special = pytest.importorskip("scipy.special")
+stats = Foreign("scipy.stats")
+special = Foreign("scipy.special")
 
 shapes = st.floats(min_value=0.05, max_value=5000)
 shares = st.floats(min_value=1e-6, max_value=1 - 1e-6)

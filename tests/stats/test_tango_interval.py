@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from promptpex.core.errors import InputError
 from promptpex.stats.holm import holm
 from promptpex.stats.tango_interval import paired_score, restricted_shares, tango_interval
+from tests.foreign import Foreign
 from tests.stats.references import covers
 
 np = pytest.importorskip("numpy")
-multitest = pytest.importorskip("statsmodels.stats.multitest")
+multitest = Foreign("statsmodels.stats.multitest")
 
 counts = st.integers(0, 60)
 pairs = (
