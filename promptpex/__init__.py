@@ -8,7 +8,8 @@ The same steps as the command line, as functions on records::
     spec = promptpex.extract(prompt, author="gpt-4o-mini")
     suite = promptpex.generate(prompt, spec, author="gpt-4o-mini")
     run = promptpex.run(prompt, spec, suite, models=["llama3.2:1b"], judge="gpt-4o-mini")
-    print(promptpex.tables.models(promptpex.tables.outputs(run)))
+    print(run.answer)
+    run.report("report.html")
 
 Everything is loaded when it is first used: importing the package costs nothing.
 """
@@ -20,34 +21,48 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpex import stats, tables
-    from promptpex.api import align, extract, generate, judge, run, select, synthesize
+    from promptpex.api import (
+        KeywordSettings,
+        RunResult,
+        align,
+        compare,
+        extract,
+        generate,
+        judge,
+        read_run,
+        run,
+        select,
+        synthesize,
+    )
     from promptpex.assertions import check
     from promptpex.cases.file import read_suite, write_suite
     from promptpex.core import errors, records
     from promptpex.llm.fake import FakeClient
     from promptpex.promptfile import read as read_prompt
-    from promptpex.report.runs import read as read_run
     from promptpex.specs.file import read_spec, write_spec
     from promptpex.synthesis.selection.problem_file import read_problem
 
 _HOMES = {
     "FakeClient": ("promptpex.llm.fake", "FakeClient"),
-    "align": ("promptpex.api", "align"),
+    "KeywordSettings": ("promptpex.api.keyword_settings", "KeywordSettings"),
+    "RunResult": ("promptpex.api.run_result", "RunResult"),
+    "align": ("promptpex.api.kept_runs", "align"),
     "check": ("promptpex.assertions", "check"),
+    "compare": ("promptpex.api.kept_runs", "compare"),
     "errors": ("promptpex.core.errors", None),
-    "extract": ("promptpex.api", "extract"),
-    "generate": ("promptpex.api", "generate"),
-    "judge": ("promptpex.api", "judge"),
+    "extract": ("promptpex.api.steps", "extract"),
+    "generate": ("promptpex.api.steps", "generate"),
+    "judge": ("promptpex.api.steps", "judge"),
     "read_problem": ("promptpex.synthesis.selection.problem_file", "read_problem"),
     "read_prompt": ("promptpex.promptfile", "read"),
-    "read_run": ("promptpex.report.runs", "read"),
+    "read_run": ("promptpex.api.kept_runs", "read_run"),
     "read_spec": ("promptpex.specs.file", "read_spec"),
     "read_suite": ("promptpex.cases.file", "read_suite"),
     "records": ("promptpex.core.records", None),
-    "run": ("promptpex.api", "run"),
-    "select": ("promptpex.api", "select"),
+    "run": ("promptpex.api.steps", "run"),
+    "select": ("promptpex.api.steps", "select"),
     "stats": ("promptpex.stats", None),
-    "synthesize": ("promptpex.api", "synthesize"),
+    "synthesize": ("promptpex.api.steps", "synthesize"),
     "tables": ("promptpex.tables", None),
     "write_spec": ("promptpex.specs.file", "write_spec"),
     "write_suite": ("promptpex.cases.file", "write_suite"),
@@ -55,8 +70,11 @@ _HOMES = {
 
 __all__ = [
     "FakeClient",
+    "KeywordSettings",
+    "RunResult",
     "align",
     "check",
+    "compare",
     "errors",
     "extract",
     "generate",

@@ -48,7 +48,7 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
 def report_options(resolved: Resolved) -> dict[str, Any]:
     """The report's options that flags gave; the others are those that the run was made with."""
     names = ("confidence", "tolerance", "against", "weights", "rank_by")
-    return {name: getattr(resolved.settings, name) for name in names if resolved.origins[name] == "flag"}
+    return {name: getattr(resolved.settings, name) for name in names if resolved.given(name)}
 
 
 def work(flags: Mapping[str, Any], job: Callable[[Session], Awaitable[T]], *, start: Path | None = None) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from promptpex.config.effort import EFFORT, apply_preset, checked_effort
 from promptpex.config.env_file import EnvFile, find_env_file, read_env_file
@@ -13,6 +14,7 @@ from promptpex.config.problems import problems_of, raise_problems
 from promptpex.config.resolve_paths import anchor, anchored, refuse_downloads
 from promptpex.config.settings import Settings
 from promptpex.config.sources import (
+    GIVEN,
     PREFIX,
     SWITCHES,
     Layer,
@@ -28,8 +30,8 @@ from promptpex.llm.named_models import NamedModels
 
 
 class Resolved(Record):
-    """The settings; for each, its origin: ``default``, ``preset low``, ``user file ...``, ``file ...``, ``environment``
-    or ``flag``.
+    """The settings; for each, its origin: ``default``, ``preset low``, ``user file ...``, ``file ...``,
+    ``environment``, ``flag`` or ``argument``.
 
     ``trusted``: whether the user trusts the project's file like flags. ``unattended``: whether ``CI`` is set, as build
     servers do. ``names_of_project``: named models that the project's file defines. ``env_file``: the file that gives
@@ -49,6 +51,10 @@ class Resolved(Record):
         """Whether the user gave this setting: by flag, environment or the user's own file, or by trusting the
         project's file."""
         return self.trusted or not self.origins[name].startswith("file")
+
+    def given(self, name: str) -> bool:
+        """Whether this very command or call gave this setting."""
+        return self.origins[name] in GIVEN
 
     def names_by_user(self, name: str) -> bool:
         """Whether the user, or a file that the user trusts, says what this named model is."""
@@ -75,13 +81,20 @@ class Resolved(Record):
         return tuple(name for name, one in named.items() if one.key_env and not self.names_by_user(name))
 
 
-def load(flags: Mapping[str, object], *, start: Path, env: Mapping[str, str]) -> Resolved:
+def load(
+    flags: Mapping[str, object],
+    *,
+    start: Path,
+    env: Mapping[str, str],
+    given_as: Literal["flag", "argument"] = "flag",
+) -> Resolved:
     """The settings in force.
 
     Args:
         flags: what the command line gave, by the settings' names; None counts as not given. ``config`` names the file;
             ``no_config`` reads none, the user's neither, and no ``.env``; ``trust_settings`` lets keys go to servers
             that it names.
+        given_as: what ``flags`` are to whoever gave them, which errors name them by.
         start: the folder from which upward a settings file is looked for.
         env: the environment.
 
@@ -97,7 +110,7 @@ def load(flags: Mapping[str, object], *, start: Path, env: Mapping[str, str]) ->
         raise ConfigError(f"a settings file is named ({config}), and none is to be read; leave out one of the two")
     warnings: list[str] = []
     files = [] if alone else [user_layer(warnings), project_layer(named, start, warnings)]
-    layers = [*files, environment_layer(env, warnings), Layer("flag", given)]
+    layers = [*files, environment_layer(env, warnings), Layer(given_as, given)]
     raise_problems([problem for layer in layers for problem in problems_of(layer)])
     values: dict[str, object] = {}
     origins = dict.fromkeys(Settings.model_fields, "default")

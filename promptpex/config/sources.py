@@ -24,6 +24,10 @@ SWITCHES = ("no_config", "trust_settings")
 OTHER_VARIABLES = frozenset({"config", "debug", "api_key", *SWITCHES})
 """Variables with our prefix that are not settings: the file, tracebacks, the key of the user's own server."""
 
+ARGUMENT = "argument"
+GIVEN = ("flag", ARGUMENT)
+"""Origins of what was given to this very command, or to a function of the library."""
+
 ROLES = ("models", "author", "judge")
 """Settings whose variable may not be empty: another model would be asked than was meant, and paid."""
 
@@ -132,9 +136,9 @@ def _from_text(name: str, text: str) -> object:
 
 
 def setting_error(layer: Layer, name: str, message: str) -> ConfigError:
-    """The error of a setting, named as its place names it: with file and line, as a variable, or as a flag."""
+    """The error of a setting, named as its place names it: with file and line, as a variable, an argument or a flag."""
     if layer.path is not None:
         name = "models" if name == NAMED else name
         return ConfigError(f"{name}: {message}", path=layer.path, line=line_of(name, layer.text))
-    named = {"default": name, "environment": f"{PREFIX}{name.upper()}"}
+    named = {"default": name, "environment": f"{PREFIX}{name.upper()}", ARGUMENT: f"the argument {name!r}"}
     return ConfigError(f"{named.get(layer.where, flag_of(name))}: {message}")

@@ -46,6 +46,15 @@ class RunComparison:
     regressions: tuple[str, ...]
     confidence: float
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it."""
+        from promptpex.report.notebook import comparison_html
+
+        return comparison_html(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.answer!r}>"
+
 
 def compare_runs(
     before: AnyRun,

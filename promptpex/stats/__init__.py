@@ -115,3 +115,8 @@ __all__ = [
     "unpaired_regression_p",
     "versus_limit",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names: all that completion offers."""
+    return sorted(__all__)

@@ -26,7 +26,6 @@ from promptpex.tables.frames import (
     row_verdicts,
     rule_outcomes,
     scores,
-    typed,
     verdicts,
 )
 from promptpex.tables.judge_failures import JUDGE_COLUMNS, judges
@@ -142,6 +141,10 @@ __all__ = [
     "scores",
     "rankings",
     "inconsistent_verdicts",
-    "typed",
     "verdicts",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names: all that completion offers."""
+    return sorted(__all__)

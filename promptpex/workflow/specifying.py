@@ -215,7 +215,7 @@ def lacks_inverse(rule: Rule) -> bool:
 
 
 def _wants_checks(session: Session) -> bool:
-    return session.settings.checks and session.resolved.origins["checks"] == "flag"
+    return session.settings.checks and session.resolved.given("checks")
 
 
 async def _checked(session: Session, prompt: Prompt, spec: Spec, rules: Sequence[Rule], known: Evidence) -> Spec:

@@ -276,9 +276,10 @@ def public_names() -> set[Key]:
 
 
 def _is_foreign(key: Key) -> bool:
-    """Whether a method takes the place of one that a class of another library or of Python has."""
+    """Whether a method takes the place of one that a class of another library or of Python has, or is one that
+    notebooks look for."""
     name, _, method = key[1].partition(".")
-    return any(method in vars(base) for base in foreign_bases(key[0], name))
+    return method == "_repr_html_" or any(method in vars(base) for base in foreign_bases(key[0], name))
 
 
 @cache

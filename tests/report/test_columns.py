@@ -18,7 +18,8 @@ from promptpex.report.run_comparison import compare_runs
 from promptpex.report.run_comparison import to_dict as comparison_to_dict
 from promptpex.report.terminal import notes
 from promptpex.report.view_model import page
-from promptpex.tables import VERDICT_COLUMNS, typed
+from promptpex.tables import VERDICT_COLUMNS
+from promptpex.tables.frames import typed
 from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
 

@@ -13,7 +13,8 @@ from promptpex.core.errors import RunError
 from promptpex.core.records import Run
 from promptpex.report import summarise
 from promptpex.report.files import csv_text, write
-from promptpex.tables import MODEL_COLUMNS, OUTPUT_COLUMNS, VERDICT_COLUMNS, typed
+from promptpex.tables import MODEL_COLUMNS, OUTPUT_COLUMNS, VERDICT_COLUMNS
+from promptpex.tables.frames import typed
 from tests.tables.by_hand import colours, output, run, verdict
 
 NAMES = ["report.csv", "results.csv", "verdicts.csv", "report.html"]

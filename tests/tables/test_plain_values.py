@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from promptpex.tables import plain_values, records, typed
+from promptpex.tables import plain_values, records
+from promptpex.tables.frames import typed
 
 
 def test_records_are_plain_and_know_what_is_missing() -> None:

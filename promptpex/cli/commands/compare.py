@@ -48,23 +48,15 @@ def command(
     from promptpex.cli.progress import notices
     from promptpex.core.errors import GateFailed
     from promptpex.report import runs
-    from promptpex.report.run_comparison import compare_runs, to_dict
-    from promptpex.workflow.grading.peoples_grades import peoples_grades
+    from promptpex.report.run_comparison import to_dict
+    from promptpex.workflow.comparing import compare
 
     how = options.label_rules(flags)
     resolved = settings(flags)
-    chosen, results = resolved.settings, Path(resolved.settings.results)
-    both = [runs.read_columns(runs.resolve(named, results)) for named in (before, after)]
-    tolerance = chosen.tolerance if resolved.origins["tolerance"] == "flag" else None
+    results = Path(resolved.settings.results)
+    one, two = (runs.read_columns(runs.resolve(named, results)) for named in (before, after))
     listen = notices(verbose=False, quiet=bool(flags.get("quiet")))
-    comparison = compare_runs(
-        *both,
-        confidence=chosen.confidence,
-        tolerance=tolerance,
-        weights=chosen.weights,
-        rank_by=chosen.rank_by,
-        people=(peoples_grades(both[0], listen, rules=how), peoples_grades(both[1], listen, rules=how)),
-    )
+    comparison = compare(one, two, resolved, listen, rules=how)
     if as_json:
         print_json(to_dict(comparison))
     else:

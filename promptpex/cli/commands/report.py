@@ -47,7 +47,7 @@ def command(run: Path | None, as_json: bool, full: bool, opened: bool, **flags: 
         _open(_of_choice(run, as_json), opened)
         return 0
     folder = runs.resolve(run, Path(resolved.settings.results))
-    least = resolved.settings.min_agreement if resolved.origins["min_agreement"] == "flag" else None
+    least = resolved.settings.min_agreement if resolved.given("min_agreement") else None
     read = runs.read_columns(folder) if least is None else _weighed(folder, least)
     show_run(read, folder, as_json=as_json, view=view, label_rules=how, full=full)
     _open(folder / PAGE, opened)

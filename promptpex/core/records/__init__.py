@@ -168,3 +168,8 @@ __all__ = [
     "output_key",
     "superseded",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names: all that completion offers."""
+    return sorted(__all__)

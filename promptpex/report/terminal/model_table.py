@@ -31,7 +31,7 @@ def model_table(
     *others, last = (clean(quantity.title) for quantity in shown)
     titles = f"{', '.join(others)} and {last}" if others else last
     rows = [row for row in records(summary.models) if models is None or row["model"] in models]
-    return fitted(f"{clean(summary.run.prompt.name)}: {titles}", _columns(summary, shown, rows), width, edges=edges)
+    return fitted(f"{clean(summary.run.prompt.name)}: {titles}", columns(summary, shown, rows), width, edges=edges)
 
 
 def best_first(summary: Summary) -> list[str]:
@@ -42,7 +42,7 @@ def best_first(summary: Summary) -> list[str]:
     return sorted(points, key=lambda model: (points[model] is None, worst * (points[model] or 0.0)))
 
 
-def _columns(summary: Summary, shown: Sequence[Quantity], rows: Sequence[TableRow]) -> list[Column]:
+def columns(summary: Summary, shown: Sequence[Quantity], rows: Sequence[TableRow]) -> list[Column]:
     """The columns of the models: last to give way is what the models are ranked by, and the decision never does."""
     decision = Column("decision", [decision_text(row) for row in rows])
     several = any(row["decision"] != "only model" for row in rows)

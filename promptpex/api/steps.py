@@ -1,23 +1,16 @@
-"""The steps as functions on records, for programs and notebooks.
-
-Each opens a session, does its work and closes it. Settings are the command line's, by name (``seed=1``,
-``store="..."``, ``max_cost=0.5``); environment and settings files apply here as well. ``client`` replaces the real
-models, as ``FakeClient`` does in tests. An interruption (``KeyboardInterrupt``, a notebook's stop button) cancels what
-is being asked; what was answered stays in the store.
-"""
+"""The steps that ask models, and the choice of assertions."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import TypeVar, Unpack, overload
 
-from promptpex.config import load
+from promptpex.api.keyword_settings import KeywordSettings, resolved_settings
+from promptpex.api.run_result import RunResult
 from promptpex.core.errors import ConfigError, SynthesisError
-from promptpex.core.events import ignore_events
-from promptpex.core.records import Prompt, ReportCard, Run, Spec, Suite, Synthesis
+from promptpex.core.records import Prompt, Run, Spec, Suite, Synthesis
 from promptpex.llm.client import Client
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.folder import SynthesisFolder
@@ -29,7 +22,6 @@ from promptpex.synthesis.selection.methods import SECONDS, Method
 from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
 from promptpex.workflow import early_stopping, generating, running, specifying
-from promptpex.workflow.alignment import report_card as aligning
 from promptpex.workflow.event_loop import result_of
 from promptpex.workflow.files import files_of
 from promptpex.workflow.judge_examples import take_judge_examples
@@ -39,8 +31,15 @@ from promptpex.workflow.synthesis import synthesizing, trying_candidates
 T = TypeVar("T")
 
 
-def extract(prompt: Prompt, *, author: str | None = None, client: Client | None = None, **settings: Any) -> Spec:
-    """The spec of a prompt, by the author model.
+def extract(
+    prompt: Prompt,
+    *,
+    author: str | None = None,
+    judge: str | Sequence[str] | None = None,
+    client: Client | None = None,
+    **settings: Unpack[KeywordSettings],
+) -> Spec:
+    """The spec of a prompt, by the author model; with ``verify`` the first judge is asked what words do not settle.
 
     Raises:
         errors.PromptpexError: settings that cannot be used; an author that could not name a single rule.
@@ -49,7 +48,7 @@ def extract(prompt: Prompt, *, author: str | None = None, client: Client | None 
     async def job(session: Session) -> Spec:
         return await specifying.extract(session, prompt, spec_for=Path(prompt.path or prompt.name).name)
 
-    return _in_session(job, {"author": author, **settings}, client)
+    return _in_session(job, {"author": author, "judge": _listed(judge), **settings}, client)
 
 
 def generate(
@@ -58,14 +57,16 @@ def generate(
     *,
     suite: Suite | None = None,
     author: str | None = None,
+    judge: str | Sequence[str] | None = None,
     more: int = 0,
     keep: int | None = None,
     client: Client | None = None,
-    **settings: Any,
+    **settings: Unpack[KeywordSettings],
 ) -> Suite:
     """The suite with what is missing or stale made by the author model; people's cases stay as they are.
 
     Args:
+        judge: who confirms expected outputs, where ``expected`` names a model that gives them.
         more: cases to make for each rule and inverse beyond those that there are.
         keep: how many cases to keep, the most valuable ones; the others are put aside. None: as it is.
     """
@@ -74,7 +75,7 @@ def generate(
         wishes = generating.Wishes(more=more, keep=keep)
         return (await generating.generate(session, prompt, spec, suite or Suite(prompt=spec.prompt), wishes)).suite
 
-    return _in_session(job, {"author": author, **settings}, client)
+    return _in_session(job, {"author": author, "judge": _listed(judge), **settings}, client)
 
 
 def run(
@@ -85,25 +86,40 @@ def run(
     models: str | Sequence[str],
     judge: str | Sequence[str] | None = None,
     client: Client | None = None,
-    **settings: Any,
-) -> Run:
-    """Every usable case sent to every model, and each answer judged; ``promptpex.tables`` makes DataFrames of it."""
+    **settings: Unpack[KeywordSettings],
+) -> RunResult:
+    """Every usable case sent to every model, and each answer judged; ``promptpex.tables`` makes DataFrames of it.
 
-    async def job(session: Session) -> Run:
+    Args:
+        models: a name, names with commas between them, or a list of names.
+        judge: the same; ``none`` where checks alone are to decide.
+
+    Raises:
+        errors.PromptpexError: settings or models that cannot be used.
+    """
+
+    async def job(session: Session) -> RunResult:
         take_judge_examples(session, _path(prompt.path), prompt, spec)
-        return await early_stopping.execute(session, await running.begin(session, prompt, spec, suite))
+        begun = await running.begin(session, prompt, spec, suite)
+        return RunResult.of(await early_stopping.execute(session, begun))
 
     if not models:
         raise ConfigError("models names no model; give at least one")
     return _in_session(job, {"models": _listed(models), "judge": _listed(judge), **settings}, client)
 
 
-def judge(run: Run, *, judge: str | Sequence[str] | None = None, client: Client | None = None, **settings: Any) -> Run:
+def judge(
+    run: Run,
+    *,
+    judge: str | Sequence[str] | None = None,
+    client: Client | None = None,
+    **settings: Unpack[KeywordSettings],
+) -> RunResult:
     """The run with new verdicts on its outputs; no model under test is asked."""
 
-    async def job(session: Session) -> Run:
+    async def job(session: Session) -> RunResult:
         take_judge_examples(session, _path(run.prompt.path), run.prompt, run.spec)
-        return await running.judge(session, run)
+        return RunResult.of(await running.judge(session, run))
 
     return _in_session(job, {"judge": _listed(judge), **settings}, client)
 
@@ -118,7 +134,7 @@ def synthesize(
     author: str | None = None,
     judge: str | Sequence[str] | None = None,
     client: Client | None = None,
-    **settings: Any,
+    **settings: Unpack[KeywordSettings],
 ) -> Synthesis:
     """The criteria, candidates and implications that a prompt's history gives, in the folder beside its file.
 
@@ -202,31 +218,6 @@ def select(
     return choose_from(given, folder, set_chosen(given, method, limits, seconds=seconds), curve_seconds=seconds / 6)
 
 
-def align(
-    run: str | Path | None = None,
-    *,
-    graders: str = "majority",
-    ffr: float | str | None = None,
-    against: str | Path | None = None,
-    **settings: Any,
-) -> ReportCard:
-    """The report card of a run: how far checks, judges and the chosen set agree with people's grades; nobody is asked.
-
-    Args:
-        run: a folder or id of a run, or a prompt's file for its latest run; None: the latest run.
-        graders: whose grades count where graders differ, as ``promptpex align --graders``.
-        ffr: the FFR limit of a choice by alignment to look at; None: the kept choice.
-        against: a run of other words of the prompt, for what an edit did.
-
-    Raises:
-        errors.PromptpexError: a run, a prompt or grades that cannot be used.
-    """
-    results = Path(load(settings, start=Path.cwd(), env=os.environ).settings.results)
-    limit = None if ffr is None else share(str(ffr))
-    wishes = aligning.CardWishes(rules=aligning.counting(graders), ffr=limit, against=_path(against))
-    return aligning.align([] if run is None else [Path(run)], results, wishes, ignore_events).card
-
-
 def _path(given: str | Path | None) -> Path | None:
     return None if given is None else Path(given)
 
@@ -235,13 +226,13 @@ def _paths(given: Sequence[str | Path]) -> list[Path]:
     return [Path(given)] if isinstance(given, str | Path) else [Path(one) for one in given]
 
 
-def _listed(names: str | Sequence[str] | None) -> list[str] | None:
-    return [names] if isinstance(names, str) else None if names is None else list(names)
+def _listed(names: str | Sequence[str] | None) -> str | list[str] | None:
+    """Names as a setting: a text may hold several, divided by commas."""
+    return names if names is None or isinstance(names, str) else list(names)
 
 
-def _in_session(job: Callable[[Session], Awaitable[T]], settings: dict[str, Any], client: Client | None) -> T:
-    given = {name: value for name, value in settings.items() if value is not None}
-    resolved = load(given, start=Path.cwd(), env=os.environ)
+def _in_session(job: Callable[[Session], Awaitable[T]], settings: Mapping[str, object], client: Client | None) -> T:
+    resolved = resolved_settings(settings)
 
     async def work() -> T:
         async with open_session(resolved, provider=client) as session:

@@ -1,0 +1,121 @@
+"""Settings as keyword arguments, with their types."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypedDict
+
+from promptpex.config import Resolved, load
+from promptpex.config.effort import Effort
+
+SettingsTable = Mapping[str, object]
+"""An entry such as a table of a settings file."""
+Share = float | str
+"""A share of 1, such as 0.05 or ``5%``."""
+
+
+class RunPlaceSettings(TypedDict, total=False):
+    """The settings that say where runs are kept.
+
+    ``results`` is their folder; ``config`` names the settings file; ``no_config`` reads none; ``trust_settings`` trusts
+    the project's file like arguments.
+    """
+
+    config: str | Path
+    no_config: bool
+    trust_settings: bool
+    results: str | Path
+
+
+class KeywordSettings(RunPlaceSettings, total=False):
+    """The settings of the command line by name, for ``promptpex.run(..., seed=1, max_cost=0.5)``.
+
+    What each means and its default: ``promptpex run --help-all``, under the flag of the same name. One that is left
+    out, or None, is as the environment, the settings files and the defaults have it. Models, author and judges are
+    arguments of the functions that ask them.
+    """
+
+    # models
+    named_models: Mapping[str, SettingsTable]
+    api_base: str | None
+    temperature: float | None
+    max_tokens: int
+    seed: int
+    prices: Mapping[str, tuple[float, float] | Mapping[str, float]]
+    embedded_threads: int | None
+    embedded_slots: int
+    embedded_model: str | Path | None
+    pull: bool
+
+    # limits and budget
+    concurrency: int
+    rpm: int | None
+    tpm: int | None
+    timeout: float
+    deadline: float | None
+    max_attempts: int
+    max_cost: float | None
+    max_requests: int | None
+    max_total_tokens: int | None
+
+    # files
+    store: str | Path
+    record: str | Path | None
+    fresh: bool
+
+    # spec and cases
+    effort: Effort | None
+    max_rules: int
+    cases_per_rule: int
+    inverse_cases: int
+    rules_per_request: int | None
+    rounds: int
+    expansion: int
+    validity: bool
+    checks: bool
+    verify: bool
+    scenarios: Sequence[SettingsTable]
+    samples: Sequence[object]
+    samples_shown: int
+    expected: str | None
+    instructions: Mapping[str, str]
+    language: str | None
+
+    # runs
+    repeats: int
+    until_decided: bool
+    decide_at: Share | None
+    fail_over: Share | None
+    allow_missing_models: bool
+
+    # judging
+    judge_mode: str
+    judge_sees_input: bool
+    judge_sees_prompt: bool
+    judge_all: bool
+    judge_repeat: int
+    judge_confidence: bool
+    quorum: Literal["majority", "unanimous"]
+    min_agreement: float | None
+    judge_examples: int
+    match: str | None
+    metrics: Sequence[str] | str | None
+    allow_self_judging: bool
+
+    # statistics
+    confidence: Share
+    tolerance: Share
+    against: str | None
+    weights: Mapping[str, int] | str
+    rank_by: str
+
+
+def resolved_settings(given: Mapping[str, object]) -> Resolved:
+    """The settings in force: what was given, over environment and settings files; None is not given.
+
+    Raises:
+        ConfigError: an argument that is no setting, or a value that cannot be used.
+    """
+    return load(given, start=Path.cwd(), env=os.environ, given_as="argument")

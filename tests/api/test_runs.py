@@ -1,0 +1,126 @@
+"""A run in the hands of a program: read by any of its names, shown in a notebook, reported on, compared."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import promptpex
+from promptpex.cli.main import run_cli
+from promptpex.core.errors import RunError
+from promptpex.core.records import Run
+from promptpex.report import runs
+from promptpex.tables import CHANGED_COLUMNS, COMPARISON_COLUMNS, MODEL_COLUMNS, records
+from tests.tables.many import many
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "results"
+
+
+def keep(results: Path, name: str, made: Run) -> str:
+    folder = runs.folder_for(results, made.prompt.name, name)
+    runs.finish(folder, made.replace(manifest=made.manifest.replace(run=name)))
+    return str(folder)
+
+
+def two_runs(results: Path) -> tuple[str, str]:
+    old = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0})
+    new = many(60, {"a": lambda n: n >= 20, "b": lambda n: n % 2 == 0})
+    return keep(results, "old", old), keep(results, "new", new)
+
+
+def test_a_run_is_read_by_its_folder_as_text_and_by_its_names(results: Path) -> None:
+    old, new = two_runs(results)
+    read = promptpex.read_run(old)
+    assert isinstance(read, promptpex.RunResult)
+    assert read == promptpex.read_run(Path(old)) == promptpex.read_run("old")
+    assert promptpex.read_run("old", results=results).manifest.run == "old"
+    assert promptpex.read_run("latest") == promptpex.read_run(new)
+    assert promptpex.read_run(new, verdicts=False).verdicts == ()
+    with pytest.raises(RunError, match="no such run"):
+        promptpex.read_run("nowhere")
+
+
+def test_a_comparison_says_what_the_command_says(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for given, flags in (({}, []), ({"confidence": "90%", "tolerance": 0.6}, ["--confidence=90%", "--tolerance=0.6"])):
+        old, new = two_runs(results)
+        compared = promptpex.compare("old", promptpex.read_run(new), **given)  # type: ignore[arg-type]
+        assert run_cli(("compare", old, new, "--json", *flags)) == 0
+        printed = json.loads(capsys.readouterr().out)
+        assert compared.answer == printed["answer"]
+        assert list(compared.regressions) == printed["regressions"] == ([] if flags else ["a"])
+        assert json.loads(json.dumps(records(compared.models))) == printed["models"]
+        assert json.loads(json.dumps(records(compared.changed))) == printed["changed"]
+        assert list(compared.models.columns) == list(COMPARISON_COLUMNS)
+        assert list(compared.changed.columns) == list(CHANGED_COLUMNS)
+        assert compared.changed["change"].tolist() == ["newly failing"] * 20
+
+
+def test_a_run_has_its_figures_and_writes_its_report(results: Path, tmp_path: Path) -> None:
+    made = promptpex.RunResult.of(many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}))
+    assert list(made.models.columns) == list(MODEL_COLUMNS)
+    assert made.models["model"].tolist() == ["a", "b"]
+    assert made.answer is not None
+    assert made.answer.startswith("a is clearly the best")
+
+    page = made.report("out/there")
+    assert page == Path("out/there/report.html")
+    assert {"report.csv", "results.csv", "verdicts.csv", "report.html"} <= {p.name for p in page.parent.iterdir()}
+    alone = made.report(str(tmp_path / "page.html"))
+    assert alone.read_bytes() == page.read_bytes()
+    assert made.report(tmp_path / "other.html", against="b", tolerance=0.2).read_bytes() != page.read_bytes()
+    assert made.report("a/new/folder/page.html").is_file()
+    for place in ("page.html/below", "page.html/below.html"):
+        with pytest.raises(RunError, match="cannot write the report"):
+            made.report(place)
+
+
+def test_what_the_library_writes_is_what_the_command_writes(results: Path, tmp_path: Path) -> None:
+    old, _ = two_runs(results)
+    assert run_cli(("report", old, "-q")) == 0
+    promptpex.read_run(old).report(tmp_path / "mine")
+    for name in ("report.csv", "results.csv", "verdicts.csv"):
+        assert (tmp_path / "mine" / name).read_bytes() == (Path(old) / name).read_bytes()
+
+
+def test_a_run_says_in_a_line_what_it_is() -> None:
+    made = promptpex.RunResult.of(many(3, {"a\x1b[31m": lambda n: True}))
+    assert (
+        repr(made)
+        == str(made)
+        == f"<RunResult '{made.manifest.run} of colours': 1 model, 3 cases, 3 outputs, 3 verdicts>"
+    )
+
+
+async def test_all_of_it_works_where_an_event_loop_runs(results: Path) -> None:
+    old, new = two_runs(results)
+    client = promptpex.FakeClient(lambda request: "RED")
+    before = promptpex.read_run(old)
+    made = promptpex.run(before.prompt, before.spec, before.suite, models="fake/m", judge="none", client=client)
+    assert "fake/m" in made._repr_html_()
+    assert made.report("page.html").is_file()
+    assert "a is clearly worse" in promptpex.compare(old, new)._repr_html_()
+
+
+def test_a_run_is_read_without_what_its_figures_need(results: Path) -> None:
+    old, _ = two_runs(results)
+    probe = f"import sys, promptpex; r = promptpex.read_run({old!r}); print(repr(r), 'pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("> False")
+
+
+def test_trouble_with_peoples_grades_is_a_warning(results: Path) -> None:
+    old, _ = two_runs(results)
+    made = promptpex.read_run(old)
+    Path("p.md").write_text("Name it.", encoding="utf-8")
+    Path("p.grades.jsonl").write_text("{]\n", encoding="utf-8")
+    made = made.replace(prompt=made.prompt.replace(path="p.md"))
+    with pytest.warns(UserWarning, match="the report is made without people's grades"):
+        assert made.summary().by_people is None
