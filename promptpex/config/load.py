@@ -112,11 +112,7 @@ def load(
     files = [] if alone else [user_layer(warnings), project_layer(named, start, warnings)]
     layers = [*files, environment_layer(env, warnings), Layer(given_as, given)]
     raise_problems([problem for layer in layers for problem in problems_of(layer)])
-    values: dict[str, object] = {}
-    origins = dict.fromkeys(Settings.model_fields, "default")
-    for layer in layers:
-        values.update({**layer.values, **_with_names_before(values, layer)})
-        origins.update(dict.fromkeys(layer.values, layer.where))
+    values, origins = _over_each_other(layers)
     apply_preset(values, origins)
     project = files[-1] if files else Layer("file", {})
     values.update(_paths(project, layers[len(files) :], values, start, named=bool(named), trusted=trusted))
@@ -134,6 +130,16 @@ def load(
         env_file=str(env_file) if env_file is not None else None,
         names_of_project=_names(project).difference(*map(_names, layers[len(files) :])),
     )
+
+
+def _over_each_other(layers: Sequence[Layer]) -> tuple[dict[str, object], dict[str, str]]:
+    """What the layers set, each over those before it, and the origin of every setting."""
+    values: dict[str, object] = {}
+    origins = dict.fromkeys(Settings.model_fields, "default")
+    for layer in layers:
+        values.update({**layer.values, **_with_names_before(values, layer)})
+        origins.update(dict.fromkeys(layer.values, layer.where))
+    return values, origins
 
 
 def _names(layer: Layer) -> frozenset[str]:
