@@ -120,4 +120,4 @@ def test_the_list_of_runs_says_which_are_parts(here: Place) -> None:
     where = ("--results", str(here.folder / "results"))
     (listed,) = json.loads(in_process("runs", "--json", *where, cwd=here.folder).out)
     assert listed["subset"] == {"words": "the first 3", "cases": 3, "of": CASES}
-    assert f"3/{CASES} cases" in in_process("runs", *where, cwd=here.folder, env={"COLUMNS": "80"}).out
+    assert f"(3/{CASES})" in in_process("runs", *where, cwd=here.folder, env={"COLUMNS": "80"}).out

@@ -84,7 +84,7 @@ def _result(run: ListedRun) -> str:
     bound = "≥" if any(one.broken.at_least for one in run.models) else ""
     ends = list(dict.fromkeys(map(percent, (shares[0], shares[-1]))))
     part = run.manifest.subset if run.manifest is not None else None
-    of = f", {part.cases}/{part.of} cases" if part else ""
+    of = f" ({part.cases}/{part.of})" if part else ""
     return f"{bound}{' to '.join(ends)}{of}"
 
 
