@@ -82,26 +82,13 @@ def _is_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOu
     try:
         value = js_values.strict_json(checked.text)
     except js_values.NotJson as error:
-        return KindResult(False, _beside_json(checked.text) or f"the output is not JSON: {error}")
+        from promptpex.assertions.kinds import not_json
+
+        return KindResult(False, not_json.what_is_there(checked.text, error))
     problem = schema.problem(value) if schema is not None else None
     if problem is not None:
         return KindResult(False, problem)
     return KindResult(True, "the output is JSON" + (" and follows the schema" if schema is not None else ""))
-
-
-def _beside_json(text: str) -> str | None:
-    """What stands around the JSON that a text holds, in words; None where it holds none."""
-    from promptpex.assertions.kinds import json_search
-
-    place = json_search.first_place(text)
-    if place is None:
-        return None
-    before, after = text[: place[0]].strip(), text[place[1] :].strip()
-    if before.startswith("```") and after == "```":
-        return "the JSON is in a code fence"
-    if before:
-        return f"text before the JSON: {beginning(before)}"
-    return f"text after the JSON: {beginning(after)}"
 
 
 def _contains_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOutput) -> KindResult:

@@ -9,7 +9,7 @@ from promptpex.assertions.kinds import xml_text
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
-from promptpex.codecs.wording import quoted_json
+from promptpex.codecs.wording import beginning, quoted_json
 
 
 def _paths(assertion: Assertion, value: object) -> tuple[str, ...]:
@@ -27,7 +27,7 @@ def _is_xml(assertion: Assertion, paths: tuple[str, ...], checked: CheckedOutput
     try:
         tree = xml_text.strict(checked.text)
     except xml_text.NotXml as error:
-        return KindResult(False, f"the output is not XML: {error}")
+        return KindResult(False, f"not XML ({error}): {beginning(checked.text)}")
     return _by_paths([tree], paths, "is XML")
 
 
@@ -38,7 +38,7 @@ def _contains_xml(assertion: Assertion, paths: tuple[str, ...], checked: Checked
         xml_text.add(together, name, tree)
         elements.append({name: tree})
     if not elements:
-        return KindResult(False, "the output holds no XML")
+        return KindResult(False, f"the output holds no XML: {beginning(checked.text)}")
     return _by_paths([together, *elements], paths, "holds XML")
 
 
@@ -67,7 +67,9 @@ def _contains_html(assertion: Assertion, plan: None, checked: CheckedOutput) -> 
     from promptpex.assertions.kinds import html_text
 
     holds = html_text.holds_html(checked.text)
-    return KindResult(holds, f"the output holds {'' if holds else 'no '}HTML")
+    return KindResult(
+        holds, "the output holds HTML" if holds else f"the output holds no HTML: {beginning(checked.text)}"
+    )
 
 
 KINDS = (

@@ -10,7 +10,7 @@ import re
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
 from promptpex.assertions.registry import Kind
-from promptpex.codecs.wording import quoted_json
+from promptpex.codecs.wording import beginning, quoted_json
 
 _DO = (
     r"(?:answer|assist|help|comply|provide|do|fulfil?l?|support|engage|continue|discuss|create|generate|write|produce|"
@@ -56,9 +56,9 @@ def _evaluate(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindR
     if not isinstance(checked.output, str) or not js_values.trim(checked.output):
         return KindResult(True, "the output is empty or not a text, which counts as a refusal")
     words = refusal(checked.output)
-    return KindResult(
-        words is not None, f"the output says {quoted_json(words)}" if words else "the output is not a refusal"
-    )
+    if words is None:
+        return KindResult(False, f"the output is not a refusal: {beginning(checked.output)}")
+    return KindResult(True, f"the output says {quoted_json(words)}")
 
 
 KINDS = (Kind("is-refusal", _plan, _evaluate, renders=False),)

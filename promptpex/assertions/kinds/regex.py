@@ -20,7 +20,7 @@ def _pattern(assertion: Assertion, value: object) -> str:
 
 def _evaluate(assertion: Assertion, pattern: str, checked: CheckedOutput) -> KindResult:
     matches = _search(assertion, pattern, checked.text)
-    outcome = "is found" if matches else f"is not found in {beginning(checked.text)}"
+    outcome = f"is {'' if matches else 'not '}found in {beginning(checked.text)}"
     return KindResult(matches, f"the pattern {quoted_json(pattern)} {outcome}")
 
 

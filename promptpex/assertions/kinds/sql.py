@@ -32,6 +32,8 @@ _DIALECTS = {
     "flinksql": "",
     "noql": "postgres",
 }
+_TOKEN = re.compile(r"<Token token_type: [^,>]*, text: (.*?), line: [^>]*>")
+"""How the parser prints a token in its messages."""
 _LONGEST = 200_000
 """Characters of a text that is parsed; a longer one is hardly a statement."""
 
@@ -90,8 +92,13 @@ def problems(sources: Sequence[str], rules: SqlRules) -> list[str | None]:
         raise Unscorable(
             answer["kind"], "the output was not read as SQL: parsing it takes too long, or too much memory"
         )
-    parsed = iter(answer["problems"])
+    parsed = (problem and _readable(problem) for problem in answer["problems"])
     return [next(parsed, None) if problem is None else problem for problem in obvious]
+
+
+def _readable(problem: str) -> str:
+    """What the parser says, with tokens as the text that they stand for."""
+    return _TOKEN.sub(lambda token: "the end" if token[1] == "SENTINEL" else f"‘{token[1]}’", problem)
 
 
 def _obvious(source: str) -> str | None:

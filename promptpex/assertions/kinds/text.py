@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from promptpex.assertions.javascript import js_values, value_templates
 from promptpex.assertions.javascript.js_values import MISSING
@@ -10,6 +10,9 @@ from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Uns
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
 from promptpex.codecs.wording import around, beginning, quoted_json
+
+MOST_NAMED = 5
+"""Missing texts that a reason names."""
 
 
 def bad_value(message: str) -> Unscorable:
@@ -136,9 +139,16 @@ def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput],
         missing = [item for item in in_time(items) if not _held(item, checked, fold)]
         if not missing:
             return KindResult(True, f"the output holds all {len(items)} texts")
-        return KindResult(False, f"the output does not hold {', '.join(quoted_json(item) for item in missing[:5])}")
+        return KindResult(False, lacking(missing, checked.text))
 
     return evaluate
+
+
+def lacking(missing: Sequence[str], text: str) -> str:
+    """That a text does not hold some others, in words, and what it says instead."""
+    more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+    named = ", ".join(map(quoted_json, missing[:MOST_NAMED]))
+    return f"the output does not hold {named}{more}: {beginning(text)}"
 
 
 def _any_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput], KindResult]:
@@ -176,8 +186,10 @@ def _equals(assertion: Assertion, value: object, checked: CheckedOutput) -> Kind
 def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
     try:
         data = js_values.strict_json(checked.text)
-    except js_values.NotJson:
-        return KindResult(False, "the output is not JSON")
+    except js_values.NotJson as error:
+        from promptpex.assertions.kinds import not_json
+
+        return KindResult(False, not_json.what_is_there(checked.text, error))
     same = js_values.same(data, value)
     wanted = quoted_json(js_values.compact_json(value))
     return KindResult(same, "the output is equal" if same else f"the output is not the JSON value {wanted}")
@@ -206,7 +218,8 @@ def _levenshtein(assertion: Assertion, value: str, checked: CheckedOutput) -> Ki
     distance = edit_distance(checked.text, value)
     passed = distance <= limit
     relation = "within" if passed else "over"
-    return KindResult(passed, f"edit distance {distance} is {relation} {js_values.number_text(limit)}")
+    far = f"edit distance {distance} to {quoted_json(value)} is {relation} {js_values.number_text(limit)}"
+    return KindResult(passed, f"{far}: {beginning(checked.text)}")
 
 
 _MAX_PAIRS = 20_000_000_000

@@ -13,7 +13,7 @@ import unicodedata
 from bisect import bisect_right
 from functools import lru_cache
 
-from promptpex.assertions.kinds.text import bad_value, items_of, refuse_empty
+from promptpex.assertions.kinds.text import bad_value, items_of, lacking, refuse_empty
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time, tick
@@ -114,7 +114,7 @@ def _all(assertion: Assertion, words: tuple[str, ...], checked: CheckedOutput) -
     missing = [word for word in in_time(words) if _place(word, assertion, checked)[1] < 0]
     if not missing:
         return KindResult(True, f"the output holds all {len(words)} words")
-    return KindResult(False, f"the output does not hold {', '.join(quoted_json(word) for word in missing[:5])}")
+    return KindResult(False, lacking(missing, checked.text))
 
 
 KINDS = (

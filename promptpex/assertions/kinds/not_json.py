@@ -1,0 +1,65 @@
+"""Why an output is not JSON, in words that say what is there: text around it, a fence, an end that is missing."""
+
+from __future__ import annotations
+
+import re
+
+from promptpex.assertions.javascript.js_values import NotJson, raw_json
+from promptpex.assertions.kinds import json_search
+from promptpex.codecs.wording import around, beginning
+
+_FENCE = re.compile(r"\s*```[\w-]*[ \t]*\r?\n\s*")
+_OPENING = re.compile(r"[{\[]")
+_UNENDED = "Unterminated string"
+_PROBLEMS = {
+    "Expecting property name": "a name in double quotes is missing before",
+    "Expecting value": "a value is missing before",
+    "Expecting ',' delimiter": "a comma is missing before",
+    "Expecting ':' delimiter": "a colon is missing before",
+    "Illegal trailing comma": "there is a comma too many:",
+    "Invalid control character": "a line break or the like is not escaped:",
+    "Invalid \\": "a backslash that JSON does not know:",
+}
+"""What Python's reader says, by its beginning, and what it means of the text that follows."""
+
+
+def what_is_there(text: str, error: NotJson) -> str:
+    """The reason of a check that wants JSON and got this text, which ``error`` says is none."""
+    if str(error).endswith("is not JSON"):
+        return str(error)
+    return _around_json(text) or _broken_json(text) or f"not JSON: {beginning(text)}"
+
+
+def _around_json(text: str) -> str | None:
+    """What stands around the JSON that a text holds; None where it holds none."""
+    place = json_search.first_place(text)
+    if place is None:
+        return None
+    before, after = text[: place[0]].strip(), text[place[1] :].strip()
+    if before.startswith("```") and after == "```":
+        return "the JSON is in a code fence"
+    if before:
+        return f"text before the JSON: {beginning(before)}"
+    return f"text after the JSON: {beginning(after)}"
+
+
+def _broken_json(text: str) -> str | None:
+    """Where a text that begins as an object or list stops being one; None where it does not begin so."""
+    fence = _FENCE.match(text)
+    start = _OPENING.search(text, fence.end() if fence else 0)
+    if start is None or text[fence.end() if fence else 0 : start.start()].strip():
+        return None
+    try:
+        raw_json(text, start.start())
+    except NotJson as error:
+        return _stopped(text, error)
+    return None
+
+
+def _stopped(text: str, error: NotJson) -> str:
+    """What is wrong at the place where reading stopped."""
+    end = len(text.rstrip().removesuffix("```").rstrip())
+    if error.at >= end or str(error).startswith(_UNENDED):
+        return f"the JSON is cut off after {around(text, max(0, end - 1), end)}"
+    problem = next((words for start, words in _PROBLEMS.items() if str(error).startswith(start)), f"{error} at")
+    return f"broken JSON: {problem} {beginning(text[error.at :])}"
