@@ -7,6 +7,8 @@ when ``--promptpex`` is given or the fixture is used.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +66,16 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return PromptFile.from_parent(parent, path=file_path)
 
 
+def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest.Item]) -> str | None:
+    """Says what the first test of each prompt will wait for."""
+    runs = config.stash.get(RUNS, None)
+    if runs is None or runs.one_by_one or config.getoption("collectonly"):
+        return None
+    tests = Counter(item.path.name for item in items if item.get_closest_marker("promptpex"))
+    listed = ", ".join(f"{count} of {name}" for name, count in tests.items())
+    return f"promptpex: tests that are asked for together: {listed}" if tests else None
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Closes what is open; the main process writes the runs' folders."""
     runs = session.config.stash.get(RUNS, None)
@@ -75,6 +87,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Says where the runs are, and what should be known about them."""
     runs = config.stash.get(RUNS, None)
     if runs is not None and runs.endings:
+        terminalreporter.ensure_newline()
         terminalreporter.section("promptpex")
         for line in runs.endings:
             terminalreporter.write_line(line)

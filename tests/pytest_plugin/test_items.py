@@ -79,6 +79,7 @@ def test_each_case_on_each_model_is_a_test_whose_failure_says_rule_reason_input_
         ],
         consecutive=True,
     )
+    result.stdout.fnmatch_lines(["promptpex: tests that are asked for together: 6 of colour.md"])
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.fnmatch_lines(["colour: results/colour/*/report.html (6 answers from models, 0 from the store)"])
 

@@ -12,7 +12,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.gate_output import LAYOUTS, print_result
 from promptpex.cli.help import Command
-from promptpex.codecs.wording import plural
+from promptpex.codecs.github import plain_line
 
 if TYPE_CHECKING:
     from promptpex.report import Summary
@@ -108,6 +108,7 @@ def command(
     from promptpex.core.records import RUNNING
     from promptpex.report import runs, summarise
     from promptpex.report.gate import Limits
+    from promptpex.report.gate_formats import verdict
 
     held = _held_against(baseline, max_regression)
     if not any((limits, accuracies, least_means, min_scored, held)):
@@ -124,7 +125,7 @@ def command(
     result = _decided(summary, asked, held, Path(resolved.settings.results))
     print_result(result, _layout(layout, as_json))
     if failing := [model.label for model in result.failing]:
-        raise GateFailed(f"gate failed: {len(failing)} of {plural(len(result.models), 'model')} ({', '.join(failing)})")
+        raise GateFailed(plain_line(f"{verdict(result)} ({', '.join(failing)})"))
     return 0
 
 
