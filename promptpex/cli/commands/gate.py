@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -112,8 +112,7 @@ def command(
 
     held = _held_against(baseline, max_regression)
     if not any((limits, accuracies, least_means, min_scored, held)):
-        wanted = "--max-non-compliance, --min-accuracy, --min-metric, --min-scored or --baseline"
-        raise click.UsageError(f"give a limit: {wanted}")
+        _refuse_without_limit()
     shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
     asked = Limits(*shares, min_metrics=dict(map(_metric, least_means)), min_scored=min_scored, decide=decide)
     resolved = settings(flags)
@@ -127,6 +126,11 @@ def command(
     if failing := [model.label for model in result.failing]:
         raise GateFailed(plain_line(f"{verdict(result)} ({', '.join(failing)})"))
     return 0
+
+
+def _refuse_without_limit() -> NoReturn:
+    wanted = "--max-non-compliance, --min-accuracy, --min-metric, --min-scored or --baseline"
+    raise click.UsageError(f"give a limit: {wanted}")
 
 
 def _decided(summary: Summary, asked: Limits, held: tuple[str, float] | None, results: Path) -> GateResult:
