@@ -130,7 +130,7 @@ def test_of_many_models_the_best_are_shown_and_the_others_counted() -> None:
 def test_that_a_run_is_not_complete_stands_first_of_the_notes() -> None:
     text = brief(many(4))
     assert "This run is not complete (budget)" in text
-    assert re.search(r"\d+ more notes?: promptpex report --full", text)
+    assert re.search(r"\d+ more notes?: promptpex report run-1 --full", text)
 
 
 def test_the_page_is_a_link_where_there_is_a_terminal_and_a_path_elsewhere(tmp_path: Path) -> None:
@@ -141,7 +141,8 @@ def test_the_page_is_a_link_where_there_is_a_terminal_and_a_path_elsewhere(tmp_p
     path = f"Report: {tmp_path}/a folder/of \ufffd]0;owned\ufffd names/{'long' * 30}/report.html"
     assert path in plain.splitlines(), "one line, however long"
     links = re.findall(r"\x1b\]8;id=\d+;(.*?)\x1b\\", live)
-    assert links == [f"{(folder / 'report.html').as_uri()}"]
+    page = (folder / "report.html").as_uri()
+    assert links == [f"{page}#rule=r2&verdict=fail", f"{page}#rule=r1&verdict=fail", page]
     assert "%1B%5D0%3Bowned%07" in links[0]
 
 

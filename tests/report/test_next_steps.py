@@ -117,6 +117,16 @@ def test_a_run_is_named_as_commands_find_it() -> None:
     assert proposed(scored(), folder=None) == []
 
 
+def test_names_from_a_stranger_are_quoted_and_no_options() -> None:
+    (command, *_) = proposed(undecided("--config=evil.toml; rm -r $HOME"))
+    words = shlex.split(command)
+    assert words[:3] == ["promptpex", "generate", "./--config=evil.toml; rm -r $HOME"]
+    assert proposed(scored(), folder=Path("results/colours/--debug"))[0].startswith(
+        "promptpex gate results/colours/--debug "
+    )
+    assert proposed(scored(), folder=Path("-x/colours/run"))[0].startswith("promptpex gate ./-x/colours/run ")
+
+
 def test_every_proposed_command_is_one_that_the_command_line_takes() -> None:
     states = [scored(), undecided("p.md"), run([output()], [verdict()]), run([output("c1", "m", None, error="no-key")])]
     for words in (shlex.split(one) for made in states for one in proposed(made, Occasion(earlier=BEFORE))):

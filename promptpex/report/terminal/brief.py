@@ -7,18 +7,20 @@ to know of it, and the most frequent failures; what is left over goes to an exam
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpex.codecs.wording import plural
 from promptpex.report.colours import BAD
 from promptpex.report.failures import FailureExample
+from promptpex.report.page.addresses import address
 from promptpex.report.secondary_tables import trust_note
 from promptpex.report.summary import Summary
-from promptpex.report.terminal.ending import ending, print_renderable
+from promptpex.report.terminal.ending import PAGE, ending, link, print_renderable
 from promptpex.report.terminal.model_table import best_first, model_table
-from promptpex.report.terminal.next_steps import Occasion
+from promptpex.report.terminal.next_steps import Occasion, run_argument
 from promptpex.report.terminal.notes import gaps_by_reason, incomplete, marks, means
-from promptpex.report.terminal.texts import clean, named
+from promptpex.report.terminal.texts import clean, exact, named
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -41,8 +43,10 @@ def show_brief(summary: Summary, console: Console, occasion: Occasion) -> None:
     least = _height(cut_short, console) + min(1, len(about))
     end, table, worst = _shared_out(summary, console, occasion, least_notes=least)
     room = MOST_LINES - _height([Text(), *end, *table, *cut_short], console)
-    remarks = _fitting_notes(about, console, room - (len(worst) + 2 if worst else 0))
-    rules = _failures(worst, room - _height(remarks, console) - 2) if worst else []
+    every = exact(f"promptpex report {run_argument(summary, summary.folder)} --full" if summary.folder else "--full")
+    remarks = _fitting_notes(about, every, console, room - (len(worst) + 2 if worst else 0))
+    page = summary.folder and summary.folder / PAGE
+    rules = _failures(worst, page, room - _height(remarks, console) - 2) if worst else []
     for line in [*table, *cut_short, *remarks, *rules, Text(), *end]:
         print_renderable(line, console)
 
@@ -95,28 +99,30 @@ def _below(summary: Summary, more: int, left_out: Sequence[str]) -> Iterator[str
         yield "; ".join(meanings)
 
 
-def _fitting_notes(about: Sequence[str], console: Console, most: int) -> list[Text]:
-    """The first notes that fit into so many lines; that there are more is said."""
+def _fitting_notes(about: Sequence[str], every: str, console: Console, most: int) -> list[Text]:
+    """The first notes that fit into so many lines; that there are more is said, and how to have ``every`` one."""
     from rich.text import Text
 
     for count in range(len(about), -1, -1):
         left = len(about) - count
-        more = [f"{plural(left, 'more note')}: promptpex report --full"] if left else []
+        more = [f"{plural(left, 'more note')}: {every}"] if left else []
         lines = [Text(clean(line, 320)) for line in [*about[:count], *more]]
         if _height(lines, console) <= most:
             return lines
     return []
 
 
-def _failures(worst: Sequence[FailureExample], most: int) -> list[Text]:
-    """The rules that fail most often, a line each; and as far as there is room, an output that breaks it."""
+def _failures(worst: Sequence[FailureExample], page: Path | None, most: int) -> list[Text]:
+    """The rules that fail most often, a line each, with a link to the outputs that break it; and as far as there is
+    room, one of these."""
     from rich.text import Text
 
     lines = [Text(), Text("Most frequent failures", style="bold")]
     examples = max(0, most - len(worst))
     for number, example in enumerate(worst[: max(0, most)]):
         count = f"{example.broken} of {example.scored}"
-        lines.append(_cut(Text.assemble("  ", (named(example.rule), BAD), f"  {count}: {clean(example.text)}")))
+        rule = link(named(example.rule), page, fragment=address(example.rule, verdict="fail"), style=BAD)
+        lines.append(_cut(Text.assemble("  ", rule, f"  {count}: {clean(example.text)}")))
         if number < examples:
             place = f"{named(example.model)}, case {named(example.case)}"
             lines.append(_cut(Text(f"      {place}: {clean(example.reason) or clean(example.output)}")))

@@ -41,22 +41,28 @@ def ending(
     for number, step in enumerate(steps[:most_steps]):
         lines.append(_proposed("      " if number else "Next: ", step, console.width))
     if summary.folder is not None:
-        lines.append(_unbroken("Report: ").append_text(link(summary.folder / PAGE)))
+        lines.append(_unbroken("Report: ").append_text(link(summary.folder / PAGE, summary.folder / PAGE)))
     answer = _beginning(clean(summary.answer, LONG), console, most_answer)
     return [*lines, *([Text()] if lines and answer else []), *([Text(answer)] if answer else [])]
 
 
-def link(path: Path) -> Text:
-    """The path as one that a terminal opens (OSC 8, "Hyperlinks in Terminal Emulators"); elsewhere it is plain text,
-    since rich writes links to terminals alone."""
+def link(shown: object, page: Path | None, *, fragment: str = "", style: str = "") -> Text:
+    """A text that a terminal opens the page by (OSC 8, "Hyperlinks in Terminal Emulators"), at the ``fragment``;
+    elsewhere, or without a page, it is plain, since rich writes links to terminals alone."""
     from rich.style import Style
     from rich.text import Text
 
+    address = "" if page is None else _address(page)
+    mark = f"#{fragment}" if address and fragment else ""
+    return Text(exact(shown), Style.parse(style or "none") + Style(link=f"{address}{mark}" or None))
+
+
+def _address(page: Path) -> str:
+    """The page as an address; empty where it has none, such as for a path on a foreign drive."""
     try:
-        address = path.absolute().as_uri()
+        return page.absolute().as_uri()
     except ValueError:
-        return Text(exact(path))
-    return Text(exact(path), Style(link=address))
+        return ""
 
 
 def print_renderable(line: RenderableType, console: Console) -> None:

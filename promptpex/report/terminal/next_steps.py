@@ -54,7 +54,7 @@ def next_steps(summary: Summary, occasion: Occasion) -> list[NextStep]:
     """The first few that fit the run; none for a run that is not kept."""
     if summary.folder is None:
         return []
-    run = _name(summary, summary.folder)
+    run = run_argument(summary, summary.folder)
     steps = [
         *_going_on(summary, occasion),
         *_judging(summary, run),
@@ -66,10 +66,15 @@ def next_steps(summary: Summary, occasion: Occasion) -> list[NextStep]:
     return steps[:MOST_STEPS]
 
 
-def _name(summary: Summary, folder: Path) -> str:
+def run_argument(summary: Summary, folder: Path) -> str:
     """How a command names a run: by its id where the runs are in the usual folder, else by its folder."""
     usual = folder.parent.parent == Path("results") and summary.run.manifest.origins.get("results") != "flag"
-    return shlex.quote(folder.name if usual else str(folder))
+    return _argument(folder.name if usual and not folder.name.startswith("-") else str(folder))
+
+
+def _argument(text: str) -> str:
+    """A name for a shell, which no command takes for an option: it may come from a stranger's folder."""
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def _going_on(summary: Summary, occasion: Occasion) -> Iterator[NextStep]:
@@ -109,7 +114,7 @@ def _more_cases(summary: Summary) -> Iterator[NextStep]:
     if not wanted or not targets or summary.run.prompt.path is None or max(wanted) > MOST_CASES:
         return
     each = math.ceil(max(wanted) / targets)
-    prompt = shlex.quote(summary.run.prompt.path)
+    prompt = _argument(summary.run.prompt.path)
     yield NextStep(f"promptpex generate {prompt} --more {each}", f"adds about {each * targets} cases")
 
 
@@ -118,6 +123,6 @@ def _using(summary: Summary, run: str, earlier: Path | None) -> Iterator[NextSte
     if not summary.models["scored"].sum() or summary.run.manifest.partial:
         return
     if earlier is not None:
-        yield NextStep(f"promptpex compare {_name(summary, earlier)} {run}", "what has changed since")
+        yield NextStep(f"promptpex compare {run_argument(summary, earlier)} {run}", "what has changed since")
     if summary.run.manifest.subset is None:
         yield NextStep(f"promptpex gate {run} --max-non-compliance {LIMIT}", "the test for CI")
