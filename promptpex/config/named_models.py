@@ -36,7 +36,9 @@ def named_problems(named: object) -> list[tuple[str | None, str]]:
     """What is wrong with named models: the name (None: all of them), and a sentence that repeats no key."""
     if not isinstance(named, Mapping):
         return [(None, "it should be a table of models by their names")]
-    problems = ((str(name), _problem(str(name), entry)) for name, entry in named.items())
+    if not all(isinstance(name, str) for name in named):
+        return [(None, "names of models are texts")]
+    problems = ((name, _problem(name, entry)) for name, entry in named.items())
     return [(name, problem) for name, problem in problems if problem is not None]
 
 

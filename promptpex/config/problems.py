@@ -38,7 +38,8 @@ def problems_of(layer: Layer) -> list[ConfigError]:
             firsts[name] = setting_error(layer, name, message)
     for model, message in named_problems(layer.values.get(NAMED, {})):
         place = f"models.{model}" if model is not None and layer.path is not None else NAMED
-        firsts[place] = setting_error(layer, place, message if place != NAMED else f"{model}: {message}")
+        which = f"{model}: " if model is not None and place == NAMED else ""
+        firsts[place] = setting_error(layer, place, f"{which}{message}")
     for name, message in _invalid({name: value for name, value in layer.values.items() if name != NAMED}):
         firsts.setdefault(name, setting_error(layer, name, message))
     return list(firsts.values())

@@ -30,8 +30,9 @@ OPTIONS_SHARE = 0.07
 """Chance of each option of a command to be given."""
 HOSTILE_SHARE = 0.09
 """Chance of each file to be hostile."""
-LEFT_OUT = {"--debug", "--help", "--version", "--fetch", "--config"}
-"""``--debug`` asks for tracebacks, ``--fetch`` for what is outside; ``--config`` would take the server away often."""
+LEFT_OUT = {"--debug", "--help", "--version", "--fetch", "--config", "--open"}
+"""``--debug`` asks for tracebacks, ``--fetch`` for what is outside, ``--open`` for a browser; ``--config`` would take
+the server away often."""
 ON_SCREEN = frozenset("\x1b\x9b\x07\u202e\u2066\x08")
 """What must not reach a terminal out of a file or a reply."""
 

@@ -40,12 +40,14 @@ from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.samples import read_samples
 from promptpex.codecs import safe_csv
 from promptpex.codecs.model_json import ReplyError, read_json_reply
+from promptpex.config.env_file import read_env_file
 from promptpex.core.errors import PromptpexError
 from promptpex.core.matching import ASKED, MATCH_KINDS
 from promptpex.core.records import Case, Completion, History, Message, Prompt, PromptVersion, Spec
 from promptpex.engines import LocalEngine
 from promptpex.interchange import promptfoo, promptpex_tests, suite_csv, suite_jsonl
 from promptpex.judging.verdict_precedence import after_broken
+from promptpex.llm.named_models import NamedModel
 from promptpex.llm.names import parse_models, provider_of
 from promptpex.llm.providers import gguf, http, ollama, openai_format
 from promptpex.llm.usable_answers import usable
@@ -67,6 +69,7 @@ from promptpex.workflow.validation.validate import validate
 Reader = Callable[[Maker, Path], object]
 
 INPUTS = {"thing": "apple", "count": 2}
+NAMED = {"small": NamedModel(model="openai/a", api_base="http://127.0.0.1:1/v1", temperature=0.5)}
 
 
 def prompts(maker: Maker, folder: Path) -> object:
@@ -256,8 +259,17 @@ def settings_values(maker: Maker, folder: Path) -> object:
 
 def model_names(maker: Maker, folder: Path) -> object:
     """Names of models with their parameters, and who would answer."""
-    models = parse_models(maker.mangled(maker.rng.choice(seeds.NAMES)))
+    models = parse_models(maker.mangled(maker.rng.choice(seeds.NAMES)), named=NAMED)
     return [provider_of(model.name, model.api_base) for model in models]
+
+
+def env_files(maker: Maker, folder: Path) -> object:
+    """Keys in a file beside the prompt."""
+    path = maker.file(folder, ".env", maker.mangled(seeds.ENV_FILE))
+    given = read_env_file(path, further=("SMALL_API_KEY",))
+    if any(name.startswith("PROMPTPEX_") or not name.endswith(("_API_KEY", "_TOKEN")) for name in given.keys):
+        raise RuntimeError("something other than a provider's key was taken")
+    return given
 
 
 def weights(maker: Maker, folder: Path) -> object:
@@ -401,8 +413,8 @@ def comparisons(maker: Maker, folder: Path) -> object:
 
 READERS: dict[Reader, int] = {
     prompts: 60, specs: 40, suites: 50, exports: 15, validated: 6, compared: 15, assertion_files: 30, assertions: 120,
-    scripts: 6, output_rows: 50, settings_files: 40, settings_values: 40, model_names: 90, weights: 30, gguf_heads: 40,
-    samples: 40, schemas: 50, tests_csv: 40, json_replies: 90, server_replies: 90, usage_numbers: 40,
+    scripts: 6, output_rows: 50, settings_files: 40, settings_values: 40, model_names: 90, env_files: 30, weights: 30,
+    gguf_heads: 40, samples: 40, schemas: 50, tests_csv: 40, json_replies: 90, server_replies: 90, usage_numbers: 40,
     error_replies: 30, recordings: 30, grade_files: 30, imported_grades: 20, run_folders: 25, stores: 6,
     rule_checks: 15, comparisons: 30, metrics: 30, candidates: 30, histories: 30, run_lists: 15,
 }  # fmt: skip

@@ -230,8 +230,7 @@ PYTHON = (
     "async def f(example, prompt, response):\n    return 1 / len(response) > 0 and await ask(f'{response}?')",
 )
 
-SETTINGS = """models = ["openai/a", "openai/b?temperature=0.5&max_tokens=20"]
-author = "openai/author"
+SETTINGS = """author = "openai/author"
 judge = ["openai/judge"]
 repeats = 2
 max_requests = 200
@@ -240,6 +239,18 @@ weights = {rule = 3, inverse = 1}
 results = "results"
 until_decided = true
 scenarios = [{name = "short", constraints = ["It is short."], fixed = {count = 2}}]
+
+[models]
+under_test = ["small", "openai/b?temperature=0.5&max_tokens=20"]
+
+[models.small]
+model = "openai/a?top_k=3"
+api_base = "http://127.0.0.1:9/v1"
+key_env = "SMALL_API_KEY"
+price_input = 0.1
+price_output = 0.4
+temperature = 0
+think = true
 
 [prices."openai/a"]
 input = 0.1
@@ -301,8 +312,17 @@ NAMES = (
     "gpt-4o-mini", "openai/a?temperature=0&max_tokens=9", "llama3.2:1b?num_ctx=4096", "anthropic/claude-3-haiku",
     "openai/x?api_base=http://127.0.0.1:1/v1", "bedrock/anthropic.claude-v1:0", "openrouter/a/b:free", "azure/dep",
     "ft:gpt-4o-mini:org::id", "embedded/smollm2-135m", "embedded/hf:a/b/c.gguf", "replay/file.jsonl#m",
-    "a?stop=x&seed=1&logprobs=true", "a,b?top_p=0.5,c",
+    "a?stop=x&seed=1&logprobs=true", "a,b?top_p=0.5,c", "big=openai/x?seed=1&api_base=http://127.0.0.1:1/v1,small",
+    "small?temperature=1,hot=small?top_k=4", "a.b-c_d=m:1",
 )  # fmt: skip
+
+ENV_FILE = """# keys
+export OPENAI_API_KEY="key-of-a-file-1"
+ANTHROPIC_API_KEY='key-of-a-file-2'  # mine
+GROQ_API_KEY=key-of-a-file-3
+OPENAI_BASE_URL=http://127.0.0.1:9/v1
+PROMPTPEX_API_KEY=key-of-a-file-4
+"""
 
 WEIGHTS = ("rule=3,inverse=1", "r1=2", "inverse=0", "rule=1000")
 
