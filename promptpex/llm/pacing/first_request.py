@@ -80,7 +80,7 @@ class FirstRequestClient:
             return await self._inner.complete(request)
         except FATAL as error:
             gate.dead[who] = error
-            message = f"{request.model} cannot be asked, so it is asked nothing more: {error.message}"
+            message = f"{request.label or request.model} cannot be asked, so it is asked nothing more: {error.message}"
             self._emit(Notice(message, "warning"))
             raise
         except ModelError:
