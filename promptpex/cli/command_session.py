@@ -106,8 +106,9 @@ def say_settings(resolved: Resolved) -> None:
 
 
 def resume_line() -> str:
-    """The command as it was typed, for the line that tells how to go on."""
-    return _as_typed(sys.argv[1:])
+    """The command as it was typed, for the line that tells how to go on; without ``--fresh``, which would ask anew what
+    has just been answered."""
+    return _as_typed([argument for argument in sys.argv[1:] if argument != "--fresh"])
 
 
 def whole_suite_line() -> str:

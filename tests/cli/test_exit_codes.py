@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.cli.command_session import resume_line
 from promptpex.cli.output import exit_code
 from promptpex.core.errors import Interrupted
 from promptpex.report import summarise
@@ -172,3 +173,11 @@ async def test_help_tells_of_the_code_and_of_the_way_out(verb: str) -> None:
     text = " ".join((await command([verb, "--help-all"])).out.split())
     assert re.search(r"\b3 if a (model|judge)|code 3 if a judge", text)
     assert "--allow-missing-models" in text
+
+
+@pytest.mark.parametrize("typed", [["run", "my prompt.md", "--fresh", "-m", "a"], ["run", "my prompt.md", "-m", "a"]])
+def test_the_command_that_goes_on_does_not_ask_anew_what_was_answered(
+    monkeypatch: pytest.MonkeyPatch, typed: list[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["promptpex", *typed])
+    assert resume_line() == "promptpex run 'my prompt.md' -m a"

@@ -27,7 +27,8 @@ def incomplete(summary: Summary) -> Iterator[str]:
     why = summary.run.manifest.partial
     if why:
         why = "it was ended before its report" if why == RUNNING else clean(why)
-        yield f"This run is not complete ({why}): the same command goes on with it."
+        without = " without --fresh" if summary.run.manifest.settings.get("fresh") else ""
+        yield f"This run is not complete ({why}): the same command{without} goes on with it."
 
 
 def gaps(summary: Summary) -> list[str]:
