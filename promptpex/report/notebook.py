@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from promptpex.codecs.wording import plural
 from promptpex.report.comparison_sections import changed_section, compared_sections
 from promptpex.report.html import rendered
 from promptpex.report.quantities import quantities
@@ -18,7 +19,7 @@ from promptpex.report.terminal.notes import marks, notes
 from promptpex.report.terminal.texts import LONG, clean, named
 from promptpex.tables import records
 
-MOST_ROWS = 20
+MOST_ROWS = 10
 """Rows of a table that are shown."""
 MOST_FAILURES = 3
 """Rules that are named as failing most often."""
@@ -30,12 +31,16 @@ def run_html(summary: Summary) -> str:
     """The answer of a run, its table of models, what fails most often, and what a reader has to know of it."""
     shown = columns(summary, quantities(summary), records(summary.models))
     cells = tuple(zip(*(column.cells for column in shown), strict=True))
-    models = Section("models", "", "; ".join(marks(summary)), tuple(column.header for column in shown), cells)
+    run = summary.run
+    title = f"{clean(run.prompt.name)}: {plural(len(cells), 'model')}, {plural(len(run.suite.usable()), 'case')}"
+    models = Section("models", title, "; ".join(marks(summary)), tuple(column.header for column in shown), cells)
     worst = tuple(
         (named(one.rule), f"{one.broken} of {one.scored}", clean(one.text), clean(one.reason) or clean(one.output))
         for one in summary.examples[:MOST_FAILURES]
     )
-    failures = Section("failures", "Most frequent failures", "", ("rule", "broken", "text", "for example"), worst)
+    failures = Section(
+        "failures", "Most frequent failures", "", ("rule", "failures", "what it says", "for example"), worst
+    )
     return _html(summary.answer or "", [models, failures], notes(summary))
 
 
