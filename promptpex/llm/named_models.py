@@ -166,10 +166,7 @@ def split_name(label: str) -> tuple[str | None, str]:
     if not equals or any(sign in head for sign in "/:?"):
         return None, text
     name, model = head.strip(), rest.strip()
-    if not _NAME.fullmatch(name):
-        raise ConfigError(
-            f"{scrub(name)[:60]!r} cannot be the name of a model; take up to 40 letters, digits, '.', '_' and '-'."
-        )
+    _refuse_odd(name)
     if not model:
         raise ConfigError(f"{name}= names no model; write {name}=PROVIDER/MODEL.")
     return name, model
@@ -181,16 +178,20 @@ def check_name(name: str) -> None:
     Raises:
         ConfigError: it is no name, it is reserved, or it is itself a model or a provider.
     """
-    if not _NAME.fullmatch(name):
-        raise ConfigError(
-            f"{scrub(name)[:60]!r} cannot be the name of a model; take up to 40 letters, digits, '.', '_' and '-'."
-        )
+    _refuse_odd(name)
     if name in RESERVED:
         raise ConfigError(f"The name {name} has a meaning of its own; choose another name for the model.")
     if is_provider(name):
         raise ConfigError(f"The name {name} is that of a provider; choose another name for the model.")
     if resolve(name).provider is not None:
         raise ConfigError(f"The name {name} is that of a model itself; choose another name.")
+
+
+def _refuse_odd(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"{scrub(name)[:60]!r} cannot be the name of a model; take up to 40 letters, digits, '.', '_' and '-'."
+        )
 
 
 def _as_text(value: object) -> str:
