@@ -11,6 +11,9 @@ for each of
 - ``unscored``: a fifth of the outputs that speak for a regression, failures now and passes before, cannot be scored:
   how often a regression is shown, and how often it is left open.
 
+- ``noise``: the measured run-to-run noise: how often the interval of the share of cases that differ holds the truth,
+  and how often two further runs are as near to each other as it says, at its estimate and at most.
+
 Options: names of tables (default: all), ``--replications N`` (default 2,000; ``unpaired``: a quarter), ``--seed N``.
 With 2,000 replications about 20 minutes on one core.
 """
@@ -26,7 +29,7 @@ from typing import Any
 import numpy as np
 from simulate_statistics import percent, rows
 
-from promptpex.stats import Grid, holm, pair, regression_p, statements, unpaired_regression_p
+from promptpex.stats import Grid, holm, pair, regression_p, run_noise, statements, unpaired_regression_p
 
 ALPHA = 0.05
 RATES = (0.05, 0.3)
@@ -195,10 +198,37 @@ def _missing(rng: Any, rounds: int, base: float, margin: float, rise: float, cas
     return shown, left_open
 
 
+def noise(rng: Any, rounds: int) -> None:
+    """How often the interval of what differs holds the truth, and how often two further runs are as near as is said."""
+
+    def lines() -> Iterator[list[str]]:
+        for runs in (2, 4):
+            for base in (0.02, 0.1, 0.3):
+                cells = (_noise(rng, rounds, base, cases, runs) for cases in SIZES)
+                yield [str(runs), f"{base:g}", *cells]
+
+    rows(["runs", "rate", *(f"{cases} cases: interval / points / at most" for cases in SIZES)], lines())
+
+
+def _noise(rng: Any, rounds: int, base: float, cases: int, runs: int) -> str:
+    held = near = nearer = 0
+    for _ in range(rounds):
+        chance = rates(rng, base, cases)
+        measured = run_noise(grid(rng, (chance,), runs), 0)
+        assert measured is not None
+        truth = float(2 * (chance * (1 - chance)).mean())
+        apart = abs(int(rng.binomial(1, chance).sum()) - int(rng.binomial(1, chance).sum())) / cases
+        held += measured.differing.low <= truth <= measured.differing.high
+        near += apart <= measured.points + 1e-9
+        nearer += apart <= measured.points_at_most + 1e-9
+    return " / ".join(percent(count, rounds) for count in (held, near, nearer))
+
+
 TABLES: dict[str, tuple[str, Callable[[Any, int], None]]] = {
     "paired": ("Regressions shown in % of the runs, the same cases.", paired),
     "unpaired": ("Regressions shown in % of the runs, other cases.", unpaired),
     "models": ("Runs in % in which any of five models is said to have risen by more than the margin.", models),
+    "noise": ("Measured noise: how often, in %, its figures hold.", noise),
     "unscored": (
         "Regressions shown / left open, in % of the runs, where outputs that speak for one go missing.",
         unscored,

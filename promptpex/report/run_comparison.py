@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
@@ -12,6 +12,7 @@ from promptpex.core.errors import InputError, RunError
 from promptpex.core.records import EXPECTED, AnyRun
 from promptpex.report.corrections_in_words import corrected_change_sentences
 from promptpex.report.headline import FEW
+from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.percentages import TableRow, percent
 from promptpex.report.ranked_metric import require_metric
 from promptpex.report.summary import NO_EXPECTED
@@ -35,6 +36,7 @@ class RunComparison:
         notes: what a reader has to know about it.
         regressions: models that are shown to be worse, and not shown to be so within the tolerance.
         confidence: of the intervals.
+        noise: the run-to-run noise of the models that it was measured of, rows with columns ``tables.NOISE_COLUMNS``.
     """
 
     models: pd.DataFrame
@@ -45,6 +47,7 @@ class RunComparison:
     notes: tuple[str, ...]
     regressions: tuple[str, ...]
     confidence: float
+    noise: tuple[TableRow, ...] = ()
 
     def _repr_html_(self) -> str:
         """What a notebook shows of it."""
@@ -107,6 +110,13 @@ def compare_runs(
     )
 
 
+def with_noise(comparison: RunComparison, noise: Sequence[TableRow]) -> RunComparison:
+    """The comparison with the run-to-run noise of the models (``tables.NOISE_COLUMNS``), as far as it was measured."""
+    changes = {row["model"]: row["difference"] for row in records(comparison.models) if row["difference"] is not None}
+    notes = (*comparison.notes, *noise_sentences(noise, changes))
+    return replace(comparison, notes=notes, noise=tuple(noise))
+
+
 def _require_ranked(rank_by: str, by_metric: pd.DataFrame, figures: Sequence[TableRow]) -> None:
     """Refuses to let something decide that the runs have not measured.
 
@@ -129,6 +139,7 @@ def to_dict(comparison: RunComparison) -> dict[str, Any]:
         "metrics": records(comparison.metrics),
         **({"corrected": records(comparison.corrections)} if len(comparison.corrections) else {}),
         "changed": records(comparison.changed),
+        **({"noise": list(comparison.noise)} if comparison.noise else {}),
     }
 
 
@@ -249,6 +260,11 @@ def _notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[TableRow])
         "differences per case show it, however the unscored outputs would have come out, corrected for the number of "
         "models (Holm)."
     )
+    if one.run == two.run:
+        yield (
+            "Both runs were made from the same prompt, spec, cases, models and settings: what differs is noise, or "
+            "what a provider or promptpex has changed since."
+        )
     if one.prompt_fingerprint != two.prompt_fingerprint:
         yield "The prompt has changed between the runs."
     if one.spec_digest != two.spec_digest:

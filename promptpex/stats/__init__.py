@@ -43,6 +43,7 @@ from promptpex.stats.ppi_conditional import PpiConditional, PpiItem, ppi_conditi
 from promptpex.stats.proportions import RULE_CORRELATION, repeat_correlation, share, share_interval
 from promptpex.stats.regression import regression_p, unpaired_regression_p
 from promptpex.stats.resolution import Resolution, smallest_shown
+from promptpex.stats.run_noise import RunNoise, run_noise
 from promptpex.stats.score_means import ScoreGrid, suitability_by_scores
 from promptpex.stats.sequential_selection import SequentialSelection, over_looks, sequential_selection, versus_limit
 from promptpex.stats.sign_flip import sign_flip_p
@@ -68,6 +69,7 @@ __all__ = [
     "RULE_CORRELATION",
     "Reading",
     "Resolution",
+    "RunNoise",
     "ScoreGrid",
     "SequentialSelection",
     "Suitability",
@@ -101,6 +103,7 @@ __all__ = [
     "regression_p",
     "repeat_correlation",
     "rule_numbers",
+    "run_noise",
     "sequential_selection",
     "share",
     "share_bootstrap",

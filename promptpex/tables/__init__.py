@@ -41,6 +41,7 @@ from promptpex.tables.metrics import (
     with_metrics,
     with_scores,
 )
+from promptpex.tables.noise import NOISE_COLUMNS, noise
 from promptpex.tables.peoples_grades import PeoplesGrades
 from promptpex.tables.plain_values import plain_values, records
 from promptpex.tables.proportions import (
@@ -63,6 +64,8 @@ from promptpex.tables.repeats import (
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [
+    "NOISE_COLUMNS",
+    "noise",
     "REGRESSION_COLUMNS",
     "blessed_outputs",
     "counts_of_cases",

@@ -121,7 +121,7 @@ def command(
     if finished.manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
     summary = summarise(finished, folder=folder, **report_options(resolved))
-    result = _decided(summary, asked, held, Path(resolved.settings.results))
+    result = _decided(summary, folder, asked, held, Path(resolved.settings.results))
     print_result(result, _layout(layout, as_json))
     if failing := [model.label for model in result.failing]:
         raise GateFailed(plain_line(f"{verdict(result)} ({', '.join(failing)})"))
@@ -133,7 +133,9 @@ def _refuse_without_limit() -> NoReturn:
     raise click.UsageError(f"give a limit: {wanted}")
 
 
-def _decided(summary: Summary, asked: Limits, held: tuple[str, float] | None, results: Path) -> GateResult:
+def _decided(
+    summary: Summary, folder: Path, asked: Limits, held: tuple[str, float] | None, results: Path
+) -> GateResult:
     """What the limits and, where there is one, the baseline say of a run."""
     from promptpex.report.gate import breaches, stated
     from promptpex.report.gate_result import gate_result
@@ -147,7 +149,20 @@ def _decided(summary: Summary, asked: Limits, held: tuple[str, float] | None, re
     if risen is not None:
         exceeded = {name: [*broken, *filter(None, [risen.breaches.get(name)])] for name, broken in exceeded.items()}
         figures |= {name: f"{figures[name]}; {sentence}" for name, sentence in risen.passed.items()}
-    return gate_result(summary, exceeded, figures, prompt_file_of(summary.run), risen)
+    notes = [] if risen is None else _noise(summary, folder, risen)
+    return gate_result(summary, exceeded, figures, prompt_file_of(summary.run), risen, notes)
+
+
+def _noise(summary: Summary, folder: Path, risen: Regressions) -> list[str]:
+    """How far the run's models vary from run to run, as far as runs of the same tell."""
+    from promptpex.report.noise_in_words import noise_sentences
+    from promptpex.tables import records
+    from promptpex.workflow.noise import noise_around
+
+    how = summary.rankings.options
+    noise = noise_around([folder], [summary.run], confidence=how.confidence, weights=how.weights)
+    rises = {row["model"]: row["difference"] for row in records(risen.models) if row["difference"] is not None}
+    return noise_sentences(noise, rises)
 
 
 def _held_against(baseline: str | None, most: str | None) -> tuple[str, float] | None:

@@ -1,0 +1,51 @@
+"""The run-to-run noise of models in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from promptpex.codecs.wording import plural
+from promptpex.report.percentages import TableRow, ends, percent
+
+NOISE = (
+    "Noise of {model}: asked again, it keeps or breaks its rules otherwise on {differing} of the cases (CI {ends}; "
+    "{runs}, {cases}). By that alone its share moves by about {points} between two runs, and by {most} at most{change}."
+)
+WITHIN = "; the change of {change} is no more than that"
+BEYOND = "; the change of {change} is beyond that"
+
+
+def noise_sentences(noise: Sequence[TableRow], changes: Mapping[str, float]) -> list[str]:
+    """A sentence for each model whose noise was measured.
+
+    Args:
+        noise: a table of noise (``tables.NOISE_COLUMNS``) as plain rows.
+        changes: by model the difference of its shares that was seen.
+    """
+    return [_sentence(row, changes.get(row["model"])) for row in noise]
+
+
+def _sentence(row: TableRow, change: float | None) -> str:
+    return NOISE.format(
+        model=row["model"],
+        differing=percent(row["differing"]),
+        ends=ends(row["differing_low"], row["differing_high"]),
+        runs=plural(row["runs"], "run"),
+        cases=plural(row["cases"], "case"),
+        points=_points(row["points"]),
+        most=_points(row["points_at_most"]),
+        change=_held(row, change),
+    )
+
+
+def _held(row: TableRow, change: float | None) -> str:
+    """Where a change lies; nothing where that depends on how high the noise is."""
+    if change is None or row["points"] < abs(change) <= row["points_at_most"]:
+        return ""
+    sentence = WITHIN if abs(change) <= row["points"] else BEYOND
+    return sentence.format(change=_points(change, signed=True))
+
+
+def _points(share: float, *, signed: bool = False) -> str:
+    value = f"{100 * share:+.1f}" if signed else f"{100 * share:.1f}"
+    return f"{value.removesuffix('.0')} points"

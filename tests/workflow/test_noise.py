@@ -1,0 +1,112 @@
+"""The noise of a model from runs of the same that are there, in what `compare` and `gate` say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptpex.cli.main import run_cli
+from promptpex.core.records import Run
+from promptpex.report import runs
+from promptpex.tables import noise, outputs
+from promptpex.workflow.noise import noise_around
+from tests.tables.many import many
+
+BEFORE, AFTER = "0123456789", "abcdef0123"
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two runs of one version of a prompt that differ on 6 of 60 cases, and one run of another version."""
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "results"
+    keep(place, BEFORE, "", answered(6, 0))
+    keep(place, BEFORE, "-2", answered(12, 1))
+    keep(place, AFTER, "", answered(10, 2))
+    return place
+
+
+def answered(failing: int, at: int, *, partial: str | None = None) -> Run:
+    """60 cases of which so many fail, each answer with a latency of its own."""
+    made = many(60, {"a": lambda n: n >= failing}, partial=partial)
+    return made.replace(outputs=tuple(one.replace(latency_ms=1000.0 * at + n) for n, one in enumerate(made.outputs)))
+
+
+def keep(results: Path, run: str, number: str, made: Run) -> Path:
+    folder = results / made.manifest.prompt / f"{run}{number}"
+    runs.finish(folder, made.replace(manifest=made.manifest.replace(run=run)))
+    return folder
+
+
+def measured(results: Path, *names: str) -> list[dict[str, object]]:
+    folders = [runs.resolve(Path(name), results) for name in names]
+    rows = noise_around(folders, [runs.read_columns(folder) for folder in folders], confidence=0.95)
+    return [dict(row) for row in rows]
+
+
+def test_it_is_measured_from_two_runs_of_the_same(results: Path) -> None:
+    (row,) = measured(results, BEFORE)
+    assert (row["model"], row["runs"], row["cases"], row["differing"]) == ("a", 2, 60, 0.1)
+    assert row["points"] == pytest.approx(1.959964 * (0.1 / 60) ** 0.5, rel=1e-5)
+    assert measured(results, f"{BEFORE}-2") == measured(results, BEFORE)
+    assert measured(results, BEFORE, f"{BEFORE}-2") == measured(results, BEFORE)
+    assert measured(results, AFTER) == []
+    assert measured(results, BEFORE, AFTER)[0]["differing"] == 0.1
+
+
+def test_what_was_read_twice_from_the_store_is_no_second_answer(results: Path) -> None:
+    keep(results, AFTER, "-2", answered(10, 2))
+    assert measured(results, AFTER) == []
+    same = outputs(answered(10, 2))
+    assert not len(noise([[same, same]]))
+    assert len(noise([[same, outputs(answered(10, 3))]]))
+
+
+def test_runs_that_are_partial_damaged_or_others_are_left_out(results: Path) -> None:
+    keep(results, AFTER, "-2", answered(30, 5, partial="budget"))
+    damaged = keep(results, AFTER, "-3", answered(30, 6))
+    (damaged / "outputs.jsonl").write_text("{}\n", encoding="utf-8")
+    other = keep(results, AFTER, "-4", answered(30, 7))
+    manifest = json.loads((other / "manifest.json").read_text(encoding="utf-8"))
+    (other / "manifest.json").write_text(json.dumps({**manifest, "run": "another"}), encoding="utf-8")
+    assert measured(results, AFTER) == []
+
+
+def test_repeats_of_one_run_are_enough(results: Path) -> None:
+    made = many(20, {"a": lambda n: n >= 5}, repeats=2, settings={"repeats": 2})
+    folder = keep(results, "fedcba9876", "", made)
+    (row,) = measured(results, folder.name)
+    assert (row["runs"], row["cases"], row["differing"]) == (1, 20, 0.0)
+    assert row["points"] == 0.0
+    assert row["points_at_most"] != 0.0
+
+
+def called(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = run_cli(arguments)
+    captured = capsys.readouterr()
+    return code, " ".join((captured.out + captured.err).split())
+
+
+def test_compare_says_how_a_change_stands_to_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = called(capsys, "compare", BEFORE, AFTER)
+    assert code == 0
+    assert "Noise of a: asked again, it keeps or breaks its rules otherwise on 10% of the cases" in text
+    assert "moves by about 8 points between two runs, and by 11.5 points at most" in text
+    assert "the change of +6.7 points is no more than that" in text
+    assert "Both runs were made from the same" not in text
+    code, text = called(capsys, "compare", BEFORE, f"{BEFORE}-2")
+    assert "Both runs were made from the same prompt" in text
+    keep(results, "aaaaaaaaaa", "", answered(40, 9))
+    run_cli(["compare", BEFORE, "aaaaaaaaaa", "--json"])
+    made = json.loads(capsys.readouterr().out)
+    assert made["noise"][0]["differing"] == 0.1
+    assert any("the change of +56.7 points is beyond that" in note for note in made["notes"])
+
+
+def test_the_gate_says_it_beside_a_baseline(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = called(capsys, "gate", f"{BEFORE}-2", "--baseline", AFTER)
+    assert code == 0
+    assert "Noise of a: asked again" in text
+    assert "Noise of" not in called(capsys, "gate", f"{BEFORE}-2", "--min-scored", "1")[1]
