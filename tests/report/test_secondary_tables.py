@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from promptpex.core.records import Case, Origin, Run
 from promptpex.report import summarise, to_dict
 from promptpex.report.files import write
 from promptpex.report.html import html
 from promptpex.report.secondary_tables import footnotes, sections
+from promptpex.report.section import Section
 from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
 from tests.tables.many import many
@@ -146,3 +149,19 @@ def test_machines_get_all_of_it() -> None:
         "inconsistent_verdicts",
         "saved",
     } <= set(data)
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_figure"),
+    [
+        (("3 of 60", "–"), True),
+        (("27% (17–41%)", "≥2.3% (0.1–12%)"), True),
+        (("$0.0100", "-0.3", "+12 (-3 to +27)"), True),
+        (("–", "–"), False),
+        (("2 words were wanted, and many more came", "1"), False),
+        (("undecided", "3"), False),
+    ],
+)
+def test_columns_of_figures_are_known(cells: tuple[str, ...], is_figure: bool) -> None:
+    section = Section("s", "t", "", ("rule", "x"), tuple(("1", cell) for cell in cells))
+    assert section.figures == ({1} if is_figure else set())

@@ -184,7 +184,7 @@ async def test_outputs_stand_side_by_side_with_their_differences_marked(tmp_path
     assert len(set(await page.evaluate(tops))) == 1
     marks = "[...one.querySelectorAll('mark.differs')].map((mark) => mark.textContent)"
     marked = f"[...document.querySelectorAll('.output')].map((one) => {marks})"
-    assert (await page.evaluate(marked))[:3] == [[], ["big ", "blue"], []]
+    assert (await page.evaluate(marked))[:3] == [[], ["big", "blue"], []]
     await page.click("#side")
     assert len(set(await page.evaluate(tops))) == 4
     assert await page.evaluate("document.querySelectorAll('mark.differs').length") == 0

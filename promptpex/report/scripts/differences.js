@@ -61,9 +61,9 @@
       const mark = marked && document.createElement('mark');
       if (mark) {
         mark.className = 'differs';
-        mark.textContent = run;
+        mark.textContent = run.trimEnd();
       }
-      made.push(mark || run);
+      made.push(...(mark ? [mark, run.slice(mark.textContent.length)] : [run]));
       run = '';
     };
     words.forEach((word, at) => {
