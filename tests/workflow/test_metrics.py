@@ -270,7 +270,7 @@ def test_commands_report_gate_and_compare_metrics(
         ("warm", "judge:fake/k", "False", "0.4"),
         ("warm", "judges:mean", "True", "0.5"),
     ]
-    assert run_cli(["report"]) == 0
+    assert run_cli(["report", "--full"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "50% (43–57%) 20 judges:mean" in text
     assert "lowest warm: 50 of 100, fake/m, case c0" in text
