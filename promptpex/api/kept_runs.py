@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Unpack
 
-from promptpex.api.keyword_settings import KeywordSettings, RunPlaceSettings, resolved_settings
+from promptpex.api.keyword_settings import ComparisonSettings, RunPlaceSettings, resolved_settings
 from promptpex.api.run_result import RunResult, warn
 from promptpex.config import Resolved
 from promptpex.core.events import ignore_events
@@ -31,12 +31,13 @@ def read_run(run: str | Path, *, verdicts: bool = True, **settings: Unpack[RunPl
 
 
 def compare(
-    before: Run | str | Path, after: Run | str | Path, *, graders: str = "majority", **settings: Unpack[KeywordSettings]
+    before: Run | str | Path,
+    after: Run | str | Path,
+    *,
+    graders: str = "majority",
+    **settings: Unpack[ComparisonSettings],
 ) -> RunComparison:
     """What has changed from one run to another, on the cases of both, as ``promptpex compare`` has it.
-
-    Of the settings, ``confidence``, ``tolerance`` (a loss that is shown to be smaller is no regression), ``weights``
-    and ``rank_by`` count.
 
     Args:
         before, after: runs, or what ``read_run`` takes.

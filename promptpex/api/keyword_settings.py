@@ -29,7 +29,20 @@ class RunPlaceSettings(TypedDict, total=False):
     results: str | Path
 
 
-class KeywordSettings(RunPlaceSettings, total=False):
+class ComparisonSettings(RunPlaceSettings, total=False):
+    """The settings that a comparison of two runs depends on.
+
+    ``confidence`` of the intervals; ``tolerance``, a loss that is no regression where it is shown to be smaller;
+    ``weights`` of the cases, by kind or rule; ``rank_by``, what decides whether a model is worse.
+    """
+
+    confidence: Share
+    tolerance: Share
+    weights: Mapping[str, int] | str
+    rank_by: str
+
+
+class KeywordSettings(ComparisonSettings, total=False):
     """The settings of the command line by name, for ``promptpex.run(..., seed=1, max_cost=0.5)``.
 
     What each means and its default: ``promptpex run --help-all``, under the flag of the same name. One that is left
@@ -105,11 +118,7 @@ class KeywordSettings(RunPlaceSettings, total=False):
     allow_self_judging: bool
 
     # statistics
-    confidence: Share
-    tolerance: Share
     against: str | None
-    weights: Mapping[str, int] | str
-    rank_by: str
 
 
 def resolved_settings(given: Mapping[str, object]) -> Resolved:

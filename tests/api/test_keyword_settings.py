@@ -13,6 +13,7 @@ import pytest
 
 import promptpex
 from promptpex import KeywordSettings
+from promptpex.api import keyword_settings
 from promptpex.config import Settings, load
 from promptpex.config.sources import SWITCHES
 from promptpex.core.errors import ConfigError
@@ -76,11 +77,18 @@ def test_a_price_is_a_pair_or_a_table(price: object) -> None:
     assert resolved.settings.prices["m"] == (1.0, 2.0)
 
 
-@pytest.mark.parametrize("name", ["extract", "generate", "judge", "run", "synthesize", "compare"])
-def test_a_function_says_which_settings_it_takes(name: str) -> None:
+TAKES = {
+    **dict.fromkeys(("extract", "generate", "judge", "run", "synthesize"), "KeywordSettings"),
+    "compare": "ComparisonSettings",
+    **dict.fromkeys(("align", "read_run"), "RunPlaceSettings"),
+}
+
+
+@pytest.mark.parametrize(("name", "taken"), TAKES.items())
+def test_a_function_says_which_settings_it_takes(name: str, taken: str) -> None:
     function: Callable[..., Any] = getattr(promptpex, name)
-    assert inspect.signature(function).parameters["settings"].annotation == "Unpack[KeywordSettings]"
-    assert not set(inspect.signature(function).parameters) & set(HINTS)
+    assert inspect.signature(function).parameters["settings"].annotation == f"Unpack[{taken}]"
+    assert not set(inspect.signature(function).parameters) & set(get_type_hints(getattr(keyword_settings, taken)))
 
 
 def test_a_misspelt_setting_is_named_as_the_argument_that_it_is(
