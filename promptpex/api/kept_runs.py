@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Unpack
 
-from promptpex.api.keyword_settings import ComparisonSettings, RunPlaceSettings, resolved_settings
+from promptpex.api.keyword_settings import CompareSettings, RunPlaceSettings, resolved_settings
 from promptpex.api.run_result import RunResult, warn
 from promptpex.config import Resolved
 from promptpex.core.events import ignore_events
@@ -35,7 +35,7 @@ def compare(
     after: Run | str | Path,
     *,
     graders: str = "majority",
-    **settings: Unpack[ComparisonSettings],
+    **settings: Unpack[CompareSettings],
 ) -> RunComparison:
     """What has changed from one run to another, on the cases of both, as ``promptpex compare`` has it.
 

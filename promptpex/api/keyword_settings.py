@@ -29,7 +29,7 @@ class RunPlaceSettings(TypedDict, total=False):
     results: str | Path
 
 
-class ComparisonSettings(RunPlaceSettings, total=False):
+class CompareSettings(RunPlaceSettings, total=False):
     """The settings that a comparison of two runs depends on.
 
     ``confidence`` of the intervals; ``tolerance``, a loss that is no regression where it is shown to be smaller;
@@ -42,7 +42,7 @@ class ComparisonSettings(RunPlaceSettings, total=False):
     rank_by: str
 
 
-class KeywordSettings(ComparisonSettings, total=False):
+class KeywordSettings(CompareSettings, total=False):
     """The settings of the command line by name, for ``promptpex.run(..., seed=1, max_cost=0.5)``.
 
     What each means and its default: ``promptpex run --help-all``, under the flag of the same name. One that is left

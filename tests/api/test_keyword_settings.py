@@ -79,7 +79,7 @@ def test_a_price_is_a_pair_or_a_table(price: object) -> None:
 
 TAKES = {
     **dict.fromkeys(("extract", "generate", "judge", "run", "synthesize"), "KeywordSettings"),
-    "compare": "ComparisonSettings",
+    "compare": "CompareSettings",
     **dict.fromkeys(("align", "read_run"), "RunPlaceSettings"),
 }
 
