@@ -26,6 +26,9 @@ MAX_MENDED = 16_000
 MAX_STARTS = 256
 """Opening brackets outside of any value that are tried as the start of one."""
 
+MAX_TRIED = 16
+"""Brackets before the end of thinking that are tried as the start of a value around it."""
+
 MAX_DEPTH = 100
 """Deeper nesting than this is not an answer to any of our questions."""
 
@@ -136,9 +139,25 @@ def _after_thinking(text: str) -> tuple[str, bool]:
     rest = text[at:].strip()
     end = _THINK_END.search(rest)
     opening = _OPENING.search(rest)
-    if end and (opening is None or _OPENING.search(rest, end.end())):
+    if end and (opening is None or (_OPENING.search(rest, end.end()) and not _is_in_value(rest, end.start()))):
         return rest[end.end() :].strip(), False
     return rest, False
+
+
+def _is_in_value(text: str, place: int) -> bool:
+    """Whether a JSON value that begins before this place goes on after it, as one with a tag in a text of its own."""
+    at = 0
+    for _ in range(MAX_TRIED):
+        start = _OPENING.search(text, at, place)
+        if start is None:
+            return False
+        try:
+            at = _DECODER.raw_decode(text, start.start())[1]
+        except (ValueError, RecursionError):
+            at = start.end()
+        if at > place:
+            return True
+    return False
 
 
 def _closing(text: str) -> ParsedReply:

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promptpex.codecs.model_json import MAX_CHARS, MAX_MENDED, ReplyError, read_json_reply
@@ -51,6 +51,8 @@ def test_text_around_an_object_is_read_past(value: Any, around: str) -> None:
 
 
 @given(OBJECT.filter(writable), st.sampled_from(["```json", "```", "~~~", "``` JSON"]))
+@example({"</THINK>": None}, "```json")
+@example({"a": ["</think>", {}]}, "~~~")
 def test_fences_are_read_past(value: Any, fence: str) -> None:
     text = f"Here it is:\n{fence}\n{json.dumps(value, indent=1)}\n{fence[:3]}\nThat is all {{really}}."
     assert read_json_reply(text).value == value
