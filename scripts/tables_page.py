@@ -81,10 +81,29 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "A row per case that one of two runs breaks more often.",
         tables.CHANGED_COLUMNS,
     ),
+    "regressions(before, after, ...)": (
+        "A row per model of a run and its baseline: `promptpex gate --baseline`.",
+        tables.REGRESSION_COLUMNS,
+    ),
+    "noise(groups, ...)": (
+        "A row per model that answered cases twice: how far its results differ from run to run.",
+        tables.NOISE_COLUMNS,
+    ),
 }
 """Per function of ``promptpex.tables``, what it gives and its columns."""
 
 MEANINGS: Mapping[str, str] = {
+    "runs": "runs in which the model was asked",
+    "differing": "mean over the cases of the chance that two answers differ in whether they break a rule",
+    "differing_low": "lower end of its interval",
+    "differing_high": "upper end of its interval",
+    "points": "by how much, as a share, the non-compliance of two runs differs by noise alone at most, as often as the "
+    "confidence says",
+    "points_at_most": "the same at the upper end of the interval of `differing`",
+    "paired": "whether the runs are compared case by case, on the cases that are the same; else as independent samples",
+    "cases_before": "cases of the baseline that are compared",
+    "cases_after": "cases of the run that are compared",
+    "regression": "`shown`; `open`: the unscored outputs could show it; `not shown`; or `nothing scored`",
     "accuracy": "mean over the cases with an expected output of the share of compared outputs that are right, 0 to 1; "
     "with `accuracy_at_least` of all usable ones; missing where nothing was compared",
     "accuracy_after": "accuracy of the second run",
@@ -171,8 +190,10 @@ MEANINGS: Mapping[str, str] = {
     "`above limit`",
     "difference": "difference in non-compliance (with `--rank-by` in accuracy or the metric), as a share, on cases "
     "scored in both: from `versus`, or after minus before; in `metric_changes`: of the means",
-    "difference_high": "upper end of its interval (Tango; in `metric_changes` of a mean of differences)",
-    "difference_low": "lower end of its interval (Tango; in `metric_changes` of a mean of differences)",
+    "difference_high": "upper end of its interval (Tango; in `metric_changes` of a mean of "
+    "differences; in `regressions` of other cases MOVER)",
+    "difference_low": "lower end of its interval (Tango; in `metric_changes` of a mean of "
+    "differences; in `regressions` of other cases MOVER)",
     "error": "reason code of a missing or unusable answer",
     "errors": "outputs without a usable answer, part of `unscored`",
     "expected": "the expected answer, cut to 200 characters",
