@@ -115,7 +115,7 @@ def test_a_report_weighs_again_by_the_calibrations_of_now(tmp_path: Path) -> Non
     assert done.code == 0
     text = " ".join(done.out.split())
     assert "Nothing was scored" in text
-    assert f"Unscored, a: 60 {UNTRUSTED}." in text
+    assert f"Unscored: 120 {UNTRUSTED} (a 60, b 60)." in text
     assert f"{UNTRUSTED}: no judge is known to agree with people on r1 with a kappa of" in text
     assert {name: (place / name).read_bytes() for name in files} == files
     assert in_process("report", str(place), "--min-agreement=2", cwd=tmp_path).code == 2
