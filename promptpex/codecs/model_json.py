@@ -23,6 +23,10 @@ MAX_CHARS = 4_000_000
 MAX_MENDED = 16_000
 """Longer texts are not given to json-repair, whose time can grow faster than its input."""
 
+MAX_MARKS_BY_LENGTH = 4_000_000
+"""Nor are texts in which the product of their length and their brackets and comments is larger, by which its time can
+grow; one of 16,000 characters may have 250 of them."""
+
 MAX_STARTS = 256
 """Opening brackets outside of any value that are tried as the start of one."""
 
@@ -38,6 +42,7 @@ _THINK_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(```|~~~)")
 _LINE_END = re.compile(r"\r\n?|\n")
 _OPENING = re.compile(r"[{\[]")
+_MARK = re.compile(r"[{}\[\]]|//|/\*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _JSON_START = re.compile(r"\{\s*(?:[\"'}]|\w+\s*:)|\[\s*[{\[\"'\dtfn-]")
 
@@ -267,6 +272,8 @@ def _repaired(segment: _Segment) -> ParsedReply | None:
     """What json-repair makes of a broken part, if that has the part's own shape."""
     text = segment.text
     if len(text) > MAX_MENDED or not _JSON_LIKE.match(text) or _depth(text) > MAX_DEPTH:
+        return None
+    if len(text) * len(_MARK.findall(text)) > MAX_MARKS_BY_LENGTH:
         return None
     import json_repair
 
