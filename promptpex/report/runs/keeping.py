@@ -11,14 +11,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from itertools import count
 from pathlib import Path
 from typing import Self, TypeVar
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.file_lock import LockFile
+from promptpex.codecs.file_lock import MAX_WAIT_S, LockFile
 from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.core.errors import RunError
 from promptpex.core.records import Manifest, Output, OutputKey, Record, Run, Score, Verdict
@@ -37,6 +38,8 @@ from promptpex.report.runs.folder import (
 from promptpex.report.runs.references import all_of, newest_first
 
 R = TypeVar("R", bound=Record)
+
+_RETRY_S = 0.01
 
 
 class RunPlace:
@@ -103,14 +106,31 @@ class RunPlace:
         Raises:
             RunError: as ``add``.
         """
-        candidates = [] if self._fresh else [self.before, self._complete()]
-        for kept in dict.fromkeys(folder for folder in candidates if folder is not None):
-            if self._measured_by(kept).all_in(run):
-                return self._as_kept(run, kept)
-        folder = self._folder or self._new_folder()
-        self._close()
-        finish(folder, run)
-        return run, folder
+        with self._turn():
+            candidates = [] if self._fresh else [self.before, self._complete()]
+            for kept in dict.fromkeys(folder for folder in candidates if folder is not None):
+                if self._measured_by(kept).all_in(run):
+                    return self._as_kept(run, kept)
+            folder = self._folder or self._new_folder()
+            self._close()
+            finish(folder, run)
+            return run, folder
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Executions of the same run that end at the same moment take turns, so that the later one sees the earlier.
+
+        Who has waited for ``MAX_WAIT_S`` goes on alone.
+        """
+        place = folder_for(self._results, self._own.prompt, f"{self._own.run}.end")
+        deadline = time.monotonic() + MAX_WAIT_S
+        while (lock := _locked(place, self._results)) is None and time.monotonic() < deadline:
+            time.sleep(_RETRY_S)
+        try:
+            yield
+        finally:
+            if lock is not None:
+                lock.release()
 
     def _as_kept(self, run: Run, kept: Path) -> tuple[Run, Path]:
         """Writes the run in the folder of the kept one, which it is; a folder that it has had until now goes."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -168,6 +170,25 @@ def test_of_two_processes_that_run_the_same_at_once_one_folder_stays(results: Pa
     assert folder == meanwhile
     assert folders(results) == [folder.name]
     assert runs.read(folder).outputs == made.outputs
+
+
+def test_of_two_that_end_at_the_same_moment_one_folder_stays(results: Path) -> None:
+    made = colours()
+    begun = made.replace(outputs=(), verdicts=(), scores=())
+    with runs.RunPlace(results, begun, fresh=False) as first, runs.RunPlace(results, begun, fresh=False) as second:
+        for output in made.outputs:
+            first.add(output)
+            second.add(output)
+        together = Barrier(2)
+
+        def end(place: runs.RunPlace) -> str:
+            together.wait()
+            return place.finish(made)[1].name
+
+        with ThreadPoolExecutor() as threads:
+            ended = list(threads.map(end, (first, second)))
+    assert len(set(ended)) == 1
+    assert folders(results) == ended[:1]
 
 
 def test_a_name_is_given_kept_and_given_anew(results: Path) -> None:
