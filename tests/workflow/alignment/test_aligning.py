@@ -21,17 +21,10 @@ from tests.workflow.alignment.aligned_world import (
     RULES,
     SPEC,
     VERDICTS,
-    aligned_world,
     card_of,
     graded,
     rows,
 )
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AlignedFolder:
-    monkeypatch.chdir(tmp_path)
-    return aligned_world(tmp_path)
 
 
 def test_checks_and_judges_are_held_against_people_rule_by_rule(

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from promptpex.cli.main import run_cli
 from promptpex.promptfile import read
 from tests.alignment.folders import AlignedFolder
-from tests.workflow.alignment.aligned_world import KNOWN, SPEC, aligned_world, card_of, graded, rows
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AlignedFolder:
-    monkeypatch.chdir(tmp_path)
-    return aligned_world(tmp_path)
+from tests.workflow.alignment.aligned_world import KNOWN, SPEC, card_of, graded, rows
 
 
 def test_the_effect_of_an_edit_is_a_difference_with_an_interval(

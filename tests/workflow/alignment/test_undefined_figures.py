@@ -11,13 +11,7 @@ from promptpex.cli.main import run_cli
 from promptpex.grading.random_sample import in_order
 from promptpex.report.cards.words import UNDEFINED
 from tests.alignment.folders import AlignedFolder
-from tests.workflow.alignment.aligned_world import SPEC, aligned_world, card_of, rows
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AlignedFolder:
-    monkeypatch.chdir(tmp_path)
-    return aligned_world(tmp_path)
+from tests.workflow.alignment.aligned_world import SPEC, card_of, rows
 
 
 def two_criteria(folder: Path, labels: str, signs: str) -> AlignedFolder:

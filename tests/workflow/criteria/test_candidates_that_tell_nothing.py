@@ -2,30 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-from promptpex.core.records import Check, Rule
 from tests.workflow.criteria.criteria_bench import CAPITALS, Bench, candidate, criterion
 
 TEXT = "The colour is written in capitals."
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path)
-    yield made
-    made.project.close()
-
-
-@pytest.fixture
-def ruled(tmp_path: Path) -> Iterator[Bench]:
-    rule = Rule(id="r1", rule="The output is one word.", checks=(Check(kind="word-count", value=1),))
-    made = Bench(tmp_path, rules=(rule,))
-    yield made
-    made.project.close()
 
 
 def test_candidates_are_held_against_those_of_their_own_criterion_alone(bench: Bench) -> None:

@@ -5,34 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from promptpex.core.errors import ConfigError, NotAuthorised, SynthesisError
-from promptpex.core.records import Check, Request, Rule
+from promptpex.core.records import Request
 from promptpex.specs.file import read_spec
 from tests.samples import asked
 from tests.workflow.criteria.criteria_bench import CAPITALS, HANGS_S, Bench, candidate, criterion, proposed
 
 TEXT = "The colour is written in capitals."
-RULE = Rule(id="r1", rule="The output is one word.", checks=(Check(kind="word-count", value=1),))
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path)
-    yield made
-    made.project.close()
-
-
-@pytest.fixture
-def ruled(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path, rules=(RULE,))
-    yield made
-    made.project.close()
 
 
 def test_candidates_are_made_run_and_culled_with_their_reasons(bench: Bench) -> None:
