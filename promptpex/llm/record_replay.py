@@ -20,12 +20,14 @@ from pydantic import ValidationError
 from promptpex.codecs import jsonl
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import created
+from promptpex.codecs.wording import named
 from promptpex.core import errors
 from promptpex.core.errors import ConfigError, ModelError, NotRecorded, StoreError
 from promptpex.core.ids import canonical, digest
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
 from promptpex.llm.redaction import scrub, scrubbed_request, without_own_keys
+from promptpex.llm.replay_differences import differences
 
 UNRECORDED = frozenset({"interrupted", "deadline", "not-recorded"})
 """Reasons that say something about the moment, not about the request."""
@@ -165,22 +167,30 @@ class ReplayClient:
     def _same_question(self, request: Request) -> dict[str, Any]:
         asked, _ = scrubbed_request(request)
         answers = self._by_question.get(_question(asked), {})
-        if not request.model.startswith("replay/"):
-            answers = {model: line for model, line in answers.items() if model == request.model}
-        elif "#" in request.model:
-            wanted = request.model.partition("#")[2]
+        wanted = _recorded_model(request.model)
+        if wanted is not None:
             answers = {model: line for model, line in answers.items() if model == wanted}
         if len(answers) == 1:
             return next(iter(answers.values()))
-        raise self._not_found(request, answers)
+        raise NotRecorded(f"{self._path}: {self._why_not(request, asked, wanted, answers)}.", model=request.model)
 
-    def _not_found(self, request: Request, answers: dict[str, Any]) -> NotRecorded:
+    def _why_not(self, request: Request, asked: dict[str, Any], wanted: str | None, answers: dict[str, Any]) -> str:
         if answers:
             names = ", ".join(sorted(answers))
-            why = f"it holds answers of several models ({names}); name one: replay/{self._path.name}#MODEL"
-        else:
-            why = f"it holds no answer to this request (stage {request.stage}); record the run again with --record"
-        return NotRecorded(f"{self._path}: {why}.", model=request.model)
+            return f"it holds answers of several models ({names}); name one: replay/{self._path.name}#MODEL"
+        recorded = [line for line in self._by_id.values() if line["stage"] == request.stage]
+        models = sorted({line["request"]["model"] for line in recorded})
+        if wanted is not None and models and wanted not in models:
+            return f"it holds no answer of {wanted} (stage {request.stage}), but of {named(models)}"
+        others = [line["request"] for line in recorded if wanted in (None, line["request"]["model"])]
+        differing = "; ".join(differences(asked, others))
+        why = f"what it holds was asked otherwise: {differing}" if differing else "it holds no answer to this request"
+        return f"{why} (stage {request.stage}); record the run again with --record"
+
+
+def _recorded_model(name: str) -> str | None:
+    """The model whose recorded answers count; None = any."""
+    return (name.partition("#")[2] or None) if name.startswith("replay/") else name
 
 
 def _question(request: dict[str, Any]) -> str:

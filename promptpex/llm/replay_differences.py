@@ -1,0 +1,78 @@
+"""What a request asks otherwise than the recorded one that is nearest to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from promptpex.codecs.wording import cut
+
+SETTINGS = ("params", "reply_schema", "template", "repeat", "backend")
+"""The parts of a request, next to its messages, by which a replay tells requests apart."""
+LONGEST = 40
+"""Characters of a setting's value that are shown."""
+
+
+def differences(asked: Mapping[str, Any], recorded: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What differs from the recorded request with the same messages that differs least.
+
+    Args:
+        asked: the request, as a recording holds it.
+        recorded: requests of the recording, in their order; of equally near ones the first counts.
+
+    Returns:
+        A phrase for each setting (``temperature is 0.7, recorded without it``); where no request has the same
+        messages, one phrase for those that differ from the nearest of the same stage; nothing where none is near.
+    """
+    requests = list(recorded)
+    same = [request for request in requests if request["messages"] == asked["messages"]]
+    if same:
+        return min((_settings(asked, request) for request in same), key=len)
+    near = [words for request in requests if (words := _messages(asked["messages"], request["messages"]))]
+    return near[:1]
+
+
+def _settings(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> list[str]:
+    here, there = _flat(asked), _flat(recorded)
+    names = sorted(here.keys() | there.keys())
+    return [_difference(name, here, there) for name in names if here.get(name) != there.get(name)]
+
+
+def _flat(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings by the names that users know; a reply schema and a template are told apart, not shown."""
+    params = dict(request.get("params", {}))
+    settings = {**params, **params.pop("extra", {})} | {name: request[name] for name in SETTINGS[1:] if name in request}
+    settings.pop("extra", None)
+    return {name: value for name, value in settings.items() if value is not None} | {
+        "repeat": settings.get("repeat", 0)
+    }
+
+
+def _difference(name: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
+    match name:
+        case "template":
+            return "the stage's template is another"
+        case "reply_schema":
+            return "the form of the reply that is asked for is another"
+        case "backend":
+            return "the model behind the name is another"
+        case "repeat":
+            return f"it is repeat {here[name] + 1}, recorded is repeat {there[name] + 1}"
+    if name not in there:
+        return f"{name} is {_shown(here[name])}, recorded without it"
+    if name not in here:
+        return f"{name} is not set, recorded with {_shown(there[name])}"
+    return f"{name} is {_shown(here[name])}, recorded with {_shown(there[name])}"
+
+
+def _shown(value: Any) -> str:
+    return cut(json.dumps(value, ensure_ascii=False), LONGEST)
+
+
+def _messages(asked: Sequence[Mapping[str, Any]], recorded: Sequence[Mapping[str, Any]]) -> str | None:
+    """Which messages differ where another one is the same, as when a prompt was edited and its cases were not."""
+    if len(asked) != len(recorded):
+        return None
+    other = [here["role"] for here, there in zip(asked, recorded, strict=True) if here != there]
+    return f"the {' and '.join(other)} message differs" if len(other) < len(asked) else None
