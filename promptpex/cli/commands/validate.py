@@ -19,8 +19,12 @@ from promptpex.codecs.wording import plural
 def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -> int:
     """Report every problem of prompts and the files beside them.
 
-    Prompts, specs, cases, metrics and candidates are read; a prompt brings all of its own along. Exit code 2
-    if there is an error; warnings and hints leave it at 0.
+    Prompts, specs, cases, metrics and candidates are read; a prompt brings all of its own along, a folder or a pattern
+    its prompts. Exit code 2 if there is an error; warnings and hints leave it at 0.
+
+    \b
+      promptpex validate prompt.md
+      promptpex validate prompts/ 'more/*.md'
     """
     from promptpex.cli.output import print_json
     from promptpex.workflow.validation.validate import validate

@@ -51,14 +51,22 @@ def validate(paths: Iterable[Path | str]) -> list[Problem]:
     """All problems of these files, and of the files beside them that they need, in the order of files and lines.
 
     A prompt brings its spec, its cases, its grades, its candidates and the metrics beside it along; a spec or a case
-    file brings the prompt it names, for comparison.
+    file brings the prompt it names, for comparison. A folder or a pattern stands for its prompts.
     """
     problems: dict[str, Problem] = {}
     with check_time():
         for path in paths:
-            for problem in _of_file(Path(path)):
+            for problem in _of_named(Path(path)):
                 problems.setdefault(str(problem), problem)
     return list(problems.values())
+
+
+def _of_named(path: Path) -> list[Problem]:
+    try:
+        files = [path] if path.is_file() else promptfile.find_prompts([path])
+    except PromptFileError as failure:
+        return [as_problem(failure)]
+    return [problem for file in files for problem in _of_file(file)]
 
 
 def _of_file(path: Path) -> list[Problem]:
