@@ -1,83 +1,296 @@
-"""The shipped schemas are what the records say, and they accept what people write and refuse what they mistype."""
+"""The shipped schemas are what the records say, explain every key, and say of files what their readers say."""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from hypothesis import HealthCheck, given, settings
+from jsonschema import Draft7Validator
 
-from promptpex.cases.file import write_suite
-from promptpex.core.errors import InputError
-from promptpex.core.records import Case, Check, Rule, Spec, Suite, VariableSpec
-from promptpex.documents import schemas, yaml_reader
-from promptpex.specs.file import write_spec
-from tests.documents.shipped import shipped_schema
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+import file_schemas  # noqa: E402
+from file_schemas.checks import kinds  # noqa: E402
+
+from promptpex.cases import file as case_file  # noqa: E402
+from promptpex.cases.file import write_suite  # noqa: E402
+from promptpex.core.errors import InputError  # noqa: E402
+from promptpex.core.records import Case, Check, Rule, Spec, Suite, VariableSpec  # noqa: E402
+from promptpex.core.records.calibration import CALIBRATION_EXAMPLE  # noqa: E402
+from promptpex.documents import yaml_reader  # noqa: E402
+from promptpex.specs import file as spec_file  # noqa: E402
+from promptpex.specs.file import write_spec  # noqa: E402
+from promptpex.synthesis import candidate_file  # noqa: E402
+from tests.cases.test_case_file import suites  # noqa: E402
+from tests.documents.shipped import schema_errors, shipped  # noqa: E402
+from tests.specs.test_spec_file import specs  # noqa: E402
+
+BENCHMARKS = ROOT / "benchmarks"
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    "spec": spec_file.examine,
+    "cases": case_file.examine,
+    "candidates": candidate_file.examine,
+}
 
 
-def _errors(name: str, data: Any) -> list[str]:
-    validator = Draft202012Validator(json.loads(shipped_schema(name)))
-    return [error.message for error in validator.iter_errors(data)]
-
-
-def _load(path: Path) -> Any:
+def load(path: Path) -> Any:
     return yaml_reader.read(path, error=InputError, what="file").data
 
 
-@pytest.mark.parametrize("name", schemas.NAMES)
+def reader_errors(name: str, data: Any, folder: Path) -> list[str]:
+    """What the reader of such files says of this data; JSON is YAML."""
+    path = folder / f"prompt.{name}.yaml"
+    path.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+    problems = READERS[name](path).problems
+    return [problem.message for problem in problems if problem.severity == "error"]
+
+
+@pytest.mark.parametrize("name", file_schemas.NAMES)
 def test_the_shipped_schema_is_what_the_records_say(name: str) -> None:
-    Draft202012Validator.check_schema(schemas.schema(name))
-    shipped = json.loads(shipped_schema(name))
-    assert shipped == schemas.schema(name), "run python -m promptpex.documents.schemas and commit what it writes"
+    Draft7Validator.check_schema(file_schemas.schema(name))
+    assert shipped(name) == file_schemas.schema(name), "run python scripts/write_schemas.py and commit what it writes"
+
+
+def keys(name: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Every key that the schema of a file knows: whose it is (empty: the file's), its name, and what is said of it."""
+    schema = shipped(name)
+    for owner, part in [("", schema), *schema.get("definitions", {}).items()]:
+        for key, about in part.get("properties", {}).items():
+            yield owner, key, about
+
+
+@pytest.mark.parametrize("name", file_schemas.NAMES)
+def test_every_key_has_a_description_and_an_example(name: str) -> None:
+    lacking = [
+        f"{owner}.{key}"
+        for owner, key, about in keys(name)
+        if not about.get("description", "").endswith(".") or "`" in about["description"] or not about.get("examples")
+    ]
+    assert lacking == []
+    assert len(list(keys(name))) > 10
+
+
+CHECK = {"kind": "contains", "value": "x"}
+OF_KIND: dict[str, dict[str, Any]] = {
+    "threshold": {"kind": "cost"},
+    "assert": {"kind": "assert-set"},
+    "asserts": {"kind": "assert-set"},
+    "type": {},
+}
+VALUE_OF: dict[str, Any] = {"word-count": 3, "not-regex": "x"}
+JSON_RULE = {"id": "json", "rule": "The output is JSON."}
+
+
+def _check(key: str, example: Any) -> dict[str, Any]:
+    if key in ("kind", "type"):
+        return {key: example, "value": VALUE_OF.get(example, "x")}
+    if key == "value":
+        kind = {str: "contains", list: "contains-any", dict: "word-count"}[type(example)]
+        return {"kind": kind, "value": example}
+    return {**OF_KIND.get(key, CHECK), key: example}
+
+
+def _spec(**rule: Any) -> dict[str, Any]:
+    return {"prompt": "prompt.md", "rules": [JSON_RULE, {"id": "r9", "rule": "One.", **rule}]}
+
+
+def _candidates(**given: Any) -> dict[str, Any]:
+    return {"prompt": "prompt.md", **given}
+
+
+SHARE = {"estimate": 0.9, "low": 0.7, "high": 0.98}
+HOSTS: dict[str, dict[str, Callable[[str, Any], Any]]] = {
+    "spec": {
+        "": lambda key, example: {**_spec(), key: example},
+        "Rule": lambda key, example: _spec(**{key: example}),
+        "Check": lambda key, example: _spec(checks=[_check(key, example)]),
+        "InputCheck": lambda key, example: _spec(when=[{"variable": "a", **_check(key, example)}]),
+        "VariableSpec": lambda key, example: {**_spec(), "inputs": {"a": {key: example}}},
+        "JudgeCalibration": lambda key, example: _spec(judge=[{**CALIBRATION_EXAMPLE, key: example}]),
+        "MeasuredShare": lambda key, example: _spec(judge=[{**CALIBRATION_EXAMPLE, "kappa": {**SHARE, key: example}}]),
+    },
+    "cases": {
+        "": lambda key, example: {"prompt": "p", key: example},
+        "Case": lambda key, example: {
+            "prompt": "p",
+            "cases": [{"id": "c", "inputs": {}, **({"expected": "A"} if key == "also_right" else {}), key: example}],
+        },
+        "Rating": lambda key, example: {
+            "prompt": "p",
+            "cases": [{"id": "c", "inputs": {}, "rating": {"severity": 1, "importance": 1, key: example}}],
+        },
+    },
+    "candidates": {
+        "": lambda key, example: _candidates(**{key: example}),
+        "Criterion": lambda key, example: _candidates(criteria=[{"id": "a", "text": "One.", key: example}]),
+        "Candidate": lambda key, example: _candidates(candidates=[{"id": "a", "check": CHECK, key: example}]),
+        "Check": lambda key, example: _candidates(candidates=[{"id": "a", "check": _check(key, example)}]),
+        "Implication": lambda key, example: _candidates(
+            implications=[{"stronger": "a", "weaker": "b", "evidence": "person", key: example}]
+        ),
+    },
+}
+"""By file and part of it, the least file in which a key of that part has a value."""
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_example_is_accepted_by_schema_and_reader(name: str, tmp_path: Path) -> None:
+    wrong = {}
+    for owner, key, about in keys(name):
+        for example in about["examples"]:
+            data = HOSTS[name][owner](key, example)
+            messages = schema_errors(name, data) + reader_errors(name, data, tmp_path)
+            if messages:
+                wrong[f"{owner}.{key}: {example}"] = messages
+    assert wrong == {}
 
 
 @pytest.mark.parametrize("name", ["spec", "cases"])
 def test_all_benchmarks_are_valid(name: str) -> None:
     paths = sorted(BENCHMARKS.glob(f"*/prompt.{name}.yaml"))
     assert paths
-    assert {path.parent.name: _errors(name, _load(path)) for path in paths} == {path.parent.name: [] for path in paths}
+    assert {path.parent.name: schema_errors(name, load(path)) for path in paths} == {
+        path.parent.name: [] for path in paths
+    }
 
 
-def test_what_we_write_is_valid(tmp_path: Path) -> None:
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(spec=specs, suite=suites)
+def test_what_we_write_is_valid(tmp_path: Path, spec: Spec, suite: Suite) -> None:
+    for name, path in (("spec", tmp_path / "a.yaml"), ("cases", tmp_path / "b.yaml")):
+        path.unlink(missing_ok=True)
+        _ = write_spec(path, spec) if name == "spec" else write_suite(path, suite)
+        assert schema_errors(name, load(path)) == []
+
+
+def test_sets_and_enums_that_we_write_are_valid(tmp_path: Path) -> None:
     check = Check.model_validate({"kind": "assert-set", "assert": [{"kind": "contains", "value": "x"}]})
     inputs = {"a": VariableSpec(constraints=("x",)), "b": VariableSpec(type="enum", values=("p", 1))}
     spec = Spec(prompt="prompt.md", inputs=inputs, rules=(Rule(id="r1", rule="One.", checks=(check,), stale=True),))
     write_spec(tmp_path / "a.yaml", spec)
-    assert _errors("spec", _load(tmp_path / "a.yaml")) == []
+    assert schema_errors("spec", load(tmp_path / "a.yaml")) == []
     write_suite(tmp_path / "b.yaml", Suite(prompt="prompt.md", cases=(Case(id="1", rule="r1", inputs={"a": [1]}),)))
-    assert _errors("cases", _load(tmp_path / "b.yaml")) == []
+    assert schema_errors("cases", load(tmp_path / "b.yaml")) == []
 
 
 RULE = {"id": "r1", "rule": "One."}
+CASE = {"id": "c1", "inputs": {"a": "x"}}
+
+
+def with_check(**check: Any) -> dict[str, Any]:
+    return {"prompt": "p", "rules": [{**RULE, "checks": [check]}]}
+
+
+def with_case(**case: Any) -> dict[str, Any]:
+    return {"prompt": "p", "cases": [{**CASE, **case}]}
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("name", "data"),
     [
-        {"prompt": "p", "rules": [{**RULE, "checks": [{"type": "regex", "value": "x"}]}], "intent": None},
-        {"prompt": "p", "rules": [RULE], "inputs": {"a": "one sentence", "b": ["x"], "c": {"type": "number"}}},
-        {"prompt": "p", "rules": [{"id": 1, "rule": "One.", "inverse": None, "origin": None}]},
+        ("spec", {"prompt": "p", "rules": [{**RULE, "checks": [{"type": "regex", "value": "x"}]}], "intent": None}),
+        (
+            "spec",
+            {"prompt": "p", "rules": [RULE], "inputs": {"a": "one sentence", "b": ["x"], "c": {"type": "number"}}},
+        ),
+        ("spec", {"prompt": "p", "rules": [{"id": 1, "rule": "One.", "inverse": None, "origin": None}]}),
+        ("spec", with_check(kind="assert-set", asserts=[CHECK])),
+        ("spec", with_check(kind="llm-rubric", value="It is polite.")),
+        ("cases", {"prompt": "p", "cases": [{"id": 7, "rule": None, "inputs": {"n": 7}, "expected": 7}]}),
+        ("cases", with_case(also_right=[], match="numeric:1%")),
     ],
 )
-def test_people_s_shapes_are_accepted(data: Any) -> None:
-    assert _errors("spec", data) == []
+def test_people_s_shapes_are_accepted(name: str, data: Any, tmp_path: Path) -> None:
+    assert schema_errors(name, data) == []
+    assert reader_errors(name, data, tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"prompt": "p", "ruels": []},
-        {"rules": [RULE]},
-        {"prompt": "p", "rules": [{"id": "r1"}]},
-        {"prompt": "p", "rules": [{**RULE, "checks": [{"value": "x"}]}]},
-        {"prompt": "p", "rules": [{**RULE, "origin": "made"}]},
-        {"prompt": "p", "rules": [{**RULE, "id": "a b"}]},
-        {"prompt": "p", "inputs": {"a": {"tipe": "text"}}},
-    ],
-)
-def test_mistakes_are_refused(data: Any) -> None:
-    assert _errors("spec", data) != []
+MISTAKES: list[tuple[str, Any]] = [
+    ("spec", {"prompt": "p", "ruels": []}),
+    ("spec", {"prompt": "p", "rules": []}),
+    ("spec", {"prompt": "p", "rules": {"r1": "One."}}),
+    ("spec", {"prompt": "p", "rules": ["One."]}),
+    ("spec", {"prompt": "p", "rules": [{"id": "r1"}]}),
+    ("spec", {"prompt": ["p"], "rules": [RULE]}),
+    ("spec", {"prompt": "p", "rules": [{**RULE, "check": [CHECK]}]}),
+    ("spec", {"prompt": "p", "rules": [{**RULE, "checks": CHECK}]}),
+    ("spec", {"prompt": "p", "rules": [{**RULE, "checks": ["contains x"]}]}),
+    ("spec", {"prompt": "p", "rules": [{**RULE, "origin": "made"}]}),
+    ("spec", {"prompt": "p", "rules": [{**RULE, "needs": "both"}]}),
+    ("spec", {"prompt": "p", "rules": [{**RULE, "decides": "mostly"}]}),
+    ("spec", {"prompt": "p", "rules": [{**RULE, "id": "a b"}]}),
+    ("spec", {"prompt": "p", "rules": [{**RULE, "when": [CHECK]}]}),
+    ("spec", {"prompt": "p", "rules": [RULE], "inputs": ["question"]}),
+    ("spec", {"prompt": "p", "rules": [RULE], "inputs": {"a": {"tipe": "text"}}}),
+    ("spec", {"prompt": "p", "rules": [RULE], "inputs": {"a": {"type": "string"}}}),
+    ("spec", {"prompt": "p", "rules": [RULE], "inputs": {"a": {"minimum": "one"}}}),
+    ("spec", {"prompt": "p", "rules": [RULE], "input_checks": [CHECK]}),
+    ("spec", with_check(value="x")),
+    ("spec", with_check(kind="is-jsonn")),
+    ("spec", with_check(kind="Contains", value="x")),
+    ("spec", with_check(kind="not_contains", value="x")),
+    ("spec", with_check(kind="contains")),
+    ("spec", with_check(kind="contains", vaule="x")),
+    ("spec", with_check(kind="contains", value=["x", "y"])),
+    ("spec", with_check(kind="not-contains-any", value=3)),
+    ("spec", with_check(kind="regex", value=["x"])),
+    ("spec", with_check(kind="cost", value=0.1)),
+    ("spec", with_check(kind="word-count", value={"max": 3}, unit="paragraphs")),
+    ("spec", with_check(kind="word-any", value="a", ignore_case="very")),
+    ("spec", with_check(kind="assert-set", value=[CHECK])),
+    ("spec", with_check(kind="levenshtein", value="x", threshold="high")),
+    ("cases", {"prompt": "p", "case": []}),
+    ("cases", {"prompt": "p", "cases": {"c1": {"inputs": {}}}}),
+    ("cases", {"prompt": "p", "cases": [{"id": "c1"}]}),
+    ("cases", with_case(inputs="hello")),
+    ("cases", with_case(inputs=["hello"])),
+    ("cases", with_case(input={"a": "x"})),
+    ("cases", with_case(also_right=["B"])),
+    ("cases", with_case(expected=["A", "B"])),
+    ("cases", with_case(expected="A", also_right="B")),
+    ("cases", with_case(match="fuzzy")),
+    ("cases", with_case(inverse="sometimes")),
+    ("cases", with_case(rating=5)),
+    ("cases", with_case(rating={"severity": 6, "importance": 1})),
+    ("candidates", {"prompt": "p", "criteria": [{"id": "a"}]}),
+    ("candidates", {"prompt": "p", "criteria": [{"id": "a", "text": "One.", "by": "people"}]}),
+    ("candidates", {"prompt": "p", "candidates": [{"id": "a", "check": [CHECK]}]}),
+    ("candidates", {"prompt": "p", "candidates": [{"id": "a", "check": CHECK, "choice": "maybe"}]}),
+]
+
+
+@pytest.mark.parametrize(("name", "data"), MISTAKES)
+def test_mistakes_are_refused_by_schema_and_reader(name: str, data: Any, tmp_path: Path) -> None:
+    assert reader_errors(name, data, tmp_path) != []
+    assert schema_errors(name, data) != []
+
+
+VALUES: tuple[Any, ...] = (None, "x", 3, ["a"], {"min": 1})
+LIKE_VALUES = ("language", "expected", "word-count", "is-xml", "contains-xml", "is-json", "contains-json")
+"""Kinds that take some texts or objects and not others."""
+
+
+def test_schema_and_reader_agree_on_the_values_of_every_kind(tmp_path: Path) -> None:
+    rules: list[dict[str, Any]] = []
+    for kind in kinds():
+        for value in VALUES:
+            if kind.removeprefix("not-") not in LIKE_VALUES:
+                check = {"kind": kind, **({} if value is None else {"value": value})}
+                rules.append({"id": f"r{len(rules)}", "rule": "One.", "checks": [check]})
+    path = tmp_path / "prompt.spec.yaml"
+    path.write_text("prompt: p\nrules:\n" + "".join(f"- {json.dumps(rule)}\n" for rule in rules), encoding="utf-8")
+    refused = {problem.line for problem in spec_file.examine(path).problems if problem.severity == "error"}
+    data = {"prompt": "p", "rules": rules}
+    by_schema = {error.absolute_path[1] for error in Draft7Validator(shipped("spec")).iter_errors(data)}
+    differing = [
+        rule["checks"] for number, rule in enumerate(rules) if (number + 3 in refused) != (number in by_schema)
+    ]
+    assert differing == []
+    assert len(refused) > 100

@@ -6,6 +6,7 @@ from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Record
 from promptpex.core.records.blessed import Blessed, BlessedCase, CaseCounts
 from promptpex.core.records.calibration import JudgeCalibration, MeasuredShare, calibration_of
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
+from promptpex.core.records.candidate import Candidate, Category, Choice, Criterion, Implication, Means, Synthesis
 from promptpex.core.records.case import Case, Match, Rating, Suite
 from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
 from promptpex.core.records.gc_pause import collector_paused
@@ -53,21 +54,14 @@ from promptpex.core.records.run import RUNNING, Manifest, PartOfSuite, Run
 from promptpex.core.records.score import EXPECTED, Score
 from promptpex.core.records.spec import ALSO_VALID, WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
 from promptpex.core.records.synthesis import (
-    Candidate,
     CandidateResult,
     CandidateStatus,
     CategorisedPhrase,
-    Category,
     Change,
-    Choice,
-    Criterion,
     Delta,
     Example,
     History,
-    Implication,
-    Means,
     PromptVersion,
-    Synthesis,
     Tag,
 )
 

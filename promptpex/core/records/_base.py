@@ -14,6 +14,9 @@ MAX_EXACT = 2**53
 MAX_TOKENS_COUNTED = 2**31
 """The largest number of tokens of one request that is believed: four billion such requests still add up in 64 bits."""
 
+MACHINES: dict[str, Any] = {"readOnly": True}
+"""What the schema of a field says that promptpex writes and people leave alone (JSON Schema draft-07, 10.3)."""
+
 
 def _counted(value: int | None) -> int | None:
     return value if value is not None and 0 <= value <= MAX_TOKENS_COUNTED else None

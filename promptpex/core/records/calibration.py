@@ -17,6 +17,20 @@ CalibrationState = Literal["current", "reworded", "another judge", "never"]
 GradedOutputs = Annotated[int, Field(ge=0, le=10_000_000)]
 """How many outputs: more than people ever grade."""
 
+CALIBRATION_EXAMPLE: dict[str, object] = {
+    "judge": "gpt-4o",
+    "fingerprint": "0f4c3a9b12de",
+    "rule_digest": "8a1b2c3d4e5f",
+    "date": "2026-03-01",
+    "outputs": 60,
+    "bad": 20,
+    "good": 40,
+    "sensitivity": {"estimate": 0.9, "low": 0.7, "high": 0.98},
+    "specificity": {"estimate": 0.95, "low": 0.84, "high": 0.99},
+    "kappa": {"estimate": 0.85, "low": 0.7, "high": 0.95},
+}
+"""What one looks like in a spec."""
+
 MAJORITY = "majority"
 """How grades become labels where nothing else is said."""
 
@@ -25,18 +39,19 @@ GradersRule = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 class MeasuredShare(Record):
-    """A share or a kappa with its interval.
-
-    Attributes:
-        estimate: None where it is not defined, such as the sensitivity where people found nothing bad.
-        low, high: the interval's ends.
-    """
+    """A share or a kappa with its interval."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
-    estimate: float | None = Field(default=None, ge=-1, le=1)
-    low: float = Field(ge=-1, le=1)
-    high: float = Field(ge=-1, le=1)
+    estimate: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="The figure; none where it is not defined, such as the sensitivity where people found nothing bad.",
+        examples=[0.9],
+    )
+    low: float = Field(ge=-1, le=1, description="The lower end of its interval.", examples=[0.8])
+    high: float = Field(ge=-1, le=1, description="The upper end of its interval.", examples=[0.96])
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -51,33 +66,36 @@ class JudgeCalibration(Record):
 
     It holds for the judge whose verdicts have this ``fingerprint``, and for the words of the rule with this digest;
     else it is stale.
-
-    Attributes:
-        judge: the judge's label.
-        fingerprint: as its verdicts carry it.
-        rule_digest: ``Rule.digest``.
-        date: the day on which it was measured: ``2026-03-01``.
-        outputs: of which both people and the judge said good or bad.
-        bad, good: those of them that people found bad, and good.
-        sensitivity: share of what people found bad that the judge fails.
-        specificity: share of what people found good that the judge passes.
-        kappa: Cohen's, between judge and people.
-        graders: how several people's grades became labels, as ``LabelRules`` has it.
-        unsure: what "unsure" was.
     """
 
-    judge: Name
-    fingerprint: Digest
-    rule_digest: Digest
-    date: str
-    outputs: GradedOutputs
-    bad: GradedOutputs
-    good: GradedOutputs
-    sensitivity: MeasuredShare
-    specificity: MeasuredShare
-    kappa: MeasuredShare
-    graders: GradersRule = MAJORITY
-    unsure: Literal["no-vote", "bad"] = "no-vote"
+    judge: Name = Field(description="What the judge is called.", examples=["gpt-4o"])
+    fingerprint: Digest = Field(
+        description="The hash of the judge, as its verdicts carry it.", examples=["0f4c3a9b12de"]
+    )
+    rule_digest: Digest = Field(description="The hash of the rule's words.", examples=["8a1b2c3d4e5f"])
+    date: str = Field(description="The day on which it was measured.", examples=["2026-03-01"])
+    outputs: GradedOutputs = Field(
+        description="Outputs of which both people and judge said good or bad.", examples=[60]
+    )
+    bad: GradedOutputs = Field(description="Those of them that people found bad.", examples=[20])
+    good: GradedOutputs = Field(description="Those of them that people found good.", examples=[40])
+    sensitivity: MeasuredShare = Field(
+        description="The share of what people found bad that the judge fails.",
+        examples=[{"estimate": 0.9, "low": 0.7, "high": 0.98}],
+    )
+    specificity: MeasuredShare = Field(
+        description="The share of what people found good that the judge passes.",
+        examples=[{"estimate": 0.95, "low": 0.84, "high": 0.99}],
+    )
+    kappa: MeasuredShare = Field(
+        description="Cohen's kappa between judge and people.", examples=[{"estimate": 0.85, "low": 0.7, "high": 0.95}]
+    )
+    graders: GradersRule = Field(
+        default=MAJORITY, description="Whose grades counted, as --graders takes it.", examples=["majority", "ada"]
+    )
+    unsure: Literal["no-vote", "bad"] = Field(
+        default="no-vote", description="What the grade unsure counted as.", examples=["bad"]
+    )
 
     @property
     def label_options(self) -> str:

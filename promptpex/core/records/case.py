@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from promptpex.core.matching import DEFAULT_MATCH, MATCH_PATTERN, match_name
-from promptpex.core.records._base import OwnedRecord, Record
+from promptpex.core.records._base import MACHINES, OwnedRecord, Record
 from promptpex.core.records.spec import Origin
 
 Match = Annotated[str, AfterValidator(match_name), Field(json_schema_extra={"pattern": MATCH_PATTERN})]
@@ -15,19 +15,25 @@ Match = Annotated[str, AfterValidator(match_name), Field(json_schema_extra={"pat
 
 
 class Rating(Record):
-    """How much a case is worth, as a model rated it beside others.
+    """How much a case is worth, as a model rated it beside others."""
 
-    Attributes:
-        severity: 1 to 5: how bad a failure on this input would be for whoever uses the output.
-        importance: 1 to 5: how much it matters in use that such inputs are coped with.
-        redundant_with: the id of a case that tests the same; None: none does.
-        of: hash of what was rated; a rating whose hash no longer fits is made again.
-    """
-
-    severity: int = Field(ge=1, le=5)
-    importance: int = Field(ge=1, le=5)
-    redundant_with: str | None = None
-    of: str | None = None
+    severity: int = Field(
+        ge=1,
+        le=5,
+        description="How bad a failure on this input would be for whoever uses the output, from 1 to 5.",
+        examples=[4],
+    )
+    importance: int = Field(
+        ge=1, le=5, description="How much it matters in use that such inputs are coped with, from 1 to 5.", examples=[3]
+    )
+    redundant_with: str | None = Field(
+        default=None, description="The id of a case that tests the same.", examples=["short-1"]
+    )
+    of: str | None = Field(
+        default=None,
+        description="The hash of what was rated; a rating that no longer fits it is made again.",
+        examples=["0f4c3a9b12de"],
+    )
 
     @property
     def value(self) -> int:
@@ -36,50 +42,103 @@ class Rating(Record):
 
 
 class Case(OwnedRecord):
-    """One test input.
-
-    Attributes:
-        id: unique in its suite.
-        rule: the id of the rule it aims at; None for a baseline case, which aims at none.
-        inverse: whether it aims at the rule's inverse.
-        inputs: a value for each variable of the prompt.
-        reasoning: why this input tests the rule.
-        expected: the right output, where it is known.
-        also_right: other outputs that are right as well.
-        match: how outputs are compared with these, where the suite does not say it as well.
-        origin: who made it.
-        scenario: the scenario it belongs to.
-        answer_in_context: whether the given context holds the answer; None = not recorded.
-        inputs_fingerprint: hash of what a generated case depends on; a case whose hash is stale is made again.
-        expanded_from: the id of the shorter case that this one grew from.
-        expected_from: where a generated ``expected`` came from, such as ``gpt-4o (0.9)``.
-        invalid: why the case is not used (it breaks the input spec, or lint found it unusable); None = usable.
-        rating: how much it is worth, where it was rated.
-        aside: why it is put aside for now, by ``generate --keep``; None = it is run.
-        content: hash of the case as generated; one that no longer matches it was edited by hand.
-    """
+    """One test input."""
 
     not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "inputs_fingerprint", "rating", "aside"))
     measured: ClassVar[frozenset[str]] = frozenset(("rating",))
 
-    id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
-    rule: str | None = None
-    inverse: bool = False
-    inputs: dict[str, Any]
-    reasoning: str = ""
-    expected: str | None = None
-    also_right: tuple[str, ...] = ()
-    match: Match | None = None
-    origin: Origin = "generated"
-    scenario: str | None = None
-    answer_in_context: bool | None = None
-    inputs_fingerprint: str | None = None
-    expanded_from: str | None = None
-    expected_from: str | None = None
-    invalid: str | None = None
-    rating: Rating | None = None
-    aside: str | None = None
-    content: str | None = None
+    id: str = Field(
+        min_length=1,
+        pattern=r"^[A-Za-z0-9_.-]+$",
+        description="What the case is called in tables, reports and --case; unique in its file.",
+        examples=["two-questions", "c1"],
+    )
+    rule: str | None = Field(
+        default=None, description="The id of the rule that it aims at; without one it aims at none.", examples=["short"]
+    )
+    inverse: bool = Field(
+        default=False,
+        description="Whether it tempts the model to break the rule, as its inverse says.",
+        examples=[True],
+    )
+    inputs: dict[str, Any] = Field(
+        description="A value for each variable of the prompt. A prompt that names no variable has one, input.",
+        examples=[{"question": "Where is my parcel?"}],
+    )
+    reasoning: str = Field(
+        default="",
+        description="Why this input tests the rule.",
+        examples=["Two questions in one invite a long answer."],
+    )
+    expected: str | None = Field(default=None, description="The right output, where it is known.", examples=["OTHER"])
+    also_right: tuple[str, ...] = Field(
+        default=(),
+        description="Other outputs that are right as well; the first stands under expected.",
+        examples=[["NONE", "UNCLEAR"]],
+    )
+    match: Match | None = Field(
+        default=None,
+        description="How outputs are compared with the expected one, where the file does not say it for all: "
+        "normalised, exact, json, set, asked, or numeric with a tolerance.",
+        examples=["exact", "numeric:1%"],
+    )
+    origin: Origin = Field(
+        default="generated",
+        description="Who made the case. A case that says no origin is yours; promptpex changes only generated ones.",
+        examples=["added"],
+        json_schema_extra=MACHINES,
+    )
+    scenario: str | None = Field(
+        default=None, description="The scenario that the case belongs to.", examples=["angry customer"]
+    )
+    answer_in_context: bool | None = Field(
+        default=None,
+        description="Whether the context that the input gives holds the answer; left out where that is not recorded.",
+        examples=[False],
+    )
+    inputs_fingerprint: str | None = Field(
+        default=None,
+        description="The hash of what a generated case depends on; when that has changed the case is made again.",
+        examples=["8a1b2c3d4e5f"],
+        json_schema_extra=MACHINES,
+    )
+    expanded_from: str | None = Field(
+        default=None,
+        description="The id of the shorter case that this one grew from.",
+        examples=["short-1"],
+        json_schema_extra=MACHINES,
+    )
+    expected_from: str | None = Field(
+        default=None,
+        description="The model that gave the expected output, and how sure it was.",
+        examples=["gpt-4o (0.9)"],
+        json_schema_extra=MACHINES,
+    )
+    invalid: str | None = Field(
+        default=None,
+        description="Why the case is not used, such as that it breaks the input spec. Such a case is not run.",
+        examples=["the question is empty"],
+        json_schema_extra=MACHINES,
+    )
+    rating: Rating | None = Field(
+        default=None,
+        description="How much the case is worth, as a model rated it.",
+        examples=[{"severity": 4, "importance": 3}],
+        json_schema_extra=MACHINES,
+    )
+    aside: str | None = Field(
+        default=None,
+        description="Why generate --keep has put the case aside. Such a case is not run.",
+        examples=["rated lower than 20 others"],
+        json_schema_extra=MACHINES,
+    )
+    content: str | None = Field(
+        default=None,
+        description="The hash of the case as it was generated. A case that no longer fits it was edited by hand and is "
+        "yours.",
+        examples=["0f4c3a9b12de"],
+        json_schema_extra=MACHINES,
+    )
 
     @model_validator(mode="after")
     def _one_first(self) -> Self:
@@ -89,17 +148,22 @@ class Case(OwnedRecord):
 
 
 class Suite(Record):
-    """All the cases of a prompt.
+    """All the cases of a prompt."""
 
-    Attributes:
-        prompt: the prompt's file.
-        match: how outputs are compared with the expected ones, where a case does not say it itself.
-        cases: in order.
-    """
-
-    prompt: str
-    match: Match | None = None
-    cases: tuple[Case, ...] = ()
+    prompt: str = Field(description="The name of the prompt's file, beside this one.", examples=["prompt.md"])
+    match: Match | None = Field(
+        default=None,
+        description="How outputs are compared with the expected ones, where a case does not say it itself: normalised, "
+        "exact, json, set, asked, or numeric with a tolerance.",
+        examples=["json"],
+    )
+    cases: tuple[Case, ...] = Field(
+        default=(),
+        description="The inputs that the prompt is tried on, in order.",
+        examples=[
+            [{"id": "two-questions", "rule": "short", "inputs": {"question": "Where is it, and when does it come?"}}]
+        ],
+    )
 
     def case(self, case_id: str) -> Case | None:
         """The case of this id, if there is one."""

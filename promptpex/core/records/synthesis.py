@@ -1,47 +1,23 @@
-"""What assertions are synthesised from, and the assertions that are: versions, deltas, criteria, candidates.
+"""What assertions are synthesised from, and what they are tried on: versions of a prompt, deltas, examples.
 
 The terms are SPADE's (arXiv 2401.03038, sections 2 to 4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar, Literal, Self
+from typing import Literal
 
 from pydantic import Field
 
-from promptpex.core.ids import digest, text_digest
-from promptpex.core.records._base import Ordinal, OwnedRecord, Record
+from promptpex.core.ids import digest
+from promptpex.core.records._base import Ordinal, Record
+from promptpex.core.records.candidate import Category
 from promptpex.core.records.prompt import Message, Role
-from promptpex.core.records.spec import Check, Origin
 
 Tag = Literal["added", "removed"]
-Category = Literal[
-    "response-format",
-    "example-demonstration",
-    "prompt-clarification",
-    "workflow-description",
-    "data-integration",
-    "quantity",
-    "inclusion",
-    "exclusion",
-    "qualitative-criteria",
-    "other",
-]
-"""The second level of SPADE's taxonomy (Figure 2, Table 2). The first three are structural, then come those about
-content, then the rest; ``synthesis.taxonomy`` says what each is."""
-
-Choice = Literal["must", "never"]
-"""What a person decided of a candidate: it is part of every selection, or of none."""
-
-Means = Literal["code", "judge", "both"]
-"""By what a criterion is to be decided."""
 
 SHOWN_SHARE = 0.25
 """The share of inputs whose grades and notes models may be shown; on the others assertions and judges are measured."""
-
-WORDING_LENGTH = 12
-"""Hex digits that a criterion's text is remembered by."""
 
 CandidateStatus = Literal["pass", "fail", "error"]
 """What a candidate says of an example. An error counts as a fail in selection (section 4.1) and is shown apart."""
@@ -98,116 +74,6 @@ class Delta(Record):
     categories: tuple[CategorisedPhrase, ...] = ()
 
 
-class Criterion(OwnedRecord):
-    """What an output should be like, in words (section 3.2).
-
-    Attributes:
-        text: decidable on one output, with its input where needed.
-        source: the words of the prompt that it rests on.
-        version: the version whose delta it comes from; None where it comes from a rule of the spec.
-        rule: the id of that rule; None where it comes from a delta.
-        by: by what it is decided; candidates of another kind are not run and not chosen from.
-        selected: whether it takes part; candidates of one that does not are not run and not chosen from.
-        max_ffr: the share of good outputs that its own assertion may flag at most; None: the limit of the whole choice.
-        must: whether an output has to pass it whatever else it is like.
-        notes: ids of the grades whose notes it was made from.
-        origin, content: as in ``Rule``.
-    """
-
-    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "by", "selected", "max_ffr", "must"))
-
-    id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
-    text: str = Field(min_length=1)
-    category: Category = "other"
-    source: str = ""
-    version: str | None = None
-    rule: str | None = None
-    by: Means = "both"
-    selected: bool = True
-    max_ffr: float | None = Field(default=None, ge=0, le=1)
-    must: bool = False
-    notes: tuple[str, ...] = ()
-    origin: Origin = "extracted"
-    content: str | None = None
-
-    @property
-    def wording(self) -> str:
-        """The digest of its text: what was made for other words of it is out of date."""
-        return text_digest(self.text, WORDING_LENGTH)
-
-    def with_settings_of(self, other: Criterion) -> Criterion:
-        """The criterion with what a person set of another one, whatever either says."""
-        return self.replace(by=other.by, selected=other.selected, max_ffr=other.max_ffr, must=other.must)
-
-
-class Candidate(OwnedRecord):
-    """An assertion that implements one or two criteria.
-
-    Attributes:
-        id: a telling name, such as ``mentions_every_product``.
-        criteria: ids of the criteria.
-        description: what it looks at, in one sentence.
-        check: the check itself, of any kind, ``python`` and ``question`` among them.
-        choice: what a person decided; None: selection decides.
-        wordings: by the id of a criterion, the digest of the text that it was written for; of others that is not known.
-        origin, content: as in ``Rule``.
-    """
-
-    not_content: ClassVar[frozenset[str]] = frozenset(("content", "origin", "choice", "wordings"))
-
-    id: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")
-    criteria: tuple[str, ...] = ()
-    description: str = ""
-    check: Check
-    choice: Choice | None = None
-    wordings: dict[str, str] = Field(default_factory=dict)
-    origin: Origin = "generated"
-    content: str | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of what decides its results: the check alone."""
-        return digest(self.check.to_dict(), 16)
-
-    def written_for(self, criteria: Iterable[Criterion]) -> Self:
-        """The candidate, said to be for the texts that those of its criteria have now which are among these."""
-        return self.replace(wordings={one.id: one.wording for one in criteria if one.id in self.criteria})
-
-    def is_outdated(self, criteria: Iterable[Criterion]) -> bool:
-        """Whether one of these criteria has other words now than it was written for."""
-        return any(self.wordings.get(one.id, one.wording) != one.wording for one in criteria)
-
-    @property
-    def named_check(self) -> Check:
-        """The check with its origin: the candidate's id as its ``metric``."""
-        return self.check.replace(metric=self.id)
-
-
-class Implication(Record):
-    """That every output which passes one candidate passes another, so that choosing the first spares the second.
-
-    Attributes:
-        stronger, weaker: ids of candidates: ``stronger`` implies ``weaker``.
-        evidence: who says so: the same code, a judge, or a person.
-        accepted: a person's word; None: nobody has looked, and the evidence counts. False strikes the pair.
-    """
-
-    stronger: str
-    weaker: str
-    evidence: Literal["same-code", "judge", "person"]
-    accepted: bool | None = None
-
-    @property
-    def id(self) -> str:
-        """What it is known by in its file."""
-        return f"{self.stronger} -> {self.weaker}"
-
-    @property
-    def is_peoples(self) -> bool:
-        """Whether a person said it, or said something of it, so that it stays."""
-        return self.evidence == "person" or self.accepted is not None
-
-
 class History(Record):
     """The file ``versions.json``: what a prompt was, what of that was asked about, and with which result.
 
@@ -229,15 +95,6 @@ class History(Record):
     rules: dict[str, str] = Field(default_factory=dict)
     pairs: tuple[str, ...] = ()
     in_vain: tuple[str, ...] = ()
-
-
-class Synthesis(Record):
-    """The file ``candidates.yaml``: what a prompt's assertions are chosen from, edited by people."""
-
-    prompt: str
-    criteria: tuple[Criterion, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
-    implications: tuple[Implication, ...] = ()
 
 
 class Example(Record):
