@@ -92,7 +92,7 @@ def _check(key: str, example: Any) -> dict[str, Any]:
     if key in ("kind", "type"):
         return {key: example, "value": VALUE_OF.get(example, "x")}
     if key == "value":
-        kind = {str: "contains", list: "contains-any", dict: "word-count"}[type(example)]
+        kind = {"str": "contains", "list": "contains-any", "dict": "word-count"}[type(example).__name__]
         return {"kind": kind, "value": example}
     return {**OF_KIND.get(key, CHECK), key: example}
 
