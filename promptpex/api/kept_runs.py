@@ -47,8 +47,9 @@ def compare(
         errors.PromptpexError: there is no such run, or the two have no model or no case in common.
     """
     resolved = resolved_settings(settings)
-    one, two = (run if isinstance(run, Run) else runs.read(_folder(run, resolved)) for run in (before, after))
-    return comparing.compare(one, two, resolved, warn, rules=aligning.counting(graders))
+    one, two = (None if isinstance(run, Run) else _folder(run, resolved) for run in (before, after))
+    old, new = (run if isinstance(run, Run) else runs.read_columns(_folder(run, resolved)) for run in (before, after))
+    return comparing.compare(old, new, resolved, warn, folders=(one, two), rules=aligning.counting(graders))
 
 
 def align(

@@ -87,7 +87,6 @@ def gate_result(
     figures: Mapping[str, str],
     file: Path | None,
     baseline: Regressions | None = None,
-    notes: Sequence[str] = (),
 ) -> GateResult:
     """What was decided, with the rules that the failing models break most.
 
@@ -96,14 +95,13 @@ def gate_result(
         figures: per model what it passes by, in words.
         file: the prompt's file as it is now.
         baseline: how the run compares with a baseline.
-        notes: further ones.
     """
     manifest = summary.run.manifest
     models = tuple(GatedModel(label, tuple(words), figures[label]) for label, words in exceeded.items())
     failing = [model.label for model in models if model.exceeded]
     rules = tuple(_broken_rules(summary, failing, file)) if failing else ()
     of_baseline = (f"Against the baseline: {note}." for note in (baseline.notes if baseline else ()))
-    notes = (*_notes(manifest), *of_baseline, *notes)
+    notes = (*_notes(manifest), *of_baseline, *(baseline.noise_notes if baseline else ()))
     return GateResult(manifest.prompt, manifest.run, file, manifest.subset, notes, models, rules, baseline)
 
 

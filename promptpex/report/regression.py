@@ -11,6 +11,7 @@ from promptpex.codecs.wording import plural
 from promptpex.core.errors import RunError
 from promptpex.core.records import AnyRun, Blessed
 from promptpex.report.blessing import inputs_digest
+from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.percentages import TableRow, as_given, percent, points_apart
 from promptpex.tables import Weights, records
 
@@ -39,20 +40,36 @@ class Regressions:
         breaches: by the model's name in the run, why it does not pass; only of those that do not.
         passed: by the model's name in the run, what is said of those that do.
         notes: what a reader has to know about the comparison.
+        noise: the run-to-run noise of the run's models, as far as it was measured, as rows with
+            ``tables.NOISE_COLUMNS``.
     """
 
     models: pd.DataFrame
     breaches: Mapping[str, str]
     passed: Mapping[str, str]
     notes: tuple[str, ...]
+    noise: tuple[TableRow, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON-ready data."""
-        return {"models": records(self.models), "notes": list(self.notes)}
+        noise = {"noise": list(self.noise)} if self.noise else {}
+        return {"models": records(self.models), "notes": list(self.notes), **noise}
+
+    @property
+    def noise_notes(self) -> list[str]:
+        """What the noise says of the rises, a sentence for each model."""
+        rises = {row["model"]: row["difference"] for row in records(self.models) if row["difference"] is not None}
+        return noise_sentences(self.noise, rises)
 
 
 def regressions(
-    blessed: Blessed, run: AnyRun, *, margin: float, confidence: float = 0.95, weights: Weights | None = None
+    blessed: Blessed,
+    run: AnyRun,
+    *,
+    margin: float,
+    confidence: float = 0.95,
+    weights: Weights | None = None,
+    noise: Sequence[TableRow] = (),
 ) -> Regressions:
     """Holds a run against blessed figures.
 
@@ -65,6 +82,7 @@ def regressions(
         margin: the rise of non-compliance that is accepted, as a share.
         confidence: its complement is the error rate over all models together.
         weights: how many times each case counts.
+        noise: the run-to-run noise of the run's models, as far as it was measured.
 
     Raises:
         RunError: the two have no model in common.
@@ -83,7 +101,9 @@ def regressions(
     rows = {now: row for (_, now), row in zip(models, records(table), strict=True)}
     failing = {name: _breach(row, margin) for name, row in rows.items() if row["regression"] != "not shown"}
     passed = {name: NOT_SHOWN.format(**_figures(row, margin)) for name, row in rows.items() if name not in failing}
-    return Regressions(table, failing, passed, tuple(_notes(blessed, run, rows, len(common), paired=paired)))
+    return Regressions(
+        table, failing, passed, tuple(_notes(blessed, run, rows, len(common), paired=paired)), tuple(noise)
+    )
 
 
 def _breach(row: TableRow, margin: float) -> str:

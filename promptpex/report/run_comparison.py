@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
@@ -68,6 +68,7 @@ def compare_runs(
     weights: tables.Weights | None = None,
     rank_by: str = "non-compliance",
     people: tuple[PeoplesGrades | None, PeoplesGrades | None] = (None, None),
+    noise: Sequence[TableRow] = (),
 ) -> RunComparison:
     """Compares two runs per model, on the cases of the same id and inputs.
 
@@ -78,6 +79,7 @@ def compare_runs(
         weights: how many times each case counts.
         rank_by: what decides whether a model is worse.
         people: what people's grades say of either run.
+        noise: the run-to-run noise of the models, as far as it was measured, as rows with ``tables.NOISE_COLUMNS``.
 
     Raises:
         RunError: the runs have no model or no case in common.
@@ -104,17 +106,20 @@ def compare_runs(
         corrections=corrected,
         changed=tables.changed(*rows, models=models, cases=cases),
         answer=" ".join([_answer(figures, by_metric), *corrected_change_sentences(records(corrected), confidence)]),
-        notes=(*_notes(before, after, len(cases), figures), *_metric_note(scores, by_metric)),
+        notes=(
+            *_notes(before, after, len(cases), figures),
+            *_metric_note(scores, by_metric),
+            *noise_sentences(noise, _differences(figures)),
+        ),
         regressions=tuple(_regressions(figures, records(by_metric), rank_by, tolerance)),
         confidence=confidence,
+        noise=tuple(noise),
     )
 
 
-def with_noise(comparison: RunComparison, noise: Sequence[TableRow]) -> RunComparison:
-    """The comparison with the run-to-run noise of the models (``tables.NOISE_COLUMNS``), as far as it was measured."""
-    changes = {row["model"]: row["difference"] for row in records(comparison.models) if row["difference"] is not None}
-    notes = (*comparison.notes, *noise_sentences(noise, changes))
-    return replace(comparison, notes=notes, noise=tuple(noise))
+def _differences(rows: Sequence[TableRow]) -> dict[str, float]:
+    """By model, how far its shares in the two runs are apart."""
+    return {row["model"]: row["difference"] for row in rows if row["difference"] is not None}
 
 
 def _require_ranked(rank_by: str, by_metric: pd.DataFrame, figures: Sequence[TableRow]) -> None:

@@ -16,8 +16,8 @@ from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
 from promptpex.grading.desk import GradingDesk
 from promptpex.report.choices.records import ChoicePage
 from promptpex.report.page.asked import SentMessages
-from promptpex.report.summary import DEFAULT_CONFIDENCE
-from promptpex.tables import PeoplesGrades, Weights
+from promptpex.report.run_comparison import RunComparison
+from promptpex.tables import PeoplesGrades
 
 
 class CriteriaPort(Protocol):
@@ -120,12 +120,18 @@ class GradesPort(Protocol):
         """What people say of the outputs of the run in this folder; None where they say nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonSettings:
-    """The level of the intervals, and how many times each case counts, as the project's settings have them."""
+class ComparisonPort(Protocol):
+    """What has changed between two runs, as the project's settings have it (``workflow.comparing``)."""
 
-    confidence: float = DEFAULT_CONFIDENCE
-    weights: Weights | None = None
+    def stamp(self, before: Path, after: Path) -> Hashable:
+        """What changes whenever a file does that ``compare`` reads for the runs in these folders."""
+
+    def compare(self, before: Path, after: Path) -> RunComparison:
+        """What has changed from the run in one folder to that in the other.
+
+        Raises:
+            InputError: a run cannot be read, or the two have nothing in common.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +163,7 @@ class Ports:
         results: the folder of the runs.
         run: the folder of the run that the command names, which may lie elsewhere; None where it names none.
         start: the path of the page that a browser is led to once it is let in.
-        comparing: how two runs are compared.
+        comparing: compares two runs.
         choice: gives what there is to say of a choice of assertions, as its files are at that moment.
         criteria: the criteria that people judge by, and their candidates.
         card: the report card.
@@ -169,7 +175,7 @@ class Ports:
     results: Path
     run: Path | None = None
     start: str = "/"
-    comparing: ComparisonSettings = ComparisonSettings()
+    comparing: ComparisonPort | None = None
     choice: Callable[[], ChoicePage] | None = None
     criteria: CriteriaPort | None = None
     card: CardPort | None = None

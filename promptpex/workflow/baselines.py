@@ -7,8 +7,10 @@ from pathlib import Path
 from promptpex.core.errors import RunError
 from promptpex.core.records import AnyRun, Blessed
 from promptpex.promptfile import sibling
-from promptpex.report import blessing, runs
+from promptpex.report import Summary, blessing, runs
+from promptpex.report.regression import Regressions, regressions
 from promptpex.workflow.grading.peoples_grades import prompt_file_of
+from promptpex.workflow.noise import noise_around
 
 BLESSED = "blessed"
 """The word for the file beside the prompt."""
@@ -48,6 +50,21 @@ def baseline(named: str, run: AnyRun, results: Path) -> Blessed:
     if figures.prompt != run.manifest.prompt:
         raise RunError(f"the baseline is of the prompt {figures.prompt}, the run of {run.manifest.prompt}")
     return figures
+
+
+def against_baseline(before: Blessed, summary: Summary, folder: Path, results: Path, *, margin: float) -> Regressions:
+    """A run held against blessed figures, as it was reported, with the run-to-run noise of its models.
+
+    Args:
+        folder: of the run.
+        margin: the rise of non-compliance that is accepted, as a share.
+
+    Raises:
+        RunError: the two have no model in common.
+    """
+    how = summary.rankings.options
+    noise = noise_around([summary.run], [folder], results, confidence=how.confidence, weights=how.weights)
+    return regressions(before, summary.run, margin=margin, confidence=how.confidence, weights=how.weights, noise=noise)
 
 
 def _existing(path: Path) -> Path:

@@ -18,21 +18,24 @@ MOST = 4
 
 
 def noise_around(
-    folders: Sequence[Path], read: Sequence[AnyRun], *, confidence: float, weights: Weights | None = None
+    read: Sequence[AnyRun],
+    folders: Sequence[Path | None],
+    results: Path,
+    *,
+    confidence: float,
+    weights: Weights | None = None,
 ) -> Sequence[TableRow]:
     """The noise of the models of some runs, from the other complete runs beside each that were made from the same, and
     from repeats: rows with columns ``tables.NOISE_COLUMNS``, none where there are neither.
 
     Args:
-        folders: of the runs.
-        read: the same runs.
+        read: the runs.
+        folders: where each is kept; None of one that is in memory alone.
+        results: the folder of the runs, where others like those in memory are.
         confidence: of the intervals.
         weights: how many times each case counts.
     """
-    same: dict[tuple[Path, str], dict[Path, AnyRun]] = {}
-    for folder, run in zip(folders, read, strict=True):
-        same.setdefault((folder.resolve().parent, run.manifest.run), {})[folder.resolve()] = run
-    groups = [_with_others(parent, group) for (parent, _), group in same.items()]
+    groups = [_with_others(place, group) for (place, _), group in _made_alike(read, folders, results).items()]
     repeats = max(int(run.manifest.settings.get("repeats", 1)) for run in read)
     if repeats == 1 and all(len(group) == 1 for group in groups):
         return []
@@ -40,10 +43,35 @@ def noise_around(
     return tables.records(tables.noise(frames, repeats=repeats, confidence=confidence, weights=weights))
 
 
-def _with_others(parent: Path, group: dict[Path, AnyRun]) -> list[AnyRun]:
+def runs_alike(folder: Path) -> list[Path]:
+    """The folders of the runs that were made from the same as this one, and its own."""
+    try:
+        manifest = runs.read_manifest(folder)
+    except RunError:
+        return [folder]
+    return executions(folder.resolve().parent.parent, manifest)
+
+
+_Group = dict[Path | int, AnyRun]
+"""Runs by their folders; one in memory by its number."""
+
+
+def _made_alike(
+    read: Sequence[AnyRun], folders: Sequence[Path | None], results: Path
+) -> dict[tuple[Path, str], _Group]:
+    """The runs that were made from the same, by the results folder that they are in and their id."""
+    alike: dict[tuple[Path, str], _Group] = {}
+    for number, (folder, run) in enumerate(zip(folders, read, strict=True)):
+        place = results.resolve() if folder is None else folder.resolve().parent.parent
+        group = alike.setdefault((place, run.manifest.run), {})
+        group[number if folder is None else folder.resolve()] = run
+    return alike
+
+
+def _with_others(results: Path, group: _Group) -> list[AnyRun]:
     """The runs of a group, with the others beside them that were made from the same."""
     first = next(iter(group.values()))
-    others = [folder for folder in executions(parent.parent, first.manifest) if folder.resolve() not in group]
+    others = [folder for folder in executions(results, first.manifest) if folder.resolve() not in group]
     made = list(group.values())
     for folder in others[: MOST - len(made)]:
         try:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from promptpex.config import load
 from promptpex.core.records import Message, Run
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
+from promptpex.web.ports import Ports
+from promptpex.workflow.comparing import ComparisonsOfRuns
+from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 from tests.tables.by_hand import colours, output, run, verdict
 
 
@@ -17,6 +21,12 @@ def store(made: Run, results: Path, *, folder: str = "", report: bool = True) ->
     if report:
         write(summarise(runs.read_columns(place), folder=place), place)
     return place
+
+
+def with_comparisons(results: Path, **settings: object) -> Ports:
+    """What ``view`` shows of a results folder, compared as these settings say."""
+    grades, resolved = GradesOfRuns(), load(settings, start=results, env={})
+    return Ports(results, comparing=ComparisonsOfRuns(resolved, grades), grades=grades)
 
 
 def named_run(name: str, created: str, made: Run | None = None) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests.web.browser import Browser
 from tests.web.hostile import HOSTILE, assert_nothing_runs
 from tests.web.hostile_records import filled
 from tests.web.serving import served
-from tests.web.stored_runs import hostile_run, named_run, store
+from tests.web.stored_runs import hostile_run, named_run, store, with_comparisons
 
 JOINED = " ".join(text for text in HOSTILE if len(text) < 500)
 """The corpus as one text, but for what is only long."""
@@ -32,7 +33,7 @@ async def test_no_page_of_runs_executes_what_it_shows(tmp_path: Path, browser: B
     damaged.mkdir()
     (damaged / "manifest.json").write_text('{"run": "<script>alert(1)</script>"}')
     choice = partial(choice_page, JOINED)
-    with served(Ports(tmp_path, choice=choice)) as page_server:
+    with served(replace(with_comparisons(tmp_path), choice=choice)) as page_server:
         page = await browser.page()
         await page.open(page_server.link)
         for path, expected in (

@@ -15,12 +15,11 @@ from promptpex.report.choices.page import html as html_of_choice
 from promptpex.report.choices.records import ChoicePage
 from promptpex.report.html import html
 from promptpex.report.runs.listing import RunList
-from promptpex.web.ports import ComparisonSettings, Ports
-from promptpex.workflow.grading.peoples_grades import GradesOfRuns
+from promptpex.web.ports import Ports
 from tests.report.choices.choice_records import page as choice_page
 from tests.web.browser import DESKTOP, PHONE, Browser
 from tests.web.serving import page_of, served, words
-from tests.web.stored_runs import named_run, store
+from tests.web.stored_runs import named_run, store, with_comparisons
 from tests.workflow.alignment.graded_run import graded, kept, made
 
 
@@ -61,7 +60,7 @@ async def test_runs_have_their_names_and_are_found_by_references(results: Path) 
     data = json.loads(manifest.read_text(encoding="utf-8"))
     manifest.write_text(json.dumps({**data, "name": "before-edit"}), encoding="utf-8")
     os.utime(manifest, ns=(2, 2))
-    with served(Ports(results)) as server:
+    with served(with_comparisons(results)) as server:
         text = words(await page_of(server, "/"))
         reports = {key: words(await page_of(server, f"/runs/{key}")) for key in ("latest", "latest~1", "before-edit")}
         compared = words(await page_of(server, "/compare?before=before-edit&after=latest"))
@@ -112,7 +111,7 @@ async def test_a_report_follows_its_files(results: Path) -> None:
 
 
 async def test_two_runs_are_compared(results: Path) -> None:
-    with served(Ports(results)) as server:
+    with served(with_comparisons(results)) as server:
         text = words(await page_of(server, "/compare?before=colours/first&after=colours/second"))
         for wrong in ("", "?before=colours/first", "?before=colours/first&after=colours/first", "?before=../x&after=y"):
             refused = words(await page_of(server, f"/compare{wrong}", 422))
@@ -124,8 +123,7 @@ async def test_two_runs_are_compared(results: Path) -> None:
 
 
 async def test_runs_are_compared_as_the_settings_say(results: Path) -> None:
-    inverse_cases_out = ComparisonSettings(0.8, {"inverse": 0})
-    with served(Ports(results, comparing=inverse_cases_out)) as server:
+    with served(with_comparisons(results, confidence=0.8, weights={"inverse": 0})) as server:
         text = words(await page_of(server, "/compare?before=colours/first&after=colours/second"))
     assert "points (80% CI)" in text
     assert "1 of 2 1 of 2" in text
@@ -188,7 +186,7 @@ def test_what_has_not_changed_is_not_read_again(results: Path) -> None:
 
 @pytest.mark.browser
 async def test_runs_are_chosen_and_compared_by_keyboard(results: Path, browser: Browser) -> None:
-    with served(Ports(results)) as server:
+    with served(with_comparisons(results)) as server:
         page = await browser.page()
         await page.open(server.link)
         assert await page.evaluate("document.querySelector('input[name=after]:checked').value") == "colours/second"
@@ -207,7 +205,7 @@ async def test_runs_are_chosen_and_compared_by_keyboard(results: Path, browser: 
 
 @pytest.mark.browser
 async def test_no_page_is_wider_than_its_window(results: Path, browser: Browser) -> None:
-    with served(Ports(results)) as server:
+    with served(with_comparisons(results)) as server:
         page = await browser.page(PHONE)
         await page.open(server.link)
         for path in ("/", "/runs/colours/first", "/compare?before=colours/first&after=colours/second", "/nosuch"):
@@ -228,7 +226,7 @@ async def test_reports_and_comparisons_are_corrected_by_grades_as_they_come(
         for run, name in ((before, "1111111111"), (after, "2222222222"))
     ]
     keys = [RunList(tmp_path / "results").key(folder) for folder in folders]
-    with served(Ports(tmp_path / "results", grades=GradesOfRuns())) as server:
+    with served(with_comparisons(tmp_path / "results")) as server:
         assert "Corrected by people" not in words(await page_of(server, f"/runs/{keys[0]}"))
         graded(before, tmp_path, 1.0)
         assert "Corrected by people" in words(await page_of(server, f"/runs/{keys[0]}"))

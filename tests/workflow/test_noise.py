@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Run
 from promptpex.report import runs
 from promptpex.tables import noise, outputs
 from promptpex.workflow.noise import noise_around
 from tests.tables.many import many
+from tests.web.serving import page_of, served, words
+from tests.web.stored_runs import with_comparisons
 
 BEFORE, AFTER = "0123456789", "abcdef0123"
 
@@ -42,7 +45,7 @@ def keep(results: Path, run: str, number: str, made: Run) -> Path:
 
 def measured(results: Path, *names: str) -> list[dict[str, object]]:
     folders = [runs.resolve(Path(name), results) for name in names]
-    rows = noise_around(folders, [runs.read_columns(folder) for folder in folders], confidence=0.95)
+    rows = noise_around([runs.read_columns(folder) for folder in folders], folders, results, confidence=0.95)
     return [dict(row) for row in rows]
 
 
@@ -105,8 +108,23 @@ def test_compare_says_how_a_change_stands_to_it(results: Path, capsys: pytest.Ca
     assert any("the change of +56.7 points is beyond that" in note for note in made["notes"])
 
 
+async def test_the_library_and_the_local_page_say_the_same(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_cli(["compare", BEFORE, AFTER, "--json"])
+    printed = json.loads(capsys.readouterr().out)
+    by_name, in_memory = (promptpex.compare(one(BEFORE), one(AFTER)) for one in (str, promptpex.read_run))
+    for made in (by_name, in_memory):
+        assert (list(made.notes), list(made.noise)) == (printed["notes"], printed["noise"])
+    with served(with_comparisons(results)) as server:
+        place = f"/compare?before={BEFORE}&after={AFTER}"
+        assert "the change of +6.7 points is no more than that" in words(await page_of(server, place))
+        keep(results, BEFORE, "-3", answered(40, 7))
+        assert "by about 15.6 points between two runs" in words(await page_of(server, place))
+
+
 def test_the_gate_says_it_beside_a_baseline(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, text = called(capsys, "gate", f"{BEFORE}-2", "--baseline", AFTER)
     assert code == 0
     assert "Noise of a: asked again" in text
+    run_cli(["gate", f"{BEFORE}-2", "--baseline", AFTER, "--json"])
+    assert json.loads(capsys.readouterr().out)["baseline"]["noise"][0]["differing"] == 0.1
     assert "Noise of" not in called(capsys, "gate", f"{BEFORE}-2", "--min-scored", "1")[1]

@@ -48,19 +48,16 @@ def command(
     from promptpex.cli.progress import notices
     from promptpex.core.errors import GateFailed
     from promptpex.report import runs
-    from promptpex.report.run_comparison import to_dict, with_noise
+    from promptpex.report.run_comparison import to_dict
     from promptpex.workflow.comparing import compare
-    from promptpex.workflow.noise import noise_around
 
     how = options.label_rules(flags)
     resolved = settings(flags)
     results = Path(resolved.settings.results)
-    folders = [runs.resolve(named, results) for named in (before, after)]
+    folders = runs.resolve(before, results), runs.resolve(after, results)
     one, two = map(runs.read_columns, folders)
     listen = notices(verbose=False, quiet=bool(flags.get("quiet")))
-    confidence, weights = resolved.settings.confidence, resolved.settings.weights
-    noise = noise_around(folders, (one, two), confidence=confidence, weights=weights)
-    comparison = with_noise(compare(one, two, resolved, listen, rules=how), noise)
+    comparison = compare(one, two, resolved, listen, folders=folders, rules=how)
     if as_json:
         print_json(to_dict(comparison))
     else:

@@ -145,24 +145,11 @@ def _decided(
     rows, by_metric = records(summary.models), records(summary.metrics)
     exceeded = breaches(rows, asked, by_metric)
     figures = {row["model"]: stated(row, by_metric) for row in rows}
-    risen = _risen(held, summary, results) if held else None
+    risen = _risen(held, summary, folder, results) if held else None
     if risen is not None:
         exceeded = {name: [*broken, *filter(None, [risen.breaches.get(name)])] for name, broken in exceeded.items()}
         figures |= {name: f"{figures[name]}; {sentence}" for name, sentence in risen.passed.items()}
-    notes = [] if risen is None else _noise(summary, folder, risen)
-    return gate_result(summary, exceeded, figures, prompt_file_of(summary.run), risen, notes)
-
-
-def _noise(summary: Summary, folder: Path, risen: Regressions) -> list[str]:
-    """How far the run's models vary from run to run, as far as runs of the same tell."""
-    from promptpex.report.noise_in_words import noise_sentences
-    from promptpex.tables import records
-    from promptpex.workflow.noise import noise_around
-
-    how = summary.rankings.options
-    noise = noise_around([folder], [summary.run], confidence=how.confidence, weights=how.weights)
-    rises = {row["model"]: row["difference"] for row in records(risen.models) if row["difference"] is not None}
-    return noise_sentences(noise, rises)
+    return gate_result(summary, exceeded, figures, prompt_file_of(summary.run), risen)
 
 
 def _held_against(baseline: str | None, most: str | None) -> tuple[str, float] | None:
@@ -172,14 +159,12 @@ def _held_against(baseline: str | None, most: str | None) -> tuple[str, float] |
     return baseline or "blessed", 0.0 if most is None else _share(most, "--max-regression")
 
 
-def _risen(held: tuple[str, float], summary: Summary, results: Path) -> Regressions:
+def _risen(held: tuple[str, float], summary: Summary, folder: Path, results: Path) -> Regressions:
     """The run held against a baseline."""
-    from promptpex.report.regression import regressions
-    from promptpex.workflow.baselines import baseline
+    from promptpex.workflow.baselines import against_baseline, baseline
 
-    how = summary.rankings.options
     before = baseline(held[0], summary.run, results)
-    return regressions(before, summary.run, margin=held[1], confidence=how.confidence, weights=how.weights)
+    return against_baseline(before, summary, folder, results, margin=held[1])
 
 
 def _parsed(limits: Sequence[str], flag: str) -> tuple[float | None, dict[str, float]]:

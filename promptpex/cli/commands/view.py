@@ -13,7 +13,7 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 
 if TYPE_CHECKING:
-    from promptpex.config import Settings
+    from promptpex.config import Resolved
     from promptpex.web.ports import Ports
 
 
@@ -33,22 +33,23 @@ def command(run: Path | None, port: int | None, no_open: bool, as_json: bool, qu
     from promptpex.cli.command_session import settings
     from promptpex.cli.local_page import serve
 
-    return serve(_ports(run, settings(flags).settings), port=port, no_open=no_open, as_json=as_json, quiet=quiet)
+    return serve(_ports(run, settings(flags)), port=port, no_open=no_open, as_json=as_json, quiet=quiet)
 
 
-def _ports(named: Path | None, chosen: Settings) -> Ports:
+def _ports(named: Path | None, resolved: Resolved) -> Ports:
     """What is shown, beginning with what was named."""
     from promptpex.promptfile import renderer
     from promptpex.report import runs
     from promptpex.report.runs.listing import RunList
     from promptpex.synthesis.folder import is_synthesis_folder
-    from promptpex.web.ports import ComparisonSettings, Ports
+    from promptpex.web.ports import Ports
     from promptpex.workflow.alignment.port import CardOfRuns
     from promptpex.workflow.alignment.report_card import CardWishes
+    from promptpex.workflow.comparing import ComparisonsOfRuns
     from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 
-    results, comparing = Path(chosen.results), ComparisonSettings(chosen.confidence, chosen.weights)
-    ports = Ports(results, comparing=comparing, grades=GradesOfRuns(), renderer=renderer)
+    results, grades = Path(resolved.settings.results), GradesOfRuns()
+    ports = Ports(results, comparing=ComparisonsOfRuns(resolved, grades), grades=grades, renderer=renderer)
     if named is None:
         return replace(ports, card=CardOfRuns((), results, CardWishes()))
     if is_synthesis_folder(named):

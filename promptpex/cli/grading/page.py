@@ -44,19 +44,22 @@ def serve_page(
     from promptpex.web.server import require_extra
     from promptpex.workflow.alignment.port import CardOfRuns
     from promptpex.workflow.alignment.report_card import CardWishes
+    from promptpex.workflow.comparing import ComparisonsOfRuns
     from promptpex.workflow.criteria.beside_desk import criteria_beside
     from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 
     require_extra()
     say(f"Grades go to {project.grades}")
-    results = Path(resolved.settings.results)
+    results, grades = Path(resolved.settings.results), GradesOfRuns()
     card = CardOfRuns(sources, results, CardWishes(project.file, rules))
     with (
         listeners(quiet=True, verbose=False, log=None) as emit,
         contextlib.closing(criteria_beside(project, resolved, rules, emit=emit)) as criteria,
     ):
-        shown = Ports(results, start="/grade", grades=GradesOfRuns(), renderer=renderer)
-        pages = replace(shown, grading=port, criteria=criteria, card=card)
+        shown = Ports(results, start="/grade", grades=grades, renderer=renderer)
+        pages = replace(
+            shown, comparing=ComparisonsOfRuns(resolved, grades), grading=port, criteria=criteria, card=card
+        )
         code = serve(pages, port=number, no_open=no_open)
     project.desk.refresh()
     progress = project.desk.progress(port.grader)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptpex.report.runs.listing import ListedRun
+from promptpex.web.ports import ComparisonPort
 from promptpex.web.site import Site
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ COMPARE = "/compare"
 
 def routes(site: Site) -> list[Route]:
     """``/compare?before=KEY&after=KEY``."""
+    port = site.ports.comparing
+    if port is None:
+        return []
     from starlette.responses import HTMLResponse
     from starlette.routing import Route
 
@@ -26,21 +30,16 @@ def routes(site: Site) -> list[Route]:
         if before is None or after is None or before.key == after.key:
             return site.problem(request, 422, "Choose two different runs of the list, one before and one after.")
         folders = (before.folder, after.folder)
-        stamps = tuple(map(site.stamp, folders))
-        return HTMLResponse(site.made.get((COMPARE, *folders), stamps, lambda: _page(site, before, after)))
+        page = site.made.get((COMPARE, *folders), port.stamp(*folders), lambda: _page(site, port, before, after))
+        return HTMLResponse(page)
 
     return [Route(COMPARE, compare)]
 
 
-def _page(site: Site, before: ListedRun, after: ListedRun) -> str:
-    from promptpex.report import runs
+def _page(site: Site, port: ComparisonPort, before: ListedRun, after: ListedRun) -> str:
     from promptpex.report.comparison_sections import changed_section, compared_sections
-    from promptpex.report.run_comparison import compare_runs
 
-    old, new = (runs.read_columns(run.folder) for run in (before, after))
-    chosen = site.ports.comparing
-    people = site.grades(before.folder, old), site.grades(after.folder, new)
-    comparison = compare_runs(old, new, confidence=chosen.confidence, weights=chosen.weights, people=people)
+    comparison = port.compare(before.folder, after.folder)
     return site.rendered(
         "comparison.html.jinja",
         COMPARE,

@@ -26,7 +26,7 @@ def routes(site: Site) -> list[Route]:
 
     def runs(request: Request) -> Response:
         values = list_values(site.runs, request.query_params.get("prompt"))
-        return site.page(request, "runs.html.jinja", **values)
+        return site.page(request, "runs.html.jinja", comparing=site.ports.comparing is not None, **values)
 
     def report(request: Request) -> Response:
         run = site.runs.one(request.path_params["key"])

@@ -139,18 +139,18 @@ def _with_effect(
     """
     run = runs.read(folder)
     if run.prompt.name != project.prompt.name:
-        message = f"the run {run.manifest.run} is of {run.prompt.name}, not of {project.prompt.name}"
+        message = f"the run {folder.name} is of {run.prompt.name}, not of {project.prompt.name}"
         raise RunError(message, path=folder)
-    if run.manifest.run in made.runs:
-        message = f"the card is of the run {run.manifest.run} already: compare it with another run of {made.prompt}"
+    if run in project.runs:
+        message = f"the card is of the run {folder.name} already: compare it with another run of {made.prompt}"
         raise RunError(message, path=folder)
     before = _before(run, data, project, saved)
     pairs = verdict_pairs(before, data)
-    same = f"the run {run.manifest.run} has the words that the prompt has now"
-    not_run = not_run_sentence(before.contest, run.manifest.run) if before.contest is not None else ""
+    same = f"the run {folder.name} has the words that the prompt has now"
+    not_run = not_run_sentence(before.contest, folder.name) if before.contest is not None else ""
     notices = (*made.notices, *left_out_of_effects(pairs), *filter(None, [not_run]))
     notices = (*notices, same) if run.prompt.fingerprint == project.prompt.fingerprint else notices
-    return made.replace(against=run.manifest.run, effects=effects(before, data, pairs), notices=notices)
+    return made.replace(against=folder.name, effects=effects(before, data, pairs), notices=notices)
 
 
 def _before(run: Run, data: CardData, project: GradingProject, saved: SavedChoice | None) -> CardData:

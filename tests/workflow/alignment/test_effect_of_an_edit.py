@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from promptpex.cli.main import run_cli
@@ -38,6 +40,24 @@ def test_the_effect_of_an_edit_is_a_difference_with_an_interval(
     assert run_cli(["align", "r1", "--against", "r0"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Since the run r0 the whole output, bad by people: 70% (46–88%), now 40% (19–64%): -30 points (" in text
+
+
+def test_a_second_execution_of_the_same_run_is_another_run(
+    world: AlignedFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded(world)
+    texts = {number: f"later {number}" for number in range(20)}
+    again = world.run({("r1", "judge:gpt"): "p" * 10 + "f" * 10}, SPEC, name="r1-2", texts=texts)
+    manifest = json.loads((again / "manifest.json").read_text(encoding="utf-8"))
+    (again / "manifest.json").write_text(json.dumps({**manifest, "run": "r1"}), encoding="utf-8")
+    world.examples = world.renamed(texts)
+    world.grade("g" * 6 + "b" * 14)
+    card = card_of(capsys, "r1", "--against", "r1-2")
+    assert card.against == "r1-2"
+    whole = {(one.what, one.by, one.figure): one for one in card.effects}["output", "", "bad"]
+    assert (whole.before.estimate, whole.after.estimate) == (0.7, 0.4)
+    for same in ("r1", "r1-2"):
+        assert run_cli(["align", same, "--against", same]) == 2
 
 
 OLDER = {number: f"older {number}{' calm? city?' if number < 10 else ''}" for number in range(20)}
