@@ -92,20 +92,16 @@ def compare_runs(
     by_metric, figures = tables.metric_changes(*scores, **same), records(by_model)
     _require_ranked(rank_by, by_metric, figures)
     corrected = tables.corrected_changes(*rows, people, **same)
+    by_people = corrected_change_sentences(records(corrected), confidence)
+    notes = change_notes(before, after, len(cases), figures)
     differences = {row["model"]: row["difference"] for row in figures if row["difference"] is not None}
     return RunComparison(
         models=by_model,
         metrics=by_metric,
         corrections=corrected,
         changed=tables.changed(*rows, models=models, cases=cases),
-        answer=" ".join(
-            [changes_answer(figures, by_metric), *corrected_change_sentences(records(corrected), confidence)]
-        ),
-        notes=(
-            *change_notes(before, after, len(cases), figures),
-            *metric_note(scores, by_metric),
-            *noise_sentences(noise, differences),
-        ),
+        answer=" ".join([changes_answer(figures, by_metric), *by_people]),
+        notes=(*notes, *metric_note(scores, by_metric), *noise_sentences(noise, differences)),
         regressions=tuple(_regressions(figures, records(by_metric), rank_by, tolerance)),
         confidence=confidence,
         noise=tuple(noise),
