@@ -16,8 +16,9 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Case, Output, Run, Score, Suite, Verdict
 from promptpex.stats import looks_at
 from promptpex.workflow import running
-from promptpex.workflow.collect import cells, collect
-from promptpex.workflow.order import cell_order, fair_order, serial_server
+from promptpex.workflow.collect import cells
+from promptpex.workflow.order import fair_order
+from promptpex.workflow.outcomes_so_far import outcomes_so_far
 from promptpex.workflow.preconditions import require_decidable, require_expected, require_ranked_metric
 from promptpex.workflow.session import Session
 
@@ -56,16 +57,9 @@ async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], 
     asked = list(session.roles.models())
     for look in looks:
         questions = cells(look, asked, settings.repeats)
-        outputs = await collect(
-            session.client,
-            begun.prompt,
-            questions,
-            defaults=session.roles.output_params(),
-            order=cell_order(questions, cases, settings.seed, serial_server),
-            emit=session.emit,
-            on_output=on_output,
-        )
-        judged = await running.judge(session, begun.replace(outputs=tuple(outputs)))
+        known = outcomes_so_far(session, begun)
+        outputs = await running.collected(session, begun, questions, cases, known, on_output)
+        judged = await running.judge(session, begun.replace(outputs=tuple(outputs)), known)
         partial = done.manifest.partial or judged.manifest.partial
         done = done.replace(
             manifest=judged.manifest.replace(partial=partial, looks=done.manifest.looks),

@@ -29,10 +29,10 @@ from promptpex.workflow.judges import judges_for
 from promptpex.workflow.metric_criteria import criteria_texts
 from promptpex.workflow.metrics import metric_judges, metrics_of
 from promptpex.workflow.questions import open_questions, outputs_with_cases, question_judges
-from promptpex.workflow.running import rules_of_outputs, verdicts_of_code
 from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, find, stages
+from promptpex.workflow.verdicts_of_code import rules_of_outputs, verdicts_of_code
 from promptpex.workflow.workload import Workload
 
 TYPICAL_RULES = 8

@@ -1,4 +1,4 @@
-"""Tells, while judges are still asked, which outputs break a rule, as soon as that is known of each.
+"""Tells, while models and judges are still asked, which outputs break a rule, as soon as that is known of each.
 
 An output that a check fails is known before any judge is asked. Of any other it is known when its last judge has
 spoken, by the same weighing as at the end. What was told is taken back only where a judge was no longer asked: such an
@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from promptpex.core.events import Listener, OutcomeKnown
-from promptpex.core.records import NOT_ASKED, Output, OutputKey, Rule, Spec, Verdict
+from promptpex.core.records import NOT_ASKED, Output, OutputKey, Rule, Run, Spec, Verdict
 from promptpex.judging.verdict_precedence import Quorum, after_broken, weigh
+from promptpex.workflow.session import Session
 
 
 class OutcomesSoFar:
@@ -22,7 +23,6 @@ class OutcomesSoFar:
         emit: is told of each.
         spec: tells which rules code decides wholly.
         rules: those that are in force.
-        asked: how often judges are asked about each output, by the number of the judge.
         quorum, min_agreement: as in ``weigh``.
     """
 
@@ -31,7 +31,6 @@ class OutcomesSoFar:
         emit: Listener,
         spec: Spec,
         rules: Sequence[Rule],
-        asked: Sequence[int],
         *,
         quorum: Quorum,
         min_agreement: float | None,
@@ -39,7 +38,7 @@ class OutcomesSoFar:
         self._emit = emit
         self._spec = spec
         self._rules = rules
-        self._asked = asked
+        self._asked: Sequence[int] = ()
         self._quorum: Quorum = quorum
         self._min_agreement = min_agreement
         self._known: dict[OutputKey, str] = {}
@@ -52,6 +51,22 @@ class OutcomesSoFar:
             self._by_code[verdict.key].append(verdict)
             if verdict.status == "fail" and verdict.counts:
                 self._tell(verdict.key, "fail")
+
+    def early(self, output: Output, verdicts: Sequence[Verdict], *, is_all: bool) -> None:
+        """Tells of an output what these verdicts of code come to, which are not kept.
+
+        Args:
+            is_all: whether no judge is going to be asked.
+        """
+        if is_all or output.error:
+            weighed = weigh(self._spec, verdicts, [], quorum=self._quorum, min_agreement=self._min_agreement)
+            self._tell(output.key, outcome_of(after_broken(self._rules, weighed)))
+        elif any(verdict.status == "fail" and verdict.counts for verdict in verdicts):
+            self._tell(output.key, "fail")
+
+    def asking(self, asked: Sequence[int]) -> None:
+        """Takes in how often judges are asked about each output, by the number of the judge."""
+        self._asked = asked
 
     def judge(self, output: Output, judge: int, verdicts: list[Verdict]) -> None:
         """Takes in what a judge, by its number, says of an output in one turn."""
@@ -77,6 +92,13 @@ class OutcomesSoFar:
         if was != outcome:
             self._known[key] = outcome
             self._emit(OutcomeKnown(key[1], outcome, was))
+
+
+def outcomes_so_far(session: Session, run: Run) -> OutcomesSoFar:
+    """Nothing told yet of the outputs of a run."""
+    rules = [rule for rule in run.spec.rules if not rule.stale]
+    quorum, min_agreement = session.settings.quorum, session.settings.min_agreement
+    return OutcomesSoFar(session.emit, run.spec, rules, quorum=quorum, min_agreement=min_agreement)
 
 
 def outcome_of(verdicts: Sequence[Verdict]) -> str:

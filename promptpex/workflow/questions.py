@@ -21,6 +21,7 @@ from promptpex.core.events import Notice
 from promptpex.core.judge_answers import Answers, JudgeAnswer
 from promptpex.core.records import Output, Prompt, Rule, Suite, Verdict
 from promptpex.core.time_allowance import Allowance
+from promptpex.engines import Engine
 from promptpex.judging.questions import STAGE, QuestionJudge, ask_all, evaluated
 from promptpex.promptfile import RENDERING_SECONDS, sent_text
 from promptpex.workflow.instructions import instructions_of
@@ -53,6 +54,7 @@ async def verdicts_with_answers(
     outputs: Sequence[OutputOfCase],
     judges: Sequence[QuestionJudge],
     order: Callable[[OutputOfCase], int],
+    engine: Engine | None = None,
 ) -> list[Verdict]:
     """What the rules' checks say of the outputs, by output, then by rule; without a judge what asks is ``needs-judge``.
 
@@ -60,14 +62,15 @@ async def verdicts_with_answers(
         outputs: without answers; theirs are asked for here.
         judges: none, or the one that answers.
         order: the place of an output among those that are asked about.
+        engine: where the checks run; None: where the session has them run.
     """
-    job = RuleCheckJob(tuple(rules))
+    job, engine = RuleCheckJob(tuple(rules)), engine or session.engine
 
     async def evaluate(
         items: Sequence[tuple[OutputOfCase, Answers]],
     ) -> list[tuple[Sequence[CodeVerdict], Sequence[str]]]:
         given = [replace(each, answers=answers) for each, answers in items]
-        results = list(chain.from_iterable(await session.engine.map(job, chunked(given))))
+        results = list(chain.from_iterable(await engine.map(job, chunked(given))))
         size = len(results) // len(given) if given else 0
         grouped = [results[at * size : (at + 1) * size] for at in range(len(given))]
         return [(group, [question for one in group for question in one.questions]) for group in grouped]

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib.metadata import version
-from typing import Any
 
-from promptpex.assertions import check_conditions
 from promptpex.core import stage_templates
 from promptpex.core.events import Notice, StepDone, stage_events
 from promptpex.core.ids import digest, text_digest
 from promptpex.core.records import (
     KEY_LENGTH,
+    Case,
     Manifest,
     Metric,
     ModelName,
     Output,
     PartOfSuite,
     Prompt,
-    Rule,
     Run,
     Score,
     Spec,
@@ -37,34 +34,27 @@ from promptpex.judging.metric_judge import MetricJudge
 from promptpex.judging.model_families import self_preference_warnings
 from promptpex.judging.questions import STAGE as QUESTION
 from promptpex.judging.questions import QuestionJudge
-from promptpex.judging.verdict_precedence import after_broken, closed_by_code, left_open, unjudged, unusable, weigh
+from promptpex.judging.verdict_precedence import after_broken, unjudged, unusable, weigh
 from promptpex.llm.role_model import RoleModel
 from promptpex.workflow.collect import STAGE as OUTPUT
-from promptpex.workflow.collect import cells, collect, requests_for
+from promptpex.workflow.collect import Cell, cells, collect, requests_for
+from promptpex.workflow.early_outcomes import early_outcomes
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.judges import judges_for
 from promptpex.workflow.metrics import announce_requests, metric_judges, metric_scores, metrics_of, metrics_to_score
 from promptpex.workflow.order import cell_order, judging_order, serial_server
-from promptpex.workflow.outcomes_so_far import OutcomesSoFar
+from promptpex.workflow.outcomes_so_far import OutcomesSoFar, outcomes_so_far
 from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
 from promptpex.workflow.questions import (
     announce_questions,
-    outputs_with_cases,
     question_judges,
-    verdicts_with_answers,
 )
-from promptpex.workflow.scoring import expected_outputs, match_judges, scores_of
+from promptpex.workflow.scoring import match_judges, scores_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import find
+from promptpex.workflow.verdicts_of_code import RulesOfOutputs, inputs_of_cases, rules_of_outputs, verdicts_of_code
 
 AnyJudge = Judge | MatchJudge | MetricJudge | QuestionJudge
-
-Inputs = Mapping[str, Mapping[str, Any]]
-"""The inputs of each case, by its id."""
-
-
-RulesOfOutputs = Mapping[tuple[str, str, int], Collection[str]]
-"""Ids of rules, by the keys of outputs."""
 
 
 async def begin(
@@ -152,24 +142,21 @@ async def execute(
     questions = cells(cases, session.roles.models(), session.settings.repeats)
     if pairs is not None:
         questions = [one for one in questions if (one.case.id, one.model.label) in pairs]
-    outputs = await collect(
-        session.client,
-        begun.prompt,
-        questions,
-        defaults=session.roles.output_params(),
-        order=cell_order(questions, cases, session.settings.seed, serial_server),
-        emit=session.emit,
-        on_output=on_output,
-    )
+    known = outcomes_so_far(session, begun)
+    outputs = await collected(session, begun, questions, cases, known, on_output)
     manifest = reported(begun.manifest, outputs)
-    run = await judge(session, begun.replace(manifest=manifest, outputs=tuple(outputs)))
+    run = await judge(session, begun.replace(manifest=manifest, outputs=tuple(outputs)), known)
     heard = dict.fromkeys((*run.manifest.notices, *session.provider_notices))
     return run.replace(manifest=run.manifest.replace(notices=tuple(heard)))
 
 
-async def judge(session: Session, run: Run) -> Run:
+async def judge(session: Session, run: Run, known: OutcomesSoFar | None = None) -> Run:
     """The run with verdicts on all its outputs, and scores by expected outputs and metrics: code first, judges for the
-    rest. No model under test is asked."""
+    rest. No model under test is asked.
+
+    Args:
+        known: what was told of the outputs already.
+    """
     outputs = run.outputs
     judges = judges_for(session, run.prompt, run.spec)
     comparers = match_judges(session, run.prompt, run.spec, run.suite)
@@ -178,14 +165,11 @@ async def judge(session: Session, run: Run) -> Run:
     answering = question_judges(session, run.prompt, rules)
     code = await verdicts_of_code(session, run.prompt, rules, run.suite, usable, answering)
     left_out = rules_of_outputs(code.unmet)
-    asked = {rule.id for judge in judges for rule in judge.rules}
-    by_code = [*code.unmet, *left_open(code.checked, rules, asked), *code.closed_for(asked)]
+    by_code = code.weighable({rule.id for judge in judges for rule in judge.rules})
     settings = session.settings
-    turns = [settings.judge_repeat] * len(judges)
-    known = OutcomesSoFar(
-        session.emit, run.spec, rules, turns, quorum=settings.quorum, min_agreement=settings.min_agreement
-    )
+    known = known or outcomes_so_far(session, run)
     known.code(by_code)
+    known.asking([settings.judge_repeat] * len(judges))
     judged = await _ask_judges(session, judges, usable, run.suite, code.settled, known)
     weighed = weigh(run.spec, by_code, judged, quorum=settings.quorum, min_agreement=settings.min_agreement)
     verdicts = after_broken(rules, weighed)
@@ -213,57 +197,30 @@ async def judge(session: Session, run: Run) -> Run:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictsOfCode:
-    """What code says of outputs before a judge is asked.
-
-    Attributes:
-        unmet: verdicts on rules that do not concern an output, or of which that cannot be told.
-        checked: verdicts of the checks of all other rules.
-        closed: unscored verdicts on rules that come after one which the output breaks, without those in ``unmet``.
-    """
-
-    unmet: Sequence[Verdict]
-    checked: Sequence[Verdict]
-    closed: Sequence[Verdict]
-
-    @property
-    def settled(self) -> RulesOfOutputs:
-        """The rules that no judge has to be asked about, by the outputs."""
-        return rules_of_outputs([*self.unmet, *self.closed])
-
-    def closed_for(self, asked: Collection[str]) -> list[Verdict]:
-        """The verdicts on closed rules that a judge would have been asked about and no check speaks of."""
-        checked = {(verdict.key, verdict.rule) for verdict in self.checked} if self.closed else set()
-        return [one for one in self.closed if one.rule in asked and (one.key, one.rule) not in checked]
-
-
-async def verdicts_of_code(
+async def collected(
     session: Session,
-    prompt: Prompt,
-    rules: Sequence[Rule],
-    suite: Suite,
-    outputs: Sequence[Output],
-    judges: Sequence[QuestionJudge] = (),
-) -> VerdictsOfCode:
-    """What code says of usable outputs, by the rules that are in force.
+    begun: Run,
+    questions: Sequence[Cell],
+    cases: Sequence[Case],
+    known: OutcomesSoFar,
+    on_output: Callable[[Output], None],
+) -> list[Output]:
+    """The outputs of questions, asked in the fair order of ``cases``; ``known`` is told of them as they come."""
+    async with early_outcomes(session, begun, known) as check_early:
 
-    Args:
-        judges: the one that answers the questions of checks; without it they stay open.
-    """
-    inputs, expected = _inputs(suite), expected_outputs(suite, session.settings.match)
-    unmet = check_conditions(rules, outputs, lambda output: inputs.get(output.case, {}))
-    left_out = rules_of_outputs(unmet)
-    with_cases = outputs_with_cases(prompt, rules, suite, outputs, expected)
-    models = [judge.role_model.model for judge in judges]
-    order = judging_order(outputs, suite.usable(), models, turns=1, seed=session.settings.seed, serial=serial_server)
-    place = {outputs[asked[1]].key: number for number, asked in enumerate(order)}
-    checked = await verdicts_with_answers(
-        session, rules, with_cases, judges, lambda each: place.get(each.output.key, len(place))
-    )
-    checked = [verdict for verdict in checked if verdict.rule not in left_out.get(verdict.key, ())]
-    closed = closed_by_code(rules, checked)
-    return VerdictsOfCode(unmet, checked, [one for one in closed if one.rule not in left_out.get(one.key, ())])
+        def taken(output: Output) -> None:
+            on_output(output)
+            check_early(output)
+
+        return await collect(
+            session.client,
+            begun.prompt,
+            questions,
+            defaults=session.roles.output_params(),
+            order=cell_order(questions, cases, session.settings.seed, serial_server),
+            emit=session.emit,
+            on_output=taken,
+        )
 
 
 def _judged_by(session: Session, manifest: Manifest) -> Manifest:
@@ -288,7 +245,7 @@ async def _ask_judges(
 ) -> list[list[Verdict]]:
     """The verdicts of each judge, turn by turn in the order of the outputs, but for rules ``left_out`` of one.
     Each of them is told to ``known``."""
-    settings, inputs = session.settings, _inputs(suite)
+    settings, inputs = session.settings, inputs_of_cases(suite)
     turns = settings.judge_repeat
     models = [judge.role_model.model for judge in judges]
     order = judging_order(outputs, suite.usable(), models, turns=turns, seed=settings.seed, serial=serial_server)
@@ -309,18 +266,6 @@ async def _ask_judges(
         [verdict for turn in range(turns) for at in range(len(outputs)) for verdict in verdicts_of[number, at, turn]]
         for number in range(len(judges))
     ]
-
-
-def rules_of_outputs(verdicts: Iterable[Verdict]) -> RulesOfOutputs:
-    """The rules that these verdicts are on, by the outputs."""
-    rules: dict[tuple[str, str, int], set[str]] = {}
-    for verdict in verdicts:
-        rules.setdefault(verdict.key, set()).add(verdict.rule)
-    return rules
-
-
-def _inputs(suite: Suite) -> Inputs:
-    return {case.id: case.inputs for case in suite.cases}
 
 
 def _in_order(outputs: Sequence[Output], rules: Sequence[str], verdicts: Sequence[Verdict]) -> list[Verdict]:
