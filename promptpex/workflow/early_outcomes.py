@@ -58,9 +58,7 @@ async def early_outcomes(
             await task
 
 
-async def _check(
-    session: Session, run: Run, known: OutcomesSoFar, waiting: list[Output], begins_s: float
-) -> None:
+async def _check(session: Session, run: Run, known: OutcomesSoFar, waiting: list[Output], begins_s: float) -> None:
     await asyncio.sleep(begins_s)
     asked, size = _asked_of_judges(session, run), 1
     while True:

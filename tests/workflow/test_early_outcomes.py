@@ -65,4 +65,3 @@ async def test_a_check_that_cannot_be_used_ends_it_quietly(tmp_path: Path) -> No
             add(run.outputs[0])
             await asyncio.sleep(0.1)
     assert heard == []
-
