@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/tutorial/recording.jsonl anew: follows docs/tutorial.md with a server that gives docs/tutorial/answers.yaml.
+"""Makes docs/tutorial/recording.jsonl anew: follows docs/tutorial.md, with answers of docs/tutorial/answers.yaml.
 
     python scripts/record_tutorial.py
 
@@ -47,7 +47,7 @@ class Answers:
         """
         stage = body.get("response_format", {}).get("json_schema", {}).get("name", "output")
         given = {
-            "inputs": lambda: {key: value for key, value in self._answers["inputs"].items()},
+            "inputs": lambda: self._answers["inputs"],
             "rules": lambda: {"rules": self._answers["rules"], "more": False},
             "checks": self._checks,
             "cases": self._cases,
@@ -127,7 +127,7 @@ def served(answers: Answers) -> Iterator[None]:
 
 
 def recorded(page: str, folder: Path) -> str:
-    """The recording that comes of following the page, its outputs left unread; times are left out, as nobody thought."""
+    """The recording that comes of following the page; what the page shows is not compared, and times are left out."""
     from promptpex.cli.main import run_cli
 
     def run(arguments: list[str], where: Path) -> str:

@@ -22,6 +22,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "resu
 GUIDES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
 LONGEST_FILE = 500
 
+WRITTEN = re.compile(r"^cat >>? \S+ <<'END'\n.*?^END$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PATH_LIKE = re.compile(r"`((?:\.ci|benchmarks|promptpex|prompts|results|scripts|tests|docs)/[\w./-]*)`")
 LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
@@ -46,7 +47,7 @@ def _command_lines() -> Iterator[tuple[str, list[str]]]:
     """Every ``promptpex ...`` line of a shell block, with its words."""
     for page in PAGES:
         for block in _blocks(page, "sh", "bash", "console"):
-            for line in block.replace("\\\n", " ").splitlines():
+            for line in WRITTEN.sub("", block).replace("\\\n", " ").splitlines():
                 words = shlex.split(line.removeprefix("$ "), comments=True)
                 if words and Path(words[0]).name == "promptpex":
                     yield f"{page.name}: {line.strip()}", words[1:]

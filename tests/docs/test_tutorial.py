@@ -1,4 +1,4 @@
-"""The tutorial, followed as a newcomer would: its commands in a folder of their own, its outputs held to what comes out."""
+"""The tutorial, followed as a newcomer would: its commands are run, its outputs held to what comes out."""
 
 from __future__ import annotations
 
