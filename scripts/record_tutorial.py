@@ -16,7 +16,7 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class Answers:
             KeyError, StopIteration: there is none.
         """
         stage = body.get("response_format", {}).get("json_schema", {}).get("name", "output")
-        given = {
+        given: dict[str, Callable[[], object]] = {
             "inputs": lambda: self._answers["inputs"],
             "rules": lambda: {"rules": self._answers["rules"], "more": False},
             "checks": self._checks,
