@@ -89,6 +89,7 @@ STAGES_SEE = {"client", "map_requests", "role_model", "schemas"}
 
 HOMES: dict[str, tuple[str, ...]] = {
     "aiohttp": ("llm",),
+    "babel": ("core",),
     "highspy": ("synthesis",),
     "litellm": ("llm",),
     "numpy": ("stats", "tables", "paper", "synthesis"),

@@ -9,6 +9,7 @@ from typing import Literal, TypedDict
 
 from promptpex.config import Resolved, load
 from promptpex.config.effort import Effort
+from promptpex.core.texts import speak
 
 SettingsTable = Mapping[str, object]
 """An entry such as a table of a settings file."""
@@ -20,13 +21,14 @@ class RunPlaceSettings(TypedDict, total=False):
     """The settings that say where runs are kept.
 
     ``results`` is their folder; ``config`` names the settings file; ``no_config`` reads none; ``trust_settings`` trusts
-    the project's file like arguments.
+    the project's file like arguments; ``report_language`` is that of all texts from then on.
     """
 
     config: str | Path
     no_config: bool
     trust_settings: bool
     results: str | Path
+    report_language: str
 
 
 class CompareSettings(RunPlaceSettings, total=False):
@@ -127,4 +129,6 @@ def resolved_settings(given: Mapping[str, object]) -> Resolved:
     Raises:
         ConfigError: an argument that is no setting, or a value that cannot be used.
     """
-    return load(given, start=Path.cwd(), env=os.environ, given_as="argument")
+    resolved = load(given, start=Path.cwd(), env=os.environ, given_as="argument")
+    speak(resolved.settings.report_language)
+    return resolved

@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,9 +41,23 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
             if not given[name]:
                 raise ConfigError(f"--{name} names no model; write --{name} NAME, or leave it out")
     resolved = load(given, start=start or Path.cwd(), env=os.environ)
+    _speak(resolved)
     for warning in resolved.warnings:
         say(f"warning: {warning}", err=True)
     return resolved
+
+
+def _speak(resolved: Resolved) -> None:
+    """Makes the language of the settings that of the command; a program that reads JSON is told all in English."""
+    import click
+
+    from promptpex.core.texts import ENGLISH, speak
+
+    context = click.get_current_context(silent=True)
+    as_json = context is not None and bool(context.params.get("as_json"))
+    speak(ENGLISH if as_json else resolved.settings.report_language)
+    if context is not None:
+        context.call_on_close(partial(speak, ENGLISH))
 
 
 def report_options(resolved: Resolved) -> dict[str, Any]:

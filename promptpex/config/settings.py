@@ -11,6 +11,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from promptpex.config.effort import Effort
 from promptpex.config.wording import dollars
+from promptpex.core import texts
 from promptpex.core.records import Match, Record
 from promptpex.judging import modes
 from promptpex.llm.named_models import NamedModel
@@ -91,6 +92,7 @@ class Settings(Record):
             did.
         allow_self_judging: whether a model may judge its own outputs without a warning.
         pull: whether missing Ollama models are pulled.
+        report_language: language of what people read of a run, on pages and in the terminal.
     """
 
     models: tuple[str, ...] = ()
@@ -157,6 +159,14 @@ class Settings(Record):
     allow_missing_models: bool = False
     allow_self_judging: bool = False
     pull: bool = False
+    report_language: str = texts.ENGLISH
+
+    @field_validator("report_language")
+    @classmethod
+    def _report_language(cls, value: str) -> str:
+        if value not in texts.languages():
+            raise ValueError(f"there is no report language {value!r}; there are {', '.join(texts.languages())}")
+        return value
 
     @field_validator("judge_mode")
     @classmethod

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from promptpex.codecs.wording import plural
-from promptpex.report.percentages import TableRow, confidence_interval, listed, percent
+from promptpex.core.texts import tr, tr_n
+from promptpex.report.percentages import TableRow, at_least, confidence_interval, listed, percent
 
 SCORED = "accuracy_scored"
 """The column of the outputs that were compared with expected ones."""
@@ -25,49 +25,79 @@ class RankingWords(NamedTuple):
         good_enough: those that one may choose from.
     """
 
-    best: str = "the best"
-    is_best: str = "best"
-    worse: str = "worse"
-    better: str = "better"
-    good_enough: str = "good enough"
-
-
-_BY_RULES = RankingWords(*(f"{words} at keeping the rules" for words in RankingWords()))
-_BY_ACCURACY = RankingWords("the most accurate", "most accurate", "less accurate", "more accurate", "accurate enough")
+    best: str
+    is_best: str
+    worse: str
+    better: str
+    good_enough: str
 
 
 def ranking_words(rows: Sequence[TableRow], rank_by: str) -> RankingWords:
     """The words for these models."""
     if rank_by == "accuracy":
-        return _BY_ACCURACY
+        return RankingWords(
+            best=tr("the most accurate"),
+            is_best=tr("most accurate"),
+            worse=tr("less accurate"),
+            better=tr("more accurate"),
+            good_enough=tr("accurate enough"),
+        )
     if rank_by != "non-compliance":
-        return RankingWords(*(f"{words} by {rank_by}" for words in RankingWords()))
-    return _BY_RULES if any(row["accuracy"] is not None for row in rows) else RankingWords()
+        return RankingWords(
+            best=tr("the best by {metric}", metric=rank_by),
+            is_best=tr("best by {metric}", metric=rank_by),
+            worse=tr("worse by {metric}", metric=rank_by),
+            better=tr("better by {metric}", metric=rank_by),
+            good_enough=tr("good enough by {metric}", metric=rank_by),
+        )
+    if any(row["accuracy"] is not None for row in rows):
+        return RankingWords(
+            best=tr("the best at keeping the rules"),
+            is_best=tr("best at keeping the rules"),
+            worse=tr("worse at keeping the rules"),
+            better=tr("better at keeping the rules"),
+            good_enough=tr("good enough at keeping the rules"),
+        )
+    return RankingWords(tr("the best"), tr("best"), tr("worse"), tr("better"), tr("good enough"))
 
 
 def was_right(row: TableRow, confidence: float) -> str | None:
     """How often a model was right, as the rest of a sentence; None where nothing was compared."""
     if row["accuracy"] is None:
         return None
-    bound = "at least " if row["accuracy_at_least"] else ""
-    of = row[SCORED] + (row["accuracy_unscored"] if bound else 0)
-    return f"was right in {bound}{row['accuracy_right']} of {plural(of, 'output')} ({_share(row, confidence)})"
+    figures = {"right": row["accuracy_right"], "share": _share(row, confidence)}
+    if row["accuracy_at_least"]:
+        return tr_n(
+            "was right in at least {right} of {count} output ({share})",
+            "was right in at least {right} of {count} outputs ({share})",
+            row[SCORED] + row["accuracy_unscored"],
+            **figures,
+        )
+    return tr_n(
+        "was right in {right} of {count} output ({share})",
+        "was right in {right} of {count} outputs ({share})",
+        row[SCORED],
+        **figures,
+    )
 
 
 def accuracy(row: TableRow, confidence: float) -> str | None:
     """The accuracy with its interval; None where nothing was compared."""
-    return None if row["accuracy"] is None else f"accuracy {_share(row, confidence)}"
+    return None if row["accuracy"] is None else tr("accuracy {share}", share=_share(row, confidence))
 
 
 def _share(row: TableRow, confidence: float) -> str:
-    bound = "at least " if row["accuracy_at_least"] else ""
     interval = confidence_interval(row["accuracy_ci_low"], row["accuracy_ci_high"], confidence)
-    return f"{bound}{percent(row['accuracy'])}, {interval}"
+    return f"{at_least(row['accuracy'], row['accuracy_at_least'])}, {interval}"
 
 
 def alone(rows: Sequence[TableRow], confidence: float) -> list[str]:
     """A sentence for each model, where nothing else can be said of them."""
-    return [f"{row['model']} {was_right(row, confidence)}." for row in rows if row["accuracy"] is not None]
+    return [
+        tr("{model} {did}.", model=row["model"], did=was_right(row, confidence))
+        for row in rows
+        if row["accuracy"] is not None
+    ]
 
 
 def caveats(rows: Sequence[TableRow], references: Mapping[str, int]) -> list[str]:
@@ -84,27 +114,39 @@ def caveats(rows: Sequence[TableRow], references: Mapping[str, int]) -> list[str
 def _whose(references: Mapping[str, int]) -> Iterator[str]:
     made = {name: count for name, count in references.items() if name}
     if made and not references.get(""):
-        yield f"Accuracy is against answers of {listed(made)}, not against people's."
+        yield tr("Accuracy is against answers of {models}, not against people's.", models=listed(made))
     elif made:
-        parts = listed(f"{count} of {name}" for name, count in made.items())
-        total = sum(references.values())
-        yield f"Of the {total} expected outputs that accuracy is measured by, models gave some: {parts}."
+        yield tr(
+            "Of the {total} expected outputs that accuracy is measured by, models gave some: {parts}.",
+            total=sum(references.values()),
+            parts=listed(tr("{count} of {name}", count=count, name=name) for name, count in made.items()),
+        )
 
 
 def _few(rows: Sequence[TableRow]) -> Iterator[str]:
     few = [row for row in rows if row[SCORED] < FEW_COMPARED]
     if len(few) == 1:
-        yield f"{few[0]['model']}'s accuracy rests on only {plural(few[0][SCORED], 'output')}."
+        yield tr_n(
+            "{model}'s accuracy rests on only {count} output.",
+            "{model}'s accuracy rests on only {count} outputs.",
+            few[0][SCORED],
+            model=few[0]["model"],
+        )
     elif few:
         models = listed(f"{row['model']} ({row[SCORED]})" for row in few)
-        yield f"The accuracy of {models} rests on fewer than {FEW_COMPARED} outputs each."
+        yield tr("The accuracy of {models} rests on fewer than {few} outputs each.", models=models, few=FEW_COMPARED)
 
 
 def _open(rows: Sequence[TableRow]) -> Iterator[str]:
     open_ = [row for row in rows if row["accuracy"] is not None and row["accuracy_worst"] < row["accuracy_best"]]
     if open_:
         ranges = listed(
-            f"{row['model']}'s accuracy between {percent(row['accuracy_worst'])} and {percent(row['accuracy_best'])}"
+            tr(
+                "{model}'s accuracy between {low} and {high}",
+                model=row["model"],
+                low=percent(row["accuracy_worst"]),
+                high=percent(row["accuracy_best"]),
+            )
             for row in open_
         )
-        yield f"The outputs that could not be compared leave {ranges}."
+        yield tr("The outputs that could not be compared leave {ranges}.", ranges=ranges)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from promptpex.codecs.wording import plural
 from promptpex.core.records import PartOfSuite
+from promptpex.core.texts import digits, from_data, tr, tr_n
 from promptpex.report import accuracy_in_words as right
 from promptpex.report import ranked_metric
-from promptpex.report.percentages import TableRow, as_given, confidence_interval, listed, percent
+from promptpex.report.percentages import TableRow, as_given, at_least, confidence_interval, listed, percent
 from promptpex.tables import RANKED_BY, Rankings
 
 FEW = 20
@@ -62,7 +62,10 @@ def answer(
 
 def _part(subset: PartOfSuite | None) -> list[str]:
     """That the figures are of a part of the suite."""
-    return [f"Only {subset.cases} of {plural(subset.of, 'case')} were run ({subset.words})."] if subset else []
+    if subset is None:
+        return []
+    of = tr_n("{count} case", "{count} cases", subset.of)
+    return [tr("Only {cases} of {of} were run ({words}).", cases=subset.cases, of=of, words=from_data(subset.words))]
 
 
 def _by_accuracy(rankings: Rankings) -> bool:
@@ -87,17 +90,23 @@ def _nothing_scored(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
     metric = _metric(rankings)
     if metric is None:
         level = rankings.options.confidence
-        return ["Nothing was scored, so no model can be assessed.", *right.alone(rows, level)]
+        return [tr("Nothing was scored, so no model can be assessed."), *right.alone(rows, level)]
     known = [row for row in rows if row["scored"]]
-    by_rules = [f"{row['model']} {_by_rules('broke at least one rule', row, rankings)}." for row in known]
-    return [f"No output has a score by {metric}, so no model can be assessed by it.", *by_rules]
+    by_rules = [tr("{model} {did}.", model=row["model"], did=_by_rules(row, rankings)) for row in known]
+    return [tr("No output has a score by {metric}, so no model can be assessed by it.", metric=metric), *by_rules]
 
 
 def _failing(judges: Sequence[TableRow]) -> list[str]:
     """The judges that failed on more than a few of what they were asked."""
     return [
-        f"The judge {row['judge']} failed on {row['failed']} of {_asked(row)} "
-        f'({row["reasons"]}): shares marked "at least" count what is known to fail.'
+        tr(
+            'The judge {judge} failed on {failed} of {asked} ({reasons}): shares marked "at least" count what is known '
+            "to fail.",
+            judge=row["judge"],
+            failed=row["failed"],
+            asked=_asked(row),
+            reasons=row["reasons"],
+        )
         for row in judges
         if row["asked"] and row["failed"] / row["asked"] > FAILING_JUDGE
     ]
@@ -105,67 +114,109 @@ def _failing(judges: Sequence[TableRow]) -> list[str]:
 
 def _asked(judge: TableRow) -> str:
     """How often a judge was asked: once about each output, or in several requests."""
-    once = judge["asked"] == judge["outputs"]
-    return plural(judge["asked"], "output" if once else "request")
+    if judge["asked"] == judge["outputs"]:
+        return tr_n("{count} output", "{count} outputs", judge["asked"])
+    return tr_n("{count} request", "{count} requests", judge["asked"])
 
 
 def _only_model(row: TableRow, rankings: Rankings) -> list[str]:
-    return [f"{row['model']} {_did('broke at least one rule', row, rankings)}."]
+    return [tr("{model} {did}.", model=row["model"], did=_did(row, rankings))]
 
 
-def _did(broke: str, row: TableRow, rankings: Rankings) -> str:
+def _did(row: TableRow, rankings: Rankings, *, one_of_several: bool = False) -> str:
     """What a model did, first by what the models are ranked by: broke rules, and was right."""
     metric = _metric(rankings)
-    by_rules = _by_rules(broke, row, rankings)
+    by_rules = _by_rules(row, rankings, one_of_several=one_of_several)
     if metric is None:
         return by_rules
     mean = ranked_metric.scored(row, metric, rankings.options.confidence)
-    return f"{mean}; it {by_rules}" if row["scored"] else f"{mean}; {by_rules}"
+    return tr("{did}; it {broke}", did=mean, broke=by_rules) if row["scored"] else f"{mean}; {by_rules}"
 
 
-def _by_rules(broke: str, row: TableRow, rankings: Rankings) -> str:
+def _by_rules(row: TableRow, rankings: Rankings, *, one_of_several: bool = False) -> str:
     """The same without the metric that models are ranked by, if they are."""
-    by_rules = f"{broke} in {_figures(row, rankings)}" if row["scored"] else "nothing was scored by the rules"
+    by_rules = _broke(row, rankings, one_of_several=one_of_several)
     was_right = right.was_right(row, rankings.options.confidence)
     if was_right is None:
         return by_rules
-    return f"{was_right}; it {by_rules}" if _by_accuracy(rankings) else f"{by_rules}, and {was_right}"
+    if _by_accuracy(rankings):
+        return tr("{did}; it {broke}", did=was_right, broke=by_rules)
+    return tr("{broke}, and {was_right}", broke=by_rules, was_right=was_right)
+
+
+def _broke(row: TableRow, rankings: Rankings, *, one_of_several: bool) -> str:
+    if not row["scored"]:
+        return tr("nothing was scored by the rules")
+    figures = _figures(row, rankings)
+    if one_of_several:
+        return tr("broke a rule in {figures}", figures=figures)
+    return tr("broke at least one rule in {figures}", figures=figures)
 
 
 def _ranked(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
     by_decision, words = _by_decision(rows, rankings), right.ranking_words(rows, rankings.options.rank_by)
     sentences = [
-        f"{row['model']} is clearly {words.best}: it {_did('broke a rule', row, rankings)}."
+        tr(
+            "{model} is clearly {best}: it {did}.",
+            model=row["model"],
+            best=words.best,
+            did=_did(row, rankings, one_of_several=True),
+        )
         for row in by_decision.get("best", [])
     ]
     tied, undecided = by_decision.get("tied", []), by_decision.get("undecided", [])
     if tied:
-        verb = "is" if len(tied) == 1 else "are tied: each is"
-        margin = _points(rankings.options.tolerance)
-        sentences.append(f"{_named(tied, rankings)} {verb} clearly less than {margin} worse than {words.best}.")
+        sentences.append(
+            tr_n(
+                "{models} is clearly less than {margin} worse than {best}.",
+                "{models} are tied: each is clearly less than {margin} worse than {best}.",
+                len(tied),
+                models=_named(tied, rankings),
+                margin=_points(rankings.options.tolerance),
+                best=words.best,
+            )
+        )
     sentences += [
-        f"{row['model']} is clearly {words.worse} than {row['beaten_by']}: {_in_words(row, rankings)}."
+        tr(
+            "{model} is clearly {worse} than {other}: {figures}.",
+            model=row["model"],
+            worse=words.worse,
+            other=row["beaten_by"],
+            figures=_in_words(row, rankings),
+        )
         for row in by_decision.get("worse", [])
     ]
     if undecided:
-        rest = "" if tied or by_decision.get("best") else f"; these data do not show which model is {words.is_best}"
-        sentences.append(f"Undecided: {_named(undecided, rankings)}{rest}.")
+        models = _named(undecided, rankings)
+        if tied or by_decision.get("best"):
+            sentences.append(tr("Undecided: {models}.", models=models))
+        else:
+            sentences.append(
+                tr(
+                    "Undecided: {models}; these data do not show which model is {best}.",
+                    models=models,
+                    best=words.is_best,
+                )
+            )
     return sentences + _sampled(rows) + _why_undecided(undecided)
 
 
 def _against(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
     by_decision = _by_decision(rows, rankings)
     wording = right.ranking_words(rows, rankings.options.rank_by)
-    sentences = [f"Compared with {row['model']} ({_both(row, rankings)}):" for row in by_decision.get("reference", [])]
-    parts = []
+    sentences = [
+        tr("Compared with {model} ({figures}):", model=row["model"], figures=_both(row, rankings))
+        for row in by_decision.get("reference", [])
+    ]
+    points, parts = _points(rankings.options.tolerance), []
     for decision, words in (
-        ("better", f"clearly {wording.better}"),
-        ("tied", f"clearly less than {_points(rankings.options.tolerance)} {wording.worse}"),
-        ("worse", f"clearly {wording.worse}"),
-        ("undecided", "undecided"),
+        ("better", tr("clearly {better}", better=wording.better)),
+        ("tied", tr("clearly less than {margin} {worse}", margin=points, worse=wording.worse)),
+        ("worse", tr("clearly {worse}", worse=wording.worse)),
+        ("undecided", tr("undecided")),
     ):
         if by_decision.get(decision):
-            parts.append(f"{words}: {_named(by_decision[decision], rankings)}")
+            parts.append(tr("{words}: {models}", words=words, models=_named(by_decision[decision], rankings)))
     if parts:
         sentences.append("; ".join(parts) + ".")
     return sentences + _sampled(rows) + _why_undecided(by_decision.get("undecided", []))
@@ -175,12 +226,12 @@ def _versus_limit(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
     by_decision, limit = _by_decision(rows, rankings), as_given(rankings.options.limit or 0.0)
     sentences = []
     for decision, words in (
-        ("below limit", f"Clearly below the limit of {limit}"),
-        ("above limit", f"Clearly above the limit of {limit}"),
-        ("undecided", f"Undecided whether above or below the limit of {limit}"),
+        ("below limit", tr("Clearly below the limit of {limit}", limit=limit)),
+        ("above limit", tr("Clearly above the limit of {limit}", limit=limit)),
+        ("undecided", tr("Undecided whether above or below the limit of {limit}", limit=limit)),
     ):
         if by_decision.get(decision):
-            sentences.append(f"{words}: {_named(by_decision[decision], rankings)}.")
+            sentences.append(tr("{words}: {models}.", words=words, models=_named(by_decision[decision], rankings)))
     return sentences + _why_undecided(by_decision.get("undecided", []))
 
 
@@ -191,14 +242,15 @@ def _sampled(rows: Sequence[TableRow]) -> list[str]:
     if not claims:
         return []
     if not weak:
-        return ["This would also hold if the rules were only a sample of the prompt's."]
-    return [f"If the rules were only a sample of the prompt's, this would not hold for {listed(weak)}."]
+        return [tr("This would also hold if the rules were only a sample of the prompt's.")]
+    models = listed(weak)
+    return [tr("If the rules were only a sample of the prompt's, this would not hold for {models}.", models=models)]
 
 
 def _why_undecided(rows: Sequence[TableRow]) -> list[str]:
     """What keeps models undecided: what is missing, or how many more cases would probably settle it."""
     reasons = dict.fromkeys(row["because"] for row in rows if row["because"])
-    sentences = [f"Undecided because {reason}." for reason in reasons]
+    sentences = [tr("Undecided because {reason}.", reason=from_data(reason)) for reason in reasons]
     estimated = [row for row in rows if row["more_cases_low"] is not None]
     return [*sentences, _more(estimated)] if estimated else sentences
 
@@ -207,10 +259,20 @@ def _more(rows: Sequence[TableRow]) -> str:
     low = _rounded(max(row["more_cases_low"] for row in rows))
     highs = [row["more_cases_high"] for row in rows]
     if any(high is None for high in highs):
-        return f"At least about {low} more cases would probably be needed to settle it, perhaps very many more."
+        return tr(
+            "At least about {low} more cases would probably be needed to settle it, perhaps very many more.", low=low
+        )
     high = _rounded(max(highs))
-    span = f"Between {low} and {high}" if low != high else f"About {low}"
-    return f"{span} more cases would probably settle it, if the true rates are close to these."
+    if low == high:
+        return tr(
+            "About {low} more cases would probably settle it, if the true rates are close to these.",
+            low=low,
+        )
+    return tr(
+        "Between {low} and {high} more cases would probably settle it, if the true rates are close to these.",
+        low=low,
+        high=high,
+    )
 
 
 def _choice(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
@@ -220,36 +282,60 @@ def _choice(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
     cheapest, fastest = ([row for row in pool if row[flag]] for flag in ("cheapest", "fastest"))
     parts = []
     if cheapest and len(cheapest) < len(pool):
-        price = f"${cheapest[0]['cost_per_output']:.3g} per output, mean of {cheapest[0]['answered']}"
-        parts.append(f"the cheapest is {listed(row['model'] for row in cheapest)} ({price})")
+        parts.append(_cheapest(cheapest))
     if fastest and len(fastest) < len(pool):
-        wait = f"median {fastest[0]['latency_p50_ms'] / 1000:.2f} s of {fastest[0]['timed']}"
-        parts.append(f"the fastest is {listed(row['model'] for row in fastest)} ({wait})")
+        parts.append(_fastest(fastest))
     if not parts:
         return []
-    shown = any(row["decision"] != "undecided" for row in pool)
-    enough = right.ranking_words(rows, rankings.options.rank_by).good_enough
-    among = f"Of those that are {enough}" if shown else "Of those that are not ruled out"
-    caveat = "" if shown else "; the ranking may still change"
+    which = listed(parts)
+    if any(row["decision"] != "undecided" for row in pool):
+        enough = right.ranking_words(rows, rankings.options.rank_by).good_enough
+        sentence = tr("Of those that are {good_enough}, {which}.", good_enough=enough, which=which)
+    else:
+        sentence = tr("Of those that are not ruled out, {which}; the ranking may still change.", which=which)
     unknown = [row["model"] for row in pool if row["cost_per_output"] is None]
-    prices = f" The price of {listed(unknown)} is not known." if unknown and cheapest else ""
-    return [f"{among}, {' and '.join(parts)}{caveat}.{prices}"]
+    if unknown and cheapest:
+        return [sentence, tr("The price of {models} is not known.", models=listed(unknown))]
+    return [sentence]
+
+
+def _cheapest(rows: Sequence[TableRow]) -> str:
+    return tr(
+        "the cheapest is {models} (${price} per output, mean of {outputs})",
+        models=listed(row["model"] for row in rows),
+        price=digits(f"{rows[0]['cost_per_output']:.3g}"),
+        outputs=rows[0]["answered"],
+    )
+
+
+def _fastest(rows: Sequence[TableRow]) -> str:
+    return tr(
+        "the fastest is {models} (median {seconds} s of {outputs})",
+        models=listed(row["model"] for row in rows),
+        seconds=digits(f"{rows[0]['latency_p50_ms'] / 1000:.2f}"),
+        outputs=rows[0]["timed"],
+    )
 
 
 def _caveats(rows: Sequence[TableRow]) -> list[str]:
     sentences = _few([row for row in rows if 0 < row["scored"] < FEW])
     none = [row["model"] for row in rows if not row["scored"] and row["outputs"] > row["not_asked"]]
     if none:
-        sentences.append(f"No output of {listed(none)} was scored.")
+        sentences.append(tr("No output of {models} was scored.", models=listed(none)))
     sentences += _contradicted(rows)
     sentences += _not_asked(rows)
     open_ = [row for row in rows if row["scored"] and row["worst_case"] > row["best_case"]]
     if open_:
         ranges = listed(
-            f"{row['model']}'s non-compliance between {percent(row['best_case'])} and {percent(row['worst_case'])}"
+            tr(
+                "{model}'s non-compliance between {low} and {high}",
+                model=row["model"],
+                low=percent(row["best_case"]),
+                high=percent(row["worst_case"]),
+            )
             for row in open_
         )
-        sentences.append(f"The unscored outputs leave {ranges}.")
+        sentences.append(tr("The unscored outputs leave {ranges}.", ranges=ranges))
     return sentences
 
 
@@ -258,10 +344,22 @@ def _few(rows: Sequence[TableRow]) -> list[str]:
     if not rows:
         return []
     if len(rows) == 1:
-        scored = plural(rows[0]["scored"], "scored output")
-        return [f"{rows[0]['model']} has only {scored}; treat its share as a rough guide."]
+        return [
+            tr_n(
+                "{model} has only {count} scored output; treat its share as a rough guide.",
+                "{model} has only {count} scored outputs; treat its share as a rough guide.",
+                rows[0]["scored"],
+                model=rows[0]["model"],
+            )
+        ]
     models = listed(f"{row['model']} ({row['scored']})" for row in rows)
-    return [f"{models} have fewer than {FEW} scored outputs each; treat their shares as rough guides."]
+    return [
+        tr(
+            "{models} have fewer than {few} scored outputs each; treat their shares as rough guides.",
+            models=models,
+            few=FEW,
+        )
+    ]
 
 
 def _contradicted(rows: Sequence[TableRow]) -> list[str]:
@@ -270,10 +368,23 @@ def _contradicted(rows: Sequence[TableRow]) -> list[str]:
     if not doubtful:
         return []
     parts = listed(
-        f"{row['contradicted']} of {plural(row['non_compliant'], 'failure')} of {row['model']}" for row in doubtful
+        tr_n(
+            "{some} of {count} failure of {model}",
+            "{some} of {count} failures of {model}",
+            row["non_compliant"],
+            some=row["contradicted"],
+            model=row["model"],
+        )
+        for row in doubtful
     )
-    verb = "rests" if sum(row["contradicted"] for row in doubtful) == 1 else "rest"
-    return [f"{parts} {verb} on a check that the judge contradicts: one of the two is wrong, so read these first."]
+    return [
+        tr_n(
+            "{failures} rests on a check that the judge contradicts: one of the two is wrong, so read these first.",
+            "{failures} rest on a check that the judge contradicts: one of the two is wrong, so read these first.",
+            sum(row["contradicted"] for row in doubtful),
+            failures=parts,
+        )
+    ]
 
 
 def _not_asked(rows: Sequence[TableRow]) -> list[str]:
@@ -282,16 +393,22 @@ def _not_asked(rows: Sequence[TableRow]) -> list[str]:
     left = [row for row in rows if row["outputs"] <= row["not_asked"]]
     never = [row["model"] for row in left if not row["answered"]]
     if never:
-        sentences.append(f"Not asked: {listed(never)}.")
+        sentences.append(tr("Not asked: {models}.", models=listed(never)))
     unjudged = [row["model"] for row in left if row["answered"]]
     if unjudged:
-        sentences.append(f"The run ended before a judge was asked about {listed(unjudged)}.")
+        sentences.append(tr("The run ended before a judge was asked about {models}.", models=listed(unjudged)))
     part = [row for row in rows if 0 < row["not_asked"] < row["outputs"]]
     if part:
-        missing = listed(f"{row['not_asked']} of {row['outputs']} outputs of {row['model']}" for row in part)
+        missing = listed(
+            tr("{some} of {all} outputs of {model}", some=row["not_asked"], all=row["outputs"], model=row["model"])
+            for row in part
+        )
         sentences.append(
-            f"The run ended before {missing}: the figures rest on the others, "
-            "and models are compared on the cases asked of both."
+            tr(
+                "The run ended before {missing}: the figures rest on the others, and models are compared on the cases "
+                "asked of both.",
+                missing=missing,
+            )
         )
     return sentences
 
@@ -328,7 +445,9 @@ def _with_accuracy(row: TableRow, rankings: Rankings) -> str:
     accuracy = right.accuracy(row, rankings.options.confidence)
     if accuracy is None and not _metric(rankings):
         return _short(row, rankings)
-    by_rules = f"non-compliance {_short(row, rankings)}" if row["scored"] else "nothing scored by the rules"
+    by_rules = tr("nothing scored by the rules")
+    if row["scored"]:
+        by_rules = tr("non-compliance {share}", share=_short(row, rankings))
     if accuracy is None:
         return by_rules
     return f"{accuracy}; {by_rules}" if _by_accuracy(rankings) else f"{_short(row, rankings)}; {accuracy}"
@@ -343,11 +462,24 @@ def _in_words(row: TableRow, rankings: Rankings) -> str:
 def _figures(row: TableRow, rankings: Rankings) -> str:
     short = _short(row, rankings)
     if row["at_least"]:
-        return f"at least {row['non_compliant']} of {plural(row['usable'], 'usable output')} ({short})"
-    counts = f"{row['non_compliant']} of {plural(row['scored'], 'scored output')}"
-    if abs(row["non_compliant"] / row["scored"] - row["non_compliance"]) > EVEN:
-        return f"{counts}, {'weighted' if rankings.options.weights else 'counted by case'} ({short})"
-    return f"{counts} ({short})"
+        return tr_n(
+            "at least {some} of {count} usable output ({share})",
+            "at least {some} of {count} usable outputs ({share})",
+            row["usable"],
+            some=row["non_compliant"],
+            share=short,
+        )
+    counts = tr_n(
+        "{some} of {count} scored output",
+        "{some} of {count} scored outputs",
+        row["scored"],
+        some=row["non_compliant"],
+    )
+    if abs(row["non_compliant"] / row["scored"] - row["non_compliance"]) <= EVEN:
+        return f"{counts} ({short})"
+    if rankings.options.weights:
+        return tr("{counts}, weighted ({share})", counts=counts, share=short)
+    return tr("{counts}, counted by case ({share})", counts=counts, share=short)
 
 
 def _short(row: TableRow, rankings: Rankings) -> str:
@@ -355,7 +487,7 @@ def _short(row: TableRow, rankings: Rankings) -> str:
 
 
 def _share(row: TableRow) -> str:
-    return f"{'at least ' if row['at_least'] else ''}{percent(row['non_compliance'])}"
+    return at_least(row["non_compliance"], row["at_least"])
 
 
 def _interval(row: TableRow, rankings: Rankings) -> str:
@@ -363,9 +495,9 @@ def _interval(row: TableRow, rankings: Rankings) -> str:
 
 
 def _points(tolerance: float) -> str:
-    return f"{100 * tolerance:g} percentage points"
+    return tr("{count} percentage points", count=digits(f"{100 * tolerance:g}"))
 
 
 def _rounded(cases: int) -> str:
     """Two digits: a plan is no more exact than that."""
-    return f"{float(f'{cases:.2g}'):,.0f}"
+    return digits(f"{float(f'{cases:.2g}'):,.0f}")

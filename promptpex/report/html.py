@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.wording import plural
+from promptpex.core.texts import digits, from_data, shown, spoken
 from promptpex.report.headline import FEW
 from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
@@ -23,6 +24,7 @@ from promptpex.report.metrics_in_words import scored as metric_scored
 from promptpex.report.page.addresses import address
 from promptpex.report.page.asked import SentMessages
 from promptpex.report.page.cases import VERDICTS
+from promptpex.report.page.page_texts import tr_n_on_page, tr_on_page
 from promptpex.report.page.script import POLICY, script, script_policy
 from promptpex.report.page.values import breakable, figure, moment, pretty, visible
 from promptpex.report.percentages import ends
@@ -110,6 +112,9 @@ def environment(folder: Path) -> jinja2.Environment:
         "metric_scored": metric_scored,
         "points": points,
         "heat": heat,
+        "shown": shown,
+        "from_data": from_data,
+        "digits": digits,
         "anchor": anchor,
         "is_long": is_long,
         "shortened": shortened,
@@ -123,6 +128,9 @@ def environment(folder: Path) -> jinja2.Environment:
         "METRICS": NOTE,
         "IDS": IDS,
         "address": address,
+        "tr": tr_on_page,
+        "tr_n": tr_n_on_page,
+        "language": lambda: spoken().name,
         **SECTION,
     }
     return made

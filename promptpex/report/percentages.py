@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from promptpex.core.texts import digits, tr
+
 SMALL, ALMOST_ALL = 0.0995, 0.995
 """Below the one and above the other a share is shown with a digit after the point: 9.9%, but 10%."""
 
@@ -17,22 +19,27 @@ FINEST = 6
 
 def confidence_interval(low: float, high: float, confidence: float) -> str:
     """A confidence interval as text: ``95% CI 17–41%``."""
-    return f"{100 * confidence:g}% CI {ends(low, high)}"
+    return tr("{level} CI {ends}", level=as_given(confidence), ends=ends(low, high))
 
 
 def percent(share: float) -> str:
     """A share as a percentage, with a digit after the point where it is small. Every report rounds so."""
-    return f"{_rounded_share(share)}%"
+    return digits(f"{_rounded_share(share)}%")
+
+
+def at_least(share: float, bound: object) -> str:
+    """A share, said to be a lower bound where it is one."""
+    return tr("at least {share}", share=percent(share)) if bound else percent(share)
 
 
 def as_given(limit: float) -> str:
     """A limit as a percentage, with all the digits that it was given."""
-    return f"{100 * limit:g}%"
+    return digits(f"{100 * limit:g}%")
 
 
 def ends(low: float, high: float) -> str:
     """The ends of an interval as percentages."""
-    return f"{_rounded_share(low)}–{_rounded_share(high)}%"
+    return digits(f"{_rounded_share(low)}–{_rounded_share(high)}%")
 
 
 def with_ends(share: float, low: float, high: float) -> str:
@@ -42,15 +49,17 @@ def with_ends(share: float, low: float, high: float) -> str:
 
 def points_apart(difference: float | None, low: float, high: float, *, unit: str = "") -> str:
     """A difference with its interval, in percentage points: ``+12 (-3 to +27)``; its interval where it is open."""
-    ends = f"({100 * low:+z.0f} to {100 * high:+z.0f})"
+    ends = tr("({low} to {high})", low=f"{100 * low:+z.0f}", high=f"{100 * high:+z.0f}")
     return ends if difference is None else f"{100 * difference:+z.0f}{unit} {ends}"
 
 
 def limits_of_choice(coverage: float, ffr: float) -> str:
     """What a choice of assertions has to keep, as part of a sentence; a coverage of 0 asks for nothing."""
     if coverage <= 0.0:
-        return f"FFR of at most {as_given(ffr)}"
-    return f"coverage of at least {as_given(coverage)} and FFR of at most {as_given(ffr)}"
+        return tr("FFR of at most {ffr}", ffr=as_given(ffr))
+    return tr(
+        "coverage of at least {coverage} and FFR of at most {ffr}", coverage=as_given(coverage), ffr=as_given(ffr)
+    )
 
 
 def _rounded_share(share: float) -> str:
@@ -67,4 +76,4 @@ def _rounded_share(share: float) -> str:
 def listed(names: Iterable[str]) -> str:
     """Names as a sentence lists them."""
     *head, last = list(names)
-    return f"{', '.join(head)} and {last}" if head else last
+    return tr("{names} and {last}", names=", ".join(head), last=last) if head else last

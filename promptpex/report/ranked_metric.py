@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from promptpex.codecs.wording import did_you_mean, named, plural
+from promptpex.codecs.wording import did_you_mean, named
 from promptpex.core.errors import InputError
+from promptpex.core.texts import tr, tr_n
 from promptpex.report.percentages import TableRow, confidence_interval, listed, percent
 from promptpex.tables import RANKED_BY
 
@@ -51,31 +52,60 @@ def with_ranked_metric(rows: Sequence[TableRow], by_metric: Sequence[TableRow], 
 def mean(row: TableRow, metric: str, confidence: float) -> str:
     """The mean with its interval: ``tone 84%, 95% CI 80–88%``; that there is none where nothing was scored."""
     if row["ranked_mean"] is None:
-        return f"nothing scored by {metric}"
-    interval = confidence_interval(row["ranked_ci_low"], row["ranked_ci_high"], confidence)
-    return f"{metric} {percent(row['ranked_mean'])}, {interval}"
+        return tr("nothing scored by {metric}", metric=metric)
+    return f"{metric} {percent(row['ranked_mean'])}, {_interval(row, confidence)}"
+
+
+def _interval(row: TableRow, confidence: float) -> str:
+    return confidence_interval(row["ranked_ci_low"], row["ranked_ci_high"], confidence)
 
 
 def scored(row: TableRow, metric: str, confidence: float) -> str:
     """The same as the rest of a sentence on the model."""
     if row["ranked_mean"] is None:
-        return f"has no score by {metric}"
-    return f"has a mean of {percent(row['ranked_mean'])} by {metric} ({mean(row, '', confidence).partition(', ')[2]})"
+        return tr("has no score by {metric}", metric=metric)
+    return tr(
+        "has a mean of {mean} by {metric} ({interval})",
+        mean=percent(row["ranked_mean"]),
+        metric=metric,
+        interval=_interval(row, confidence),
+    )
 
 
 def caveats(rows: Sequence[TableRow], metric: str) -> Iterator[str]:
     """What a reader of the means has to know: few outputs, outputs without a score."""
     few = [row for row in rows if 0 < row[SCORED] < FEW_SCORED]
     if len(few) == 1:
-        yield f"{few[0]['model']}'s mean by {metric} rests on only {plural(few[0][SCORED], 'output')}."
+        yield tr_n(
+            "{model}'s mean by {metric} rests on only {count} output.",
+            "{model}'s mean by {metric} rests on only {count} outputs.",
+            few[0][SCORED],
+            model=few[0]["model"],
+            metric=metric,
+        )
     elif few:
         models = listed(f"{row['model']} ({row[SCORED]})" for row in few)
-        yield f"The means by {metric} of {models} rest on fewer than {FEW_SCORED} outputs each."
+        yield tr(
+            "The means by {metric} of {models} rest on fewer than {few} outputs each.",
+            metric=metric,
+            models=models,
+            few=FEW_SCORED,
+        )
     missing = [row for row in rows if row["ranked_unscored"]]
     if missing:
         parts = listed(
-            f"{row['ranked_unscored']} of {row[SCORED] + row['ranked_unscored']} outputs of {row['model']}"
+            tr(
+                "{some} of {all} outputs of {model}",
+                some=row["ranked_unscored"],
+                all=row[SCORED] + row["ranked_unscored"],
+                model=row["model"],
+            )
             for row in missing
         )
-        verb = "has" if sum(row["ranked_unscored"] for row in missing) == 1 else "have"
-        yield f"{parts[0].upper()}{parts[1:]} {verb} no score by {metric}: the intervals hold whatever it would be."
+        yield tr_n(
+            "{outputs} has no score by {metric}: the intervals hold whatever it would be.",
+            "{outputs} have no score by {metric}: the intervals hold whatever it would be.",
+            sum(row["ranked_unscored"] for row in missing),
+            outputs=f"{parts[0].upper()}{parts[1:]}",
+            metric=metric,
+        )

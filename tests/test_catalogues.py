@@ -1,0 +1,104 @@
+"""Every text that code and templates use is in every catalogue, translated, with the same values; nothing else is."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from promptpex.core.texts import STORED, languages
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import texts as catalogues  # noqa: E402
+
+if TYPE_CHECKING:
+    from babel.messages.catalog import Catalog
+
+OTHERS = languages()[1:]
+RENEW = "python scripts/texts.py brings the catalogues up to date"
+
+
+@cache
+def used() -> tuple[tuple[catalogues.Text, ...], tuple[catalogues.NotLiteral, ...]]:
+    texts, hidden = catalogues.used()
+    return tuple(texts), tuple(hidden)
+
+
+@cache
+def catalogue(name: str) -> Catalog:
+    return catalogues.read(name)
+
+
+def test_there_are_languages() -> None:
+    assert languages()[0] == "en"
+    assert "vi" in languages()
+
+
+def test_every_key_is_a_literal() -> None:
+    assert not used()[1], "a text whose key is not a literal cannot be found"
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_catalogue_has_exactly_the_texts_that_are_used(name: str) -> None:
+    wanted = {(text.context, text.keys) for text in used()[0]}
+    ids = [(one.context, (one.id,) if isinstance(one.id, str) else tuple(one.id)) for one in catalogue(name) if one.id]
+    assert not sorted(wanted - set(ids), key=str), RENEW
+    assert not sorted(set(ids) - wanted, key=str), RENEW
+    assert not catalogue(name).obsolete, RENEW
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_text_is_translated(name: str) -> None:
+    assert not [one.id for one in catalogues.missing(catalogue(name))]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_translations_show_the_same_values(name: str) -> None:
+    wrong = []
+    for one in catalogue(name):
+        keys = (one.id,) if isinstance(one.id, str) else tuple(one.id)
+        wanted = frozenset().union(*map(catalogues.places, keys))
+        wrong += [(one.id, form) for form in catalogues.forms(one) if one.id and catalogues.places(form) != wanted]
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_translations_are_framed_by_the_same_white_space(name: str) -> None:
+    frame = re.compile(r"\A(\s*).*?(\s*)\Z", re.DOTALL)
+    wrong = []
+    for one in catalogue(name):
+        key = one.id if isinstance(one.id, str) else one.id[0]
+        if key:
+            frames = {frame.fullmatch(text).groups() for text in (key, *catalogues.forms(one))}  # type: ignore[union-attr]
+            wrong += [key] if len(frames) > 1 else []
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_catalogue_is_written_as_the_script_writes_it(name: str) -> None:
+    file = catalogues.catalogue_file(name)
+    renewed = catalogues.renewed(catalogue(name), list(used()[0]))
+    assert file.read_text(encoding="utf-8") == catalogues.written(renewed), RENEW
+
+
+def test_a_stored_text_says_enough_to_be_known_again() -> None:
+    """Of a key with places at least two words of its own, so that it takes no foreign text for its own."""
+    bare = [catalogues.PLACES.sub(" ", text.keys[0]) for text in used()[0] if text.context == STORED]
+    assert all(re.search(r"[a-z]{2,}", words) for words in bare)
+
+
+def test_what_cannot_be_found_is_found(tmp_path: Path) -> None:
+    code = 'tr("a {b}", b=1)\ntr(f"a {b}")\ntr_n("one", "many", 2)\nstored(name)\nREST = Key("rest")\n'
+    texts = list(catalogues.in_python(code, "x.py"))
+    assert [one.keys for one in texts if isinstance(one, catalogues.Text)] == [("a {b}",), ("one", "many"), ("rest",)]
+    assert [one.line for one in texts if isinstance(one, catalogues.NotLiteral)] == [2, 4]
+    page = '{{ tr("a {b}", b=x) }}{{ tr(name) }}{% set y = tr_n("one", "many", n) %}'
+    texts = list(catalogues.in_template(page, "x.jinja"))
+    assert [one.keys for one in texts if isinstance(one, catalogues.Text)] == [("a {b}",), ("one", "many")]
+    assert len([one for one in texts if isinstance(one, catalogues.NotLiteral)]) == 1
