@@ -142,7 +142,7 @@ def packages_on_disk() -> set[str]:
     folders = {
         path.name
         for path in PACKAGE.iterdir()
-        if path.is_dir() and not path.name.startswith(("_", ".")) and any(path.rglob("*.*"))
+        if path.is_dir() and not path.name.startswith(("_", ".")) and any(path.rglob("*.py"))
     }
     return modules | folders
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from promptpex.codecs.wording import plural
-from promptpex.core.errors import RunError
+from promptpex.core.errors import InputError, RunError
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Run
 
@@ -66,20 +66,29 @@ class RunResult(Run):
         """What the run says of its models, in plain words; None where it has none."""
         return self.summary().answer
 
-    def report(self, path: str | Path, **options: Unpack[ReportOptions]) -> Path:
+    def report(self, path: str | Path, *, language: str | None = None, **options: Unpack[ReportOptions]) -> Path:
         """Writes the report of the run, and gives the path of its page.
 
         Args:
             path: a file that ends in ``.html``, which becomes the page; else a folder, which is made if need be, for
                 the page ``report.html`` and the CSV files.
+            language: of the page, such as ``vi``; by default the setting ``report_language``.
 
         Raises:
-            InputError: options that do not fit the run, or a place that cannot be written.
+            InputError: options that do not fit the run, a language that there is not, or a place that cannot be
+                written.
         """
+        from promptpex.core.texts import languages, reading_in, spoken
+
+        if language is not None and language not in languages():
+            raise InputError(f"there is no report language {language!r}; there are {', '.join(languages())}")
+        with reading_in(language or spoken()):
+            return self._report(Path(path), self.summary(**options))
+
+    def _report(self, place: Path, summary: Summary) -> Path:
         from promptpex.codecs.atomic import write_text
         from promptpex.report import files, html
 
-        place, summary = Path(path), self.summary(**options)
         try:
             if place.suffix.lower() == PAGE:
                 write_text(place, html.html(summary), links=False)

@@ -78,7 +78,8 @@ class Catalogue:
             values = template.values(text)
             if values is not None:
                 return template.text.format(**{name: self._of_data(value, depth - 1) for name, value in values.items()})
-        return text
+        parts = text.split("; ")
+        return "; ".join(self._of_data(part, depth - 1) for part in parts) if len(parts) > 1 else text
 
     def digits(self, figure: str) -> str:
         """A figure with the decimal and group signs of the language."""

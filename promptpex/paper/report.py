@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptpex.paper.averages import ALL_MODELS
-from promptpex.report.headline import FEW
+from promptpex.report.caveats_in_words import FEW
 from promptpex.report.terminal import clean
 from promptpex.tables import records
 

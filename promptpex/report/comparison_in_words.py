@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from promptpex import tables
 from promptpex.codecs.wording import plural
 from promptpex.core.records import EXPECTED, AnyRun
-from promptpex.report.headline import FEW
+from promptpex.report.caveats_in_words import FEW
 from promptpex.report.percentages import TableRow, percent
 from promptpex.tables import records
 

@@ -8,11 +8,9 @@ from promptpex.core.records import PartOfSuite
 from promptpex.core.texts import digits, from_data, tr, tr_n
 from promptpex.report import accuracy_in_words as right
 from promptpex.report import ranked_metric
-from promptpex.report.percentages import TableRow, as_given, at_least, confidence_interval, listed, percent
+from promptpex.report.caveats_in_words import caveats, not_asked
+from promptpex.report.percentages import TableRow, as_given, at_least, confidence_interval, listed
 from promptpex.tables import RANKED_BY, Rankings
-
-FEW = 20
-"""Scored outputs below which a share is marked: its 95% interval is then more than 40 points wide at 50%."""
 
 FAILING_JUDGE = 0.05
 """A judge that failed on a greater share of what it was asked is the first thing to be said."""
@@ -44,7 +42,7 @@ def answer(
     scored = [row for row in rows if row[_scored_by(rankings)]]
     if not scored:
         nothing = _nothing_scored(rows, rankings)
-        return " ".join([*sentences, *nothing, *_not_asked(rows), *right.caveats(rows, references or {})])
+        return " ".join([*sentences, *nothing, *not_asked(rows), *right.caveats(rows, references or {})])
     if rankings.basis == "limit":
         sentences += _versus_limit(scored, rankings)
     elif any(row["decision"] == "only model" for row in rows):
@@ -54,7 +52,7 @@ def answer(
     else:
         sentences += _ranked(scored, rankings)
     sentences += _choice(scored, rankings)
-    sentences += _caveats(rows)
+    sentences += caveats(rows)
     sentences += right.caveats(rows, references or {})
     sentences += ranked_metric.caveats(rows, metric) if metric else ()
     return " ".join(sentences)
@@ -315,102 +313,6 @@ def _fastest(rows: Sequence[TableRow]) -> str:
         seconds=digits(f"{rows[0]['latency_p50_ms'] / 1000:.2f}"),
         outputs=rows[0]["timed"],
     )
-
-
-def _caveats(rows: Sequence[TableRow]) -> list[str]:
-    sentences = _few([row for row in rows if 0 < row["scored"] < FEW])
-    none = [row["model"] for row in rows if not row["scored"] and row["outputs"] > row["not_asked"]]
-    if none:
-        sentences.append(tr("No output of {models} was scored.", models=listed(none)))
-    sentences += _contradicted(rows)
-    sentences += _not_asked(rows)
-    open_ = [row for row in rows if row["scored"] and row["worst_case"] > row["best_case"]]
-    if open_:
-        ranges = listed(
-            tr(
-                "{model}'s non-compliance between {low} and {high}",
-                model=row["model"],
-                low=percent(row["best_case"]),
-                high=percent(row["worst_case"]),
-            )
-            for row in open_
-        )
-        sentences.append(tr("The unscored outputs leave {ranges}.", ranges=ranges))
-    return sentences
-
-
-def _few(rows: Sequence[TableRow]) -> list[str]:
-    """The models of which few outputs are scored, in one sentence."""
-    if not rows:
-        return []
-    if len(rows) == 1:
-        return [
-            tr_n(
-                "{model} has only {count} scored output; treat its share as a rough guide.",
-                "{model} has only {count} scored outputs; treat its share as a rough guide.",
-                rows[0]["scored"],
-                model=rows[0]["model"],
-            )
-        ]
-    models = listed(f"{row['model']} ({row['scored']})" for row in rows)
-    return [
-        tr(
-            "{models} have fewer than {few} scored outputs each; treat their shares as rough guides.",
-            models=models,
-            few=FEW,
-        )
-    ]
-
-
-def _contradicted(rows: Sequence[TableRow]) -> list[str]:
-    """The failures that are open to doubt, since a judge does not share what a check says."""
-    doubtful = [row for row in rows if row["contradicted"]]
-    if not doubtful:
-        return []
-    parts = listed(
-        tr_n(
-            "{some} of {count} failure of {model}",
-            "{some} of {count} failures of {model}",
-            row["non_compliant"],
-            some=row["contradicted"],
-            model=row["model"],
-        )
-        for row in doubtful
-    )
-    return [
-        tr_n(
-            "{failures} rests on a check that the judge contradicts: one of the two is wrong, so read these first.",
-            "{failures} rest on a check that the judge contradicts: one of the two is wrong, so read these first.",
-            sum(row["contradicted"] for row in doubtful),
-            failures=parts,
-        )
-    ]
-
-
-def _not_asked(rows: Sequence[TableRow]) -> list[str]:
-    """What a budget, a deadline or a stop left out: whole models, or a part of the cases."""
-    sentences = []
-    left = [row for row in rows if row["outputs"] <= row["not_asked"]]
-    never = [row["model"] for row in left if not row["answered"]]
-    if never:
-        sentences.append(tr("Not asked: {models}.", models=listed(never)))
-    unjudged = [row["model"] for row in left if row["answered"]]
-    if unjudged:
-        sentences.append(tr("The run ended before a judge was asked about {models}.", models=listed(unjudged)))
-    part = [row for row in rows if 0 < row["not_asked"] < row["outputs"]]
-    if part:
-        missing = listed(
-            tr("{some} of {all} outputs of {model}", some=row["not_asked"], all=row["outputs"], model=row["model"])
-            for row in part
-        )
-        sentences.append(
-            tr(
-                "The run ended before {missing}: the figures rest on the others, and models are compared on the cases "
-                "asked of both.",
-                missing=missing,
-            )
-        )
-    return sentences
 
 
 def _by_decision(rows: Iterable[TableRow], rankings: Rankings) -> dict[str, list[TableRow]]:

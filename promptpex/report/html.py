@@ -17,16 +17,16 @@ from markupsafe import Markup
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.wording import plural
 from promptpex.core.texts import digits, from_data, shown, spoken
-from promptpex.report.headline import FEW
+from promptpex.report.caveats_in_words import FEW
 from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
 from promptpex.report.page.addresses import address
 from promptpex.report.page.asked import SentMessages
 from promptpex.report.page.cases import VERDICTS
-from promptpex.report.page.page_texts import tr_n_on_page, tr_on_page
+from promptpex.report.page.page_texts import moment, tr_n_on_page, tr_on_page
 from promptpex.report.page.script import POLICY, script, script_policy
-from promptpex.report.page.values import breakable, figure, moment, pretty, visible
+from promptpex.report.page.values import breakable, figure, pretty, visible
 from promptpex.report.percentages import ends
 from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections

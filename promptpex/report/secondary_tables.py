@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from promptpex.codecs.wording import plural
 from promptpex.core.records import UNTRUSTED
+from promptpex.report.caveats_in_words import FEW
 from promptpex.report.corrections_in_words import calibration_section, correction_section
-from promptpex.report.headline import FEW
 from promptpex.report.ids import shortened_list
 from promptpex.report.percentages import TableRow, percent, with_ends
 from promptpex.report.section import Section

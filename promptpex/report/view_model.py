@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from promptpex.report.caveats_in_words import FEW
 from promptpex.report.corrections_in_words import STATES
-from promptpex.report.headline import FEW
 from promptpex.report.page.asked import Inputs, SentMessages
 from promptpex.report.page.cases import VERDICTS, CaseGroup, case_groups, only, with_targets
 from promptpex.report.page.cost_plot import CostPlot, cost_plot

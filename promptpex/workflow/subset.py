@@ -8,9 +8,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from promptpex import tables
-from promptpex.codecs.wording import did_you_mean, plural, with_hint
+from promptpex.codecs.wording import did_you_mean, with_hint
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, PartOfSuite, Suite
+from promptpex.core.texts import stored
 from promptpex.report import runs
 from promptpex.workflow.order import fair_order
 
@@ -145,13 +146,18 @@ def _in_words(subset: Subset, seed: int, failed: FailedCases | None) -> str:
     """What was chosen, as a report says it."""
     parts = []
     if subset.cases:
-        parts.append(f"{'case' if len(subset.cases) == 1 else 'cases'} {', '.join(subset.cases)}")
+        ids = ", ".join(subset.cases)
+        parts.append(stored("case {ids}", ids=ids) if len(subset.cases) == 1 else stored("cases {ids}", ids=ids))
     if subset.rules:
-        parts.append(f"{'rule' if len(subset.rules) == 1 else 'rules'} {', '.join(subset.rules)}")
+        ids = ", ".join(subset.rules)
+        parts.append(stored("rule {ids}", ids=ids) if len(subset.rules) == 1 else stored("rules {ids}", ids=ids))
     if failed is not None:
-        parts.append(f"failed or unscored in run {failed.run}")
+        parts.append(stored("failed or unscored in run {run}", run=failed.run))
     if subset.sample is not None:
-        parts.append(f"sample of {plural(subset.sample, 'case')}, seed {seed}")
+        if subset.sample == 1:
+            parts.append(stored("sample of 1 case, seed {seed}", seed=seed))
+        else:
+            parts.append(stored("sample of {count} cases, seed {seed}", count=subset.sample, seed=seed))
     if subset.first is not None:
-        parts.append(f"the first {subset.first}")
+        parts.append(stored("the first {count}", count=subset.first))
     return "; ".join(parts)

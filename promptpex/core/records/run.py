@@ -18,6 +18,7 @@ from promptpex.core.records.prompt import Prompt
 from promptpex.core.records.score import Score
 from promptpex.core.records.spec import Spec
 from promptpex.core.records.synthesis import Example
+from promptpex.core.texts import from_data, tr
 
 _NUMBER = ((int, float), "a number")
 _COUNT = (int, "a whole number")
@@ -48,7 +49,7 @@ class PartOfSuite(Record):
     @property
     def in_words(self) -> str:
         """``12 of 66 cases: rule r3``."""
-        return f"{self.cases} of {self.of} cases: {self.words}"
+        return tr("{cases} of {of} cases: {words}", cases=self.cases, of=self.of, words=from_data(self.words))
 
 
 class Manifest(Record):

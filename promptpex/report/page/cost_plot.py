@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from promptpex.report.headline import FEW
+from promptpex.report.caveats_in_words import FEW
 
 WIDTH, HEIGHT = 640, 260
 """Of the plot without its axes, in units of the drawing."""

@@ -40,14 +40,6 @@ def breakable(name: str) -> Markup:
     return Markup("<wbr>").join(visible(part) for part in _SEPARATOR.split(name))
 
 
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)")
-
-
-def moment(created: str) -> str:
-    """A time in UTC as people write it, to the minute; any other text as it is."""
-    return _MOMENT.sub(r"\1 \2 UTC", created) if _MOMENT.fullmatch(created) else created
-
-
 def figure(value: Any) -> str:
     """A cell of a table of figures: a dash for what is not known, four digits of a measure."""
     if value is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from promptpex.report.headline import FEW
+from promptpex.report.caveats_in_words import FEW
 from promptpex.report.percentages import TableRow
 from promptpex.report.quantities import NON_COMPLIANCE, Quantity, quantities
 from promptpex.report.summary import Summary

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from promptpex.codecs.wording import plural
 from promptpex.core.records import RUNNING
-from promptpex.report.headline import FEW
+from promptpex.report.caveats_in_words import FEW
 from promptpex.report.metrics_in_words import mean
 from promptpex.report.secondary_tables import DAGGER
 from promptpex.report.summary import Summary

@@ -12,9 +12,9 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Grade, History, Synthesis
 from promptpex.documents.human_grades import current, read_grades
 from promptpex.promptfile import messages_text, read, sibling
+from promptpex.report.caveats_in_words import FEW
 from promptpex.report.choices import files
 from promptpex.report.choices.records import ChoicePage, ChosenShare, PageCurve, PagePoint
-from promptpex.report.headline import FEW
 from promptpex.report.percentages import as_given, limits_of_choice, percent, with_ends
 from promptpex.stats import Interval
 from promptpex.synthesis.candidate_file import read_candidates

@@ -1,0 +1,113 @@
+"""What a reader has to know of the shares of models, for the report's answer: how few outputs they rest on, what is
+missing, what is open to doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from promptpex.core.texts import tr, tr_n
+from promptpex.report.percentages import TableRow, listed, percent
+
+FEW = 20
+"""Scored outputs below which a share is marked: its 95% interval is then more than 40 points wide at 50%."""
+
+
+def caveats(rows: Sequence[TableRow]) -> list[str]:
+    """Few outputs, none that is scored, doubtful failures, and what is missing.
+
+    Args:
+        rows: a table of models (``tables.MODEL_COLUMNS``) as plain rows.
+    """
+    sentences = _few([row for row in rows if 0 < row["scored"] < FEW])
+    none = [row["model"] for row in rows if not row["scored"] and row["outputs"] > row["not_asked"]]
+    if none:
+        sentences.append(tr("No output of {models} was scored.", models=listed(none)))
+    sentences += _contradicted(rows)
+    sentences += not_asked(rows)
+    open_ = [row for row in rows if row["scored"] and row["worst_case"] > row["best_case"]]
+    if open_:
+        ranges = listed(
+            tr(
+                "{model}'s non-compliance between {low} and {high}",
+                model=row["model"],
+                low=percent(row["best_case"]),
+                high=percent(row["worst_case"]),
+            )
+            for row in open_
+        )
+        sentences.append(tr("The unscored outputs leave {ranges}.", ranges=ranges))
+    return sentences
+
+
+def _few(rows: Sequence[TableRow]) -> list[str]:
+    """The models of which few outputs are scored, in one sentence."""
+    if not rows:
+        return []
+    if len(rows) == 1:
+        return [
+            tr_n(
+                "{model} has only {count} scored output; treat its share as a rough guide.",
+                "{model} has only {count} scored outputs; treat its share as a rough guide.",
+                rows[0]["scored"],
+                model=rows[0]["model"],
+            )
+        ]
+    models = listed(f"{row['model']} ({row['scored']})" for row in rows)
+    return [
+        tr(
+            "{models} have fewer than {few} scored outputs each; treat their shares as rough guides.",
+            models=models,
+            few=FEW,
+        )
+    ]
+
+
+def _contradicted(rows: Sequence[TableRow]) -> list[str]:
+    """The failures that are open to doubt, since a judge does not share what a check says."""
+    doubtful = [row for row in rows if row["contradicted"]]
+    if not doubtful:
+        return []
+    parts = listed(
+        tr_n(
+            "{some} of {count} failure of {model}",
+            "{some} of {count} failures of {model}",
+            row["non_compliant"],
+            some=row["contradicted"],
+            model=row["model"],
+        )
+        for row in doubtful
+    )
+    return [
+        tr_n(
+            "{failures} rests on a check that the judge contradicts: one of the two is wrong, so read these first.",
+            "{failures} rest on a check that the judge contradicts: one of the two is wrong, so read these first.",
+            sum(row["contradicted"] for row in doubtful),
+            failures=parts,
+        )
+    ]
+
+
+def not_asked(rows: Sequence[TableRow]) -> list[str]:
+    """What a budget, a deadline or a stop left out: whole models, or a part of the cases."""
+    sentences = []
+    left = [row for row in rows if row["outputs"] <= row["not_asked"]]
+    never = [row["model"] for row in left if not row["answered"]]
+    if never:
+        sentences.append(tr("Not asked: {models}.", models=listed(never)))
+    unjudged = [row["model"] for row in left if row["answered"]]
+    if unjudged:
+        sentences.append(tr("The run ended before a judge was asked about {models}.", models=listed(unjudged)))
+    part = [row for row in rows if 0 < row["not_asked"] < row["outputs"]]
+    if part:
+        missing = listed(
+            tr("{some} of {all} outputs of {model}", some=row["not_asked"], all=row["outputs"], model=row["model"])
+            for row in part
+        )
+        sentences.append(
+            tr(
+                "The run ended before {missing}: the figures rest on the others, and models are compared on the cases "
+                "asked of both.",
+                missing=missing,
+            )
+        )
+    return sentences
