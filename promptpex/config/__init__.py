@@ -12,7 +12,8 @@ from __future__ import annotations
 from promptpex.codecs.find_settings_files import find_file
 from promptpex.config.effort import EFFORT, checked_effort
 from promptpex.config.load import Resolved, load, with_effort
-from promptpex.config.settings import Price, ScenarioSetting, Settings
+from promptpex.config.setting_types import Price, ScenarioSetting
+from promptpex.config.settings import Settings
 from promptpex.config.sources import OTHER_VARIABLES
 
 __all__ = [

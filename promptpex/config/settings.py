@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from promptpex.config.effort import Effort
-from promptpex.config.wording import dollars
+from promptpex.config.setting_types import (
+    JudgeMode,
+    MetricNames,
+    ModelName,
+    ModelNames,
+    OpenShare,
+    PathText,
+    Prices,
+    ReportLanguage,
+    ScenarioSetting,
+    Share,
+    Weights,
+)
 from promptpex.core import texts
 from promptpex.core.records import Match, Record
 from promptpex.judging import modes
@@ -25,212 +34,304 @@ _STOPPING = ("until_decided", "decide_at", "tolerance", "confidence", "weights")
 """They decide what is asked where a run may stop early, and nothing elsewhere."""
 
 
-class Price(NamedTuple):
-    """US dollars per million tokens."""
-
-    input: float
-    output: float
-
-
-class ScenarioSetting(Record):
-    """A named set of extra input constraints, and of variables with a fixed value."""
-
-    name: str = Field(min_length=1)
-    constraints: tuple[str, ...] = ()
-    fixed: dict[str, object] = Field(default_factory=dict)
-
-
 class Settings(Record):
     """All settings, resolved. Names are those of the flags, the file's keys and the environment's variables.
 
-    Attributes:
-        models: models under test. author: writes specs and cases. judge: grade what no check decides.
-        named_models: models by names of the user's own; in a file the tables ``[models.NAME]``, beside whose names
-            ``under_test`` lists the models under test.
-        api_base: base URL of an OpenAI-compatible server.
-        temperature, max_tokens, seed: of requests to models under test.
-        repeats: times each case is asked.
-        concurrency, rpm, tpm: requests in flight, requests and tokens a minute, for one provider.
-        timeout, deadline: seconds for a call with its retries, and for the run.
-        max_attempts: times a request is tried.
-        max_cost, max_requests, max_total_tokens: the run's budget, authors and judges included.
-        results, store, record: the folder of the runs, the response store, a file to record all replies in. As a
-            settings file has them they are relative to it and inside its folder; by default the first two are beside
-            it, or at the top of the prompt's project.
-        fresh: ask everything again; the answers take the place of those in the store.
-        prices: US dollars per million tokens, per model, over the known ones.
-        judge_mode: what judges decide on, by the name of the mode: ``rules``, each on its own; ``prompt``, as a whole.
-        judge_sees_input, judge_sees_prompt: show the judge the inputs, and the prompt, whatever rule is judged.
-        judge_all: judge also what code decides.
-        judge_confidence: ask judges for log-probabilities, to tell how sure they were.
-        match: how outputs are compared with expected ones, where a case does not say it; None = as the case file says.
-        metrics: which metrics beside the prompt score the outputs, by name; None: all of them.
-        judge_repeat: times each judge is asked. quorum: how several judges agree.
-        min_agreement: a judge counts on a rule only where its kappa with people is known to be no less.
-        judge_examples: graded outputs that judges are shown for each rule.
-        effort: preset for what nothing else sets.
-        max_rules, cases_per_rule, inverse_cases, rounds, expansion, validity, checks: how much is extracted, generated
-            and verified.
-        rules_per_request: rules, each with its inverse, that one request for cases covers; None: 6, and 1 where the
-            author is the embedded model.
-        samples: real inputs given to the author as examples, or the files that hold them; samples_shown: how many.
-        expected: reference model that expected outputs are taken from.
-        scenarios: each rule is tested in each. instructions: the owner's, by stage.
-        language: BCP 47 tag of the language that generated inputs have to be in; None = the prompt's.
-        verify: whether a model is asked if the prompt says what a rule says, where the words do not settle it.
-        embedded_threads, embedded_slots, embedded_model: CPU threads (None: by the machine), requests side by side, and
-            the GGUF file of the embedded model.
-        confidence: level of intervals. tolerance: loss against the best, or against the model ``against``, that one is
-            ready to accept, as a share.
-        weights: how many times each case counts: whole numbers for ``rule`` and ``inverse`` cases, or for a rule's id;
-            a case that aims at no rule counts once.
-        rank_by: what models are ranked by, ``non-compliance``, ``accuracy`` or the name of a metric.
-        until_decided: look at a growing part of the suite, and stop asking a model once its place is settled, or, with
-            ``decide_at``, once it is known on which side of that non-compliance it lies.
-        fail_over: highest non-compliance before the command exits with 1.
-        allow_missing_models: whether a command may exit with 0 when a model gave not one usable answer, if another
-            did.
-        allow_self_judging: whether a model may judge its own outputs without a warning.
-        pull: whether missing Ollama models are pulled.
-        report_language: language of what people read of a run, on pages and in the terminal.
+    In a file ``named_models`` are the tables ``[models.NAME]``, and ``under_test`` among them lists the models under
+    test. Paths are relative to the file and stay inside its folder; by default ``results`` and ``store`` are beside
+    it, or at the top of the prompt's project.
     """
 
-    models: tuple[str, ...] = ()
-    author: str | None = None
-    judge: tuple[str, ...] = ()
-    named_models: dict[str, NamedModel] = Field(default_factory=dict)
-    api_base: str | None = None
-    temperature: float | None = Field(default=None, ge=0)
-    max_tokens: int = Field(default=1024, ge=1)
-    seed: int = 0
-    repeats: int = Field(default=1, ge=1)
-    concurrency: int = Field(default=CONCURRENCY, ge=1)
-    rpm: int | None = Field(default=None, ge=1)
-    tpm: int | None = Field(default=None, ge=1)
-    timeout: float = Field(default=CALL_DEADLINE_S, gt=0)
-    deadline: float | None = Field(default=None, gt=0)
-    max_attempts: int = Field(default=MAX_ATTEMPTS, ge=1)
-    max_cost: float | None = Field(default=None, ge=0)
-    max_requests: int | None = Field(default=None, ge=0)
-    max_total_tokens: int | None = Field(default=None, ge=0)
-    results: str = "results"
-    store: str = ".promptpex/store.db"
-    record: str | None = None
-    fresh: bool = False
-    prices: dict[str, Price] = Field(default_factory=dict)
-    judge_mode: str = modes.DEFAULT
-    judge_sees_input: bool = False
-    judge_sees_prompt: bool = False
-    judge_all: bool = False
-    match: Match | None = None
-    metrics: tuple[str, ...] | None = None
-    judge_repeat: int = Field(default=1, ge=1)
-    judge_confidence: bool = False
-    quorum: Literal["majority", "unanimous"] = "majority"
-    min_agreement: float | None = Field(default=None, ge=0, le=1)
-    judge_examples: int = Field(default=0, ge=0, le=8)
-    effort: Effort | None = None
-    max_rules: int = Field(default=20, ge=1)
-    cases_per_rule: int = Field(default=2, ge=0)
-    inverse_cases: int = Field(default=1, ge=0)
-    rules_per_request: int | None = Field(default=None, ge=1)
-    rounds: int = Field(default=1, ge=0)
-    expansion: int = Field(default=0, ge=0)
-    validity: bool = False
-    checks: bool = True
-    verify: bool = False
-    scenarios: tuple[ScenarioSetting, ...] = ()
-    samples: tuple[object, ...] = ()
-    samples_shown: int = Field(default=5, ge=0, le=50)
-    expected: str | None = None
-    instructions: dict[str, str] = Field(default_factory=dict)
-    language: str | None = None
-    embedded_threads: int | None = Field(default=None, ge=1)
-    embedded_slots: int = Field(default=1, ge=1)
-    embedded_model: str | None = None
-    confidence: float = Field(default=0.95, gt=0, lt=1)
-    tolerance: float = Field(default=0.05, gt=0, lt=1)
-    against: str | None = None
-    weights: dict[str, Annotated[int, Field(ge=0, le=1000)]] = Field(default_factory=dict)
-    rank_by: str = Field(default="non-compliance", min_length=1, max_length=40)
-    until_decided: bool = False
-    decide_at: float | None = Field(default=None, ge=0, le=1)
-    fail_over: float | None = Field(default=None, ge=0, le=1)
-    allow_missing_models: bool = False
-    allow_self_judging: bool = False
-    pull: bool = False
-    report_language: str = texts.ENGLISH
-
-    @field_validator("report_language")
-    @classmethod
-    def _report_language(cls, value: str) -> str:
-        if value not in texts.languages():
-            raise ValueError(f"there is no report language {value!r}; there are {', '.join(texts.languages())}")
-        return value
-
-    @field_validator("judge_mode")
-    @classmethod
-    def _mode(cls, value: str) -> str:
-        if value not in modes.names():
-            raise ValueError(f"there is no judge mode {value!r}; they are {', '.join(modes.names())}")
-        return value
-
-    @field_validator("author", "expected", "against")
-    @classmethod
-    def _named(cls, value: str | None) -> str | None:
-        if value is not None and not value.strip():
-            raise ValueError("it names no model")
-        return value
-
-    @field_validator("models", "judge", mode="before")
-    @classmethod
-    def _from_one_text(cls, value: object) -> object:
-        if isinstance(value, str) and not value.replace(",", "").strip():
-            raise ValueError("it names no model")
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
-
-    @field_validator("metrics", mode="before")
-    @classmethod
-    def _metric_names(cls, value: object) -> object:
-        """``none`` is not one of them."""
-        names = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-        return () if names == ["none"] else names
-
-    @field_validator("record", "embedded_model", "results", "store", mode="before")
-    @classmethod
-    def _from_path(cls, value: object) -> object:
-        return str(value) if isinstance(value, Path) else value
-
-    @field_validator("tolerance", "decide_at", "confidence", "fail_over", mode="before")
-    @classmethod
-    def _from_percent(cls, value: object, info: ValidationInfo) -> object:
-        """``5%`` is 0.05."""
-        share: object = value
-        if isinstance(value, str) and value.strip():
-            number = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*", value)
-            share = float(number[1]) / (100 if number[2] else 1) if number else -1.0
-        if isinstance(share, int | float) and not 0 <= share <= 1:
-            example = "95% or 0.95" if info.field_name == "confidence" else "10% or 0.1"
-            raise ValueError(f"{value!r} is not a share: write {example}")
-        return share
-
-    @field_validator("weights", mode="before")
-    @classmethod
-    def _weights(cls, value: object) -> object:
-        """``rule=3,inverse=1`` as a table."""
-        if not isinstance(value, str):
-            return value
-        pairs = [part.rpartition("=") for part in value.split(",") if part.strip()]
-        if not all(name.strip() and times.strip().isdecimal() for name, _, times in pairs):
-            raise ValueError("weights are whole numbers by kind or rule, such as rule=3,inverse=1")
-        return {name.strip(): int(times) for name, _, times in pairs}
-
-    @field_validator("prices", mode="before")
-    @classmethod
-    def _prices(cls, value: object) -> object:
-        if not isinstance(value, Mapping):
-            return value
-        return {name: Price(*dollars(name, price)) for name, price in value.items()}
+    models: ModelNames = Field(
+        default=(),
+        description="Models under test.",
+        examples=[["gpt-4o-mini", "llama3.2:1b"], "gpt-4o-mini,llama3.2:1b"],
+    )
+    author: ModelName | None = Field(
+        default=None, description="The model that writes specs and cases.", examples=["gpt-4o"]
+    )
+    judge: ModelNames = Field(
+        default=(),
+        description="The models that judge what no check decides; none: checks alone.",
+        examples=[["gpt-4o"], "none"],
+    )
+    named_models: dict[str, NamedModel] = Field(
+        default_factory=dict,
+        description="Models by names of your own, each a table [models.NAME].",
+        examples=[{"small": {"model": "openai/x", "temperature": 0}}],
+    )
+    api_base: str | None = Field(
+        default=None, description="The base URL of an OpenAI-compatible server.", examples=["http://127.0.0.1:8080/v1"]
+    )
+    temperature: float | None = Field(
+        default=None,
+        ge=0,
+        description="The temperature of models under test; none: as each provider has it.",
+        examples=[0.7],
+    )
+    max_tokens: int = Field(
+        default=1024, ge=1, description="The longest answer of models under test, in tokens.", examples=[512]
+    )
+    seed: int = Field(
+        default=0,
+        description="What is drawn at random begins with it, here and at providers that take a seed.",
+        examples=[7],
+    )
+    repeats: int = Field(default=1, ge=1, description="How many times each case is asked.", examples=[3])
+    concurrency: int = Field(
+        default=CONCURRENCY, ge=1, description="Requests that one provider has in flight at most.", examples=[16]
+    )
+    rpm: int | None = Field(
+        default=None,
+        ge=1,
+        description="Requests a minute to one provider at most; none: as many as it lets through.",
+        examples=[500],
+    )
+    tpm: int | None = Field(
+        default=None,
+        ge=1,
+        description="Tokens a minute to one provider at most; none: as many as it lets through.",
+        examples=[200000],
+    )
+    timeout: float = Field(
+        default=CALL_DEADLINE_S, gt=0, description="Seconds for one call with all its retries.", examples=[60]
+    )
+    deadline: float | None = Field(
+        default=None,
+        gt=0,
+        description="Seconds for the whole run; what is not asked by then is left out.",
+        examples=[600],
+    )
+    max_attempts: int = Field(
+        default=MAX_ATTEMPTS, ge=1, description="How many times a request is tried.", examples=[3]
+    )
+    max_cost: float | None = Field(
+        default=None,
+        ge=0,
+        description="The budget of a run in US dollars, authors and judges included.",
+        examples=[1.5],
+    )
+    max_requests: int | None = Field(
+        default=None,
+        ge=0,
+        description="The most requests that a run may send, authors and judges included.",
+        examples=[200],
+    )
+    max_total_tokens: int | None = Field(
+        default=None,
+        ge=0,
+        description="The most tokens that a run may take, authors and judges included.",
+        examples=[500000],
+    )
+    results: PathText = Field(
+        default="results",
+        description="The folder of the runs, relative to the settings file.",
+        examples=["out/prompts"],
+    )
+    store: PathText = Field(
+        default=".promptpex/store.db",
+        description="The file in which answers are kept, relative to the settings file.",
+        examples=[".cache/answers.db"],
+    )
+    record: PathText | None = Field(
+        default=None,
+        description="A file to record all answers in, which replay/FILE plays back; relative to the settings file.",
+        examples=["recordings/today.jsonl"],
+    )
+    fresh: bool = Field(
+        default=False,
+        description="Whether everything is asked again; the new answers take the place of those in the store.",
+        examples=[True],
+    )
+    prices: Prices = Field(
+        default_factory=dict,
+        description="US dollars per million tokens by model, over the known prices; each a table [prices.'MODEL'].",
+        examples=[{"my/model": {"input": 0.1, "output": 0.4}}],
+    )
+    judge_mode: JudgeMode = Field(
+        default=modes.DEFAULT,
+        description="What judges decide on: rules, each on its own, or prompt, the prompt as a whole.",
+        examples=["prompt"],
+    )
+    judge_sees_input: bool = Field(
+        default=False, description="Whether judges are shown the inputs, whatever rule is judged.", examples=[True]
+    )
+    judge_sees_prompt: bool = Field(
+        default=False, description="Whether judges are shown the prompt, whatever rule is judged.", examples=[True]
+    )
+    judge_all: bool = Field(
+        default=False,
+        description="Whether judges also decide what checks decide, to see how the two agree.",
+        examples=[True],
+    )
+    match: Match | None = Field(
+        default=None,
+        description="How outputs are compared with expected ones, where a case does not say it; none: as the case "
+        "file says.",
+        examples=["json", "numeric:1%"],
+    )
+    metrics: MetricNames = Field(
+        default=None,
+        description="The metrics beside the prompt that score its outputs, by name; left out: all of them.",
+        examples=[["tone"], "none"],
+    )
+    judge_repeat: int = Field(
+        default=1,
+        ge=1,
+        description="How many times each judge is asked, to see whether it agrees with itself.",
+        examples=[3],
+    )
+    judge_confidence: bool = Field(
+        default=False,
+        description="Whether judges are asked for log-probabilities, to tell how sure they were.",
+        examples=[True],
+    )
+    quorum: Literal["majority", "unanimous"] = Field(
+        default="majority", description="How several judges agree on a verdict.", examples=["unanimous"]
+    )
+    min_agreement: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="A judge counts on a rule only where its kappa with people is known to be no less.",
+        examples=[0.6],
+    )
+    judge_examples: int = Field(
+        default=0, ge=0, le=8, description="How many graded outputs judges are shown for each rule.", examples=[4]
+    )
+    effort: Effort | None = Field(
+        default=None,
+        description="One word for how much is extracted, generated, repeated and verified, where nothing else says it.",
+        examples=["low"],
+    )
+    max_rules: int = Field(
+        default=20, ge=1, description="The most rules that are extracted from a prompt.", examples=[30]
+    )
+    cases_per_rule: int = Field(default=2, ge=0, description="Cases that are generated for each rule.", examples=[3])
+    inverse_cases: int = Field(
+        default=1, ge=0, description="Cases that are generated for the inverse of each rule.", examples=[2]
+    )
+    rules_per_request: int | None = Field(
+        default=None,
+        ge=1,
+        description="Rules, each with its inverse, that one request for cases covers; none: 6, and 1 where the "
+        "author is the embedded model.",
+        examples=[1],
+    )
+    rounds: int = Field(
+        default=1,
+        ge=0,
+        description="How many times cases are generated; later rounds see the earlier cases and have to differ.",
+        examples=[2],
+    )
+    expansion: int = Field(
+        default=0, ge=0, description="How many times generated inputs are made longer and more complex.", examples=[1]
+    )
+    validity: bool = Field(
+        default=False, description="Whether a model checks that generated inputs are valid.", examples=[True]
+    )
+    checks: bool = Field(
+        default=True, description="Whether the author proposes checks for the rules.", examples=[False]
+    )
+    verify: bool = Field(
+        default=False,
+        description="Whether a model is asked if the prompt says what a rule says, where the words do not settle it.",
+        examples=[True],
+    )
+    scenarios: tuple[ScenarioSetting, ...] = Field(
+        default=(),
+        description="Situations in each of which every rule is tested.",
+        examples=[[{"name": "angry customer", "constraints": ["The customer is angry."]}]],
+    )
+    samples: tuple[object, ...] = Field(
+        default=(),
+        description="Real inputs that the author is shown as examples, or the CSV and JSONL files beside the prompt "
+        "that hold them.",
+        examples=[["Where is my parcel?", {"file": "inputs.csv"}]],
+    )
+    samples_shown: int = Field(
+        default=5, ge=0, le=50, description="How many samples the author is shown.", examples=[10]
+    )
+    expected: ModelName | None = Field(
+        default=None,
+        description="The model whose answers are taken as the expected outputs of generated cases.",
+        examples=["gpt-4o"],
+    )
+    instructions: dict[str, str] = Field(
+        default_factory=dict,
+        description="What you want stages to heed, by the name of the stage.",
+        examples=[{"rules": "Leave out rules about tone.", "cases": "Write as customers do."}],
+    )
+    language: str | None = Field(
+        default=None,
+        description="The language that generated inputs have to be in, a BCP 47 tag; none: that of the prompt.",
+        examples=["vi", "pt-BR"],
+    )
+    embedded_threads: int | None = Field(
+        default=None, ge=1, description="CPU threads of the embedded model; none: by the machine.", examples=[4]
+    )
+    embedded_slots: int = Field(
+        default=1, ge=1, description="Requests that the embedded model answers side by side.", examples=[2]
+    )
+    embedded_model: PathText | None = Field(
+        default=None, description="The GGUF file of the embedded model.", examples=["models/small.gguf"]
+    )
+    confidence: OpenShare = Field(
+        default=0.95, description="The confidence level of intervals and decisions.", examples=["90%", 0.99]
+    )
+    tolerance: OpenShare = Field(
+        default=0.05,
+        description="How much more non-compliance than the best model, or the one of against, you accept; a share.",
+        examples=["10%", 0.1],
+    )
+    against: ModelName | None = Field(
+        default=None,
+        description="The model that all others are compared with; none: the best.",
+        examples=["gpt-4o-mini"],
+    )
+    weights: Weights = Field(
+        default_factory=dict,
+        description="How many times each case counts, by rule and inverse or by the id of a rule.",
+        examples=[{"rule": 3, "inverse": 1}, "rule=3,inverse=1"],
+    )
+    rank_by: str = Field(
+        default="non-compliance",
+        min_length=1,
+        max_length=40,
+        description="What models are ranked by: non-compliance, accuracy, or the name of a metric.",
+        examples=["accuracy"],
+    )
+    until_decided: bool = Field(
+        default=False,
+        description="Whether a growing part of the suite is asked, and a model no more once its place is settled.",
+        examples=[True],
+    )
+    decide_at: Share | None = Field(
+        default=None,
+        description="With until_decided: stop once it is known on which side of this non-compliance a model lies.",
+        examples=["10%", 0.1],
+    )
+    fail_over: Share | None = Field(
+        default=None, description="The highest non-compliance before the command exits with 1.", examples=["5%", 0.05]
+    )
+    allow_missing_models: bool = Field(
+        default=False,
+        description="Whether a command may exit with 0 though a model gave not one usable answer, if another did.",
+        examples=[True],
+    )
+    allow_self_judging: bool = Field(
+        default=False, description="Whether a model may judge its own outputs without a warning.", examples=[True]
+    )
+    pull: bool = Field(
+        default=False,
+        description="Whether missing Ollama models are pulled. In a project's file, true needs --trust-settings.",
+        examples=[False],
+    )
+    report_language: ReportLanguage = Field(
+        default=texts.ENGLISH,
+        description="The language of what people read of a run, on pages and in the terminal.",
+        examples=["vi"],
+    )
 
     def to_dict(self) -> dict[str, object]:
         """All settings as JSON-ready data, those at their default too: a manifest leaves nothing to guess."""

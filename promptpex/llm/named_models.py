@@ -28,36 +28,81 @@ _NOT_PARAMETERS = ("model", "api_base", "key_env", "price_input", "price_output"
 
 
 class NamedModel(Record):
-    """A model of the settings that has a name.
+    """A model of the settings that has a name."""
 
-    Attributes:
-        model: what is asked, as on the command line: ``openai/x``, parameters behind ``?`` included.
-        api_base: base URL of its server.
-        key_env: the environment variable that holds the key of its server.
-        price_input, price_output: US dollars per million tokens.
-    """
-
-    model: str = Field(min_length=1)
-    api_base: str | None = None
-    key_env: str | None = None
-    price_input: float | None = Field(default=None, ge=0, le=MAX_PRICE)
-    price_output: float | None = Field(default=None, ge=0, le=MAX_PRICE)
-    temperature: float | None = None
-    max_tokens: int | None = None
-    top_p: float | None = None
-    seed: int | None = None
-    stop: str | None = None
-    logprobs: bool | None = None
-    top_k: int | None = None
-    min_p: float | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    repetition_penalty: float | None = None
-    repeat_penalty: float | None = None
-    reasoning_effort: str | None = None
-    verbosity: str | None = None
-    think: bool | str | None = None
-    num_ctx: int | None = None
+    model: str = Field(
+        min_length=1,
+        description="What is asked, as on the command line, parameters behind ? included.",
+        examples=["openai/x", "llama3.2:1b?temperature=0"],
+    )
+    api_base: str | None = Field(
+        default=None, description="The base URL of its server.", examples=["http://127.0.0.1:8080/v1"]
+    )
+    key_env: str | None = Field(
+        default=None,
+        description="The environment variable that holds the key of its server.",
+        examples=["SMALL_API_KEY"],
+    )
+    price_input: float | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_PRICE,
+        description="US dollars per million tokens of requests; together with price_output.",
+        examples=[0.1],
+    )
+    price_output: float | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_PRICE,
+        description="US dollars per million tokens of answers; together with price_input.",
+        examples=[0.4],
+    )
+    temperature: float | None = Field(
+        default=None, description="How much chance there is in its answers.", examples=[0.7]
+    )
+    max_tokens: int | None = Field(default=None, description="Its longest answer, in tokens.", examples=[512])
+    top_p: float | None = Field(
+        default=None,
+        description="It draws from the likeliest words that have this share of the probability together.",
+        examples=[0.9],
+    )
+    seed: int | None = Field(
+        default=None, description="What it draws at random begins with it, where the provider takes one.", examples=[7]
+    )
+    stop: str | None = Field(default=None, description="A text at which its answer ends.", examples=["END"])
+    logprobs: bool | None = Field(
+        default=None, description="Whether it gives log-probabilities, as perplexity needs them.", examples=[True]
+    )
+    top_k: int | None = Field(default=None, description="It draws from so many likeliest words.", examples=[40])
+    min_p: float | None = Field(
+        default=None,
+        description="It draws no word whose probability is below this share of the likeliest one.",
+        examples=[0.05],
+    )
+    presence_penalty: float | None = Field(
+        default=None, description="How much less likely a word is that has been used.", examples=[0.5]
+    )
+    frequency_penalty: float | None = Field(
+        default=None, description="How much less likely a word becomes each time it is used.", examples=[0.5]
+    )
+    repetition_penalty: float | None = Field(
+        default=None,
+        description="The factor by which used words are less likely, as some servers call it.",
+        examples=[1.1],
+    )
+    repeat_penalty: float | None = Field(
+        default=None, description="The factor by which used words are less likely, as Ollama calls it.", examples=[1.1]
+    )
+    reasoning_effort: str | None = Field(
+        default=None, description="How long it thinks, in the provider's words.", examples=["low"]
+    )
+    verbosity: str | None = Field(
+        default=None, description="How much it writes, in the provider's words.", examples=["low"]
+    )
+    think: bool | str | None = Field(
+        default=None, description="Whether an Ollama model thinks, or how much.", examples=[False]
+    )
+    num_ctx: int | None = Field(default=None, description="The context of an Ollama model, in tokens.", examples=[8192])
 
     @model_validator(mode="before")
     @classmethod

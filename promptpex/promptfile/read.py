@@ -13,17 +13,8 @@ from promptpex.core.errors import PromptFileError
 from promptpex.core.ids import canonical, text_digest
 from promptpex.core.records import INPUT_VARIABLE, Problem, Prompt
 from promptpex.promptfile.formats import WHAT, ParsedPrompt, parse_text, stem
+from promptpex.promptfile.front_matter import KNOWN
 from promptpex.promptfile.render import named_variables
-
-# fmt: off
-KNOWN = (
-    "name", "description", "version", "authors", "author", "tags", "license", "model", "modelParameters",
-    "parameters", "sample", "samples", "scenarios", "instructions", "inputs", "outputs", "context", "effort",
-    "language", "template", "testData", "evaluators", "responseFormat", "jsonSchema", "response_format",
-    "displayName", "metadata", "tools",
-)
-# fmt: on
-"""Front matter keys that mean something to us or to the formats we read; all others are kept and warned about."""
 
 
 def read(path: Path | str) -> Prompt:

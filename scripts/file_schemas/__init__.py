@@ -10,19 +10,23 @@ import json
 from pathlib import Path
 from typing import Any
 
+from file_schemas.front_matter import front_matter
+from file_schemas.settings_file import settings_file
 from file_schemas.yaml_files import yaml_file
 from promptpex.documents.kinds import KINDS
 
 FOLDER = Path(__file__).resolve().parents[2] / "promptpex" / "documents" / "schemas"
-NAMES = tuple(kind.schema for kind in KINDS)
 DIALECT = "http://json-schema.org/draft-07/schema#"
+
+_OTHERS = {"prompt": front_matter, "settings": settings_file}
+NAMES = (*(kind.schema for kind in KINDS), *_OTHERS)
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The schema of ``spec``, ``cases`` or ``candidates`` files: what their readers accept, as far as a schema can say
-    that."""
-    kind = next(kind for kind in KINDS if kind.schema == name)
-    return {"$schema": DIALECT, "title": f"promptpex {name} file", **yaml_file(kind)}
+    """The schema of one kind of file, by one of ``NAMES``: what its readers accept, as far as a schema can say that."""
+    make = _OTHERS.get(name)
+    content = make() if make else yaml_file(next(kind for kind in KINDS if kind.schema == name))
+    return {"$schema": DIALECT, "title": f"promptpex {name} file", **content}
 
 
 def text(name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,52 +17,28 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import file_schemas  # noqa: E402
 from file_schemas.checks import kinds  # noqa: E402
 
-from promptpex.cases import file as case_file  # noqa: E402
 from promptpex.cases.file import write_suite  # noqa: E402
 from promptpex.core.errors import InputError  # noqa: E402
 from promptpex.core.records import Case, Check, Rule, Spec, Suite, VariableSpec  # noqa: E402
-from promptpex.core.records.calibration import CALIBRATION_EXAMPLE  # noqa: E402
 from promptpex.documents import yaml_reader  # noqa: E402
 from promptpex.specs import file as spec_file  # noqa: E402
 from promptpex.specs.file import write_spec  # noqa: E402
-from promptpex.synthesis import candidate_file  # noqa: E402
 from tests.cases.test_case_file import suites  # noqa: E402
+from tests.documents.least_files import CHECK, HOSTS, keys, reader_errors  # noqa: E402
 from tests.documents.shipped import schema_errors, shipped  # noqa: E402
 from tests.specs.test_spec_file import specs  # noqa: E402
 
 BENCHMARKS = ROOT / "benchmarks"
-
-READERS: dict[str, Callable[[Path], Any]] = {
-    "spec": spec_file.examine,
-    "cases": case_file.examine,
-    "candidates": candidate_file.examine,
-}
 
 
 def load(path: Path) -> Any:
     return yaml_reader.read(path, error=InputError, what="file").data
 
 
-def reader_errors(name: str, data: Any, folder: Path) -> list[str]:
-    """What the reader of such files says of this data; JSON is YAML."""
-    path = folder / f"prompt.{name}.yaml"
-    path.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
-    problems = READERS[name](path).problems
-    return [problem.message for problem in problems if problem.severity == "error"]
-
-
 @pytest.mark.parametrize("name", file_schemas.NAMES)
 def test_the_shipped_schema_is_what_the_records_say(name: str) -> None:
     Draft7Validator.check_schema(file_schemas.schema(name))
     assert shipped(name) == file_schemas.schema(name), "run python scripts/write_schemas.py and commit what it writes"
-
-
-def keys(name: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Every key that the schema of a file knows: whose it is (empty: the file's), its name, and what is said of it."""
-    schema = shipped(name)
-    for owner, part in [("", schema), *schema.get("definitions", {}).items()]:
-        for key, about in part.get("properties", {}).items():
-            yield owner, key, about
 
 
 @pytest.mark.parametrize("name", file_schemas.NAMES)
@@ -77,70 +52,7 @@ def test_every_key_has_a_description_and_an_example(name: str) -> None:
     assert len(list(keys(name))) > 10
 
 
-CHECK = {"kind": "contains", "value": "x"}
-OF_KIND: dict[str, dict[str, Any]] = {
-    "threshold": {"kind": "cost"},
-    "assert": {"kind": "assert-set"},
-    "asserts": {"kind": "assert-set"},
-    "type": {},
-}
-VALUE_OF: dict[str, Any] = {"word-count": 3, "not-regex": "x"}
-JSON_RULE = {"id": "json", "rule": "The output is JSON."}
-
-
-def _check(key: str, example: Any) -> dict[str, Any]:
-    if key in ("kind", "type"):
-        return {key: example, "value": VALUE_OF.get(example, "x")}
-    if key == "value":
-        kind = {"str": "contains", "list": "contains-any", "dict": "word-count"}[type(example).__name__]
-        return {"kind": kind, "value": example}
-    return {**OF_KIND.get(key, CHECK), key: example}
-
-
-def _spec(**rule: Any) -> dict[str, Any]:
-    return {"prompt": "prompt.md", "rules": [JSON_RULE, {"id": "r9", "rule": "One.", **rule}]}
-
-
-def _candidates(**given: Any) -> dict[str, Any]:
-    return {"prompt": "prompt.md", **given}
-
-
-SHARE = {"estimate": 0.9, "low": 0.7, "high": 0.98}
-HOSTS: dict[str, dict[str, Callable[[str, Any], Any]]] = {
-    "spec": {
-        "": lambda key, example: {**_spec(), key: example},
-        "Rule": lambda key, example: _spec(**{key: example}),
-        "Check": lambda key, example: _spec(checks=[_check(key, example)]),
-        "InputCheck": lambda key, example: _spec(when=[{"variable": "a", **_check(key, example)}]),
-        "VariableSpec": lambda key, example: {**_spec(), "inputs": {"a": {key: example}}},
-        "JudgeCalibration": lambda key, example: _spec(judge=[{**CALIBRATION_EXAMPLE, key: example}]),
-        "MeasuredShare": lambda key, example: _spec(judge=[{**CALIBRATION_EXAMPLE, "kappa": {**SHARE, key: example}}]),
-    },
-    "cases": {
-        "": lambda key, example: {"prompt": "p", key: example},
-        "Case": lambda key, example: {
-            "prompt": "p",
-            "cases": [{"id": "c", "inputs": {}, **({"expected": "A"} if key == "also_right" else {}), key: example}],
-        },
-        "Rating": lambda key, example: {
-            "prompt": "p",
-            "cases": [{"id": "c", "inputs": {}, "rating": {"severity": 1, "importance": 1, key: example}}],
-        },
-    },
-    "candidates": {
-        "": lambda key, example: _candidates(**{key: example}),
-        "Criterion": lambda key, example: _candidates(criteria=[{"id": "a", "text": "One.", key: example}]),
-        "Candidate": lambda key, example: _candidates(candidates=[{"id": "a", "check": CHECK, key: example}]),
-        "Check": lambda key, example: _candidates(candidates=[{"id": "a", "check": _check(key, example)}]),
-        "Implication": lambda key, example: _candidates(
-            implications=[{"stronger": "a", "weaker": "b", "evidence": "person", key: example}]
-        ),
-    },
-}
-"""By file and part of it, the least file in which a key of that part has a value."""
-
-
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", file_schemas.NAMES)
 def test_every_example_is_accepted_by_schema_and_reader(name: str, tmp_path: Path) -> None:
     wrong = {}
     for owner, key, about in keys(name):
@@ -263,6 +175,36 @@ MISTAKES: list[tuple[str, Any]] = [
     ("candidates", {"prompt": "p", "criteria": [{"id": "a", "text": "One.", "by": "people"}]}),
     ("candidates", {"prompt": "p", "candidates": [{"id": "a", "check": [CHECK]}]}),
     ("candidates", {"prompt": "p", "candidates": [{"id": "a", "check": CHECK, "choice": "maybe"}]}),
+    ("prompt", {"effort": "maximum"}),
+    ("prompt", {"language": "Vietnamese, please"}),
+    ("prompt", {"instructions": {"rule": "Be brief."}}),
+    ("prompt", {"instructions": "Be brief."}),
+    ("prompt", {"samples": 3}),
+    ("prompt", {"scenarios": ["angry"]}),
+    ("prompt", {"scenarios": {"angry": {"constraint": "Be angry."}}}),
+    ("prompt", {"inputs": "word"}),
+    ("prompt", {"inputs": [{"type": "text"}]}),
+    ("prompt", {"inputs": {"word": {"minimum": "one"}}}),
+    ("prompt", {"messages": [{"role": "bot", "content": "Hello."}]}),
+    ("settings", {"repeat": 3}),
+    ("settings", {"repeats": 0}),
+    ("settings", {"repeats": "often"}),
+    ("settings", {"models": ""}),
+    ("settings", {"models": {"small": "openai/x"}}),
+    ("settings", {"models": {"small": {"model": "openai/x", "temprature": 0}}}),
+    ("settings", {"models": {"small": {"api_base": "http://127.0.0.1:8080/v1"}}}),
+    ("settings", {"tolerance": 5}),
+    ("settings", {"tolerance": "five percent"}),
+    ("settings", {"confidence": 95}),
+    ("settings", {"effort": "max"}),
+    ("settings", {"judge_mode": "both"}),
+    ("settings", {"match": "fuzzy"}),
+    ("settings", {"prices": {"m": 3}}),
+    ("settings", {"prices": {"m": {"input": 3}}}),
+    ("settings", {"weights": {"rule": 1.5}}),
+    ("settings", {"scenarios": ["angry"]}),
+    ("settings", {"scenarios": [{"constraints": ["Be angry."]}]}),
+    ("settings", {"fresh": "maybe"}),
 ]
 
 

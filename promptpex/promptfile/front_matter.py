@@ -1,0 +1,175 @@
+"""The keys of front matter, declared: what each means, an example, and its shape as JSON schema (draft-07).
+
+The readers of the values are where they are used: ``specs.input_declarations``, ``cases.read_scenarios``,
+``cases.samples``, ``workflow.instructions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Key = Mapping[str, Any]
+
+_TEXT = {"type": ["string", "null"]}
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+_NUMBER = {"type": ["number", "null"]}
+_LENGTH = {"type": ["integer", "null"]}
+
+INPUT: Mapping[str, Key] = {
+    "description": {
+        **_TEXT,
+        "description": "What the variable holds, for the model that writes cases.",
+        "examples": ["The word to tag."],
+    },
+    "type": {
+        **_TEXT,
+        "description": "text, number, integer, boolean, enum or json; also the words of JSON schema and Prompty. "
+        "context marks the documents that a question is answered from.",
+        "examples": ["text", "integer", "context"],
+    },
+    "values": {
+        "type": ["array", "null"],
+        "description": "The values that it may have; enum and options are read as well.",
+        "examples": [["short", "long"]],
+    },
+    "schema": {
+        "type": ["object", "null"],
+        "description": "The JSON schema of a json value.",
+        "examples": [{"type": "object", "required": ["id"]}],
+    },
+    "minimum": {**_NUMBER, "description": "The least a number may be; min is read as well.", "examples": [1]},
+    "maximum": {**_NUMBER, "description": "The most a number may be; max is read as well.", "examples": [99]},
+    "min_length": {
+        **_LENGTH,
+        "description": "The fewest characters of a text; minLength is read as well.",
+        "examples": [1],
+    },
+    "max_length": {
+        **_LENGTH,
+        "description": "The most characters of a text; maxLength is read as well.",
+        "examples": [500],
+    },
+    "default": {"description": "The value where a case gives none.", "examples": ["short"]},
+    "context": {
+        "type": ["boolean", "null"],
+        "description": "Whether it holds the documents that a question is answered from.",
+        "examples": [True],
+    },
+}
+"""What front matter may say of a variable; other keys are another tool's, and not used."""
+
+SCENARIO: Mapping[str, Key] = {
+    "constraints": {
+        "type": ["string", "array", "null"],
+        "items": {"type": "string"},
+        "description": "A sentence or sentences about the inputs, on top of those of the spec.",
+        "examples": ["The customer is angry.", ["The customer is angry.", "The message is short."]],
+    },
+    "fixed": {
+        "type": ["object", "null"],
+        "description": "Variables that have this value in every case of the scenario.",
+        "examples": [{"tier": "gold"}],
+    },
+}
+
+_INPUT = {"type": "object", "properties": INPUT}
+_NAMED_INPUT = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "description": "The variable.", "examples": ["word"]},
+        **INPUT,
+    },
+}
+_SCENARIO = {"type": "object", "properties": SCENARIO, "additionalProperties": False}
+_NAMED_SCENARIO = {
+    **_SCENARIO,
+    "required": ["name"],
+    "properties": {
+        "name": {"type": ["string", "integer"], "description": "What tables call it.", "examples": ["angry"]},
+        **SCENARIO,
+    },
+}
+
+USED: Mapping[str, Key] = {
+    "name": {
+        "description": "What reports and the folder of the runs call the prompt; without it the name of its file.",
+        "examples": ["ticket-triage"],
+    },
+    "description": {
+        "description": "What the prompt is for, for reports and for the model that writes the spec.",
+        "examples": ["Tag a word of a sentence with its part of speech."],
+    },
+    "inputs": {
+        "type": ["object", "array", "null"],
+        "additionalProperties": {"anyOf": [_INPUT, {"not": {"type": "object"}}]},
+        "items": {"anyOf": [{"type": "string"}, _NAMED_INPUT]},
+        "description": "The variables of the prompt, each with what it may hold: a mapping of names, or a list of "
+        "mappings with a name. Without it they are those that the text names.",
+        "examples": [
+            {"word": {"type": "text", "description": "The word to tag."}, "style": {"values": ["short", "long"]}},
+            [{"name": "word", "type": "string"}],
+        ],
+    },
+    "samples": {
+        "type": ["array", "string", "object", "null"],
+        "items": {"type": ["string", "number", "object"]},
+        "description": "Real inputs that the model which writes cases is shown: texts, mappings of variables, or CSV "
+        "and JSONL files in the folder of the prompt.",
+        "examples": [["Where is my parcel?", {"file": "real.csv"}], "real.csv"],
+    },
+    "sample": {
+        "description": "One such input, as Prompty has it.",
+        "examples": [{"word": "fox", "sentence": "The fox jumps."}],
+    },
+    "scenarios": {
+        "type": ["object", "array", "null"],
+        "additionalProperties": {
+            "anyOf": [{"type": ["string", "null"]}, _TEXTS, _SCENARIO],
+        },
+        "items": _NAMED_SCENARIO,
+        "description": "Situations in each of which every rule is tested: by name a sentence, sentences, or a mapping; "
+        "or a list of mappings with a name.",
+        "examples": [
+            {"returns": "The customer wants to send something back.", "angry": {"fixed": {"tier": "gold"}}},
+            [{"name": "angry", "constraints": ["The customer is angry."]}],
+        ],
+    },
+    "instructions": {
+        "type": ["object", "null"],
+        "additionalProperties": {"type": "string"},
+        "description": "What you want stages to heed, by the name of the stage.",
+        "examples": [{"rules": "Leave out rules about tone."}],
+    },
+    "language": {
+        **_TEXT,
+        "pattern": r"^\s*[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*\s*$",
+        "description": "The language that generated inputs have to be in, a BCP 47 tag.",
+        "examples": ["vi", "pt-BR"],
+    },
+    "effort": {
+        "enum": ["min", "low", "medium", "high", None],
+        "description": "One word for how much is extracted, generated, repeated and verified, where nothing else says "
+        "it.",
+        "examples": ["low"],
+    },
+    "context": {
+        "description": "The variable that holds the documents which a question is answered from; false: none does.",
+        "examples": ["documents", False],
+    },
+    "template": {
+        "description": "The language of the template in Prompty's words. It is read as Jinja whatever stands here.",
+        "examples": ["jinja2"],
+    },
+}
+"""What promptpex reads, in the order of the page that documents it."""
+
+KEPT = (
+    "version", "authors", "author", "tags", "license", "model", "modelParameters", "parameters", "outputs", "testData",
+    "evaluators", "responseFormat", "jsonSchema", "response_format", "displayName", "metadata", "tools",
+)  # fmt: skip
+"""What Prompty's and GitHub's formats have besides; it is kept, and not used."""
+
+KNOWN = (*USED, *KEPT)
+"""Keys that mean something to us or to the formats we read; all others are kept and warned about."""
