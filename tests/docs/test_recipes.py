@@ -1,4 +1,4 @@
-"""The recipes, followed as a reader would: their files are read, their commands run, their outputs are what comes out."""
+"""The recipes, followed as a reader would: their files are read, their commands run, their outputs come out."""
 
 from __future__ import annotations
 
