@@ -135,15 +135,20 @@ class Browser:
                 with contextlib.suppress(asyncio.CancelledError):
                     await reading
 
-    async def page(self, size: tuple[int, int] = DESKTOP, *, dark: bool = False) -> Page:
-        """An empty page with cookies of its own: another browser, as far as a server can see."""
+    async def page(self, size: tuple[int, int] = DESKTOP, *, dark: bool = False, window: bool = False) -> Page:
+        """An empty page with cookies of its own: another browser, as far as a server can see.
+
+        With ``window`` it is in one, and frames are drawn, as ``IntersectionObserver``, ``requestIdleCallback`` and the
+        events of dialogs wait for; that takes four times the CPU.
+        """
         context = (await self.call("Target.createBrowserContext"))["browserContextId"]
         self._contexts.append(context)
-        return await self.page_in(context, size, dark=dark)
+        return await self.page_in(context, size, dark=dark, window=window)
 
-    async def page_in(self, context: str, size: tuple[int, int], *, dark: bool) -> Page:
+    async def page_in(self, context: str, size: tuple[int, int], *, dark: bool, window: bool = False) -> Page:
         """An empty page that shares the cookies of a context."""
-        target = await self.call("Target.createTarget", url="about:blank", browserContextId=context)
+        where: dict[str, Any] = {"url": "about:blank", "browserContextId": context, "hidden": not window}
+        target = await self.call("Target.createTarget", **where)
         attached = await self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
         page = Page(self, attached["sessionId"], context)
         self._pages[page.session] = page

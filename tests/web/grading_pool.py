@@ -78,7 +78,7 @@ async def press(page: Page, *keys: str) -> None:
 
 async def offline_page(browser: Browser, file: Path) -> Page:
     """The page as a person opens it who was sent the file, and has told a name."""
-    page = await browser.page()
+    page = await browser.page(window=True)  # the end of its dialogs waits for a frame
     await page.browser.call(
         "Browser.setDownloadBehavior",
         behavior="allow",

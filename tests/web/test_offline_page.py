@@ -66,7 +66,7 @@ async def test_hostile_texts_stay_texts_in_the_file(tmp_path: Path, browser: Bro
     desk = GradingDesk(items, subjects, tmp_path / "pos.grades.jsonl")
     write_offline_page(GradingPort(desk, "</title><script>alert(1)</script>"), tmp_path / "page.html")
     for bypassed in (True, False):
-        page = await browser.page()
+        page = await browser.page(window=True)
         await page.call("Page.setBypassCSP", enabled=bypassed)
         await page.open((tmp_path / "page.html").as_uri())
         await page.type("ada")

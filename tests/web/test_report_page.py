@@ -23,10 +23,10 @@ SHOWN = "[...document.querySelectorAll('.output')].filter((one) => one.checkVisi
 [one.closest('.case').id, one.querySelector('bdi').textContent, one.className.split(' ')[2]].join(' '))"
 
 
-async def opened(browser: Browser, made: Run, folder: Path, fragment: str = "") -> Page:
+async def opened(browser: Browser, made: Run, folder: Path, fragment: str = "", *, window: bool = False) -> Page:
     """The page of a run, from a file."""
     (folder / "report.html").write_text(html(summarise(made)), encoding="utf-8")
-    page = await browser.page()
+    page = await browser.page(window=window)
     await page.open(f"{(folder / 'report.html').as_uri()}{fragment}")
     return page
 
@@ -178,7 +178,7 @@ async def test_keys_lead_through_the_cases(tmp_path: Path, browser: Browser) -> 
 async def test_outputs_stand_side_by_side_with_their_differences_marked(tmp_path: Path, browser: Browser) -> None:
     texts = {"a": "The box is red.", "b": "The big box is blue.", "c": "The box is red.", "d": "x " * 15_000 + "end"}
     made = run([output("c1", model, text) for model, text in texts.items()], models=tuple(texts))
-    page = await opened(browser, made, tmp_path, "#side=1")
+    page = await opened(browser, made, tmp_path, "#side=1", window=True)
     tops = "[...document.querySelectorAll('.output')].map((one) => Math.round(one.getBoundingClientRect().top))"
     await page.until("document.querySelectorAll('mark.differs').length > 2")
     assert len(set(await page.evaluate(tops))) == 1
@@ -240,7 +240,7 @@ async def test_a_hostile_corpus_can_be_filtered_searched_and_compared(tmp_path: 
         manifest=made.manifest.replace(models=("m", HOSTILE[0])),
         outputs=(*made.outputs, *(one.replace(model=HOSTILE[0], text=f"{one.text} <b>") for one in made.outputs)),
     )
-    page = await opened(browser, twice, tmp_path, "#side=1")
+    page = await opened(browser, twice, tmp_path, "#side=1", window=True)
     for bypassed in (True, False):
         await page.call("Page.setBypassCSP", enabled=bypassed)
         await page.open(f"{(tmp_path / 'report.html').as_uri()}#side=1")
