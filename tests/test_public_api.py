@@ -236,3 +236,18 @@ def test_an_interruption_where_a_loop_is_running_does_not_wait_for_the_run(tmp_p
         check=False,
     )
     assert (done.stdout.split(), done.stderr) == (["cancelled", "closed", "interrupted"], "")
+
+
+def test_replies_of_a_client_of_ones_own_are_kept_only_where_a_store_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def asked(**store: str) -> int:
+        client = promptpex.FakeClient(lambda request: "RED")
+        promptpex.run(prompt(), spec(), suite(), models="gpt-4o-mini", judge="none", client=client, **store)  # type: ignore[arg-type]
+        return len(client.requests)
+
+    assert [asked(), asked()] == [4, 4]
+    assert not Path(".promptpex").exists()
+    assert [asked(store="own.db"), asked(store="own.db")] == [4, 0]

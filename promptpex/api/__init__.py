@@ -2,8 +2,8 @@
 
 Each opens a session, does its work and closes it. Settings are the command line's, by name (``seed=1``,
 ``store="..."``, ``max_cost=0.5``); environment and settings files apply here as well. ``client`` replaces the real
-models, as ``FakeClient`` does in tests. An interruption (``KeyboardInterrupt``, a notebook's stop button) cancels what
-is being asked; what was answered stays in the store.
+models, as ``FakeClient`` does in tests; its replies go into a store only where ``store=`` names one. An interruption
+(``KeyboardInterrupt``, a notebook's stop button) cancels what is being asked; what was answered stays in the store.
 """
 
 from __future__ import annotations

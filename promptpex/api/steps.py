@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar, Unpack, overload
 
 from promptpex.api.keyword_settings import KeywordSettings, resolved_settings
 from promptpex.api.run_result import RunResult
+from promptpex.config import Resolved
 from promptpex.core.errors import ConfigError, SynthesisError
 from promptpex.core.records import Prompt, Run, Spec, Suite, Synthesis
 from promptpex.llm.client import Client
@@ -232,10 +234,16 @@ def _listed(names: str | Sequence[str] | None) -> str | list[str] | None:
 
 
 def _in_session(job: Callable[[Session], Awaitable[T]], settings: Mapping[str, object], client: Client | None) -> T:
+    """What the job comes to. Replies of a client of the caller's own may be anybody's: unless the call names a store,
+    they are kept until it ends, and no run that asks the real models is ever served them."""
     resolved = resolved_settings(settings)
 
-    async def work() -> T:
+    async def work(resolved: Resolved) -> T:
         async with open_session(resolved, provider=client) as session:
             return await job(session)
 
-    return result_of(work)
+    if client is None or resolved.given("store"):
+        return result_of(lambda: work(resolved))
+    with TemporaryDirectory() as folder:
+        kept_here = resolved.settings.replace(store=str(Path(folder, "store.db")))
+        return result_of(lambda: work(resolved.replace(settings=kept_here)))
