@@ -124,7 +124,7 @@ def update(
         OSError: it cannot be written.
     """
     if not Path(path).exists():
-        wanted = _merged(kind, kind.empty, record, by_hand)
+        wanted = _merged(kind, _with_texts_of(kind, record), record, by_hand)
         write_text(path, _new_text(kind, wanted, schema or schema_place(path, kind.schema)))
     else:
         doc = yaml_reader.read(path, error=kind.error, what=kind.what, to_edit=True)
@@ -148,7 +148,8 @@ def _load(kind: DocumentKind[D], doc: YamlDoc, checker: Checker | None) -> Readi
 
 def _record(kind: DocumentKind[D], data: Any, findings: Findings, checker: Checker | None) -> D:
     if not isinstance(data, dict):
-        findings.add(f"a {kind.what} must be a mapping with {' and '.join(_main_keys(kind))}")
+        main = kind.items[0].name
+        findings.add(f"a {kind.what} must be a mapping with {main!r}", suggestion=f"write '{main}:' above the list")
         return kind.empty
     names = [part.name for part in kind.parts]
     for key in data:
@@ -165,8 +166,11 @@ def _record(kind: DocumentKind[D], data: Any, findings: Findings, checker: Check
     return (head or kind.empty).replace(**values)
 
 
-def _main_keys(kind: DocumentKind[D]) -> tuple[str, str]:
-    return repr(kind.parts[0].name), repr(kind.items[0].name)
+def _with_texts_of(kind: DocumentKind[D], record: D) -> D:
+    """What a new file has to be brought up from: nothing but the record's own texts."""
+    return kind.empty.replace(
+        **{part.name: getattr(record, part.name) for part in kind.parts if isinstance(part, Text)}
+    )
 
 
 def _merged(kind: DocumentKind[D], old: D, new: D, by_hand: bool) -> D:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from promptpex.core.records import Record
+from promptpex.documents.derived_ids import derived_id
 from promptpex.documents.findings import Findings, take
 from promptpex.documents.ownership import claimed, merged
 from promptpex.documents.yaml_patch import Edits
-from promptpex.documents.yaml_reader import Keys
+from promptpex.documents.yaml_reader import Keys, YamlDoc
 
 
 class Part(Protocol):
@@ -43,10 +44,12 @@ class Text:
 
     Attributes:
         stays: whether the file's text stays where a new record says none.
+        placed: whether a file may leave it out, since its place says the same; an update then leaves it out as well.
     """
 
     name: str
     stays: bool = False
+    placed: bool = False
 
     def load(self, data: Any, findings: Findings) -> Any:
         """The text; whether it is one is said when the whole record is made."""
@@ -57,8 +60,8 @@ class Text:
         return value
 
     def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
-        """The new text; the old one where that ``stays`` and there is no new one."""
-        return old if self.stays and new is None else new
+        """The new text; the old one where that ``stays`` and there is no new one, or where it is left out."""
+        return old if (self.stays and new is None) or (self.placed and not old) else new
 
     def edit(self, edits: Edits, old: Any, new: Any) -> None:
         """Sets the key."""
@@ -169,6 +172,8 @@ class Items:
         noun: what one is called in messages.
         texts: fields that may stand as a number or a bare word.
         always: keys that stand in the file even where they have their default.
+        named_by: the field that an item's id is made of where it says none (``documents.derived_ids``); None: it has to
+            say one.
     """
 
     name: str
@@ -176,24 +181,48 @@ class Items:
     noun: str
     texts: tuple[str, ...]
     always: tuple[str, ...]
+    named_by: str | None = None
 
     def load(self, data: Any, findings: Findings) -> Any:
         """The items that can be read, each with the origin it has in truth; an id that is there twice is an error."""
         items: list[Any] = []
         for number, written in enumerate(_items(data, self.name, findings, self.noun)):
-            item: Any = take(self.record, written, (self.name, number), findings, texts=self.texts)
+            named = self._named(written)
+            item: Any = take(self.record, named, (self.name, number), findings, texts=self.texts)
             if item is None:
                 continue
             first = findings.places.setdefault((self.name, item.id), (self.name, number))
             if first != (self.name, number):
                 self._twice(item, first, number, findings)
                 continue
+            if named is not written:
+                message = f"the {self.noun} has no id of its own; it is called {item.id}"
+                findings.add(message, self.name, number, severity="info")
             items.append(self._taken(item, written))
         return tuple(items)
 
+    def _named(self, written: Any) -> Any:
+        """The item as it is written, with the id that it gets where it says none."""
+        if self.named_by is None or not isinstance(written, dict) or written.get("id") is not None:
+            return written
+        return {**written, "id": derived_id(written.get(self.named_by), self.noun)}
+
     def _twice(self, item: Any, first: Keys, number: int, findings: Findings) -> None:
-        message = f"the {self.noun} id {item.id!r} is on line {findings.doc.line(*first, 'id')} too"
-        findings.add(message, self.name, number, "id", suggestion="give it another")
+        line = findings.doc.line(*first, "id")
+        if self._says_id(findings.doc, number):
+            findings.add(
+                f"the {self.noun} id {item.id!r} is on line {line} too",
+                self.name,
+                number,
+                "id",
+                suggestion="give it another",
+            )
+            return
+        message = f"the {self.noun} has no id, and the one on line {line} has the same {self.named_by}"
+        findings.add(message, self.name, number, suggestion="give it an id, or remove one of the two")
+
+    def _says_id(self, doc: YamlDoc, number: int) -> bool:
+        return doc.data[self.name][number].get("id") is not None
 
     def _taken(self, item: Any, written: Mapping[str, Any]) -> Any:
         """The item with the origin it has in truth."""
@@ -240,6 +269,13 @@ class Items:
                 edits.set((self.name, position), name, shown[name])
             else:
                 edits.remove((self.name, position), name, defaults.get(name))
+        if self.named_by is not None and before[self.named_by] != after[self.named_by]:
+            self._keep_id(edits, position, after["id"])
+
+    def _keep_id(self, edits: Edits, position: int, name: str) -> None:
+        """Writes the id of an item that says none, and whose id would be another after the edit."""
+        if not self._says_id(edits.doc, position):
+            edits.set((self.name, position), "id", name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ SPEC = DocumentKind(
     what="spec file",
     schema="spec",
     error=SpecError,
-    empty=Spec(prompt=""),
+    empty=Spec(),
     parts=(
-        Text("prompt"),
+        Text("prompt", placed=True),
         Text("prompt_fingerprint"),
         Text("intent"),
         Named("inputs", VariableSpec, short="constraints", wanted="name the variables, each with its constraints"),
@@ -35,6 +35,7 @@ SPEC = DocumentKind(
             noun="rule",
             texts=("id", "rule", "inverse", "source", "after", "content"),
             always=("id", "rule", "origin"),
+            named_by="rule",
         ),
     ),
 )
@@ -43,9 +44,9 @@ CASES = DocumentKind(
     what="case file",
     schema="cases",
     error=SuiteError,
-    empty=Suite(prompt=""),
+    empty=Suite(),
     parts=(
-        Text("prompt"),
+        Text("prompt", placed=True),
         Text("match", stays=True),
         Items(
             "cases",
@@ -65,6 +66,7 @@ CASES = DocumentKind(
                 "content",
             ),
             always=("id", "rule", "inverse", "inputs", "origin"),
+            named_by="inputs",
         ),
     ),
 )

@@ -94,7 +94,8 @@ def parse(text: str, path: Path | str) -> Reading[Suite]:
     rows = safe_csv.loads(text, path=path, error=SuiteError)
     head = [name.strip() for name in rows[0].cells] if rows else []
     _check_columns(head, path)
-    return gather([(row.line, _case(head, row, path)) for row in rows[1:]], path)
+    filled = [row for row in rows[1:] if any(row.cells)]
+    return gather([(row.line, _case(head, row, path)) for row in filled], path)
 
 
 def _check_columns(head: list[str], path: Path | str) -> None:
@@ -105,10 +106,8 @@ def _check_columns(head: list[str], path: Path | str) -> None:
             raise SuiteError(f"{message.replace('key', 'column')}; {hint}", path=path, line=1)
         if head.count(name) > 1:
             raise SuiteError(f"the column {name!r} is there twice", path=path, line=1)
-    if "id" not in head or (not any(name.startswith(PREFIX) for name in head) and "other" not in head):
-        raise SuiteError(
-            "the first row must name the columns, with 'id' and 'inputs.NAME' among them", path=path, line=1
-        )
+    if not any(name.startswith(PREFIX) for name in head) and not {"id", "other"} <= set(head):
+        raise SuiteError("the first row must name the columns, with 'inputs.NAME' among them", path=path, line=1)
 
 
 def _case(head: list[str], row: safe_csv.CsvRow, path: Path | str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import SuiteError
 from promptpex.core.matching import DEFAULT_MATCH, match_name
 from promptpex.core.records import Case, Problem, Suite
+from promptpex.documents.derived_ids import derived_id
 from promptpex.documents.document import Reading
 from promptpex.documents.kinds import CASES
 from promptpex.documents.ownership import claimed
@@ -23,7 +24,7 @@ def gather(rows: Iterable[tuple[int, dict[str, Any]]], path: Path | str) -> Read
     """The suite of these rows, each with its line.
 
     A row may name the prompt under ``prompt``, and under ``suite_match`` how outputs are compared where a case does not
-    say it; one with neither an id nor inputs says nothing else.
+    say it; one with neither an id nor inputs says nothing else. A case without an id is called by its inputs.
     """
     prompt, match = "", ""
     cases: dict[str, Case] = {}
@@ -38,6 +39,8 @@ def gather(rows: Iterable[tuple[int, dict[str, Any]]], path: Path | str) -> Read
         match = match if wrong else named or match
         if not fields or (fields.get("id") is None and not fields.get("inputs")):
             continue
+        if fields.get("id") is None:
+            fields["id"] = derived_id(fields["inputs"], CASES.items[0].noun)
         try:
             case = claimed(Case.model_validate(fields), fields)
         except ValidationError as failure:

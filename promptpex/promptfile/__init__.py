@@ -7,7 +7,7 @@ from promptpex.promptfile.find_prompts import find_prompts
 from promptpex.promptfile.formats import stem
 from promptpex.promptfile.read import examine, parse, read, read_with_warnings
 from promptpex.promptfile.render import RENDERING_SECONDS, messages_text, render, renderer, required, sent_text
-from promptpex.promptfile.sibling_files import sibling
+from promptpex.promptfile.sibling_files import prompt_beside, sibling
 from promptpex.promptfile.write import file_of
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "is_prompt",
     "messages_text",
     "parse",
+    "prompt_beside",
     "read",
     "read_with_warnings",
     "render",

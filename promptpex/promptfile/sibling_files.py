@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 from pathlib import Path
 from typing import Literal
@@ -9,13 +10,14 @@ from typing import Literal
 from promptpex.codecs.ordinary_files import read_bytes
 from promptpex.core.errors import InputError, PromptFileError
 from promptpex.documents.yaml_reader import MAX_BYTES
-from promptpex.promptfile.formats import stem
+from promptpex.promptfile.formats import SUFFIXES, stem
 
 FileKind = Literal["spec", "cases", "grades", "blessed"]
 
 _OWN = {"grades": "grades.jsonl", "blessed": "blessed.json"}
 """Endings of files that earlier versions did not know by the short name."""
 
+_OF_PROMPT = re.compile(r"(?P<stem>.+)\.(spec|cases)\.\w+")
 _PROMPT = re.compile(rb"""(?m)^prompt:[ \t]*(?P<quote>["']?)(?P<name>[^"'#\r\n]*?)(?P=quote)[ \t]*(?:#.*)?\r?$""")
 
 
@@ -37,6 +39,18 @@ def sibling(prompt: Path, kind: FileKind) -> Path:
     if own != short and not own.exists() and _names(short, prompt.name):
         return short
     return own
+
+
+def prompt_beside(file: Path | str) -> str:
+    """The name of the prompt that a spec or cases file belongs to by its own name, as ``mail.spec.yaml`` to
+    ``mail.md``; empty where there is none, or more than one."""
+    path = Path(file)
+    own = _OF_PROMPT.fullmatch(path.name)
+    if own is None:
+        return ""
+    beside = path.parent.glob(f"{glob.escape(own['stem'])}.*")
+    names = [one.name for one in beside if one.name.lower().endswith(SUFFIXES) and stem(one) == own["stem"]]
+    return names[0] if len(names) == 1 else ""
 
 
 def belongs_to(file: Path, prompt: str) -> bool:

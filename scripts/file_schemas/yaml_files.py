@@ -23,6 +23,8 @@ def yaml_file(kind: DocumentKind[Any]) -> Schema:
     for part in kind.parts:
         if isinstance(part, Items | Records):
             _take_bare_words(parts[part.record.__name__], part.texts)
+        if isinstance(part, Items) and part.named_by is not None:
+            parts[part.record.__name__]["required"].remove("id")
         if isinstance(part, Items) and not isinstance(part, Pairs):
             parts[part.record.__name__]["properties"]["origin"]["default"] = "added"
         if isinstance(part, Named):

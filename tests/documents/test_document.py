@@ -123,7 +123,7 @@ def test_a_new_file_reads_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("[]", 1, "a criteria file must be a mapping with 'prompt' and 'criteria'"),
+        ("[]", 1, "a criteria file must be a mapping with 'criteria'; write 'criteria:' above the list"),
         ("prompt: p\ncriterai: []", 2, "did you mean 'criteria'"),
         ("prompt: p\ncriteria: {}", 2, "'criteria' must be a list; put '- ' before each criterion"),
         ("prompt: p\nweights: []", 2, "'weights' must name the weights"),

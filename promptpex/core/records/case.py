@@ -50,7 +50,8 @@ class Case(OwnedRecord):
     id: str = Field(
         min_length=1,
         pattern=r"^[A-Za-z0-9_.-]+$",
-        description="What the case is called in tables, reports and --case; unique in its file.",
+        description="What the case is called in tables, reports and --case; unique in its file. A case without one is "
+        "called by its inputs.",
         examples=["two-questions", "c1"],
     )
     rule: str | None = Field(
@@ -150,7 +151,12 @@ class Case(OwnedRecord):
 class Suite(Record):
     """All the cases of a prompt."""
 
-    prompt: str = Field(description="The name of the prompt's file, beside this one.", examples=["prompt.md"])
+    prompt: str = Field(
+        default="",
+        description="The name of the prompt's file, beside this one. It may be left out where the names say it: "
+        "mail.cases.yaml belongs to mail.md.",
+        examples=["prompt.md"],
+    )
     match: Match | None = Field(
         default=None,
         description="How outputs are compared with the expected ones, where a case does not say it itself: normalised, "

@@ -150,7 +150,8 @@ class Rule(OwnedRecord):
     id: str = Field(
         min_length=1,
         pattern=r"^[A-Za-z0-9_.-]+$",
-        description="What the rule is called in cases, tables and reports; unique in its spec.",
+        description="What the rule is called in cases, tables and reports; unique in its spec. A rule without one is "
+        "called by its words.",
         examples=["short", "r1"],
     )
     rule: str = Field(
@@ -252,7 +253,12 @@ class Rule(OwnedRecord):
 class Spec(Record):
     """What a prompt promises: its intent, what it takes, and the rules its output keeps."""
 
-    prompt: str = Field(description="The name of the prompt's file, beside this one.", examples=["prompt.md"])
+    prompt: str = Field(
+        default="",
+        description="The name of the prompt's file, beside this one. It may be left out where the names say it: "
+        "mail.spec.yaml belongs to mail.md.",
+        examples=["prompt.md"],
+    )
     prompt_fingerprint: str | None = Field(
         default=None,
         description="The hash of the prompt that the spec was written for. When the prompt has changed, promptpex says "
