@@ -176,11 +176,11 @@ def places(text: str) -> frozenset[str]:
 
 
 def written(catalogue: Catalog) -> str:
-    """The catalogue as a file: sorted by text, without dates and line numbers, so that changes are small."""
+    """The catalogue as a file: sorted by text, without dates and places, so that changes are small."""
     from babel.messages.pofile import write_po
 
     body = io.BytesIO()
-    write_po(body, catalogue, width=0, sort_output=True, omit_header=True, include_lineno=False)
+    write_po(body, catalogue, width=0, sort_output=True, omit_header=True, no_location=True)
     head = HEAD.format(comment=catalogue.header_comment, name=catalogue.locale, plural=catalogue.plural_forms)
     return head + body.getvalue().decode("utf-8").rstrip("\n") + "\n"
 

@@ -6,6 +6,8 @@ is a pipe or a file, where the terminal has none, and where ``NO_COLOR`` is set.
 
 from __future__ import annotations
 
+from promptpex.report.data_words import in_english
+
 GOOD = "green"
 BAD = "red"
 OPEN = "yellow"
@@ -20,4 +22,4 @@ _OF_WORDS = {
 
 def of_word(word: str) -> str:
     """The colour of a decision about a model, or of a change between two runs; with or without a mark behind it."""
-    return _OF_WORDS.get(word.rstrip("†*"), PLAIN)
+    return _OF_WORDS.get(in_english(word.rstrip("†*")), PLAIN)

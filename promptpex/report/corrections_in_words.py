@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.codecs.wording import plural
-from promptpex.report.percentages import TableRow, confidence_interval, listed, percent, points_apart, with_ends
+from promptpex.core.texts import Key, from_data, tr, tr_n
+from promptpex.report.percentages import (
+    TableRow,
+    as_given,
+    confidence_interval,
+    kappa_with_ends,
+    listed,
+    percent,
+    points_apart,
+    with_ends,
+)
 from promptpex.report.section import Section
 from promptpex.stats import FEW_GRADES
 
-STATES = {
-    "current": "",
-    "reworded": "stale: the rule was reworded",
-    "another judge": "stale: the judge or what it is shown has changed",
-    "never": "not calibrated",
+STATES: dict[str, Key | None] = {
+    "current": None,
+    "reworded": Key("stale: the rule was reworded"),
+    "another judge": Key("stale: the judge or what it is shown has changed"),
+    "never": Key("not calibrated"),
 }
 
 
@@ -28,14 +37,24 @@ def corrected_sentences(rows: Sequence[TableRow], confidence: float) -> list[str
     if not known:
         return []
     shares = listed(
-        f"{row['model']} {percent(row['corrected'])}"
-        f" ({confidence_interval(row['corrected_low'], row['corrected_high'], confidence)},"
-        f" {plural(row['graded'], 'grade')})"
+        tr_n(
+            "{model} {share} ({interval}, {count} grade)",
+            "{model} {share} ({interval}, {count} grades)",
+            row["graded"],
+            model=row["model"],
+            share=percent(row["corrected"]),
+            interval=confidence_interval(row["corrected_low"], row["corrected_high"], confidence),
+        )
         for row in known
     )
     few = [row["model"] for row in known if row["graded"] < FEW_GRADES]
-    caution = f" Fewer than {FEW_GRADES} grades of {listed(few)}: treat this as a rough guide." if few else ""
-    return [f"Corrected by people's grades the non-compliance is: {shares}.{caution}", *_saved(known)]
+    sentences = [tr("Corrected by people's grades the non-compliance is: {shares}.", shares=shares)]
+    if few:
+        models = listed(few)
+        sentences.append(
+            tr("Fewer than {few} grades of {models}: treat this as a rough guide.", few=FEW_GRADES, models=models)
+        )
+    return [*sentences, *_saved(known)]
 
 
 def _saved(rows: Sequence[TableRow]) -> list[str]:
@@ -43,8 +62,22 @@ def _saved(rows: Sequence[TableRow]) -> list[str]:
     row = max(rows, key=lambda row: int(row["graded"]))
     if row["grades_alone"] <= row["graded"]:
         return []
-    of = f" of {row['model']}" if len(rows) > 1 else ""
-    return [f"{row['graded']} grades{of} with the verdicts tell as much as {row['grades_alone']} would alone."]
+    if len(rows) == 1:
+        return [
+            tr(
+                "{graded} grades with the verdicts tell as much as {alone} would alone.",
+                graded=row["graded"],
+                alone=row["grades_alone"],
+            )
+        ]
+    return [
+        tr(
+            "{graded} grades of {model} with the verdicts tell as much as {alone} would alone.",
+            graded=row["graded"],
+            model=row["model"],
+            alone=row["grades_alone"],
+        )
+    ]
 
 
 def corrected_change_sentences(rows: Sequence[TableRow], confidence: float) -> list[str]:
@@ -55,12 +88,25 @@ def corrected_change_sentences(rows: Sequence[TableRow], confidence: float) -> l
         confidence: of the intervals.
     """
     return [
-        f"Corrected by people's grades {row['model']} goes from {percent(row['corrected_before'])} "
-        f"({plural(row['graded_before'], 'grade')}) to {percent(row['corrected_after'])} "
-        f"({plural(row['graded_after'], 'grade')}): {_gap(row)} points, {100 * confidence:g}% CI.{_caution(row)}"
+        tr(
+            "Corrected by people's grades {model} goes from {before} ({grades_before}) to {after} ({grades_after}): "
+            "{gap} points, {level} CI.",
+            model=row["model"],
+            before=percent(row["corrected_before"]),
+            grades_before=_grades(row["graded_before"]),
+            after=percent(row["corrected_after"]),
+            grades_after=_grades(row["graded_after"]),
+            gap=_gap(row),
+            level=as_given(confidence),
+        )
+        + _caution(row)
         for row in rows
         if row["corrected_difference"] is not None
     ]
+
+
+def _grades(count: int) -> str:
+    return tr_n("{count} grade", "{count} grades", count)
 
 
 def _gap(row: TableRow) -> str:
@@ -69,7 +115,7 @@ def _gap(row: TableRow) -> str:
 
 def _caution(row: TableRow) -> str:
     few = min(row["graded_before"], row["graded_after"]) < FEW_GRADES
-    return f" Fewer than {FEW_GRADES} grades of a run: treat this as a rough guide." if few else ""
+    return " " + tr("Fewer than {few} grades of a run: treat this as a rough guide.", few=FEW_GRADES) if few else ""
 
 
 def correction_section(
@@ -83,16 +129,24 @@ def correction_section(
         label_rules: how grades become labels, in words.
         confidence: of the intervals.
     """
-    level = f"{100 * confidence:g}% CI"
-    note = (
+    level = as_given(confidence)
+    note = tr(
         "Non-compliance by people's grades on a random sample and the verdicts on all outputs (prediction-powered "
-        f"inference, by case): right on average however wrong the verdicts are. Labels: {label_rules}. "
-        f"* fewer than {FEW_GRADES} grades: a rough guide."
+        "inference, by case): right on average however wrong the verdicts are. Labels: {label_rules}. * fewer than "
+        "{few} grades: a rough guide.",
+        label_rules=from_data(label_rules),
+        few=FEW_GRADES,
     )
-    header = ("model", "grades", f"corrected ({level})", f"points ({level})", "than", "grades alone")
-    return Section(
-        "corrected", "Corrected by people's grades", note, header, tuple(_cells(row, versus) for row in rows)
+    header = (
+        Key("model"),
+        Key("grades"),
+        tr("corrected ({level} CI)", level=level),
+        tr("points ({level} CI)", level=level),
+        Key("than"),
+        Key("grades alone"),
     )
+    rows_shown = tuple(_cells(row, versus) for row in rows)
+    return Section("corrected", tr("Corrected by people's grades"), note, header, rows_shown)
 
 
 def _cells(row: TableRow, versus: dict[str, str]) -> tuple[str, ...]:
@@ -112,19 +166,28 @@ def calibration_section(rows: Sequence[TableRow]) -> Section:
     Args:
         rows: a table of calibrations (``tables.CALIBRATION_COLUMNS``) as plain rows.
     """
-    note = (
+    note = tr(
         "Judge against people on outputs drawn at random: sensitivity is the share of what people find bad that it "
         "fails, specificity that of what they find good that it passes. `promptpex align` measures it."
     )
-    header = ("rule", "judge", "calibration", "n", "sensitivity", "specificity", "kappa")
-    return Section("calibration", "Judges and people", note, header, tuple(map(_calibration_cells, rows)))
+    header = (
+        *(Key("rule"), Key("judge"), Key("calibration"), "n"),
+        *(Key("sensitivity"), Key("specificity"), "kappa"),
+    )
+    return Section("calibration", tr("Judges and people"), note, header, tuple(map(_calibration_cells, rows)))
+
+
+def state_in_words(state: str) -> str:
+    """Why a calibration does not count; empty where it does."""
+    words = STATES[state]
+    return words.tr() if words is not None else ""
 
 
 def _calibration_cells(row: TableRow) -> tuple[str, ...]:
-    state = STATES[row["state"]] or f"of {row['date']}"
+    state = state_in_words(row["state"]) or tr("of {date}", date=row["date"])
     n = "–" if row["n"] is None else str(row["n"])
     shares = (_share(row, name) for name in ("sensitivity", "specificity"))
-    kappa = "–" if row["kappa"] is None else f"{row['kappa']:.2f} ({row['kappa_low']:.2f} to {row['kappa_high']:.2f})"
+    kappa = "–" if row["kappa"] is None else kappa_with_ends(row)
     return (row["rule"], row["judge"], state, n, *shares, kappa)
 
 

@@ -18,6 +18,7 @@ from promptpex.codecs.atomic import write_text
 from promptpex.codecs.wording import plural
 from promptpex.core.texts import digits, from_data, shown, spoken
 from promptpex.report.caveats_in_words import FEW
+from promptpex.report.data_words import counted_reasons
 from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
@@ -25,9 +26,9 @@ from promptpex.report.page.addresses import address
 from promptpex.report.page.asked import SentMessages
 from promptpex.report.page.cases import VERDICTS
 from promptpex.report.page.page_texts import moment, tr_n_on_page, tr_on_page
-from promptpex.report.page.script import POLICY, script, script_policy
+from promptpex.report.page.script import POLICY, script, script_policy, script_texts
 from promptpex.report.page.values import breakable, figure, pretty, visible
-from promptpex.report.percentages import ends
+from promptpex.report.percentages import at_least, ends
 from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections
 from promptpex.report.section import IDS
@@ -113,6 +114,8 @@ def environment(folder: Path) -> jinja2.Environment:
         "points": points,
         "heat": heat,
         "shown": shown,
+        "at_least": at_least,
+        "reasons": counted_reasons,
         "from_data": from_data,
         "digits": digits,
         "anchor": anchor,
@@ -130,6 +133,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "address": address,
         "tr": tr_on_page,
         "tr_n": tr_n_on_page,
+        "script_texts": script_texts,
         "language": lambda: spoken().name,
         **SECTION,
     }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from promptpex.report.percentages import TableRow, with_ends
+from promptpex.core.texts import Key, tr
+from promptpex.report.percentages import TableRow, as_given, with_ends
 from promptpex.report.secondary_tables import few
 from promptpex.report.section import Section
 from promptpex.report.summary import Summary
 from promptpex.tables import records
 
-NOTE = (
+NOTE = Key(
     "The mean over the cases of their scores, from 0 to 100% (of a pass-fail metric: the share of OK); its interval "
     "holds whatever the missing scores are. Decisions rest on one of these only where models are ranked by it."
 )
@@ -16,13 +17,13 @@ NOTE = (
 
 def metric_section(summary: Summary) -> Section:
     """How each model does by each metric: by the scores that count, and by each judge of several."""
-    level = f"{100 * summary.confidence:g}%"
+    level = as_given(summary.confidence)
     rows = records(summary.metrics)
     return Section(
         "metrics",
-        "Own metrics",
-        NOTE,
-        ("metric", "model", f"mean ({level} CI)", "scored", "by"),
+        tr("Own metrics"),
+        NOTE.tr(),
+        (Key("metric"), Key("model"), tr("mean ({level} CI)", level=level), Key("scored"), Key("by")),
         tuple((row["metric"], row["model"], mean(row), scored(row), row["source"]) for row in rows),
         file="metrics.csv",
     )
@@ -38,14 +39,14 @@ def mean(row: TableRow) -> str:
 def scored(row: TableRow) -> str:
     """How many of the outputs that were asked for have a score."""
     asked = row["scored"] + row["unscored"]
-    return str(asked) if not row["unscored"] else f"{row['scored']} of {asked}"
+    return str(asked) if not row["unscored"] else tr("{some} of {all}", some=row["scored"], all=asked)
 
 
 def points(value: float, scale: str | None = None) -> str:
     """A single score; of a pass-fail metric what the judge said."""
     if scale == "pass-fail" and value in (0.0, 1.0):
         return "OK" if value else "ERR"
-    return f"{100 * value:.0f} of 100"
+    return tr("{some} of {all}", some=f"{100 * value:.0f}", all=100)
 
 
 def scales(summary: Summary) -> dict[str, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.codecs.wording import plural
+from promptpex.core.texts import Key, from_data, tr, tr_n
 from promptpex.report.comparison_sections import changed_section, compared_sections
 from promptpex.report.html import rendered
 from promptpex.report.quantities import quantities
@@ -32,14 +32,28 @@ def run_html(summary: Summary) -> str:
     shown = columns(summary, quantities(summary), records(summary.models))
     cells = tuple(zip(*(column.cells for column in shown), strict=True))
     run = summary.run
-    title = f"{clean(run.prompt.name)}: {plural(len(cells), 'model')}, {plural(len(run.suite.usable()), 'case')}"
+    title = tr(
+        "{prompt}: {models}, {cases}",
+        prompt=clean(run.prompt.name),
+        models=tr_n("{count} model", "{count} models", len(cells)),
+        cases=tr_n("{count} case", "{count} cases", len(run.suite.usable())),
+    )
     models = Section("models", title, "; ".join(marks(summary)), tuple(column.header for column in shown), cells)
     worst = tuple(
-        (named(one.rule), f"{one.broken} of {one.scored}", clean(one.text), clean(one.reason) or clean(one.output))
+        (
+            named(one.rule),
+            tr("{some} of {all}", some=one.broken, all=one.scored),
+            clean(one.text),
+            clean(from_data(one.reason)) or clean(one.output),
+        )
         for one in summary.examples[:MOST_FAILURES]
     )
     failures = Section(
-        "failures", "Most frequent failures", "", ("rule", "failures", "what it says", "for example"), worst
+        "failures",
+        tr("Most frequent failures"),
+        "",
+        (Key("rule"), Key("failures"), Key("what it says"), Key("for example")),
+        worst,
     )
     return _html(summary.answer or "", [models, failures], notes(summary))
 

@@ -53,6 +53,12 @@ def points_apart(difference: float | None, low: float, high: float, *, unit: str
     return ends if difference is None else f"{100 * difference:+z.0f}{unit} {ends}"
 
 
+def kappa_with_ends(row: TableRow) -> str:
+    """An agreement beyond chance with its interval: ``0.62 (0.31 to 0.84)``."""
+    kappa, low, high = (digits(f"{row[name]:z.2f}") for name in ("kappa", "kappa_low", "kappa_high"))
+    return f"{kappa} {tr('({low} to {high})', low=low, high=high)}"
+
+
 def limits_of_choice(coverage: float, ffr: float) -> str:
     """What a choice of assertions has to keep, as part of a sentence; a coverage of 0 asks for nothing."""
     if coverage <= 0.0:

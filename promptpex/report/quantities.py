@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from promptpex.core.texts import Key, tr
 from promptpex.report.metrics_in_words import scored
 from promptpex.report.percentages import TableRow, with_ends
 from promptpex.report.summary import Summary
 from promptpex.tables import records
 
-NON_COMPLIANCE = "non-compliance"
-ACCURACY = "accuracy"
+NON_COMPLIANCE = Key("non-compliance")
+ACCURACY = Key("accuracy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,18 @@ class Estimate:
     high: float | None = None
     at_least: bool = False
 
-    def text(self, bound: str = "≥") -> str:
-        """The share with its interval, after ``bound`` where it is a lower one; a dash where nothing was scored."""
+    def text(self) -> str:
+        """The share with its interval, after ``≥`` where it is a lower bound; a dash where nothing was scored."""
         if self.point is None or self.low is None or self.high is None:
             return "–"
-        return f"{bound if self.at_least else ''}{with_ends(self.point, self.low, self.high)}"
+        return f"{'≥' if self.at_least else ''}{with_ends(self.point, self.low, self.high)}"
+
+    @property
+    def in_words(self) -> str:
+        """The same with the words ``at least``."""
+        if not self.at_least or self.point is None or self.low is None or self.high is None:
+            return self.text()
+        return tr("at least {share}", share=with_ends(self.point, self.low, self.high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class Quantity:
     Attributes:
         name: as in ``--rank-by``.
         title: what its table shows.
-        column, count_column: the headings of the estimates, and of what they were computed from.
+        column, count_column: the headings of the estimates, and of what they were computed from; ``Key`` but for names.
         estimates: by model; one for every model.
     """
 
@@ -71,7 +79,7 @@ def quantities(summary: Summary) -> tuple[Quantity, ...]:
     if rank_by not in {one.name for one in shown}:
         shown.append(_metric(rank_by, [row["model"] for row in rows], records(summary.metrics)))
     if len(shown) == 1:
-        shown = [replace(shown[0], column="share")]
+        shown = [replace(shown[0], column=Key("share"))]
     return tuple(sorted(shown, key=lambda one: one.name != rank_by))
 
 
@@ -83,20 +91,21 @@ def counted(row: TableRow) -> int:
 def _non_compliance(rows: Sequence[TableRow]) -> Quantity:
     estimates = {}
     for row in rows:
-        count = f"{row['non_compliant']} of {counted(row)}"
+        count = tr("{some} of {all}", some=row["non_compliant"], all=counted(row))
         share = (row["non_compliance"], row["ci_low"], row["ci_high"], bool(row["at_least"]))
         estimates[row["model"]] = Estimate(count, row["scored"], *share)
-    return Quantity(NON_COMPLIANCE, "outputs that break a rule", NON_COMPLIANCE, "failures", estimates)
+    return Quantity(NON_COMPLIANCE, tr("outputs that break a rule"), NON_COMPLIANCE, Key("failures"), estimates)
 
 
 def _accuracy(rows: Sequence[TableRow]) -> Quantity:
     estimates = {}
     for row in rows:
         compared, bound = row["accuracy_scored"] or 0, bool(row["accuracy_at_least"])
-        count = f"{row['accuracy_right']} of {compared + (row['accuracy_unscored'] if bound else 0)}"
+        of = compared + (row["accuracy_unscored"] if bound else 0)
+        count = tr("{some} of {all}", some=row["accuracy_right"], all=of)
         share = (row["accuracy"], row["accuracy_ci_low"], row["accuracy_ci_high"], bound)
         estimates[row["model"]] = Estimate(count, compared, *share) if compared else Estimate("–", 0)
-    return Quantity(ACCURACY, "right outputs", "accuracy", "right", estimates)
+    return Quantity(ACCURACY, tr("right outputs"), ACCURACY, Key("right"), estimates)
 
 
 def _metric(name: str, models: Sequence[str], rows: Sequence[TableRow]) -> Quantity:
@@ -105,4 +114,4 @@ def _metric(name: str, models: Sequence[str], rows: Sequence[TableRow]) -> Quant
     estimates = {model: Estimate("–", 0) for model in models}
     for model, row in counting.items():
         estimates[model] = Estimate(scored(row), row["scored"], row["mean"], row["ci_low"], row["ci_high"])
-    return Quantity(name, f"the metric {name}", name, "scored", estimates)
+    return Quantity(name, tr("the metric {name}", name=name), name, Key("scored"), estimates)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.report.caveats_in_words import FEW
-from promptpex.report.corrections_in_words import STATES
+from promptpex.report.corrections_in_words import state_in_words
 from promptpex.report.page.asked import Inputs, SentMessages
 from promptpex.report.page.cases import VERDICTS, CaseGroup, case_groups, only, with_targets
 from promptpex.report.page.cost_plot import CostPlot, cost_plot
@@ -280,8 +280,8 @@ def untried_judges(by_people: ByPeople | None) -> dict[str, str]:
     """By rule, which of its judges are not calibrated on it, and why."""
     by_rule: defaultdict[str, list[str]] = defaultdict(list)
     for row in records(by_people.calibrations) if by_people is not None else ():
-        if STATES[row["state"]]:
-            by_rule[row["rule"]].append(f"{row['judge']} {STATES[row['state']]}")
+        if why := state_in_words(row["state"]):
+            by_rule[row["rule"]].append(f"{row['judge']} {why}")
     return {rule: "; ".join(judges) for rule, judges in by_rule.items()}
 
 

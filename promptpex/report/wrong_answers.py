@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from promptpex.core.texts import Key, tr
 from promptpex.report.section import Section
 from promptpex.report.summary import Summary
 from promptpex.tables import records
@@ -17,7 +18,7 @@ MOST_LISTED = 10
 MOST_IN_TABLE = 12
 """Answers in a model's table of what was given for what, those that are most often confused."""
 
-OTHER = "another answer"
+OTHER = Key("another answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +80,14 @@ def wrong_answer_section(summary: Summary) -> Section:
     by_model = wrong_answers(summary)
     ranked = [(place, -row["outputs"], model, row) for model in by_model for place, row in enumerate(model.rows)]
     rows = tuple(
-        (model.model, row["expected"], row["given"], f"{row['outputs']} of {model.wrong}")
+        (model.model, row["expected"], row["given"], tr("{some} of {all}", some=row["outputs"], all=model.wrong))
         for _, _, model, row in sorted(ranked, key=lambda one: one[:2])
     )
     return Section(
         "wrong-answers",
-        "Most frequent wrong answers",
+        tr("Most frequent wrong answers"),
         "",
-        ("model", "expected", "given", "of its wrong outputs"),
+        (Key("model"), Key("expected"), Key("given"), Key("of its wrong outputs")),
         rows,
         file="confusions.csv",
     )

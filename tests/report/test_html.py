@@ -264,7 +264,7 @@ def test_long_outputs_are_folded_and_cut() -> None:
     page_ = read(run([output(text="x" * 30_000)], [verdict()]))
     assert "30000 characters" in page_.text
     assert "Cut: 10000 more characters" in page_.text
-    assert max(len(word) for word in page_.words) == 20_000
+    assert max(len(word) for word in page_.words if set(word) == {"x"}) == 20_000
 
 
 def test_many_outputs_are_folded_per_case_and_capped_with_the_failing_ones_kept() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.core.records import EXPECTED, NOT_CONCERNED, Case
+from promptpex.core.texts import Key, from_data, tr
 from promptpex.report.metrics_in_words import points, scales
 from promptpex.report.page.addresses import FirstTargets, Ids
 from promptpex.report.page.asked import Asked, SentMessages, all_asked
@@ -23,13 +24,13 @@ DIFFER, DISAGREE, FLAKY = "differ", "disagree", "flaky"
 """What else is said of an output: that the verdicts on the models differ in its case, that code and a judge or two
 judges contradict each other about it, that the repeats of its model differ in its case."""
 
-ONLY = {DIFFER: "models differ", DISAGREE: "judges or code disagree", FLAKY: "repeats differ"}
+ONLY = {DIFFER: Key("models differ"), DISAGREE: Key("judges or code disagree"), FLAKY: Key("repeats differ")}
 """The same as the page's filters call it."""
 
 LETTERS = {"fail": "f", "unscored": "u", "pass": "p", NOT_CONCERNED: "n"}
 """How an output's verdict on a rule is written for the filters, the weightiest first; ``-`` stands for none."""
 
-Key = tuple[str, str, int]
+OutputKey = tuple[str, str, int]
 
 
 class ShownVerdict(NamedTuple):
@@ -145,7 +146,7 @@ def _targeted(answer: ShownOutput, targets: FirstTargets) -> ShownOutput:
 
 
 def _grouped(summary: Summary, answers: Mapping[str, list[ShownOutput]]) -> Iterator[CaseGroup]:
-    expected = {case.id: "\nor: ".join(_right(case)) or None for case in summary.run.suite.cases}
+    expected = {case.id: _or(_right(case)) or None for case in summary.run.suite.cases}
     for place, (case, own) in enumerate(answers.items()):
         first = own[0].row
         counts = Counter(answer.row["verdict"] for answer in own)
@@ -153,7 +154,7 @@ def _grouped(summary: Summary, answers: Mapping[str, list[ShownOutput]]) -> Iter
             id=case,
             aim=first["rule"],
             inverse=bool(first["inverse"]),
-            asked=Asked((("inputs", first["inputs"]),) if first["inputs"] is not None else ()),
+            asked=Asked(((tr("inputs"), first["inputs"]),) if first["inputs"] is not None else ()),
             expected=expected.get(case),
             answers=tuple(own),
             counts={name: counts[name] for name in VERDICTS if counts[name]},
@@ -196,7 +197,7 @@ def _letters(verdicts: Iterable[ShownVerdict], rules: Sequence[str]) -> str:
     )
 
 
-def _contradicted(summary: Summary) -> set[Key]:
+def _contradicted(summary: Summary) -> set[OutputKey]:
     """The outputs on which code and a judge differ."""
     frame = summary.details.disagreements[["case", "model", "repeat"]].drop_duplicates()
     return {_key(row) for row in records(frame)}
@@ -241,13 +242,13 @@ def _marks(answers: Iterable[ShownOutput]) -> Iterable[str]:
     return sorted({mark for index, verdict in pairs for mark in (f"m{index}", verdict, f"m{index}-{verdict}")})
 
 
-def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[Key, list[ShownVerdict]]:
+def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[OutputKey, list[ShownVerdict]]:
     """Per output on the page its verdicts, without those of rules that had no judge: that is said at the rule."""
     keys, cube = ["case", "model", "repeat"], summary.verdicts
     unjudged = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
     shown_verdicts = cube.loc[~unjudged, [*keys, *ShownVerdict._fields]].merge(shown[keys].drop_duplicates(), on=keys)
     columns = [plain_values(column) for _, column in shown_verdicts.items()]
-    by_output: dict[Key, list[ShownVerdict]] = defaultdict(list)
+    by_output: dict[OutputKey, list[ShownVerdict]] = defaultdict(list)
     for case, model, repeat, *fields in zip(*columns, strict=True):
         by_output[case, model, repeat].append(ShownVerdict(*fields))
     return by_output
@@ -258,9 +259,14 @@ def _right(case: Case) -> Iterable[str]:
     return () if case.expected is None else (case.expected, *case.also_right)
 
 
-def _scores(summary: Summary, shown: list[dict[str, Any]]) -> Mapping[Key, list[ShownScore]]:
+def _or(texts: Iterable[str]) -> str:
+    first, *others = list(texts) or [""]
+    return "\n".join((first, *(tr("or: {text}", text=text) for text in others)))
+
+
+def _scores(summary: Summary, shown: list[dict[str, Any]]) -> Mapping[OutputKey, list[ShownScore]]:
     """The scores that count, per output on the page."""
-    by_output: dict[Key, list[ShownScore]] = defaultdict(list)
+    by_output: dict[OutputKey, list[ShownScore]] = defaultdict(list)
     cases = {row["case"] for row in shown}
     counting = summary.scores["counts"].to_numpy(bool) & summary.scores["case"].isin(cases).to_numpy(bool)
     scale_of = scales(summary)
@@ -272,13 +278,13 @@ def _scores(summary: Summary, shown: list[dict[str, Any]]) -> Mapping[Key, list[
 def _score(row: Mapping[str, Any], scale: str | None) -> ShownScore:
     value, name = row["value"], row["name"]
     if value is None:
-        text, mark = row["unscored"], "unscored"
+        text, mark = from_data(row["unscored"] or ""), "unscored"
     elif name == EXPECTED:
-        text, mark = ("right", "pass") if value == 1.0 else ("wrong", "fail")
+        text, mark = (tr("right"), "pass") if value == 1.0 else (tr("wrong"), "fail")
     else:
         text, mark = points(value, scale), ""
     return ShownScore(name, text, mark, row["reason"] or "", row["source"])
 
 
-def _key(row: Mapping[str, Any]) -> Key:
+def _key(row: Mapping[str, Any]) -> OutputKey:
     return (row["case"], row["model"], row["repeat"])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from functools import cache
 from pathlib import Path
+
+from promptpex.core.texts import tr
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
 """The files of the script; each is strict, keeps its names to itself, and takes no text for HTML."""
@@ -21,6 +24,24 @@ NAMES = ("filters.js", "keys.js", "differences.js", "sort_table.js")
 def script() -> str:
     """The script that stands in each report."""
     return "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in NAMES)
+
+
+def script_texts() -> str:
+    """What the script says, in the reader's language, as JSON; the page brings it along, so that the script and its
+    hash are the same in all languages."""
+    texts = {
+        "outputs": tr("{shown} outputs in {cases} cases"),
+        "of": tr("{some} of {all}"),
+        "next": tr("next case"),
+        "before": tr("case before"),
+        "open": tr("open or close it"),
+        "failures": tr("failures only"),
+        "side": tr("side by side"),
+        "search": tr("search"),
+        "all": tr("show all"),
+        "keys": tr("these keys"),
+    }
+    return json.dumps(texts, ensure_ascii=False)
 
 
 @cache

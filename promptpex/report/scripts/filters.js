@@ -10,6 +10,9 @@
   const LETTER = { fail: 'f', unscored: 'u', pass: 'p' };
   const [MODEL, RULE, VERDICT, ONLY, TEXT] = [1, 2, 4, 8, 16];
   const bar = document.querySelector('.filters');
+  // Texts in the reader's language, which the page brings along; {names} stand for values.
+  const texts = JSON.parse(bar.dataset.texts);
+  own.text = (name, values = {}) => texts[name].replace(/\{(\w+)\}/g, (place, value) => values[value] ?? place);
   const control = (name) => document.getElementById(`filter-${name}`);
   const values = (name) => [...(control(name)?.options ?? [])].map((option) => option.value).slice(1);
   const radios = [...bar.querySelectorAll('input[name=verdict]')];
@@ -117,9 +120,9 @@
       shownCases += inside > 0;
     }
     showCounts(counts);
-    const every = shown === outputs.length ? `${shown}` : `${shown} of ${outputs.length}`;
-    const everyCase = shownCases === cases.length ? `${shownCases}` : `${shownCases} of ${cases.length}`;
-    say(document.getElementById('count'), `${every} outputs in ${everyCase} cases`);
+    const ofAll = (some, all) => (some === all ? `${some}` : own.text('of', { some, all }));
+    const counted = { shown: ofAll(shown, outputs.length), cases: ofAll(shownCases, cases.length) };
+    say(document.getElementById('count'), own.text('outputs', counted));
     document.querySelector('.nothing').hidden = shown > 0;
     const filtered = shown < outputs.length;
     document.getElementById('filter-clear').hidden = !filtered;

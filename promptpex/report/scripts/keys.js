@@ -17,26 +17,26 @@
   const keys = document.querySelector('.keys');
 
   const KEYS = [
-    { key: 'j', says: 'next case', does: () => move(1) },
-    { key: 'k', says: 'case before', does: () => move(-1) },
-    { key: 'Enter', says: 'open or close it', does: null },
-    { key: 'f', says: 'failures only', does: () => toggle('verdict', 'fail') },
-    { key: 's', says: 'side by side', does: () => toggle('side', '1') },
-    { key: '/', says: 'search', does: () => openBar().focus() },
-    { key: '0', says: 'show all', does: () => own.clear() },
-    { key: '?', says: 'these keys', does: () => openBar() && (keys.open = !keys.open) },
+    { key: 'j', text: 'next', does: () => move(1) },
+    { key: 'k', text: 'before', does: () => move(-1) },
+    { key: 'Enter', text: 'open', does: null },
+    { key: 'f', text: 'failures', does: () => toggle('verdict', 'fail') },
+    { key: 's', text: 'side', does: () => toggle('side', '1') },
+    { key: '/', text: 'search', does: () => openBar().focus() },
+    { key: '0', text: 'all', does: () => own.clear() },
+    { key: '?', text: 'keys', does: () => openBar() && (keys.open = !keys.open) },
   ];
   const openBar = () => {
     document.querySelector('.filters').open = true;
     return document.getElementById('filter-text');
   };
 
-  for (const { key, says } of KEYS) {
+  for (const { key, text } of KEYS) {
     const [name, meaning] = ['dt', 'dd'].map((tag) => document.createElement(tag));
     const cap = document.createElement('kbd');
     cap.textContent = key;
     name.append(cap);
-    meaning.textContent = says;
+    meaning.textContent = own.text(text);
     document.getElementById('keys').append(name, meaning);
   }
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from promptpex.core.texts import shown
 from promptpex.report.colours import of_word
 from promptpex.report.terminal.texts import LONG
 
@@ -24,8 +25,8 @@ WORDS = ("decision", "change", "stage")
 
 
 class Column(NamedTuple):
-    """A header and its cells; of the columns that may give way to the others on a narrow terminal, the greater
-    ``gives_way``, the sooner."""
+    """A header (a ``Key``, or a name) and its cells; of the columns that may give way to the others on a narrow
+    terminal, the greater ``gives_way``, the sooner."""
 
     header: str
     cells: list[str]
@@ -38,17 +39,17 @@ def fitted(title: str, columns: Sequence[Column], width: int, *, edges: bool = T
     Args:
         edges: whether a blank line stands above the headers and below the rows.
     """
-    shown = list(columns)
+    kept = list(columns)
     name = min(max(map(len, columns[0].cells), default=0), NAME)
-    narrow = width < WIDE or _least_width(shown, name, narrow=False) > width
-    while (over := _least_width(shown, name, narrow=narrow) - width) > 0:
-        yielding = [column for column in shown if column.gives_way]
+    narrow = width < WIDE or _least_width(kept, name, narrow=False) > width
+    while (over := _least_width(kept, name, narrow=narrow) - width) > 0:
+        yielding = [column for column in kept if column.gives_way]
         if not yielding:
             name = max(SHORTEST_NAME, name - over)
             break
-        shown.remove(max(yielding, key=lambda column: column.gives_way))
-    left_out = [column.header for column in columns if column not in shown]
-    return _table_of(title, shown, name, narrow=narrow, edges=edges), left_out
+        kept.remove(max(yielding, key=lambda column: column.gives_way))
+    left_out = [shown(column.header) for column in columns if column not in kept]
+    return _table_of(title, kept, name, narrow=narrow, edges=edges), left_out
 
 
 def _least_width(columns: Sequence[Column], name: int, *, narrow: bool) -> int:
@@ -63,6 +64,7 @@ def _table_of(title: str, columns: Sequence[Column], name: int, *, narrow: bool,
     """A table in which the first column has room for ``name`` letters at least, and every other for its cells; a
     ``narrow`` one has small gaps and headings of two lines."""
     from rich import box
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
@@ -78,8 +80,9 @@ def _table_of(title: str, columns: Sequence[Column], name: int, *, narrow: bool,
     headers = [_heading(column, narrow=narrow) for column in columns]
     table.add_column(headers[0], overflow="fold", min_width=name)
     for header, column in zip(headers[1:], columns[1:], strict=True):
-        widest = max(map(len, (*header.split("\n"), *column.cells)))
-        table.add_column(header, justify="left" if header in WORDS else "right", no_wrap=True, min_width=widest)
+        widest = max(map(cell_len, (*header.split("\n"), *column.cells)))
+        justify: Literal["left", "right"] = "left" if column.header in WORDS else "right"
+        table.add_column(header, justify=justify, no_wrap=True, min_width=widest)
     for row in zip(*(column.cells for column in columns), strict=True):
         words = [cell if column.header in WORDS else "" for cell, column in zip(row, columns, strict=True)]
         table.add_row(*(Text(cell, style=of_word(word)) for cell, word in zip(row, words, strict=True)))
@@ -88,5 +91,8 @@ def _table_of(title: str, columns: Sequence[Column], name: int, *, narrow: bool,
 
 def _heading(column: Column, *, narrow: bool) -> str:
     """The header; in a ``narrow`` table on two lines where it is wider than its cells."""
-    folds = narrow and len(column.header) > max(map(len, column.cells), default=0)
-    return column.header.replace(" (", "\n(", 1) if folds else column.header
+    from rich.cells import cell_len
+
+    header = shown(column.header)
+    folds = narrow and cell_len(header) > max(map(cell_len, column.cells), default=0)
+    return header.replace(" (", "\n(", 1) if folds else header

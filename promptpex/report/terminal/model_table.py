@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from promptpex.core.texts import Key, shown, tr
 from promptpex.report.caveats_in_words import FEW
-from promptpex.report.percentages import TableRow
+from promptpex.report.percentages import TableRow, as_given, listed
 from promptpex.report.quantities import NON_COMPLIANCE, Quantity, quantities
 from promptpex.report.summary import Summary
 from promptpex.report.terminal.fitted_table import NAME, Column, fitted
@@ -27,11 +28,16 @@ def model_table(
         models: those that are shown; by default all.
         edges: as in ``fitted``.
     """
-    shown = quantities(summary)
-    *others, last = (clean(quantity.title) for quantity in shown)
-    titles = f"{', '.join(others)} and {last}" if others else last
+    quantities_shown = quantities(summary)
+    *others, last = (clean(quantity.title) for quantity in quantities_shown)
+    titles = listed([*others, last])
     rows = [row for row in records(summary.models) if models is None or row["model"] in models]
-    return fitted(f"{clean(summary.run.prompt.name)}: {titles}", columns(summary, shown, rows), width, edges=edges)
+    return fitted(
+        tr("{prompt}: {what}", prompt=clean(summary.run.prompt.name), what=titles),
+        columns(summary, quantities_shown, rows),
+        width,
+        edges=edges,
+    )
 
 
 def best_first(summary: Summary) -> list[str]:
@@ -44,15 +50,15 @@ def best_first(summary: Summary) -> list[str]:
 
 def columns(summary: Summary, shown: Sequence[Quantity], rows: Sequence[TableRow]) -> list[Column]:
     """The columns of the models: last to give way is what the models are ranked by, and the decision never does."""
-    decision = Column("decision", [decision_text(row) for row in rows])
+    decision = Column(Key("decision"), [decision_text(row) for row in rows])
     several = any(row["decision"] != "only model" for row in rows)
     figures = [_quantity(quantity, rows, summary.confidence, first=quantity is shown[0]) for quantity in shown]
     return [
-        Column("model", [named(row["model"]) for row in rows]),
+        Column(Key("model"), [named(row["model"]) for row in rows]),
         *([decision] if several else []),
         *chain.from_iterable(figures),
-        Column("unscored", [str(row["unscored"]) for row in rows], 4),
-        Column("cost", [money(row["cost_usd"]) for row in rows], 5),
+        Column(Key("unscored"), [str(row["unscored"]) for row in rows], 4),
+        Column(Key("cost"), [money(row["cost_usd"]) for row in rows], 5),
         Column("p50", [seconds(row["latency_p50_ms"]) for row in rows], 6),
     ]
 
@@ -62,7 +68,7 @@ def _quantity(quantity: Quantity, rows: Sequence[TableRow], confidence: float, *
     estimates = [quantity.estimates[row["model"]] for row in rows]
     few = "*" if quantity.name == NON_COMPLIANCE else ""
     counts = [f"{one.count}{few if 0 < one.scored < FEW else ''}" for one in estimates]
-    level = f"{clean(quantity.column, NAME)} ({100 * confidence:g}% CI)"
+    level = tr("{quantity} ({level} CI)", quantity=clean(shown(quantity.column), NAME), level=as_given(confidence))
     return [
         Column(quantity.count_column, counts, 1 if first else 3),
         Column(level, [one.text() for one in estimates], 0 if first else 2),

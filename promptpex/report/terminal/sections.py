@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from promptpex.core.texts import shown, tr
 from promptpex.report.section import IDS, Section, cut
 from promptpex.report.terminal.fitted_table import NAME, NARROW_GAP, WIDE
 from promptpex.report.terminal.texts import clean, named, print_line
@@ -33,14 +34,14 @@ def show_section(section: Section, console: Console) -> None:
     cells = [[named(cell) if name in IDS else clean(cell, CELL) for name, cell in _pairs(section, row)] for row in rows]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=NARROW_GAP if console.width < WIDE else (0, 1))
     for name, wide in zip(section.header, _widths(section.header, cells, console.width), strict=True):
-        table.add_column(Text(named(name)), overflow="fold", width=wide)
+        table.add_column(Text(named(shown(name))), overflow="fold", width=wide)
     for row in cells:
         table.add_row(*map(Text, row))
     if section.note:
         print_line(section.note, console)
     console.print(table)
     if more:
-        print_line(f"... and {more} more (see {section.file or 'report.html'}).", console)
+        print_line(tr("... and {count} more (see {file}).", count=more, file=section.file or "report.html"), console)
 
 
 def _widths(header: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> Sequence[int | None]:
@@ -48,7 +49,7 @@ def _widths(header: Sequence[str], cells: Sequence[Sequence[str]], width: int) -
     room; None for each where there is no room even for the words, and all are folded as they come."""
     from rich.cells import cell_len
 
-    columns = [[named(name), *(row[at] for row in cells)] for at, name in enumerate(header)]
+    columns = [[named(shown(name)), *(row[at] for row in cells)] for at, name in enumerate(header)]
     longest = [max(map(cell_len, column)) for column in columns]
     is_name = [name in IDS for name in header]
     words = [max(map(cell_len, " ".join(column).split()), default=0) for column in columns]
@@ -57,7 +58,7 @@ def _widths(header: Sequence[str], cells: Sequence[Sequence[str]], width: int) -
     room = width - gap * len(header) - sum(n for n, name in zip(least, is_name, strict=True) if not name)
     names = sorted((at for at, name in enumerate(is_name) if name), key=lambda at: least[at])
     for place, at in enumerate(names):
-        least[at] = min(least[at], max(len(header[at]), room // (len(names) - place)))
+        least[at] = min(least[at], max(cell_len(shown(header[at])), room // (len(names) - place)))
         room -= least[at]
     if room < 0:
         return [None] * len(header)

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from promptpex.core.texts import digits, from_data, tr
 from promptpex.report import percentages
 from promptpex.report.ids import shortened
 from promptpex.report.percentages import TableRow
@@ -45,19 +46,19 @@ def percent(share: float | None) -> str:
 
 def decision_text(row: TableRow) -> str:
     """The decision about a model, marked where it would not hold if the rules were a sample."""
-    return f"{row['decision']}{DAGGER if row['holds_sampled'] is False else ''}"
+    return f"{from_data(row['decision'])}{DAGGER if row['holds_sampled'] is False else ''}"
 
 
 def money(usd: float | None) -> str:
     """US dollars, or ``unknown``."""
     if usd is None:
-        return "unknown"
-    return f"${usd:.4f}" if 0 < usd < 1 else f"${usd:.2f}"
+        return tr("unknown")
+    return digits(f"${usd:.4f}" if 0 < usd < 1 else f"${usd:.2f}")
 
 
 def seconds(milliseconds: float | None) -> str:
     """Milliseconds as seconds, or a dash."""
-    return "–" if milliseconds is None else f"{milliseconds / 1000:.2f} s"
+    return "–" if milliseconds is None else tr("{count} s", count=digits(f"{milliseconds / 1000:.2f}"))
 
 
 def print_line(text: str, console: Console) -> None:

@@ -1,0 +1,60 @@
+"""The words that files of data keep of a run in English, and that reports show in the reader's language."""
+
+from __future__ import annotations
+
+from promptpex.core.texts import from_data, stored
+
+DECISIONS = (
+    stored("only model"),
+    stored("best"),
+    stored("tied"),
+    stored("worse"),
+    stored("undecided"),
+    stored("unscored"),
+    stored("reference"),
+    stored("better"),
+    stored("below limit"),
+    stored("above limit"),
+)
+"""About models (``tables.RankingOutcome``); and changes from one run to another."""
+CHANGES = (stored("newly failing"), stored("fixed"), stored("no longer scored"))
+"""Of cases, from one run to another."""
+CASE_TYPES = (stored("rule"), stored("inverse"), stored("no rule"))
+"""What cases aim at (``tables.CASE_TYPE_COLUMNS``)."""
+STATUSES = (stored("pass"), stored("fail"), stored("not_concerned"), stored("unscored"))
+"""Of verdicts."""
+REASONS = (
+    stored("error"),
+    stored("rate-limited"),
+    stored("timed-out"),
+    stored("deadline"),
+    stored("unavailable"),
+    stored("not-authorised"),
+    stored("unknown-model"),
+    stored("retired-model"),
+    stored("context-too-small"),
+    stored("filtered"),
+    stored("bad-request"),
+    stored("budget"),
+    stored("empty"),
+    stored("truncated"),
+    stored("malformed"),
+    stored("not-recorded"),
+    stored("interrupted"),
+    stored("no-judge"),
+    stored("needs-judge"),
+    stored("untrusted-judge"),
+    stored("judge-{reason}", reason="error"),
+)
+"""Why an output or a verdict is unscored."""
+
+
+def counted_reasons(counts: str) -> str:
+    """``3 timed-out, 1 empty`` in the reader's language."""
+    parts = (part.partition(" ") for part in counts.split(", "))
+    return ", ".join(f"{number} {from_data(reason)}" if reason else number for number, _, reason in parts)
+
+
+def in_english(shown: str) -> str:
+    """The word for which a report shows this one."""
+    return next((word for word in (*DECISIONS, *CHANGES) if from_data(word) == shown), shown)
