@@ -49,6 +49,9 @@ REASONS = (
 """Why an output or a verdict is unscored."""
 
 
+WORDS = (*DECISIONS, *CHANGES, *STATUSES, *CASE_TYPES, *REASONS)
+
+
 def counted_reasons(counts: str) -> str:
     """``3 timed-out, 1 empty`` in the reader's language."""
     parts = (part.partition(" ") for part in counts.split(", "))
@@ -57,4 +60,4 @@ def counted_reasons(counts: str) -> str:
 
 def in_english(shown: str) -> str:
     """The word for which a report shows this one."""
-    return next((word for word in (*DECISIONS, *CHANGES) if from_data(word) == shown), shown)
+    return next((word for word in WORDS if from_data(word) == shown), shown)
