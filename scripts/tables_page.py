@@ -89,10 +89,31 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "A row per model that answered cases twice: how far its results differ from run to run.",
         tables.NOISE_COLUMNS,
     ),
+    "prompt_models(runs)": (
+        "A row per prompt and model of a batch: `models.csv` in its folder. See [many-prompts.md](many-prompts.md).",
+        tables.PROMPT_MODEL_COLUMNS,
+    ),
+    "over_prompts(prompt_models)": (
+        "A row per model of a batch, the lowest mean first: what its prompts have in common, described and not tested.",
+        tables.OVER_PROMPTS_COLUMNS,
+    ),
 }
 """Per function of ``promptpex.tables``, what it gives and its columns."""
 
 MEANINGS: Mapping[str, str] = {
+    "prompt": "name of the prompt",
+    "prompts": "prompts that the model was run on",
+    "file": "file of the prompt, as the command named it",
+    "run": "folder of the run under that of all runs",
+    "partial": "why the run is not complete, where it is not",
+    "scored_prompts": "prompts on which an output of the model was scored",
+    "without_failure": "of these, those on which none of its outputs broke a rule",
+    "decisions": "how often each decision was made about the model, the most frequent first: `3 best, 1 tied`",
+    "mean_of": "prompts on which every model has a share that has one on any",
+    "mean_non_compliance": "mean of the model's shares on these, each prompt counting the same; with `at_least` a "
+    "lower bound",
+    "lowest": "lowest of its shares on all prompts",
+    "highest": "highest of its shares on all prompts",
     "runs": "runs in which the model was asked",
     "differing": "mean over the cases of the chance that two answers differ in whether they break a rule",
     "differing_low": "lower end of its interval",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from promptpex.cli.output import data, print_json, say
 
 if TYPE_CHECKING:
-    from promptpex.report.gate_result import GatedModel, GateResult
+    from promptpex.report.gate_result import GateResult
 
 LAYOUTS = ("text", "json", "markdown", "github", "junit")
 
@@ -19,45 +21,77 @@ STEP_SUMMARY, WORKSPACE = "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"
 """Variables of GitHub Actions: the file of the step's summary, and the folder of the checkout."""
 
 
-def print_result(result: GateResult, layout: str) -> None:
-    """Prints a gate's result in one of the ``LAYOUTS``."""
+def print_results(
+    results: Sequence[GateResult], layout: str, *, several: bool = False, problems: Mapping[str, str] | None = None
+) -> None:
+    """Prints what a gate decided, in one of the ``LAYOUTS``.
+
+    Args:
+        several: whether it may have been more than the one result.
+        problems: why nothing could be decided about prompts, by their files.
+    """
     from promptpex.report import gate_formats
 
+    problems = problems or {}
     if layout == "json":
-        models = {model.label: list(model.exceeded) for model in result.models}
-        subset = {"subset": result.subset.to_dict()} if result.subset else {}
-        baseline = {"baseline": result.baseline.to_dict()} if result.baseline else {}
-        print_json({"run": result.run, "passed": not result.failing, "models": models, **subset, **baseline})
+        print_json(_several_to_dict(results, problems) if several else _to_dict(results[0]))
     elif layout == "markdown":
-        click.echo(data(gate_formats.markdown(result)), nl=False)
+        click.echo(data(_markdown(results, problems, several=several)), nl=False)
     elif layout == "junit":
-        click.echo(data(gate_formats.junit(result)), nl=False)
+        click.echo(data(gate_formats.junit(results, problems)), nl=False)
     elif layout == "github":
-        _for_github(result)
+        _for_github(results, problems, several=several)
     else:
-        for model in result.models:
-            say(f"FAIL  {model.label}: {'; '.join(model.exceeded)}" if model.exceeded else _passed(model))
+        for result in results:
+            _print_lines(result, f"{result.prompt}: " if several else "")
+        for prompt, problem in problems.items():
+            say(f"none  {prompt}: {problem}")
     if layout != "github":
-        for note in result.notes:
-            say(note, err=True)
+        for result in results:
+            for note in result.notes:
+                say(f"{result.prompt}: {note}" if several else note, err=True)
 
 
-def _passed(model: GatedModel) -> str:
-    return f"pass  {model.label}: {model.figures}"
+def _markdown(results: Sequence[GateResult], problems: Mapping[str, str], *, several: bool) -> str:
+    from promptpex.report import gate_formats
+
+    return gate_formats.markdown_of_all(results, problems) if several else gate_formats.markdown(results[0])
 
 
-def _for_github(result: GateResult) -> None:
+def _print_lines(result: GateResult, before: str) -> None:
+    for model in result.models:
+        words = f"FAIL  {before}{model.label}: {'; '.join(model.exceeded)}"
+        say(words if model.exceeded else f"pass  {before}{model.label}: {model.figures}")
+
+
+def _to_dict(result: GateResult) -> dict[str, Any]:
+    models = {model.label: list(model.exceeded) for model in result.models}
+    subset = {"subset": result.subset.to_dict()} if result.subset else {}
+    baseline = {"baseline": result.baseline.to_dict()} if result.baseline else {}
+    return {"run": result.run, "passed": not result.failing, "models": models, **subset, **baseline}
+
+
+def _several_to_dict(results: Sequence[GateResult], problems: Mapping[str, str]) -> dict[str, Any]:
+    runs = [{"prompt": result.prompt, **_to_dict(result)} for result in results]
+    return {"passed": not problems and all(run["passed"] for run in runs), "runs": runs, "problems": dict(problems)}
+
+
+def _for_github(results: Sequence[GateResult], problems: Mapping[str, str], *, several: bool) -> None:
     """Prints annotations, and adds to the summary of the step."""
     from promptpex.codecs.ordinary_files import created
     from promptpex.report import gate_formats
 
-    for line in gate_formats.annotation_lines(result, Path(os.environ.get(WORKSPACE) or Path.cwd())):
+    root = Path(os.environ.get(WORKSPACE) or Path.cwd())
+    for line in chain(
+        chain.from_iterable(gate_formats.annotation_lines(result, root, several=several) for result in results),
+        gate_formats.problem_lines(problems, root),
+    ):
         click.echo(line)
     file = os.environ.get(STEP_SUMMARY)
     if not file:
         return
     try:
         with os.fdopen(created(Path(file), append=True), "a", encoding="utf-8") as summary:
-            summary.write(f"{gate_formats.markdown(result)}\n")
+            summary.write(f"{_markdown(results, problems, several=several)}\n")
     except OSError as error:
         say(f"promptpex: the summary of the step cannot be written ({error.strerror})", err=True)

@@ -51,6 +51,7 @@ COUNT = click.IntRange(1)
 COUNT_OR_NONE = click.IntRange(0)
 
 PROMPT = click.argument("prompt", type=PATH)
+PROMPTS = click.argument("prompts", nargs=-1, required=True, type=PATH, metavar="PROMPT...")
 RUN = click.argument("run", required=False, type=PATH)
 RUNS = click.argument("runs", nargs=-1, metavar="[RUN]...", type=PATH)
 

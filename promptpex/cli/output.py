@@ -78,14 +78,11 @@ def show_run(
     ``label_rules`` say how they become labels. ``full``: whether every table is printed.
     """
     from promptpex.cli.progress import notices
-    from promptpex.promptfile import renderer
-    from promptpex.report import summarise, to_dict
-    from promptpex.report.files import write
-    from promptpex.workflow.grading.peoples_grades import peoples_grades
+    from promptpex.report import to_dict
+    from promptpex.workflow.reporting import report_run
 
-    people = peoples_grades(run, notices(verbose=False), prompt=prompt, rules=label_rules)
-    summary = summarise(run, folder=folder, people=people, **(view or {}))
-    write(summary, folder, renderer(run.prompt))
+    listener = notices(verbose=False)
+    summary = report_run(run, folder, listener, view=view, prompt=prompt, label_rules=label_rules)
     if as_json:
         print_json({**to_dict(summary), "requests": dict(totals or {})})
     else:
@@ -108,16 +105,23 @@ def exit_code(
         GateFailed: a model's non-compliance is above ``fail_over``.
     """
     from promptpex.cli.command_session import kept_and_resumed
-    from promptpex.cli.unanswered import silent_answerers, silent_judges, silent_models, silent_scorers
 
     if stopped:
         raise Interrupted(kept_and_resumed())
-    sentences = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary)]
-    sentences += [*silent_answerers(summary), *silent_scorers(summary)]
+    sentences = without_answers(summary, allow_missing=allow_missing)
     for sentence in sentences:
         say(f"promptpex: {sentence}", err=True)
-    _gate(summary.models, fail_over)
+    if failing := over_limit(summary, fail_over):
+        raise GateFailed(failing)
     return NO_ANSWER if sentences else 0
+
+
+def without_answers(summary: Summary, *, allow_missing: bool) -> list[str]:
+    """Who was asked in a run and gave nothing usable, a sentence for each."""
+    from promptpex.cli.unanswered import silent_answerers, silent_judges, silent_models, silent_scorers
+
+    sentences = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary)]
+    return [*sentences, *silent_answerers(summary), *silent_scorers(summary)]
 
 
 def print_json(value: Any) -> None:
@@ -139,12 +143,12 @@ def _occasion(summary: Summary, totals: Mapping[str, Any] | None) -> Occasion:
     from promptpex.report.terminal import Occasion
 
     partial = summary.run.manifest.partial
-    asked = "" if totals is None else _asked(totals)
+    asked = "" if totals is None else asked_in_words(totals)
     goes_on = totals is not None and partial != "interrupted"  # an interrupted command says so itself
     return Occasion(asked, resume_line() if goes_on else "", _comparable_before(summary), whole_suite_line())
 
 
-def _asked(totals: Mapping[str, Any]) -> str:
+def asked_in_words(totals: Mapping[str, Any]) -> str:
     """What a command asked, in a sentence."""
     sent, answered, stored = totals["sent"], totals["requests"], totals["cached"]
     some = "" if answered == sent else f" ({answered or 'none'} answered)"
@@ -164,14 +168,14 @@ def _comparable_before(summary: Summary) -> Path | None:
     return earlier if set(models) & set(summary.run.manifest.models) else None
 
 
-def _gate(models: Any, fail_over: float | None) -> None:
+def over_limit(summary: Summary, fail_over: float | None) -> str:
+    """Which models of a run are above ``--fail-over``, in a sentence; empty where none is."""
     from promptpex.report.gate import Limits, breaches
     from promptpex.report.percentages import listed
     from promptpex.tables import records
 
     if fail_over is None:
-        return
-    exceeded = breaches(records(models), Limits(max_non_compliance=fail_over))
+        return ""
+    exceeded = breaches(records(summary.models), Limits(max_non_compliance=fail_over))
     failing = [f"{model} ({'; '.join(broken)})" for model, broken in exceeded.items() if broken]
-    if failing:
-        raise GateFailed(f"--fail-over fails {listed(failing)}")
+    return f"--fail-over fails {listed(failing)}" if failing else ""

@@ -100,7 +100,7 @@ class PlainLines:
                 return
             now = self._clock()
             waited = now - tally.shown >= EVERY_S and tally.done < tally.total
-            if isinstance(event, StageEnded) or waited:
+            if tally.ended or waited:
                 tally.shown = now
                 say(f"{_label(event.stage)}  {event.model}  {tally.text(now)}", err=True)
 
@@ -157,10 +157,10 @@ def bars(clock: Callable[[], float] = time.monotonic) -> Iterator[Listener]:
             if tally is None or not isinstance(event, StageStarted | StepDone | StageEnded):
                 return
             key = (event.stage, event.model)
-            if isinstance(event, StageStarted):
+            if isinstance(event, StageStarted) and tally.going_on == 1:
                 label, name = _label(event.stage), visible(event.model)
                 tasks[key] = progress.add_task(name, total=event.total, stage=label, key=key)
-            progress.update(tasks[key], completed=tally.done)
+            progress.update(tasks[key], completed=tally.done, total=tally.total)
 
         yield listen
 

@@ -33,6 +33,7 @@ class StageProgress:
         sent_at: when the first request was sent; None before.
         server, gives_up_s: where to, and for how long its answer is waited for.
         is_answered: whether anything came back, if only an error.
+        going_on: how many prompts are at this stage; in a batch it is one of all of them.
     """
 
     total: int
@@ -49,7 +50,12 @@ class StageProgress:
     server: str = ""
     gives_up_s: float = 0.0
     is_answered: bool = False
-    ended: bool = False
+    going_on: int = 1
+
+    @property
+    def ended(self) -> bool:
+        """Whether no prompt is at this stage."""
+        return self.going_on <= 0
 
     def text(self, now: float) -> str:
         """The tally in words."""
@@ -141,8 +147,13 @@ class ProgressCounts:
 
     def _start(self, event: StageStarted) -> None:
         key = (event.stage, event.model)
-        if key in self.stages:
-            self._over.append(self.stages[key])
+        before = self.stages.get(key)
+        if before is not None and not before.ended:
+            before.total += event.total
+            before.going_on += 1
+            return
+        if before is not None:
+            self._over.append(before)
         self.stages[key] = StageProgress(event.total)
         self._began = self._clock() if self._began is None else self._began
 
@@ -158,7 +169,7 @@ class ProgressCounts:
         if isinstance(event, Answered | Failed):
             tally.is_answered = True
         if isinstance(event, StageEnded):
-            tally.ended = True
+            tally.going_on -= 1
         if isinstance(event, Answered):
             tally.cached += event.cached
             if not event.cached:

@@ -35,7 +35,7 @@ class Resolved(Record):
 
     ``trusted``: whether the user trusts the project's file like flags. ``unattended``: whether ``CI`` is set, as build
     servers do. ``names_of_project``: named models that the project's file defines. ``env_file``: the file that gives
-    keys which the environment has not.
+    keys which the environment has not. ``searched``: whether the project's file was looked for, not named or left out.
     """
 
     settings: Settings
@@ -46,6 +46,7 @@ class Resolved(Record):
     unattended: bool = False
     names_of_project: frozenset[str] = frozenset()
     env_file: str | None = None
+    searched: bool = True
 
     def by_user(self, name: str) -> bool:
         """Whether the user gave this setting: by flag, environment or the user's own file, or by trusting the
@@ -128,6 +129,7 @@ def load(
         trusted=trusted,
         unattended=env.get("CI", "").strip().lower() not in ("", "0", "false", "no"),
         env_file=str(env_file) if env_file is not None else None,
+        searched=not alone and named is None,
         names_of_project=_names(project).difference(*map(_names, layers[len(files) :])),
     )
 

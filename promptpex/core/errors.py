@@ -7,6 +7,7 @@
     │   ├── PromptFileError              2   the prompt file
     │   ├── SpecError                    2   the spec file
     │   ├── SuiteError                   2   the case file
+    │   ├── NothingChosen                2   a choice of cases that leaves none
     │   ├── GradeError                   2   the file of people's grades
     │   ├── CheckError                   2   an assertion that cannot be used as written
     │   ├── SynthesisError               2   a prompt's history, or the folder of its candidates
@@ -84,6 +85,10 @@ class SpecError(InputError):
 
 class SuiteError(InputError):
     """A case file that cannot be used."""
+
+
+class NothingChosen(InputError):
+    """A choice of cases, by id, rule or last result, that leaves none of a prompt."""
 
 
 class GradeError(InputError):

@@ -109,6 +109,12 @@ class Stack:
         """
         return await self._outermost.complete(request)
 
+    def counting_apart(self) -> Stack:
+        """The same stack with a meter of its own, for what is asked through it alone; attempts are not in it."""
+        meter = Meter()
+        apart = MeteredClient(self._outermost, meter)
+        return Stack(apart, meter=meter, budget=self.budget, cancel_token=self._cancel_token)
+
     def cancel(self) -> None:
         """Sends nothing more: what is not sent yet ends with ``Stopped``, and so does what is in flight after a few
         seconds; stored answers are still given.

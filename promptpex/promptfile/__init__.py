@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptpex.promptfile.discovery import has_own_files, is_prompt
-from promptpex.promptfile.find_prompts import find_prompts
+from promptpex.promptfile.find_prompts import find_prompts, is_pattern
 from promptpex.promptfile.formats import stem
 from promptpex.promptfile.read import examine, parse, read, read_with_warnings
 from promptpex.promptfile.render import RENDERING_SECONDS, messages_text, render, renderer, required, sent_text
@@ -17,6 +17,7 @@ __all__ = [
     "file_of",
     "find_prompts",
     "has_own_files",
+    "is_pattern",
     "is_prompt",
     "messages_text",
     "parse",

@@ -36,10 +36,15 @@ def find_prompts(named: Iterable[Path | str]) -> list[Path]:
     return sorted(chosen.values(), key=lambda path: path.parts)
 
 
+def is_pattern(named: Path) -> bool:
+    """Whether a path stands for others by ``*``, ``?`` or ``[``; a file of that very name stands for itself."""
+    return not os.path.lexists(named) and glob.has_magic(str(named))
+
+
 def _meant_by(named: Path) -> list[Path]:
     if named.is_dir():
         return _in_folder(named)
-    if os.path.lexists(named) or not glob.has_magic(str(named)):
+    if not is_pattern(named):
         return [named]
     matches = [Path(match) for match in sorted(glob.glob(str(named), recursive=True))]
     folders = [prompt for match in matches if match.is_dir() and not _is_left_out(match) for prompt in _walk(match)]

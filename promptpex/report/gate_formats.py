@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from promptpex.codecs.github import code, plain_line, workflow_command
@@ -20,6 +20,23 @@ def verdict(result: GateResult) -> str:
     if not result.failing:
         return f"gate passed: {models}"
     return f"gate failed: {len(result.failing)} of {models}"
+
+
+def verdict_of_all(results: Sequence[GateResult]) -> str:
+    """Whether all prompts passed, as a sentence without its full stop; with those that did not."""
+    failing = [result.prompt for result in results if result.failing]
+    prompts = plural(len(results), "prompt")
+    if not failing:
+        return f"gate passed: {prompts}"
+    return f"gate failed: {len(failing)} of {prompts} ({', '.join(failing)})"
+
+
+def markdown_of_all(results: Sequence[GateResult], problems: Mapping[str, str]) -> str:
+    """The results of several prompts as GitHub's Markdown: the verdict on all, what could not be decided, and each."""
+    sign = "❌" if problems or any(result.failing for result in results) else "✅"
+    missing = [f"- ❌ {code(prompt)}: {code(problem)}" for prompt, problem in problems.items()]
+    parts = [f"## {sign} {verdict_of_all(results).partition(' (')[0]}", "", *missing, *([""] if missing else [])]
+    return "\n".join([*parts, *(markdown(result) for result in results)])
 
 
 def markdown(result: GateResult) -> str:
@@ -42,20 +59,29 @@ def _row(rule: BrokenRule) -> str:
     return f"| {rule.broken} of {rule.outputs} | {code(rule.rule)} | {words} | {example} | {reason} |"
 
 
-def annotation_lines(result: GateResult, root: Path) -> Iterator[str]:
+def problem_lines(problems: Mapping[str, str], root: Path) -> Iterator[str]:
+    """Lines for the log of a GitHub step: an error for each prompt about which nothing could be decided."""
+    for prompt, problem in problems.items():
+        place: dict[str, str | int | None] = {"file": _from_root(Path(prompt), root), "title": "gate: no decision"}
+        yield workflow_command("error", problem, place)
+
+
+def annotation_lines(result: GateResult, root: Path, *, several: bool = False) -> Iterator[str]:
     """Lines for the log of a GitHub step: a line for each model, then an error at the line of the prompt that each
     broken rule rests on.
 
     Args:
         root: the folder of the checkout, from which GitHub names files.
+        several: whether it stands among the results of other prompts, so that its own has to be named.
     """
+    prompt = f"{result.prompt}: " if several else ""
     file = _from_root(result.file, root)
     for model in result.models:
         if not model.exceeded:
-            yield plain_line(f"pass  {model.label}: {model.figures}")
+            yield plain_line(f"pass  {prompt}{model.label}: {model.figures}")
             continue
-        place = {"file": file, "title": f"gate failed: {model.label}"}
-        yield workflow_command("error", f"{model.label}: {'; '.join(model.exceeded)}", place)
+        place = {"file": file, "title": f"gate failed: {prompt}{model.label}"}
+        yield workflow_command("error", f"{prompt}{model.label}: {'; '.join(model.exceeded)}", place)
     for rule in result.rules:
         at_line: dict[str, str | int | None] = {
             "file": file,
@@ -67,10 +93,21 @@ def annotation_lines(result: GateResult, root: Path) -> Iterator[str]:
         yield workflow_command("warning", note, {"file": file})
 
 
-def junit(result: GateResult) -> str:
-    """The result as JUnit XML: a suite for the prompt, a case for each model."""
+def junit(results: Sequence[GateResult], problems: Mapping[str, str]) -> str:
+    """The results as JUnit XML: a suite for each prompt, in it a case for each model; an error for each problem."""
+    name = results[0].prompt if len(results) == 1 and not problems else "promptpex gate"
+    suites = [(f"{result.prompt} gate", _junit_cases(result)) for result in results]
+    suites += [(f"{prompt} gate", [_junit_problem(prompt, problem)]) for prompt, problem in problems.items()]
+    return "".join(document(suites, name=name))
+
+
+def _junit_problem(prompt: str, problem: str) -> JUnitCase:
+    return JUnitCase(f"{prompt}.gate", "run", "error", kind="no decision", message=problem, details=problem)
+
+
+def _junit_cases(result: GateResult) -> list[JUnitCase]:
     rules = [_failure(rule) for rule in result.rules]
-    cases = [
+    return [
         JUnitCase(
             classname=f"{result.prompt}.gate",
             name=model.label,
@@ -81,7 +118,6 @@ def junit(result: GateResult) -> str:
         )
         for model in result.models
     ]
-    return "".join(document([(f"{result.prompt} gate", cases)], name=result.prompt))
 
 
 def _failure(rule: BrokenRule) -> str:

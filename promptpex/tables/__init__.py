@@ -42,6 +42,7 @@ from promptpex.tables.metrics import (
     with_scores,
 )
 from promptpex.tables.noise import NOISE_COLUMNS, noise
+from promptpex.tables.over_prompts import OVER_PROMPTS_COLUMNS, PROMPT_MODEL_COLUMNS, over_prompts, prompt_models
 from promptpex.tables.peoples_grades import PeoplesGrades
 from promptpex.tables.plain_values import plain_values, records
 from promptpex.tables.proportions import (
@@ -65,6 +66,10 @@ from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [
     "NOISE_COLUMNS",
+    "OVER_PROMPTS_COLUMNS",
+    "PROMPT_MODEL_COLUMNS",
+    "over_prompts",
+    "prompt_models",
     "noise",
     "REGRESSION_COLUMNS",
     "blessed_outputs",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 from promptpex.core.errors import InputError, ModelError
 from promptpex.core.events import Listener, StepDone, ignore_events, stage_events
@@ -64,6 +65,22 @@ def requests_for(prompt: Prompt, questions: Sequence[Cell], defaults: Params) ->
             yield request_for(prompt, question, defaults, time)
 
 
+class Collect(Protocol):
+    """A way to collect outputs, such as ``collect``, which says what the arguments are."""
+
+    async def __call__(
+        self,
+        client: Client,
+        prompt: Prompt,
+        questions: Sequence[Cell],
+        *,
+        defaults: Params = ...,
+        order: Sequence[int] | None = ...,
+        emit: Listener = ...,
+        on_output: Callable[[Output], None] = ...,
+    ) -> list[Output]: ...
+
+
 async def collect(
     client: Client,
     prompt: Prompt,
@@ -86,7 +103,7 @@ async def collect(
     rendering = rendering or Allowance(RENDERING_SECONDS)
 
     async def answer(number: int) -> tuple[int, Output]:
-        output = await _answer(client, prompt, questions[number], defaults, rendering)
+        output = await answer_to(client, prompt, questions[number], defaults, rendering)
         emit(StepDone(STAGE, output.model, output.error))
         on_output(output)
         return number, output
@@ -96,7 +113,8 @@ async def collect(
     return [outputs[number] for number in range(len(questions))]
 
 
-async def _answer(client: Client, prompt: Prompt, question: Cell, defaults: Params, time: Allowance) -> Output:
+async def answer_to(client: Client, prompt: Prompt, question: Cell, defaults: Params, time: Allowance) -> Output:
+    """The output of one question; ``time`` is that of rendering the prompt in all."""
     asked: Request | None = None
     completion: Completion | None = None
     try:

@@ -27,7 +27,7 @@ BEGINS_S = 2.0
 BATCH_S = 0.05
 """Seconds that checking is to take at a time, while answers wait to be read."""
 PART = 0.05
-"""The part of the time that checking takes at most."""
+"""The part of the time that checking takes at most, of all prompts of a session together."""
 TOO_LONG_S = 0.5
 """Seconds that one output may take; where it takes longer, the others wait until all are in."""
 
@@ -77,7 +77,7 @@ async def _check(session: Session, run: Run, known: OutcomesSoFar, waiting: list
         if size == 1 and took > TOO_LONG_S:
             return
         size = max(1, min(2 * size, int(len(batch) * BATCH_S / took)))
-        await asyncio.sleep(max(BATCH_S, took) * (1 / PART - 1))
+        await asyncio.sleep(max(BATCH_S, took) * (session.prompts / PART - 1))
 
 
 async def _by_code(

@@ -10,7 +10,7 @@ from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.plan import Plan
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.events import Notice
-from promptpex.core.records import Case, Manifest, PartOfSuite, Prompt, Run, Spec, Suite
+from promptpex.core.records import Case, Manifest, Metric, ModelName, PartOfSuite, Prompt, Run, Spec, Suite
 from promptpex.documents.schema_ref import keep_schema
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
@@ -139,6 +139,30 @@ async def run(session: Session, files: Files, subset: Subset = WHOLE, *, name: s
     Raises:
         InputError: files or settings that cannot be used; of what shapes missing cases before the author is paid.
     """
+    return await execute_into_folder(session, await begin_run(session, files, subset, name=name))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRun:
+    """What is known of a run once nothing keeps it from asking."""
+
+    prompt: Prompt
+    failed: FailedCases | None
+    metrics: tuple[Metric, ...]
+    author: ModelName | None
+
+
+def needs_author(files: Files) -> bool:
+    """Whether a run has to have its spec or its cases written first."""
+    return not (files.spec.exists() and files.suite.exists())
+
+
+def check_run(session: Session, files: Files, subset: Subset = WHOLE) -> CheckedRun:
+    """Holds a run against its files and settings as far as that is possible before the author is asked.
+
+    Raises:
+        InputError: as ``run``.
+    """
     require_decidable(session)
     prompt = read_prompt(session, files.prompt)
     failed = _failed(session, prompt, subset)
@@ -148,25 +172,36 @@ async def run(session: Session, files: Files, subset: Subset = WHOLE, *, name: s
         require_judges_of_expected(session)
         generating.generation(session, prompt)
         require_expected(session.settings.rank_by, ())
-    author = None if files.spec.exists() and files.suite.exists() else session.roles.author().model
+    author = session.roles.author().model if needs_author(files) else None
     models, judges = session.roles.models(), session.roles.named_judges()
     require_prices(session, [*models, *judges, *([author] if author else [])])
     if author:
         require_answers_within_tpm(session, [author, *judges], models)
+    return CheckedRun(prompt, failed, tuple(metrics), author)
+
+
+async def begin_run(session: Session, files: Files, subset: Subset = WHOLE, *, name: str | None = None) -> Run:
+    """The run before its first output; what is missing is extracted and generated.
+
+    Raises:
+        InputError: as ``run``.
+    """
+    checked = check_run(session, files, subset)
+    prompt = checked.prompt
     keep_schema(files.spec)
     keep_schema(files.suite)
     if session.settings.effort:
         announce_effort(session, await estimate(session, prompt, *read_existing(prompt, files)))
     spec = await _spec_of_run(session, prompt, files)
     whole = await _suite_of_run(session, prompt, files, spec)
-    suite, part = _part_of(session, whole, spec, subset, failed)
+    suite, part = _part_of(session, whole, spec, subset, checked.failed)
     if part is not None:
         session.emit(Notice(part.in_words))
     session.emit(Notice(detectable(session, len(suite.usable()))))
     take_judge_examples(session, files.prompt, prompt, spec)
-    author_label = author.label if author else None
-    begun = await running.begin(session, prompt, spec, suite, author=author_label, metrics=metrics, subset=part)
-    return await execute_into_folder(session, begun.replace(manifest=begun.manifest.replace(name=name)))
+    author = checked.author.label if checked.author else None
+    begun = await running.begin(session, prompt, spec, suite, author=author, metrics=checked.metrics, subset=part)
+    return begun.replace(manifest=begun.manifest.replace(name=name))
 
 
 async def estimate_files(session: Session, files: Files, subset: Subset = WHOLE) -> tuple[list[EstimateLine], str]:

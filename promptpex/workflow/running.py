@@ -37,7 +37,7 @@ from promptpex.judging.questions import QuestionJudge
 from promptpex.judging.verdict_precedence import after_broken, unjudged, unusable, weigh
 from promptpex.llm.role_model import RoleModel
 from promptpex.workflow.collect import STAGE as OUTPUT
-from promptpex.workflow.collect import Cell, cells, collect, requests_for
+from promptpex.workflow.collect import Cell, cells, requests_for
 from promptpex.workflow.early_outcomes import early_outcomes
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.judges import judges_for
@@ -212,7 +212,7 @@ async def collected(
             on_output(output)
             check_early(output)
 
-        return await collect(
+        return await session.collect(
             session.client,
             begun.prompt,
             questions,

@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from promptpex.config import Resolved, Settings
@@ -22,6 +22,7 @@ from promptpex.llm.stack import Stack, build
 from promptpex.llm.structured import Structured
 from promptpex.store import open_store
 from promptpex.workflow.client_options import provider_options, stack_options, warn_about_unkeyed_servers
+from promptpex.workflow.collect import Collect, collect
 from promptpex.workflow.roles import Roles
 
 
@@ -39,6 +40,8 @@ class Session:
         clock: the wall clock, in UTC; it dates manifests.
         engine: where the checks on outputs run.
         judge_examples: graded outputs that judges are shown.
+        collect: how outputs are collected.
+        prompts: of how many prompts runs are made at the same time.
     """
 
     resolved: Resolved
@@ -50,6 +53,8 @@ class Session:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     engine: Engine = field(default_factory=LocalEngine)
     judge_examples: tuple[JudgeExample, ...] = ()
+    collect: Collect = collect
+    prompts: int = 1
 
     @property
     def settings(self) -> Settings:
@@ -60,6 +65,13 @@ class Session:
     def meter(self) -> Meter:
         """What was asked so far, per stage and model."""
         return self.client.meter
+
+    def for_one_of(self, prompts: int, emit: Listener) -> Session:
+        """A session for one prompt of so many: with its own settings, meter and listener, and with the models, the
+        store, the budget and the pacing of all."""
+        client = self.client.counting_apart()
+        roles = replace(self.roles, structured=Structured(client), emit=emit)
+        return replace(self, client=client, roles=roles, emit=emit, prompts=prompts)
 
 
 @asynccontextmanager

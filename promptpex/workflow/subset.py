@@ -9,7 +9,7 @@ from pathlib import Path
 
 from promptpex import tables
 from promptpex.codecs.wording import did_you_mean, with_hint
-from promptpex.core.errors import InputError
+from promptpex.core.errors import NothingChosen
 from promptpex.core.records import Case, PartOfSuite, Suite
 from promptpex.core.texts import stored
 from promptpex.report import runs
@@ -58,18 +58,18 @@ def failed_cases(results: Path, prompt_name: str) -> FailedCases:
     """The cases of the prompt's latest run that not every output of passed: some model failed, or has no verdict.
 
     Raises:
-        InputError: there is no run of the prompt, it cannot be read, or all its outputs passed.
+        NothingChosen: there is no run of the prompt, it cannot be read, or all its outputs passed.
     """
     folder = runs.latest_of(results, prompt_name)
     if folder is None:
-        raise InputError(f"there is no run of {prompt_name} yet, which --only-failed needs; run it once without")
+        raise NothingChosen(f"there is no run of {prompt_name} yet, which --only-failed needs; run it once without")
     run = runs.read_columns(folder)
     rows = tables.outputs(run)
     failed = frozenset(map(str, rows.loc[~rows["verdict"].eq("pass"), "case"]))
     if run.manifest.partial:
         failed |= {case.id for case in run.suite.usable()} - frozenset(map(str, rows["case"]))
     if not failed:
-        raise InputError(f"no case failed or was unscored in the run {folder.name}; leave out --only-failed")
+        raise NothingChosen(f"no case failed or was unscored in the run {folder.name}; leave out --only-failed")
     return FailedCases(folder.name, failed)
 
 
@@ -84,7 +84,7 @@ def part_of(
         failed: where ``only_failed`` is set, what failed.
 
     Raises:
-        InputError: an id or a rule that the suite lacks, or a choice that leaves no case.
+        NothingChosen: an id or a rule that the suite lacks, or a choice that leaves no case.
     """
     usable = suite.usable()
     kept: Sequence[Case] = usable
@@ -92,7 +92,7 @@ def part_of(
         kept = [case for case in kept if keeps(case)]
     words = _in_words(subset, seed, failed)
     if not kept:
-        raise InputError(f"no case is left to run: {words}")
+        raise NothingChosen(f"no case is left to run: {words}")
     if subset.sample is not None:
         drawn = {case.id for case in fair_order(kept, seed)[: subset.sample]}
         kept = [case for case in kept if case.id in drawn]
@@ -122,7 +122,7 @@ def _by_id(wanted: Sequence[str], ids: Sequence[str]) -> set[str]:
         fitting = {name} if name in ids else {each for each in ids if fnmatchcase(each, name)}
         if not fitting:
             what = f"no case fits {name!r}" if set(name) & set("*?[") else f"there is no case {name!r}"
-            raise InputError(with_hint(what, did_you_mean(name, ids) or f"the first are {', '.join(ids[:5])}"))
+            raise NothingChosen(with_hint(what, did_you_mean(name, ids) or f"the first are {', '.join(ids[:5])}"))
         chosen |= fitting
     return chosen
 
@@ -134,10 +134,10 @@ def _aims(wanted: Sequence[str], usable: Sequence[Case], rules: Sequence[str]) -
         stem = name.removesuffix(INVERSE) if name not in rules else name
         if stem not in rules:
             hint = did_you_mean(name, rules) or f"they are {', '.join(rules[:10])}"
-            raise InputError(with_hint(f"there is no rule {name!r}", hint))
+            raise NothingChosen(with_hint(f"there is no rule {name!r}", hint))
         kinds = (False, True) if stem == name else (True,)
         if not any(case.rule == stem and case.inverse in kinds for case in usable):
-            raise InputError(f"no case is for {name}; `promptpex generate` makes some, or write one")
+            raise NothingChosen(f"no case is for {name}; `promptpex generate` makes some, or write one")
         aims |= {(stem, kind) for kind in kinds}
     return aims
 

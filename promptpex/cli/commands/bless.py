@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,36 +12,78 @@ from promptpex.cli.help import Command
 from promptpex.cli.output import say
 from promptpex.codecs.wording import plural
 
+if TYPE_CHECKING:
+    from promptpex.core.records import Blessed, RunColumns
+    from promptpex.workflow.batches.find_runs import MeantRuns
+
 
 @click.command("bless", cls=Command)
-@options.RUN
+@options.RUNS
 @options.of_files("--out", type=options.PATH, metavar="FILE", help="File to write [PROMPT.blessed.json].")
 @options.results
 @options.settings_options
 @options.output_options
-def command(run: Path | None, out: Path | None, as_json: bool, **flags: Any) -> int:
+def command(runs: tuple[Path, ...], out: Path | None, as_json: bool, **flags: Any) -> int:
     """Make a run the baseline of later ones.
 
     `promptpex gate --baseline blessed` holds them against it. Writes a small file to commit: how often each model broke
-    a rule on each case, and no text of a case or an output. RUN is a run's folder, id or name; by default the latest.
+    a rule on each case, and no text of a case or an output. RUN is a run's folder, id or name, a batch, or prompts,
+    whose latest runs are meant; by default what was run last. Of several each prompt gets its own file.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
+    from promptpex.workflow.batches.find_runs import runs_meant
+
+    meant = runs_meant(runs, Path(settings(flags).settings.results))
+    if out is not None and not meant.is_one:
+        raise click.UsageError("--out names one file; several runs have each their own beside their prompts")
+    columns = _readable(meant)
+    blessed = [_bless(run, folder, out) for folder, run in columns.items()]
+    if as_json:
+        print_json([_to_dict(*one) for one in blessed] if not meant.is_one else _to_dict(*blessed[0]))
+        return 0
+    for (path, figures), (folder, run) in zip(blessed, columns.items(), strict=True):
+        _say(path, figures, folder, run)
+    return 0
+
+
+def _readable(meant: MeantRuns) -> dict[Path, RunColumns]:
+    """All runs by their folders, before a file is written.
+
+    Raises:
+        RunError: one of them is missing, has not ended or cannot be read.
+    """
+    from promptpex.core.errors import RunError
     from promptpex.report import blessing, runs
     from promptpex.workflow.baselines import blessed_file
 
-    folder = runs.resolve(run, Path(settings(flags).settings.results))
-    columns = runs.read_columns(folder)
-    blessed = blessing.bless(columns, folder)
-    path = out or blessed_file(columns)
+    missing = [f"{one.prompt}: {one.problem}" for one in meant.runs if one.folder is None]
+    if missing:
+        raise RunError(f"not all of these prompts have a run: {'; '.join(missing)}")
+    read = {one.folder: runs.read_columns(one.folder) for one in meant.runs if one.folder is not None}
+    for folder, columns in read.items() if len(read) > 1 else ():
+        blessing.bless(columns, folder)
+        blessed_file(columns)
+    return read
+
+
+def _bless(run: RunColumns, folder: Path, out: Path | None) -> tuple[Path, Blessed]:
+    from promptpex.report import blessing
+    from promptpex.workflow.baselines import blessed_file
+
+    blessed, path = blessing.bless(run, folder), out or blessed_file(run)
     blessing.write(path, blessed)
-    if as_json:
-        print_json({"file": str(path), "run": blessed.run, "models": list(blessed.models), "cases": len(blessed.cases)})
-        return 0
+    return path, blessed
+
+
+def _to_dict(path: Path, blessed: Blessed) -> dict[str, Any]:
+    return {"file": str(path), "run": blessed.run, "models": list(blessed.models), "cases": len(blessed.cases)}
+
+
+def _say(path: Path, blessed: Blessed, folder: Path, columns: RunColumns) -> None:
     if columns.manifest.subset is not None:
         say(f"note: only {plural(len(blessed.cases), 'case')} of {columns.manifest.subset.of} were run", err=True)
     if columns.manifest.partial:
         say(f"note: this run is not complete ({columns.manifest.partial})", err=True)
     what = f"{plural(len(blessed.models), 'model')} on {plural(len(blessed.cases), 'case')}"
     say(f"{path}: {what}, of the run {folder.name}")
-    return 0

@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from promptpex.cli import options
-from promptpex.cli.gate_output import LAYOUTS, print_result
+from promptpex.cli.gate_output import LAYOUTS, print_results
 from promptpex.cli.help import Command
 from promptpex.codecs.github import plain_line
+from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
+    from promptpex.config import Resolved
     from promptpex.report import Summary
     from promptpex.report.gate import Limits
     from promptpex.report.gate_result import GateResult
     from promptpex.report.regression import Regressions
+    from promptpex.workflow.batches.find_runs import MeantRuns
 
 
 @click.command("gate", cls=Command)
-@options.RUN
+@options.RUNS
 @options.of_statistics(
     "--max-non-compliance",
     "limits",
@@ -77,7 +80,7 @@ if TYPE_CHECKING:
 @options.settings_options
 @options.output_options
 def command(
-    run: Path | None,
+    runs: tuple[Path, ...],
     limits: tuple[str, ...],
     accuracies: tuple[str, ...],
     least_means: tuple[str, ...],
@@ -92,7 +95,8 @@ def command(
     """Exit 1 if a model of a run exceeds the limits.
 
     Nothing is asked. A model passes only if it would pass however its unscored outputs had come out. RUN is a
-    run's folder, id or name; by default the latest.
+    run's folder, id or name, a batch, or prompts, whose latest runs are meant; by default what was run last.
+    Of several all have to pass.
 
     \b
       promptpex gate --max-non-compliance 10% --min-scored 50
@@ -100,32 +104,77 @@ def command(
       promptpex gate --min-accuracy 90% --min-metric tone=80
       promptpex gate --baseline blessed --max-regression 3%
       promptpex gate --max-non-compliance 10% --format github
+      promptpex gate prompts/ --max-non-compliance 10%
 
     Against a baseline a model fails only if its non-compliance has risen by more than chance explains.
     """
-    from promptpex.cli.command_session import report_options, settings
-    from promptpex.core.errors import GateFailed, RunError
-    from promptpex.core.records import RUNNING
-    from promptpex.report import runs, summarise
+    from promptpex.cli.command_session import settings
     from promptpex.report.gate import Limits
-    from promptpex.report.gate_formats import verdict
+    from promptpex.workflow.batches.find_runs import runs_meant
 
     held = _held_against(baseline, max_regression)
     if not any((limits, accuracies, least_means, min_scored, held)):
         _refuse_without_limit()
     shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
     asked = Limits(*shares, min_metrics=dict(map(_metric, least_means)), min_scored=min_scored, decide=decide)
-    resolved = settings(flags)
-    folder = runs.resolve(run, Path(resolved.settings.results))
+    layout, resolved = _layout(layout, as_json), settings(flags)
+    meant = runs_meant(runs, Path(resolved.settings.results))
+    if meant.is_one:
+        return _gate_one(_gated(meant.only, resolved, asked, held), layout)
+    return _gate_several(meant, resolved, asked, held, layout)
+
+
+def _gate_one(result: GateResult, layout: str) -> int:
+    from promptpex.core.errors import GateFailed
+    from promptpex.report.gate_formats import verdict
+
+    print_results([result], layout)
+    if failing := [model.label for model in result.failing]:
+        raise GateFailed(plain_line(f"{verdict(result)} ({', '.join(failing)})"))
+    return 0
+
+
+def _gate_several(
+    meant: MeantRuns, resolved: Resolved, asked: Limits, held: tuple[str, float] | None, layout: str
+) -> int:
+    """Gates each run; one that there is not, or that cannot be held against the limits, is bad input."""
+    from promptpex.core.errors import GateFailed, InputError
+    from promptpex.report.gate_formats import verdict_of_all
+
+    results, problems = [], {}
+    for one in meant.runs:
+        if one.folder is None:
+            problems[one.prompt] = one.problem
+            continue
+        try:
+            results.append(_gated(one.folder, resolved, asked, held))
+        except InputError as error:
+            where = f" ({error.path})" if error.path else ""
+            problems[one.prompt or str(one.folder)] = f"{error.message}{where}"
+    print_results(results, layout, several=True, problems=problems)
+    if problems:
+        raise InputError(f"the gate cannot decide about {len(problems)} of {plural(len(meant.runs), 'prompt')}")
+    if any(result.failing for result in results):
+        raise GateFailed(plain_line(verdict_of_all(results)))
+    return 0
+
+
+def _gated(folder: Path, resolved: Resolved, asked: Limits, held: tuple[str, float] | None) -> GateResult:
+    """What the limits say of the run of a folder.
+
+    Raises:
+        InputError: it has not ended, cannot be read, or cannot be held against the limits.
+    """
+    from promptpex.cli.command_session import report_options
+    from promptpex.core.errors import RunError
+    from promptpex.core.records import RUNNING
+    from promptpex.report import runs, summarise
+
     finished = runs.read_columns(folder)
     if finished.manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
     summary = summarise(finished, folder=folder, **report_options(resolved))
-    result = _decided(summary, folder, asked, held, Path(resolved.settings.results))
-    print_result(result, _layout(layout, as_json))
-    if failing := [model.label for model in result.failing]:
-        raise GateFailed(plain_line(f"{verdict(result)} ({', '.join(failing)})"))
-    return 0
+    return _decided(summary, folder, asked, held, Path(resolved.settings.results))
 
 
 def _refuse_without_limit() -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,14 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 
 if TYPE_CHECKING:
-    from promptpex.core.records import Run
+    from promptpex.config import Resolved
+    from promptpex.core.records import AnyRun, Run
+    from promptpex.grading.labels import LabelRules
+    from promptpex.workflow.batches.find_runs import MeantRuns
 
 
 @click.command("report", cls=Command)
-@options.RUN
+@options.RUNS
 @options.comparison_options
 @options.min_agreement
 @options.labelling
@@ -24,34 +28,70 @@ if TYPE_CHECKING:
 @options.full
 @options.open_report
 @options.output_options
-def command(run: Path | None, as_json: bool, full: bool, opened: bool, **flags: Any) -> int:
+def command(runs: tuple[Path, ...], as_json: bool, full: bool, opened: bool, **flags: Any) -> int:
     """Print the report of a run and write its files again.
 
-    Nothing is asked: the run's folder has all of it. RUN is a run's folder, id or name; by default the latest. Of a
+    Nothing is asked: the run's folder has all of it. RUN is a run's folder, id or name, a batch, or prompts, whose
+    latest runs are meant; by default what was run last. Of several it is one table, and an index to their reports. Of a
     synthesis folder, such as prompt.synthesis, it is the report of the last choice of assertions. Where people
     graded outputs, the report corrects its figures by their grades.
     """
     from promptpex.cli.command_session import report_options, settings
     from promptpex.cli.output import show_run
-    from promptpex.report import runs
     from promptpex.report.terminal.ending import PAGE
     from promptpex.synthesis.folder import is_synthesis_folder
+    from promptpex.workflow.batches.find_runs import runs_meant
 
     how = options.label_rules(flags)
     resolved = settings(flags)
     view = report_options(resolved)
-    if run is not None and is_synthesis_folder(run):
+    if len(runs) == 1 and is_synthesis_folder(folder := runs[0]):
         if view:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in view)
-            raise click.UsageError(f"{names} changes the report of a run; {run} is a synthesis folder")
-        _open(_of_choice(run, as_json), opened)
+            raise click.UsageError(f"{names} changes the report of a run; {folder} is a synthesis folder")
+        _open(_of_choice(folder, as_json), opened)
         return 0
-    folder = runs.resolve(run, Path(resolved.settings.results))
-    least = resolved.settings.min_agreement if resolved.given("min_agreement") else None
-    read = runs.read_columns(folder) if least is None else _weighed(folder, least)
-    show_run(read, folder, as_json=as_json, view=view, label_rules=how, full=full)
-    _open(folder / PAGE, opened)
+    meant = runs_meant(runs, Path(resolved.settings.results))
+    if not meant.is_one:
+        _open(_of_several(meant, resolved, view, how, as_json=as_json, full=full), opened)
+        return 0
+    run = _read(meant.only, resolved)
+    show_run(run, meant.only, as_json=as_json, view=view, label_rules=how, full=full)
+    _open(meant.only / PAGE, opened)
     return 0
+
+
+def _of_several(
+    meant: MeantRuns, resolved: Resolved, view: Mapping[str, Any], rules: LabelRules, *, as_json: bool, full: bool
+) -> Path:
+    """Writes the reports of these runs and the index over them, prints the table, and gives the index."""
+    from datetime import UTC, datetime
+
+    from promptpex.cli.batches import show_batch_report
+    from promptpex.cli.progress import notices
+    from promptpex.report import Summary
+    from promptpex.report.batches.batch_files import INDEX
+    from promptpex.report.batches.batch_screen import BatchEnding
+    from promptpex.workflow.batches.batch_reports import report_kept_runs
+    from promptpex.workflow.reporting import report_run
+
+    listener = notices(verbose=False)
+
+    def summary_of(folder: Path) -> Summary:
+        return report_run(_read(folder, resolved), folder, listener, view=view, label_rules=rules)
+
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    report = report_kept_runs(meant, Path(resolved.settings.results), summary_of, created=now)
+    show_batch_report(report, BatchEnding(), as_json=as_json, full=full)
+    return report.folder / INDEX
+
+
+def _read(folder: Path, resolved: Resolved) -> AnyRun:
+    """The run of a folder, by the judges that count."""
+    from promptpex.report import runs
+
+    least = resolved.settings.min_agreement if resolved.given("min_agreement") else None
+    return runs.read_columns(folder) if least is None else _weighed(folder, least)
 
 
 def _open(page: Path, opened: bool) -> None:

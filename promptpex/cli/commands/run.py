@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
 
+if TYPE_CHECKING:
+    from promptpex.workflow.files import Files
+    from promptpex.workflow.session import Session
+    from promptpex.workflow.subset import Subset
+
 
 @click.command("run", cls=Command)
-@options.PROMPT
+@options.PROMPTS
 @options.models
 @options.author
 @options.judge_options
@@ -38,7 +44,7 @@ from promptpex.cli.help import Command
 @options.open_report
 @options.session_output_options
 def command(
-    prompt: Path,
+    prompts: tuple[Path, ...],
     spec: Path | None,
     cases: Path | None,
     name: str | None,
@@ -51,31 +57,52 @@ def command(
 
     \b
       promptpex run prompt.md -m gpt-4o-mini,llama3.2:1b -j gpt-4o-mini
-      promptpex run prompt.md -m openai/mine --api-base http://127.0.0.1:8080/v1
+      promptpex run prompts/ 'more/*.md' -m gpt-4o-mini --max-cost 2
     \f
     A missing spec is extracted and missing cases are generated first. The same command again asks only for what is
     missing: every reply is stored before it is used.
+
+    A folder stands for its prompts: files named prompt.* or with a spec or cases beside them. Several prompts are a
+    batch: each has its own files and run, all share one budget and take turns, and one table and page has them all.
 
     A partial run goes on in its folder; a complete one is kept, and --fresh makes another beside it. `promptpex runs`
     lists them.
 
     Shares are written as 10% or 0.1. Exit code 1 if --fail-over fails, 3 if a model, a judge or the
-    script of a metric gave nothing usable.
+    script of a metric gave nothing usable; of several prompts the gravest: 2, then 3, then 1.
     """
-    from promptpex.cli.browser import open_report
-    from promptpex.cli.command_session import all_problems, work
-    from promptpex.cli.output import exit_code, show_run
+    from promptpex.cli.batches import is_one_file, refuse_files_of_one
     from promptpex.report.runs import checked_name
-    from promptpex.report.terminal.ending import PAGE
-    from promptpex.workflow.files import files_of, require_files
-    from promptpex.workflow.pipeline import run
 
     chosen = options.subset_of(flags)
     named = None if name is None else checked_name(name)
-    require_files(spec, cases)
-    files = files_of(prompt, spec=spec, suite=cases)
-    with all_problems(prompt, spec, cases):
-        finished, folder, totals, stopped = work(flags, _job(run, files, chosen, named), start=prompt.parent)
+    if is_one_file(prompts):
+        return _run_one(prompts[0], (spec, cases), chosen, named, flags, as_json=as_json, full=full, opened=opened)
+    refuse_files_of_one(spec=spec, cases=cases)
+    return _run_several(prompts, chosen, named, flags, as_json=as_json, full=full, opened=opened)
+
+
+def _run_one(
+    prompt: Path,
+    beside: tuple[Path | None, Path | None],
+    subset: Subset,
+    name: str | None,
+    flags: dict[str, Any],
+    *,
+    as_json: bool,
+    full: bool,
+    opened: bool,
+) -> int:
+    from promptpex.cli.browser import open_report
+    from promptpex.cli.command_session import all_problems, work
+    from promptpex.cli.output import exit_code, show_run
+    from promptpex.report.terminal.ending import PAGE
+    from promptpex.workflow.files import files_of, require_files
+
+    require_files(*beside)
+    files = files_of(prompt, spec=beside[0], suite=beside[1])
+    with all_problems(prompt, *beside):
+        finished, folder, totals, stopped = work(flags, _job(files, subset, name), start=prompt.parent)
     summary = show_run(finished, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
     if opened and not stopped:
         open_report(folder / PAGE)
@@ -83,9 +110,44 @@ def command(
     return exit_code(summary, stopped=stopped, fail_over=made["fail_over"], allow_missing=made["allow_missing_models"])
 
 
-def _job(run: Any, files: Any, subset: Any, name: str | None) -> Any:
-    async def job(session: Any) -> Any:
+def _job(files: Files, subset: Subset, name: str | None) -> Callable[[Session], Awaitable[Any]]:
+    async def job(session: Session) -> Any:
+        from promptpex.workflow.pipeline import run
+
         finished, folder = await run(session, files, subset, name=name)
         return finished, folder, asdict(session.meter.total), session.client.cancelled
 
     return job
+
+
+def _run_several(
+    named: Sequence[Path],
+    subset: Subset,
+    name: str | None,
+    flags: dict[str, Any],
+    *,
+    as_json: bool,
+    full: bool,
+    opened: bool,
+) -> int:
+    from promptpex.cli.batches import batch_exit_code, common_folder, ending_of, show_batch_report
+    from promptpex.cli.browser import open_report
+    from promptpex.cli.command_session import work
+    from promptpex.promptfile import find_prompts
+    from promptpex.report.batches.batch_files import INDEX
+    from promptpex.workflow.batches.batch_reports import run_and_report
+
+    prompts = find_prompts(named)
+    start = common_folder(prompts)
+
+    async def job(session: Session) -> Any:
+        made = await run_and_report(session, prompts, subset, start=start, name=name)
+        return made, session.settings, asdict(session.meter.total), session.client.cancelled
+
+    made, settings, totals, stopped = work(flags, job, start=start)
+    show_batch_report(made.report, ending_of(made.report, totals), as_json=as_json, full=full, totals=totals)
+    if opened and not stopped:
+        open_report(made.report.folder / INDEX)
+    return batch_exit_code(
+        made, stopped=stopped, fail_over=settings.fail_over, allow_missing=settings.allow_missing_models
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Record
+from promptpex.core.records.batch import BatchManifest, BatchPart
 from promptpex.core.records.blessed import Blessed, BlessedCase, CaseCounts
 from promptpex.core.records.calibration import JudgeCalibration, MeasuredShare, calibration_of
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
@@ -66,6 +67,8 @@ from promptpex.core.records.synthesis import (
 )
 
 __all__ = [
+    "BatchManifest",
+    "BatchPart",
     "Blessed",
     "BlessedCase",
     "CaseCounts",

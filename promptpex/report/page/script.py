@@ -20,10 +20,8 @@ NAMES = ("filters.js", "keys.js", "differences.js", "sort_table.js")
 """In the order in which they run."""
 
 
-@cache
-def script() -> str:
-    """The script that stands in each report."""
-    return "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in NAMES)
+SORTING = ("sort_table.js",)
+"""What a page needs that has sortable tables and nothing else."""
 
 
 def script_texts() -> str:
@@ -45,10 +43,17 @@ def script_texts() -> str:
 
 
 @cache
-def script_policy() -> str:
-    """The Content-Security-Policy of a page with the script, which is known by its hash; what it puts into the page is
+def script(names: tuple[str, ...] = NAMES) -> str:
+    """The script that stands in each report, or another of these files."""
+    return "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in names)
+
+
+@cache
+def script_policy(names: tuple[str, ...] = NAMES) -> str:
+    """The Content-Security-Policy of a page with that script, which is known by its hash; what it puts into the page is
     text (Trusted Types)."""
-    return f"{POLICY}; script-src {hash_source(script())}; require-trusted-types-for 'script'; trusted-types 'none'"
+    known = hash_source(script(names))
+    return f"{POLICY}; script-src {known}; require-trusted-types-for 'script'; trusted-types 'none'"
 
 
 def hash_source(text: str) -> str:

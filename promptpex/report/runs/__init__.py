@@ -13,9 +13,10 @@ from promptpex.report.runs.folder import (
     read_scores,
 )
 from promptpex.report.runs.keeping import RunPlace
-from promptpex.report.runs.references import all_of, checked_name, latest, latest_of, made_before, resolve
+from promptpex.report.runs.references import LATEST, all_of, checked_name, latest, latest_of, made_before, resolve
 
 __all__ = [
+    "LATEST",
     "RecordWriter",
     "RunPlace",
     "all_of",

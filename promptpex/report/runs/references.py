@@ -16,6 +16,7 @@ from promptpex.codecs.file_state import state_of
 from promptpex.codecs.ordinary_files import is_inside
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import RunError
+from promptpex.report.runs.batch_folder import latest_batch, read_batch
 from promptpex.report.runs.folder import MANIFEST, folder_for, read_manifest
 
 LATEST = "latest"
@@ -33,7 +34,7 @@ def resolve(named: Path | None, results: Path) -> Path:
         RunError: there is no such run, or several are meant.
     """
     if named is None:
-        return latest(results)
+        return refer(Path(LATEST), results)
     if (named / MANIFEST).is_file():
         return named
     if (results / named / MANIFEST).is_file() and is_inside(results / named, results):
@@ -56,6 +57,8 @@ def refer(named: Path, results: Path) -> Path:
     every = newest_first(runs_in(results))
     if wanted == LATEST and not every:
         raise RunError(_none_yet(results), path=results)
+    if wanted == LATEST and not prompt and (batch := latest_batch(results)) is not None:
+        _refuse_batch(batch, named)
     meant = _meant(wanted, [folder for folder in every if prompt in ([], [folder.parent.name])])
     if not meant:
         raise RunError(_NO_SUCH, path=named)
@@ -63,6 +66,18 @@ def refer(named: Path, results: Path) -> Path:
         names = ", ".join(sorted(folder.relative_to(results).as_posix() for folder in meant)[:5])
         raise RunError(f"{named} names several runs ({names}); name one", path=results)
     return _before(meant[0], steps, [folder for folder in every if folder.parent == meant[0].parent], named)
+
+
+def _refuse_batch(folder: Path, named: Path) -> None:
+    """Refuses a batch of several runs where one run is wanted.
+
+    Raises:
+        RunError: with the prompts to choose from.
+    """
+    parts = [part.run.split("/")[0] for part in read_batch(folder).parts if part.run is not None]
+    if len(parts) > 1:
+        names = ", ".join(parts[:5])
+        raise RunError(f"{named} is the batch {folder.name} of {len(parts)} prompts ({names}); name one of them")
 
 
 def _meant(wanted: str, folders: Sequence[Path]) -> list[Path]:

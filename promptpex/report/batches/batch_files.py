@@ -1,0 +1,75 @@
+"""A batch's report as files of its folder: ``index.html`` and ``models.csv``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from promptpex.codecs.atomic import write_text
+from promptpex.codecs.ordinary_files import refuse_led_out
+from promptpex.core.errors import RunError
+from promptpex.report.batches.batch_report import BatchReport
+from promptpex.report.caveats_in_words import FEW
+from promptpex.report.files import csv_text
+from promptpex.report.html import rendered
+from promptpex.report.page.addresses import address
+from promptpex.report.page.script import SORTING, script, script_policy
+from promptpex.report.terminal.ending import PAGE
+from promptpex.tables import records
+
+INDEX = "index.html"
+TABLE = "models.csv"
+
+
+def write_index(report: BatchReport) -> Path:
+    """Writes the page and the table of a batch, and gives the path of the page.
+
+    Raises:
+        RunError: the folder cannot be written, or a link leads it elsewhere.
+    """
+    refuse_led_out(report.folder, report.folder.parent.parent, RunError)
+    try:
+        write_text(report.folder / TABLE, csv_text(report.by_prompt), links=False)
+        write_text(report.folder / INDEX, index_html(report), links=False)
+    except OSError as error:
+        message = f"cannot write the index ({error.strerror}); make the folder writable"
+        raise RunError(message, path=report.folder) from error
+    return report.folder / INDEX
+
+
+def index_html(report: BatchReport) -> str:
+    """The page of a batch: links to the reports of its runs; the same report gives the same bytes."""
+    return rendered(
+        "batch.html.jinja",
+        report=report,
+        rows=[_row(report, number) for number in range(len(report.parts))],
+        by_model=records(report.by_model),
+        script=Markup(script(SORTING)),
+        policy=Markup(script_policy(SORTING)),
+    )
+
+
+def _row(report: BatchReport, number: int) -> dict[str, Any]:
+    """A prompt as the page shows it: what it is called, where its report is, and a cell for each model."""
+    one = report.parts[number]
+    page = "" if one.part.run is None or one.summary is None else f"../../{quote(one.part.run)}/{PAGE}"
+    cells = []
+    for model in report.models:
+        figures = report.cells.get((one.part.file, model))
+        failures = f"{page}#{address(model=model, verdict='fail')}" if figures and figures["non_compliant"] else page
+        few = figures is not None and figures["scored"] < FEW
+        cells.append({"model": model, "figures": figures, "link": failures, "few": few})
+    manifest = one.summary.run.manifest if one.summary is not None else None
+    cases = one.summary.run.suite.usable() if one.summary is not None else ()
+    return {
+        "name": report.names[one.part.file],
+        "part": one.part,
+        "page": page,
+        "partial": manifest.partial if manifest is not None else None,
+        "subset": manifest.subset.in_words if manifest is not None and manifest.subset is not None else None,
+        "cases": len(cases),
+        "cells": cells,
+    }

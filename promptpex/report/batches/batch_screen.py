@@ -1,0 +1,134 @@
+"""What a batch ends with in a terminal: a table of prompts and models, what is missing, and the answer last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptpex.codecs.wording import plural
+from promptpex.report.batches.batch_files import INDEX
+from promptpex.report.batches.batch_in_words import ONLY
+from promptpex.report.batches.batch_report import BatchReport
+from promptpex.report.percentages import TableRow, percent, with_ends
+from promptpex.report.terminal.brief import MOST_LINES
+from promptpex.report.terminal.ending import link, print_renderable
+from promptpex.report.terminal.fitted_table import Column, fitted
+from promptpex.report.terminal.texts import LONG, clean, decision_text, exact, named
+from promptpex.tables import records
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+FEWEST_PROMPTS = 5
+"""Prompts that are shown, however little room there is."""
+NONE = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchEnding:
+    """What the command that ends has to say besides the figures.
+
+    Attributes:
+        requests: what it asked, in a sentence; empty where it asked nothing.
+        again: the command as it was typed, where the same one goes on with what is missing.
+        gate: the command that holds the runs against a limit; empty where there is none.
+    """
+
+    requests: str = ""
+    again: str = ""
+    gate: str = ""
+
+
+def show_batch(report: BatchReport, console: Console, ending: BatchEnding, *, full: bool = False) -> None:
+    """Prints the report of a batch; on 24 lines of 80 columns unless ``full``, with the prompts that fail most."""
+    end = _end(report, ending, full=full)
+    room = MOST_LINES - sum(_height(line, console) for line in end)
+    files = [one.part.file for one in report.parts if one.summary is not None]
+    shown = len(files) if full else max(FEWEST_PROMPTS, room - 4)
+    worst = files if len(files) <= shown else _worst_first(report, files)[: shown - 1]
+    table, left_out = _table(report, worst, console.width)
+    print_renderable(table, console)
+    if len(worst) < len(files):
+        more = f"... and {plural(len(files) - len(worst), 'prompt')} that fail less: --full, or the index"
+        console.print(more, markup=False, highlight=False)
+    if left_out:
+        hidden = f"Hidden at this width: {', '.join(left_out)} (see the index)."
+        console.print(hidden, markup=False, highlight=False)
+    for line in end:
+        print_renderable(line, console)
+
+
+def _end(report: BatchReport, ending: BatchEnding, *, full: bool) -> list[Text]:
+    from rich.text import Text
+
+    missing = [one.part for one in report.parts if one.summary is None]
+    lines = [Text(clean(f"{part.file}: {part.problem or 'its run is gone'}", LONG)) for part in missing]
+    lines += [Text(clean(note, LONG)) for note in (report.notes if full else report.incomplete)]
+    lines += [Text(), *([Text(ending.requests)] if ending.requests else [])]
+    steps = [*([ending.again] if ending.again else []), *([ending.gate] if ending.gate else [])]
+    lines += [_unbroken(f"Next: {exact(step)}") for step in steps[:1]]
+    index = report.folder / INDEX
+    lines.append(_unbroken("Index: ").append_text(link(index, index)))
+    return [*lines, Text(), Text(clean(report.answer, LONG))]
+
+
+def _unbroken(text: str) -> Text:
+    from rich.text import Text
+
+    return Text(text, no_wrap=True, overflow="ignore")
+
+
+def _height(line: Text, console: Console) -> int:
+    return len(console.render_lines(line, pad=False)) if line.overflow != "ignore" else 1
+
+
+def _worst_first(report: BatchReport, files: Sequence[str]) -> list[str]:
+    """The prompts, those first on which a model has the highest share; without any share last."""
+
+    def highest(file: str) -> float:
+        shares = [
+            report.cells[file, model]["non_compliance"] for model in report.models if (file, model) in report.cells
+        ]
+        return max((share for share in shares if share is not None), default=-1.0)
+
+    return sorted(files, key=highest, reverse=True)
+
+
+def _table(report: BatchReport, files: Sequence[str], width: int) -> tuple[Table, list[str]]:
+    """The table with intervals where they fit, else without them; and the models that do not fit either."""
+    title = f"{plural(len(report.parts), 'prompt')}: outputs that break a rule"
+    for intervals in (True, False):
+        columns = [Column("prompt", [*(named(report.names[file]) for file in files), _mean_of(report)])]
+        for number, model in enumerate(report.models):
+            cells = [_cell(report.cells.get((file, model)), intervals=intervals) for file in files]
+            columns.append(Column(named(model), [*cells, _mean(report, model)], gives_way=number))
+        table, left_out = fitted(title, columns, width, edges=False)
+        if not left_out:
+            break
+    return table, left_out
+
+
+def _mean_of(report: BatchReport) -> str:
+    counts = {row["mean_of"] for row in records(report.by_model)} - {0}
+    return f"mean of {max(counts)}" if counts else "mean"
+
+
+def _mean(report: BatchReport, model: str) -> str:
+    (row,) = (row for row in records(report.by_model) if row["model"] == model)
+    if row["mean_non_compliance"] is None:
+        return NONE
+    return f"{'≥' if row['at_least'] else ''}{percent(row['mean_non_compliance'])}"
+
+
+def _cell(row: TableRow | None, *, intervals: bool) -> str:
+    """A model's share on a prompt with the decision about it, where there was one to make."""
+    if row is None or row["non_compliance"] is None:
+        return NONE
+    share = (
+        with_ends(row["non_compliance"], row["ci_low"], row["ci_high"]) if intervals else percent(row["non_compliance"])
+    )
+    decision = "" if row["decision"] in (ONLY, None) else f" {decision_text(row)}"
+    return f"{'≥' if row['at_least'] else ''}{share}{decision}"

@@ -1,0 +1,88 @@
+"""A batch's folder, ``results/batches/<batch>/``: ``batch.json`` names the runs, which are in folders of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from promptpex.codecs import jsonl
+from promptpex.codecs.atomic import write_text
+from promptpex.codecs.file_state import state_of
+from promptpex.codecs.ordinary_files import MEGABYTE, is_inside, read_bytes, refuse_led_out
+from promptpex.core.errors import RunError
+from promptpex.core.ids import digest
+from promptpex.core.records import BatchManifest, BatchPart
+from promptpex.report.runs.folder import MANIFEST, writing
+
+BATCHES = "batches"
+BATCH = "batch.json"
+LONGEST = 10 * MEGABYTE
+ID_LENGTH = 10
+"""Hex digits of an id, as a run's."""
+
+
+def batch_id(parts: Sequence[BatchPart]) -> str:
+    """The id of a batch of these prompts and runs: the same runs are the same batch."""
+    return digest([[part.file, part.run] for part in parts], ID_LENGTH)
+
+
+def write_batch(results: Path, batch: BatchManifest) -> Path:
+    """Writes the manifest into the batch's folder under ``results``, and gives the folder.
+
+    Raises:
+        RunError: the folder cannot be written, or a link leads it elsewhere.
+    """
+    folder = results / BATCHES / batch.batch
+    refuse_led_out(folder, results, RunError)
+    with writing(folder):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_text(folder / BATCH, jsonl.dump_record(batch, indent=1), links=False)
+    return folder
+
+
+def read_batch(folder: Path) -> BatchManifest:
+    """The manifest of a batch.
+
+    Raises:
+        RunError: it is missing or damaged.
+    """
+    path = folder / BATCH
+    data = read_bytes(path, error=RunError, what="manifest of a batch", limit=LONGEST, links=False)
+    try:
+        return jsonl.parse_record(data, BatchManifest)
+    except (ValidationError, ValueError, RecursionError):
+        raise RunError("is damaged; run the same `promptpex run` again to restore it", path=path) from None
+
+
+def batch_named(named: Path | None, results: Path) -> Path | None:
+    """The folder of the batch that is meant: a folder, or an id under ``results``; None where it is none."""
+    if named is None:
+        return None
+    places = [named, results / BATCHES / named]
+    return next((place for place in places if (place / BATCH).is_file() and place.name), None)
+
+
+def latest_batch(results: Path) -> Path | None:
+    """The folder of the batch that was run last, if nothing was run or judged since; None otherwise."""
+    states = ((state_of(folder / BATCH), folder) for folder in batches_in(results))
+    written = [(state.time, folder) for state, folder in states if state is not None and read_batch(folder).ran]
+    if not written:
+        return None
+    time, folder = max(written)
+    manifests = (state_of(path) for path in results.glob(f"*/*/{MANIFEST}"))
+    newer = any(state.time > time for state in manifests if state is not None)
+    return None if newer else folder
+
+
+def batches_in(results: Path) -> list[Path]:
+    """The folders of all batches under a results folder, sorted by id; what a link leads elsewhere is left out."""
+    return sorted(path.parent for path in results.glob(f"{BATCHES}/*/{BATCH}") if is_inside(path, results))
+
+
+def run_folder(batch_folder: Path, part: BatchPart) -> Path | None:
+    """The folder of a part's run; None where there is none, where it is gone, or where it would be elsewhere."""
+    results = batch_folder.parent.parent
+    folder = results / part.run if part.run is not None else None
+    return folder if folder is not None and is_inside(folder, results) and (folder / MANIFEST).is_file() else None

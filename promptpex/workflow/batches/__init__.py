@@ -1,0 +1,1 @@
+"""Batches: several prompts run by one command, in one session and within one budget."""

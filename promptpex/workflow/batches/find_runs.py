@@ -1,0 +1,103 @@
+"""The runs that a command is to take where it takes several: of a batch, of prompts, or one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptpex.core.errors import RunError
+from promptpex.promptfile import find_prompts, is_pattern, is_prompt, read
+from promptpex.report import runs
+from promptpex.report.runs.batch_folder import batch_named, latest_batch, read_batch, run_folder
+
+
+@dataclass(frozen=True, slots=True)
+class MeantRun:
+    """A run that is meant.
+
+    Attributes:
+        prompt: how its prompt was named, for sentences about it; empty where the run itself was named.
+        folder: where it is; None where there is none.
+        problem: why there is none, in one sentence.
+    """
+
+    prompt: str = ""
+    folder: Path | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MeantRuns:
+    """The runs that are meant.
+
+    Attributes:
+        batch: the folder of the batch that they are, if they are one.
+        is_one: whether one run was named, rather than what may stand for several.
+    """
+
+    runs: tuple[MeantRun, ...]
+    batch: Path | None = None
+    is_one: bool = False
+
+    @property
+    def only(self) -> Path:
+        """The folder of the one run that was named."""
+        (one,) = self.runs
+        assert one.folder is not None
+        return one.folder
+
+
+def runs_meant(named: Sequence[Path], results: Path) -> MeantRuns:
+    """The runs that are meant: ``latest``, or nothing, is what was run last, a batch or a run; else each is a run, a
+    batch, or prompts, by file, folder or pattern, whose latest runs are meant.
+
+    Raises:
+        RunError: there is no such run.
+        PromptFileError: a prompt that cannot be read.
+    """
+    if not named or [str(one) for one in named] == [runs.LATEST]:
+        batch = latest_batch(results)
+        return MeantRuns((MeantRun(folder=runs.latest(results)),), is_one=True) if batch is None else _of_batch(batch)
+    each = [_meant_by(one, results) for one in named]
+    if len(each) == 1:
+        return each[0]
+    return MeantRuns(tuple({one.folder or one.prompt: one for meant in each for one in meant.runs}.values()))
+
+
+def _meant_by(named: Path, results: Path) -> MeantRuns:
+    batch = batch_named(named, results)
+    if batch is not None:
+        return _of_batch(batch)
+    try:
+        return MeantRuns((MeantRun(folder=runs.resolve(named, results)),), is_one=True)
+    except RunError:
+        if not (named.is_dir() or is_pattern(named) or (named.is_file() and is_prompt(named, named=True))):
+            raise
+    return MeantRuns(tuple(_of_prompts(find_prompts([named]), results)))
+
+
+def _of_batch(folder: Path) -> MeantRuns:
+    meant = []
+    for part in read_batch(folder).parts:
+        run = run_folder(folder, part)
+        problem = "" if run is not None else part.problem or f"its run {part.run} is gone"
+        meant.append(MeantRun(part.file, run, problem))
+    return MeantRuns(tuple(meant), folder)
+
+
+def _of_prompts(prompts: Sequence[Path], results: Path) -> list[MeantRun]:
+    """The latest run of each prompt.
+
+    Raises:
+        RunError: several of them have the same name, by which runs are known.
+    """
+    names = {prompt: read(prompt).name for prompt in prompts}
+    shared = [name for name, count in Counter(names.values()).items() if count > 1]
+    if shared:
+        files = " and ".join(str(prompt) for prompt, name in names.items() if name == shared[0])
+        raise RunError(f"{files} are both called {shared[0]!r}, so name their batch or their runs instead")
+    folders = {prompt: runs.latest_of(results, name) for prompt, name in names.items()}
+    missing = "there is no run of it yet"
+    return [MeantRun(str(prompt), folder, "" if folder else missing) for prompt, folder in folders.items()]

@@ -1,0 +1,161 @@
+"""Running several prompts in one session: each as ``pipeline.run`` would alone, with its own files and run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from promptpex.config import find_file
+from promptpex.core.errors import ConfigError, InputError, ModelError, NothingChosen, PromptpexError
+from promptpex.core.events import Event, Listener, Notice
+from promptpex.core.records import Run
+from promptpex.engines import run_all
+from promptpex.workflow.batches.joint_collection import JointCollection
+from promptpex.workflow.execute_run import execute_into_folder
+from promptpex.workflow.files import Files, files_of, read_existing
+from promptpex.workflow.pipeline import begin_run, check_run, needs_author
+from promptpex.workflow.session import Session
+from promptpex.workflow.subset import WHOLE, Subset
+from promptpex.workflow.validation.validate import validate
+
+
+@dataclass(frozen=True, slots=True)
+class RunOfPrompt:
+    """What came of one prompt of a batch: a run with its folder, or why there is none.
+
+    Attributes:
+        left_out: whether the prompt was not to be run, as none of its cases was chosen.
+    """
+
+    files: Files
+    run: Run | None = None
+    folder: Path | None = None
+    problem: PromptpexError | None = None
+
+    @property
+    def left_out(self) -> bool:
+        return isinstance(self.problem, NothingChosen)
+
+
+async def run_batch(
+    session: Session, prompts: Sequence[Path], subset: Subset = WHOLE, *, name: str | None = None
+) -> list[RunOfPrompt]:
+    """A run of each prompt, in their order.
+
+    All have one budget, one deadline and one pacing, those of the session. What is missing of specs and cases is made
+    first, for all prompts at once; then the outputs of all are collected together (``joint_collection``), and then
+    judged. With ``until_decided`` each prompt collects and judges by itself, part by part.
+
+    A prompt whose files are in order and whose author does not answer has no run and stops no other.
+
+    Args:
+        subset: which cases to keep to, of each prompt; prompts that have none of them are left out.
+        name: of each of the runs.
+
+    Raises:
+        InputError: files or settings that cannot be used, before anything is asked: all problems of all prompts; or no
+            prompt has a chosen case.
+        StoreError: answers cannot be kept.
+    """
+    every = [files_of(prompt) for prompt in prompts]
+    sessions = [session.for_one_of(len(every), _naming(session.emit, str(files.prompt))) for files in every]
+    begun, refused = await _begun(sessions, every, subset, name)
+    _refuse({every[number].prompt: error for number, error in refused.items()}, len(every))
+
+    async with JointCollection(len(every), session.emit) as together:
+
+        async def one(number: int) -> RunOfPrompt:
+            own, files = sessions[number], every[number]
+            if not session.settings.until_decided:
+                own = replace(own, collect=together.of(number))
+            try:
+                if number in refused:
+                    raise refused[number]
+                run = begun.get(number) or await begin_run(own, files, subset, name=name)
+                return RunOfPrompt(files, *await execute_into_folder(own, run))
+            except (InputError, ModelError) as error:
+                return RunOfPrompt(files, problem=error)
+            finally:
+                together.leave(number)
+
+        return await run_all(one, range(len(every)), alive=len(every))
+
+
+async def _begun(
+    sessions: Sequence[Session], every: Sequence[Files], subset: Subset, name: str | None
+) -> tuple[dict[int, Run], dict[int, InputError]]:
+    """The runs that need no author, before their first output, and what keeps prompts from being run, by their numbers;
+    nothing is asked."""
+    begun: dict[int, Run] = {}
+    refused: dict[int, InputError] = {}
+    for number, (own, files) in enumerate(zip(sessions, every, strict=True)):
+        try:
+            if needs_author(files):
+                read_existing(check_run(own, files, subset).prompt, files)
+            else:
+                begun[number] = await begin_run(own, files, subset, name=name)
+        except InputError as error:
+            refused[number] = error
+    return begun, refused
+
+
+def _naming(emit: Listener, prompt: str) -> Listener:
+    """A listener that says which prompt a warning is about; what is told of each prompt alone, and is no warning, is
+    too much where there are many."""
+
+    def listen(event: Event) -> None:
+        if not isinstance(event, Notice):
+            emit(event)
+        elif event.level != "info":
+            emit(replace(event, message=f"{prompt}: {event.message}"))
+
+    return listen
+
+
+def _refuse(refused: Mapping[Path, InputError], prompts: int) -> None:
+    """Raises what keeps the prompts from being run, all of it; what was merely not chosen does not, unless nothing was.
+
+    Raises:
+        InputError: as ``run_batch``.
+    """
+    wrong = {prompt: error for prompt, error in refused.items() if not isinstance(error, NothingChosen)}
+    if not wrong and len(refused) < prompts:
+        return
+    sentences = dict.fromkeys(_sentences(wrong or refused))
+    if len(sentences) == 1:
+        raise next(iter((wrong or refused).values()))
+    if sentences:
+        listed = "\n".join(f"  {sentence}" for sentence in sentences)
+        raise InputError(f"fix these {len(sentences)} problems first:\n{listed}")
+
+
+def _sentences(refused: Mapping[Path, InputError]) -> list[str]:
+    """All that ``validate`` finds wrong with the files of these prompts, and what else keeps them from being run."""
+    sentences: list[str] = []
+    for prompt, error in refused.items():
+        if isinstance(error, ConfigError | NothingChosen):
+            sentences.append(str(error) if isinstance(error, ConfigError) else f"{prompt}: {error}")
+            continue
+        errors = [problem for problem in validate([prompt]) if problem.severity == "error"]
+        sentences += [problem.text() for problem in errors]
+        if not any(error.message.startswith(problem.message) for problem in errors):
+            sentences.append(str(error) if error.path else f"{prompt}: {error}")
+    return sentences
+
+
+def require_one_settings_file(prompts: Sequence[Path], start: Path) -> None:
+    """Refuses prompts that would each be run under settings of their own.
+
+    Args:
+        start: the folder from which the settings of the command are looked for.
+
+    Raises:
+        ConfigError: with the files.
+    """
+    own = {find_file(folder) for folder in {prompt.parent for prompt in prompts}} | {find_file(start)}
+    if len(own) > 1:
+        files = ", ".join(sorted(str(file) for file in own if file is not None))
+        raise ConfigError(
+            f"these prompts have different settings files ({files}); run them apart, or name one with --config"
+        )

@@ -1,0 +1,189 @@
+"""Several prompts in one command: what is asked, shared, told and left, by whole commands."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.batch_project import manifests, run, run_json, write_project, write_prompt
+from tests.e2e.command import in_process
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return write_project(tmp_path, alpha=2, beta=5, gamma=9)
+
+
+def test_each_prompt_has_the_run_that_it_has_alone_and_one_table_and_page_have_all(project: Path) -> None:
+    done = run(project)
+    assert done.code == 0, done.err
+    alone = {name: json.loads(run(project, f"prompts/{name}.md", "--json").out) for name in ("alpha", "beta", "gamma")}
+    kept = manifests(project)
+    assert {name: one["run"] for name, one in alone.items()} == {name: one["run"] for name, one in kept.items()}
+    assert all(one["answers"]["stored"] == 2 * cases for one, cases in zip(alone.values(), (2, 5, 9), strict=True))
+    lines = done.out.splitlines()
+    assert lines[0].startswith("3 prompts: outputs that break a rule")
+    assert [line.split()[0] for line in lines if line[:5] in ("alpha", "beta ", "gamma")] == ["alpha", "beta", "gamma"]
+    (folder,) = (project / "results" / "batches").iterdir()
+    assert f"Index: results/batches/{folder.name}/index.html" in lines
+    assert "good: " in lines[-2] + lines[-3]
+    with (folder / "models.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["prompt"], row["model"]) for row in rows][:3] == [
+        ("alpha", "good"),
+        ("alpha", "bad"),
+        ("beta", "good"),
+    ]
+    manifest = json.loads((folder / "batch.json").read_text(encoding="utf-8"))
+    assert [part["run"] for part in manifest["parts"]] == [f"{name}/{kept[name]['run']}" for name in sorted(kept)]
+
+
+def test_a_budget_is_one_for_all_and_leaves_each_prompt_as_many_answers(project: Path) -> None:
+    report = run_json(project, "--max-requests", "12")
+    assert report["requests"]["sent"] == 12
+    asked = {name: one["asked"] for name, one in manifests(project).items()}
+    assert asked == {"alpha": 4, "beta": 4, "gamma": 4}
+    assert {name: one.get("partial") for name, one in manifests(project).items()} == {
+        "alpha": None,
+        "beta": "budget",
+        "gamma": "budget",
+    }
+    again = run_json(project)
+    assert again["requests"]["sent"] == 32 - 12
+    assert again["batch"] == report["batch"]
+    assert not any(one.get("partial") for one in manifests(project).values())
+
+
+def test_a_mean_is_over_the_prompts_that_all_models_have_and_claims_nothing(project: Path) -> None:
+    report = run_json(project)
+    good, bad = report["models"]
+    assert (good["model"], good["mean_non_compliance"], good["without_failure"]) == ("good", 0.0, 3)
+    assert (bad["model"], bad["mean_non_compliance"], bad["mean_of"]) == ("bad", 1.0, 3)
+    assert "Mean non-compliance over 3 prompts, each counting the same: good 0% and bad 100%." in report["answer"]
+    assert any("none is about all of them" in note for note in report["notes"])
+
+
+def test_all_problems_of_all_prompts_are_told_before_anything_is_asked(project: Path) -> None:
+    write_prompt(
+        project / "prompts",
+        "delta",
+        cases=2,
+        spec="rules: [{id: r1, rule: x, checks: [{kind: is-jsonn}]}, {rule: y}]\n",
+    )
+    (project / "prompts" / "epsilon.md").write_text("{{broken", encoding="utf-8")
+    (project / "prompts" / "epsilon.cases.yaml").write_text("cases: []\n", encoding="utf-8")
+    done = run(project)
+    assert done.code == 2
+    assert "problems first" in done.err
+    assert all(words in done.err for words in ("delta.spec.yaml:", "is-jsonn", "'id' is missing", "epsilon.md"))
+    assert not (project / "results").exists()
+
+
+def test_one_prompt_without_an_answer_stops_no_other_and_the_gravest_code_counts(project: Path) -> None:
+    bare = project / "prompts" / "prompt.md"
+    bare.write_text("Say {{thing}}.", encoding="utf-8")
+    done = run(project, "--author", "fake/nothing", "--fail-over", "50%")
+    assert done.code == 3, done.err
+    assert set(manifests(project)) == {"alpha", "beta", "gamma"}
+    assert "prompts/prompt.md: " in done.out
+    assert "alpha: --fail-over fails bad" in done.err
+    bare.unlink()
+    assert run(project, "--fail-over", "50%").code == 1
+
+
+def test_what_no_prompt_can_be_run_for_is_one_error(project: Path) -> None:
+    for name in ("alpha", "beta", "gamma"):
+        (project / "prompts" / f"{name}.spec.yaml").unlink()
+    done = run(project, "--author", "fake/nothing")
+    assert done.code == 3
+    assert done.err.count("promptpex:") == 1
+    assert not (project / "results").exists()
+
+
+def test_a_choice_of_cases_is_made_in_each_prompt_and_leaves_out_those_without(project: Path) -> None:
+    report = run_json(project, "--case", "t7")
+    assert [part["prompt"] for part in report["prompts"]] == ["gamma"]
+    report = run_json(project, "--first", "1")
+    assert report["requests"]["sent"] == 6
+    done = run(project, "--case", "nosuch")
+    assert done.code == 2
+    assert "prompts/alpha.md: there is no case 'nosuch'" in done.err
+    whole = run_json(project, models="half=fake/RED")
+    assert len(whole["prompts"]) == 3
+    assert "no case failed" in run(project, "--only-failed", models="half=fake/RED").err
+
+
+def test_prompts_under_settings_of_their_own_are_not_run_together(project: Path) -> None:
+    write_prompt(project / "prompts" / "own", "other", cases=1)
+    (project / "prompts" / "own" / "promptpex.toml").write_text("seed = 3\n", encoding="utf-8")
+    done = run(project)
+    assert done.code == 2
+    assert "these prompts have different settings files" in done.err
+    assert run(project, "--config", "promptpex.toml").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("prompts", "--spec", "x.spec.yaml"), "--spec names a file of one prompt"),
+        (("empty",), "no prompt in this folder"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(project: Path, arguments: tuple[str, ...], why: str) -> None:
+    (project / "empty").mkdir()
+    done = run(project, *arguments)
+    assert (done.code, done.err.count("promptpex:")) == (2, 1)
+    assert why in " ".join(done.err.split())
+
+
+def test_latest_is_the_batch_where_several_runs_will_do_and_else_has_to_be_named(project: Path) -> None:
+    assert run(project).code == 0
+    limit = ("--max-non-compliance", "10%")
+    gated = in_process("gate", *limit, "--json", cwd=project)
+    assert gated.code == 1
+    assert [one["prompt"] for one in json.loads(gated.out)["runs"]] == ["alpha", "beta", "gamma"]
+    assert "gate failed: 3 of 3 prompts (alpha, beta, gamma)" in gated.err
+    assert in_process("gate", "prompts/", "--max-non-compliance", "100%", cwd=project).code == 0
+    refused = in_process("judge", "latest", cwd=project)
+    assert refused.code == 2
+    assert "of 3 prompts (alpha, beta, gamma); name one of them" in refused.err
+    assert run(project, "prompts/beta.md").code == 0
+    one = in_process("gate", *limit, "--json", cwd=project)
+    assert json.loads(one.out)["run"] == manifests(project)["beta"]["run"]
+
+
+def test_a_gate_over_all_says_in_every_format_what_it_cannot_decide(project: Path) -> None:
+    assert run(project, models="good=fake/RED").code == 0
+    write_prompt(project / "prompts", "delta", cases=1)
+    for layout in ("text", "json", "markdown", "github", "junit"):
+        gated = in_process("gate", "prompts", "--max-non-compliance", "10%", "--format", layout, cwd=project)
+        assert gated.code == 2
+        assert "there is no run of it yet" in gated.out
+        assert "the gate cannot decide about 1 of 4 prompts" in gated.err
+        assert all(name in gated.out for name in ("alpha", "beta", "gamma", "delta"))
+
+
+def test_every_prompt_is_blessed_in_a_file_of_its_own_and_gated_against_it(project: Path) -> None:
+    assert run(project).code == 0
+    assert in_process("bless", "prompts/", cwd=project).code == 0
+    assert len(list((project / "prompts").glob("*.blessed.json"))) == 3
+    gated = in_process("gate", "--baseline", "blessed", "--json", cwd=project)
+    assert gated.code == 0, gated.err
+    assert all("baseline" in one for one in json.loads(gated.out)["runs"])
+    assert in_process("bless", "prompts/", "--out", "x.json", cwd=project).code == 2
+
+
+def test_the_report_of_a_batch_is_made_again_from_its_folder(project: Path) -> None:
+    made = run_json(project)
+    index = project / "results" / "batches" / made["batch"] / "index.html"
+    before = index.read_text(encoding="utf-8")
+    index.unlink()
+    again = json.loads(in_process("report", "--json", cwd=project).out)
+    assert index.read_text(encoding="utf-8") == before
+    assert {**again, "requests": None, "folder": None} == {**made, "requests": None, "folder": None}
+    part = json.loads(in_process("report", "prompts/alpha.md", "alpha", "beta", "--json", cwd=project).out)
+    assert [one["prompt"] for one in part["prompts"]] == ["alpha", "beta"]
+    assert json.loads(in_process("report", "--json", cwd=project).out)["batch"] == made["batch"]
