@@ -158,6 +158,12 @@ def test_it_says_its_version_and_its_commands(commands: Path, elsewhere: Path) -
     assert _run(commands / "python", "-m", "promptpex", "--version", cwd=elsewhere).stdout == version
 
 
+def test_the_demo_runs_after_an_installation(commands: Path, tmp_path: Path) -> None:
+    done = _run(commands / "promptpex", "demo", "here", cwd=tmp_path)
+    assert "careful is clearly the best" in done.stdout
+    assert list(tmp_path.glob("here/results/*/*/report.html"))
+
+
 def test_it_validates_files(commands: Path, elsewhere: Path) -> None:
     done = _run(commands / "promptpex", "validate", "prompt.md", "--json", cwd=elsewhere)
     assert not [problem for problem in json.loads(done.stdout) if problem["severity"] == "error"]

@@ -14,7 +14,8 @@ from promptpex.cli.output import say
 from promptpex.core.errors import PromptpexError
 
 STEPS = (
-    ("Write", ("init", "extract", "generate", "validate", "diff")),
+    ("Begin", ("demo", "init")),
+    ("Write", ("extract", "generate", "validate", "diff")),
     ("Run", ("estimate", "run", "judge", "check")),
     ("Read", ("report", "view", "compare", "bless", "gate", "runs")),
     ("Grade", ("grade", "align")),

@@ -11,7 +11,7 @@ from promptpex.config.effort import EFFORT, apply_preset, checked_effort
 from promptpex.config.env_file import EnvFile, find_env_file, read_env_file
 from promptpex.config.named_models import NAMED, require_one_meaning
 from promptpex.config.problems import problems_of, raise_problems
-from promptpex.config.resolve_paths import anchor, anchored, refuse_downloads
+from promptpex.config.resolve_paths import anchor, anchored, refuse_downloads, with_model_files
 from promptpex.config.settings import Settings
 from promptpex.config.sources import (
     GIVEN,
@@ -113,6 +113,8 @@ def load(
     files = [] if alone else [user_layer(warnings), project_layer(named, start, warnings)]
     layers = [*files, environment_layer(env, warnings), Layer(given_as, given)]
     raise_problems([problem for layer in layers for problem in problems_of(layer)])
+    layers = [_at_its_place(layer) for layer in layers]
+    files = layers[: len(files)]
     values, origins = _over_each_other(layers)
     apply_preset(values, origins)
     project = files[-1] if files else Layer("file", {})
@@ -132,6 +134,13 @@ def load(
         searched=not alone and named is None,
         names_of_project=_names(project).difference(*map(_names, layers[len(files) :])),
     )
+
+
+def _at_its_place(layer: Layer) -> Layer:
+    """A settings file's layer, whose models' files are relative to it; any other as it is."""
+    if layer.path is None:
+        return layer
+    return layer._replace(values=with_model_files(layer.values, folder=layer.path.resolve().parent, cwd=Path.cwd()))
 
 
 def _over_each_other(layers: Sequence[Layer]) -> tuple[dict[str, object], dict[str, str]]:

@@ -57,6 +57,36 @@ def anchored(
     return paths
 
 
+def with_model_files(values: Mapping[str, object], *, folder: Path, cwd: Path) -> dict[str, object]:
+    """The settings of a file in ``folder``, the files of models in it (``replay/FILE``) as seen from the working folder."""
+    if folder.resolve() == cwd.resolve():
+        return dict(values)
+    found = {name: _seen_models(values[name], folder, cwd) for name in MODELS if name in values}
+    named = values.get(NAMED)
+    if isinstance(named, Mapping):
+        found[NAMED] = {
+            name: {**entry, "model": _seen_models(entry["model"], folder, cwd)} if "model" in entry else entry
+            for name, entry in named.items()
+        }
+    return {**values, **found}
+
+
+def _seen_models(value: object, folder: Path, cwd: Path) -> object:
+    """The same with each file's path as seen from the working folder; a file of a path from the root stays."""
+    if isinstance(value, list | tuple):
+        return [_seen_models(part, folder, cwd) for part in value]
+    return ",".join(_seen_model(label, folder, cwd) for label in value.split(",")) if isinstance(value, str) else value
+
+
+def _seen_model(label: str, folder: Path, cwd: Path) -> str:
+    file = _file_of(split_name(label)[1])
+    if file is None or file.startswith("~") or "\0" in file or Path(file).is_absolute():
+        return label
+    seen = _seen_from(cwd, folder.resolve() / file, folder)
+    head, _, tail = label.partition(f"/{file}")
+    return f"{head}/{seen}{tail}"
+
+
 def refuse_downloads(values: Mapping[str, object], refuse: Refuse) -> None:
     """Refuses what would be fetched only because a settings file of the project says so.
 
@@ -154,4 +184,4 @@ def _seen_from(cwd: Path, path: Path, top: Path) -> str:
     return str(whole)
 
 
-__all__ = ["anchor", "anchored", "refuse_downloads"]
+__all__ = ["anchor", "anchored", "refuse_downloads", "with_model_files"]

@@ -242,6 +242,21 @@ def test_flags_and_variables_are_taken_from_the_working_folder(project: Path) ->
     assert (settings.results, settings.store) == ("../elsewhere", "/far/store.db")
 
 
+@pytest.mark.parametrize("where", [".", "shop", ".."])
+def test_files_of_models_are_where_the_settings_file_says(
+    project: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = 'judge = "replay/rec.jsonl#j?seed=1, gpt-4o"\nmodels = ["a=replay/in/rec.jsonl", "embedded/m.gguf"]\n'
+    (project / "promptpex.toml").write_text(f'{text}[named_models.b]\nmodel = "replay/rec.jsonl#b"\n', encoding="utf-8")
+    (project / "shop").mkdir(exist_ok=True)
+    monkeypatch.chdir(project / where)
+    settings = load({}, start=project, env={}).settings
+    to = {".": "", "shop": "../", "..": f"{project.name}/"}[where]
+    assert settings.judge == (f"replay/{to}rec.jsonl#j?seed=1", "gpt-4o")
+    assert settings.models == (f"a=replay/{to}in/rec.jsonl", f"embedded/{to}m.gguf")
+    assert settings.named_models["b"].model == f"replay/{to}rec.jsonl#b"
+
+
 OUT = [
     'record = "../private/.bash_profile"',
     'results = "/somewhere"',

@@ -1,0 +1,75 @@
+"""``promptpex demo``: a run in seconds, on recorded answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from promptpex.cli import options
+from promptpex.cli.help import Command
+
+BENCHMARK = "support-reply"
+RECORDING = "two-levels-of-care.jsonl"
+FILES = ("prompt.md", "prompt.spec.yaml", "prompt.cases.yaml", RECORDING)
+CHECKOUT_SCHEMAS, OWN_SCHEMAS = "$schema=../../promptpex/documents/schemas/", "$schema=.promptpex/schemas/"
+
+SETTINGS = f"""# The models of the demo are a recording: one language model answered every request of this folder's
+# cases twice, reading with care (careful) and in haste (hasty), and judged the answers with care (reader).
+# So the figures say nothing about models that one can buy. To ask real ones, put their names in here.
+judge = ["reader"]
+
+[models]
+under_test = ["careful", "hasty"]
+
+[models.careful]
+model = "replay/{RECORDING}#careful"
+
+[models.hasty]
+model = "replay/{RECORDING}#hasty"
+
+[models.reader]
+model = "replay/{RECORDING}#reader"
+"""
+
+LABEL = "Recorded: careful and hasty are one language model, reading with and without care."
+
+
+@click.command("demo", cls=Command)
+@click.argument("folder", required=False, default="promptpex-demo", type=click.Path(path_type=Path, file_okay=False))
+@options.full
+@options.open_report
+@options.output_options
+@click.pass_context
+def command(context: click.Context, folder: Path, as_json: bool, quiet: bool, **flags: object) -> int:
+    """See a run in seconds, offline, on recorded answers.
+
+    Writes a prompt with spec, cases, settings and a recording to FOLDER [promptpex-demo], leaving files that exist
+    alone, and runs it: 28 mails of a help desk by two models, which are one language model that reads with more and
+    with less care.
+    """
+    from promptpex.cli.commands.run import command as run
+    from promptpex.cli.output import say
+
+    _write(folder)
+    if not (quiet or as_json):
+        say(f"{LABEL}\n")
+    chosen = {"config": folder / "promptpex.toml", "as_json": as_json, "quiet": quiet, **flags}
+    return int(context.invoke(run, prompt=folder / "prompt.md", **chosen))
+
+
+def _write(folder: Path) -> None:
+    from promptpex.codecs.atomic import write_text
+
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {name: (_source() / name).read_text(encoding="utf-8") for name in FILES}
+    for name, text in {**texts, "promptpex.toml": SETTINGS}.items():
+        if not (folder / name).exists():
+            write_text(folder / name, text.replace(CHECKOUT_SCHEMAS, OWN_SCHEMAS))
+
+
+def _source() -> Path:
+    """The files' folder in the installed package, or the benchmark of a source checkout."""
+    package = Path(__file__).parents[2]
+    packaged = package / "_demo"
+    return packaged if packaged.is_dir() else package.parent / "benchmarks" / BENCHMARK

@@ -1,0 +1,47 @@
+"""``promptpex demo``: a run on recorded answers, complete and offline, in a folder that one can go on with."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from promptpex.cli.commands.demo import FILES, LABEL
+from tests.e2e.command import ROOT, in_process
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+RUN_ID = re.compile(r"\b[0-9a-f]{10}\b")
+
+
+def test_it_runs_and_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    done = in_process("demo", cwd=tmp_path, env={"COLUMNS": "80"})
+    assert done.code == 0, done.err
+    printed = "\n".join(line.rstrip() for line in RUN_ID.sub("0123456789", done.out).splitlines())
+    (screen,) = re.findall(r"^```text\n(Recorded: .*?)\n```$", README, re.MULTILINE | re.DOTALL)
+    assert printed == screen, printed
+    folder = tmp_path / "promptpex-demo"
+    assert {path.name for path in folder.iterdir()} == {*FILES, "promptpex.toml", "results", ".promptpex"}
+    (report,) = folder.glob("results/*/*/report.html")
+    assert "two-levels-of-care.jsonl#hasty" in report.read_text(encoding="utf-8")
+
+
+def test_files_that_are_there_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    suite = tmp_path / "mine" / "prompt.cases.yaml"
+    whole = (ROOT / "benchmarks" / "support-reply" / suite.name).read_text(encoding="utf-8")
+    suite.write_text("".join(re.split(r"^(?=  - id: )", whole, flags=re.MULTILINE)[:3]), encoding="utf-8")
+    before = suite.read_bytes()
+    done = in_process("demo", "mine", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert LABEL not in done.out
+    assert [model["cases"] for model in json.loads(done.out)["models"]] == [2, 2]
+    assert suite.read_bytes() == before
+
+
+def test_the_recording_answers_the_benchmark_as_it_is() -> None:
+    """What its settings say of it holds: three voices, each with an answer to everything."""
+    lines = (ROOT / "benchmarks" / "support-reply" / FILES[-1]).read_text(encoding="utf-8").splitlines()
+    asked = [json.loads(line) for line in lines]
+    assert {line["request"]["model"] for line in asked} == {"careful", "hasty", "reader"}
+    assert not [line for line in asked if "completion" not in line]
+    assert sum(len(line) for line in lines) < 400_000
