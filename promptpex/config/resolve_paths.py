@@ -58,7 +58,7 @@ def anchored(
 
 
 def with_model_files(values: Mapping[str, object], *, folder: Path, cwd: Path) -> dict[str, object]:
-    """The settings of a file in ``folder``, the files of models in it (``replay/FILE``) as seen from the working folder."""
+    """The settings of a file in ``folder``; files of models (``replay/FILE``) as seen from the working folder."""
     if folder.resolve() == cwd.resolve():
         return dict(values)
     found = {name: _seen_models(values[name], folder, cwd) for name in MODELS if name in values}
