@@ -41,7 +41,7 @@ LABEL = "Recorded: careful and hasty are one language model, reading with and wi
 @options.open_report
 @options.output_options
 @click.pass_context
-def command(context: click.Context, folder: Path, as_json: bool, quiet: bool, **flags: object) -> int:
+def command(context: click.Context, /, folder: Path, as_json: bool, quiet: bool, **flags: object) -> int:
     """See a run in seconds, offline, on recorded answers.
 
     Writes a prompt with spec, cases, settings and a recording to FOLDER [promptpex-demo], leaving files that exist
