@@ -113,11 +113,9 @@ def load(
     files = [] if alone else [user_layer(warnings), project_layer(named, start, warnings)]
     layers = [*files, environment_layer(env, warnings), Layer(given_as, given)]
     raise_problems([problem for layer in layers for problem in problems_of(layer)])
-    layers = [_at_its_place(layer) for layer in layers]
-    files = layers[: len(files)]
-    values, origins = _over_each_other(layers)
+    values, origins = _over_each_other([_at_its_place(layer) for layer in layers])
     apply_preset(values, origins)
-    project = files[-1] if files else Layer("file", {})
+    project = _at_its_place(files[-1]) if files else Layer("file", {})
     values.update(_paths(project, layers[len(files) :], values, start, named=bool(named), trusted=trusted))
     path = project.path
     env_file = None if alone else find_env_file(start, warnings)

@@ -61,14 +61,14 @@ def with_model_files(values: Mapping[str, object], *, folder: Path, cwd: Path) -
     """The settings of a file in ``folder``; files of models (``replay/FILE``) as seen from the working folder."""
     if folder.resolve() == cwd.resolve():
         return dict(values)
-    found = {name: _seen_models(values[name], folder, cwd) for name in MODELS if name in values}
+    placed = {name: _seen_models(values[name], folder, cwd) for name in MODELS if name in values}
     named = values.get(NAMED)
     if isinstance(named, Mapping):
-        found[NAMED] = {
+        placed[NAMED] = {
             name: {**entry, "model": _seen_models(entry["model"], folder, cwd)} if "model" in entry else entry
             for name, entry in named.items()
         }
-    return {**values, **found}
+    return {**values, **placed}
 
 
 def _seen_models(value: object, folder: Path, cwd: Path) -> object:

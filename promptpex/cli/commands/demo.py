@@ -41,7 +41,7 @@ LABEL = "Recorded: careful and hasty are one language model, reading with and wi
 @options.open_report
 @options.output_options
 @click.pass_context
-def command(context: click.Context, /, folder: Path, as_json: bool, quiet: bool, **flags: object) -> int:
+def command(context: click.Context, /, folder: Path, as_json: bool, quiet: bool, full: bool, **flags: object) -> int:
     """See a run in seconds, offline, on recorded answers.
 
     Writes a prompt with spec, cases, settings and a recording to FOLDER [promptpex-demo], leaving files that exist
@@ -54,7 +54,7 @@ def command(context: click.Context, /, folder: Path, as_json: bool, quiet: bool,
     _write(folder)
     if not (quiet or as_json):
         say(f"{LABEL}\n")
-    chosen = {"config": folder / "promptpex.toml", "as_json": as_json, "quiet": quiet, **flags}
+    chosen = {"config": folder / "promptpex.toml", "as_json": as_json, "quiet": quiet, "full": full, **flags}
     return int(context.invoke(run, prompt=folder / "prompt.md", **chosen))
 
 
