@@ -41,7 +41,9 @@ LABEL = "Recorded: careful and hasty are one language model, reading with and wi
 @options.open_report
 @options.output_options
 @click.pass_context
-def command(context: click.Context, /, folder: Path, as_json: bool, quiet: bool, full: bool, **flags: object) -> int:
+def command(
+    context: click.Context, /, folder: Path, as_json: bool, quiet: bool, full: bool, opened: bool, **flags: object
+) -> int:
     """See a run in seconds, offline, on recorded answers.
 
     Writes a prompt with spec, cases, settings and a recording to FOLDER [promptpex-demo], leaving files that exist
@@ -54,8 +56,11 @@ def command(context: click.Context, /, folder: Path, as_json: bool, quiet: bool,
     _write(folder)
     if not (quiet or as_json):
         say(f"{LABEL}\n")
-    chosen = {"config": folder / "promptpex.toml", "as_json": as_json, "quiet": quiet, "full": full, **flags}
-    return int(context.invoke(run, prompt=folder / "prompt.md", **chosen))
+    switches = {"--json": as_json, "--quiet": quiet, "--full": full, "--open": opened}
+    words = [name for name, chosen in switches.items() if chosen]
+    words += ["--config", str(folder / "promptpex.toml"), "--", str(folder / "prompt.md")]
+    with run.make_context("run", words, parent=context.parent) as made:
+        return int(run.invoke(made))
 
 
 def _write(folder: Path) -> None:
