@@ -17,6 +17,7 @@ from promptpex.cli.interrupts import Interrupts, interrupts
 from promptpex.cli.output import say
 from promptpex.core.errors import ConfigError, InputError, Interrupted, Stopped
 from promptpex.core.events import Listener, fan_out
+from promptpex.core.texts import ENGLISH, speak, tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -50,8 +51,6 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
 def _speak(resolved: Resolved) -> None:
     """Makes the language of the settings that of the command; a program that reads JSON is told all in English."""
     import click
-
-    from promptpex.core.texts import ENGLISH, speak
 
     context = click.get_current_context(silent=True)
     as_json = context is not None and bool(context.params.get("as_json"))
@@ -96,7 +95,7 @@ async def _session(resolved: Resolved, job: Callable[[Session], Awaitable[T]], e
 
 def kept_and_resumed() -> str:
     """For a command that was stopped: nothing is lost, and how to continue."""
-    return f"stopped; the answers so far are kept. To continue: {resume_line()}"
+    return tr("stopped; the answers so far are kept. To continue: {command}", command=resume_line())
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from types import FrameType
 
 from promptpex.cli import main
 from promptpex.cli.output import say
+from promptpex.core.texts import tr
 
 
 class Interrupts:
@@ -39,7 +40,7 @@ class Interrupts:
 
     def _stop_and_say(self) -> None:
         self._stop()
-        say("stopping: waiting a few seconds for what is in flight (Ctrl-C again stops at once)", err=True)
+        say(tr("stopping: waiting a few seconds for what is in flight (Ctrl-C again stops at once)"), err=True)
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:

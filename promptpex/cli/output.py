@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.codecs.controls import escaped, visible
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import GateFailed, Interrupted
+from promptpex.core.texts import tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.core.records import AnyRun
@@ -151,8 +151,12 @@ def _occasion(summary: Summary, totals: Mapping[str, Any] | None) -> Occasion:
 def asked_in_words(totals: Mapping[str, Any]) -> str:
     """What a command asked, in a sentence."""
     sent, answered, stored = totals["sent"], totals["requests"], totals["cached"]
-    some = "" if answered == sent else f" ({answered or 'none'} answered)"
-    return f"{plural(sent, 'request')} sent{some}, {plural(stored, 'answer')} from the store"
+    from_store = tr_n("{count} answer from the store", "{count} answers from the store", stored)
+    requests = tr_n("{count} request sent", "{count} requests sent", sent)
+    if answered == sent:
+        return f"{requests}, {from_store}"
+    some = tr("{count} answered", count=answered) if answered else tr("none answered")
+    return f"{requests} ({some}), {from_store}"
 
 
 def _comparable_before(summary: Summary) -> Path | None:
@@ -178,4 +182,4 @@ def over_limit(summary: Summary, fail_over: float | None) -> str:
         return ""
     exceeded = breaches(records(summary.models), Limits(max_non_compliance=fail_over))
     failing = [f"{model} ({'; '.join(broken)})" for model, broken in exceeded.items() if broken]
-    return f"--fail-over fails {listed(failing)}" if failing else ""
+    return tr("--fail-over fails {models}", models=listed(failing)) if failing else ""

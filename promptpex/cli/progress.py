@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from promptpex.codecs.controls import escaped, visible
 from promptpex.codecs.ordinary_files import created
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Event, Failed, Listener, Notice, Retrying, StageEnded, StageStarted, StepDone
+from promptpex.core.texts import digits, from_data, tr
 from promptpex.report.colours import BAD, GOOD
 
 if TYPE_CHECKING:
@@ -61,11 +63,18 @@ def notices(verbose: bool, *, quiet: bool = False) -> Listener:
         if isinstance(event, Notice) and quiet and event.level != "always":
             return
         if isinstance(event, Notice):
-            line = f"{'warning: ' if event.level == 'warning' else ''}{event.message}"
+            message = from_data(event.message)
+            line = tr("warning: {message}", message=message) if event.level == "warning" else message
         elif quiet:
             return
         elif verbose and isinstance(event, Retrying):
-            line = f"retry {event.attempt} of {event.model} in {event.wait_s:.1f} s ({event.reason})"
+            line = tr(
+                "retry {number} of {model} in {seconds} s ({reason})",
+                number=event.attempt,
+                model=event.model,
+                seconds=digits(f"{event.wait_s:.1f}"),
+                reason=from_data(event.reason),
+            )
         elif verbose and isinstance(event, Failed):
             line = f"{_label(event.stage)}: {event.model}: {event.message}"
         else:
@@ -122,7 +131,7 @@ class PlainLines:
                 self._say_total(self._clock())
 
     def _say_total(self, now: float) -> None:
-        say(f"total  {self._counts.total(now)}", err=True)
+        say(f"{tr('total')}  {self._counts.total(now)}", err=True)
 
 
 @contextmanager
@@ -208,12 +217,12 @@ def _below(counts: ProgressCounts, now: float, hidden: int) -> Iterator[Text]:
 
     if not counts.stages:
         return
-    more = f"... and {hidden} more" if hidden else ""
-    for line in (more, f"total  {counts.total(now)}", visible(counts.waiting(now))):
+    more = tr("... and {count} more", count=hidden) if hidden else ""
+    for line in (more, f"{tr('total')}  {counts.total(now)}", visible(counts.waiting(now))):
         if line:
             text = Text(line, no_wrap=True, overflow="ellipsis")
-            text.highlight_regex(r"\b\d+ pass\b", GOOD)
-            text.highlight_regex(r"\b\d+ fail\b", BAD)
+            text.highlight_regex(rf"\b\d+ {re.escape(from_data('pass'))}\b", GOOD)
+            text.highlight_regex(rf"\b\d+ {re.escape(from_data('fail'))}\b", BAD)
             yield text
 
 

@@ -17,6 +17,7 @@ from promptpex.core.events import (
     StepDone,
 )
 from promptpex.core.records import NOT_ASKED, UNCLEAR
+from promptpex.core.texts import digits, from_data, tr
 
 RECENT = 50
 """Answers over which the rate is measured."""
@@ -61,20 +62,20 @@ class StageProgress:
         """The tally in words."""
         parts = [f"{self.done - self.unasked}/{self.total}"]
         if self.failed:
-            parts.append(f"{self.failed} failed")
+            parts.append(tr("{count} failed", count=self.failed))
         if self.unclear:
-            parts.append(f"{self.unclear} unclear")
+            parts.append(tr("{count} unclear", count=self.unclear))
         if self.unasked:
-            parts.append(f"{self.unasked} not asked")
+            parts.append(tr("{count} not asked", count=self.unasked))
         if self.cached:
-            parts.append(f"{self.cached} from the store")
+            parts.append(tr("{count} from the store", count=self.cached))
         rate = self.rate(now)
         if rate is not None:
-            parts.append(f"{rate:.1f}/s")
+            parts.append(tr("{count}/s", count=digits(f"{rate:.1f}")))
         if self.cost:
             parts.append(money(self.cost, priced=self.priced))
         if rate and self.done < self.total:
-            parts.append(f"{span((self.total - self.done) / rate)} left")
+            parts.append(tr("{time} left", time=span((self.total - self.done) / rate)))
         return ", ".join(parts)
 
     def rate(self, now: float) -> float | None:
@@ -129,9 +130,9 @@ class ProgressCounts:
         cost = sum(one.cost for one in every)
         if cost:
             parts.append(money(cost, priced=all(one.priced for one in every)))
-        known = [f"{count} {outcome}" for outcome, count in self.outcomes.items() if count]
+        known = [f"{count} {from_data(outcome)}" for outcome, count in self.outcomes.items() if count]
         if not known and any(stage == "output" for stage, _ in self.stages):
-            known = ["no verdicts yet"]
+            known = [tr("no verdicts yet")]
         return ", ".join([*parts, *known])
 
     def waiting(self, now: float, *, patience_s: float = PATIENCE_S) -> str:
@@ -141,9 +142,15 @@ class ProgressCounts:
         if not waits:
             return ""
         seconds, longest = max(waits, key=lambda each: each[0])
-        others = f" and {len(waits) - 1} more" if len(waits) > 1 else ""
-        limit = f" (gives up at {span(longest.gives_up_s)})"
-        return f"waiting {span(seconds)} for the first answer{limit}: {longest.server}{others}"
+        server = longest.server
+        if len(waits) > 1:
+            server = tr("{server} and {count} more", server=server, count=len(waits) - 1)
+        return tr(
+            "waiting {time} for the first answer (gives up at {limit}): {server}",
+            time=span(seconds),
+            limit=span(longest.gives_up_s),
+            server=server,
+        )
 
     def _start(self, event: StageStarted) -> None:
         key = (event.stage, event.model)
@@ -181,11 +188,14 @@ class ProgressCounts:
 def span(seconds: float) -> str:
     """Seconds as people say them: ``8 s``, ``4 min``, ``2 h 10 min``."""
     if seconds < 99.5:
-        return f"{seconds:.0f} s"
+        return tr("{count} s", count=f"{seconds:.0f}")
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+    if minutes < 100:
+        return tr("{count} min", count=minutes)
+    return tr("{hours} h {minutes} min", hours=minutes // 60, minutes=minutes % 60)
 
 
 def money(usd: float, *, priced: bool) -> str:
     """US dollars; that a part has no known price is said."""
-    return f"${usd:.4f}" + ("" if priced else " and unknown")
+    known = digits(f"${usd:.4f}")
+    return known if priced else tr("{cost} and unknown", cost=known)

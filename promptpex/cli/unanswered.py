@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from promptpex.codecs.wording import plural
 from promptpex.core.records import NOT_ASKED, UNCLEAR
+from promptpex.core.texts import from_data, tr, tr_n
+from promptpex.report.data_words import counted_reasons
 
 if TYPE_CHECKING:
     from promptpex.report import Summary
@@ -34,8 +35,11 @@ def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
     ]
     if not silent or (allowed and answered):
         return
-    more = "; --allow-missing-models accepts that" if answered else ""
-    yield f"not one usable answer came from {' or '.join(silent)}{more}"
+    models = tr(" or ").join(silent)
+    if answered:
+        yield tr("not one usable answer came from {models}; --allow-missing-models accepts that", models=models)
+    else:
+        yield tr("not one usable answer came from {models}", models=models)
 
 
 def silent_judges(summary: Summary) -> Iterator[str]:
@@ -45,9 +49,14 @@ def silent_judges(summary: Summary) -> Iterator[str]:
 
     for row in records(summary.details.judges):
         if row["asked"] and row["failed"] == row["asked"]:
-            requests = "its one request" if row["asked"] == 1 else f"all of its {row['asked']} requests"
-            why = clean(row["example"], LONGEST)
-            yield f"the judge {clean(row['judge'])} failed on {requests} ({row['reasons']}): {why}"
+            yield tr_n(
+                "the judge {judge} failed on its one request ({reasons}): {why}",
+                "the judge {judge} failed on all of its {count} requests ({reasons}): {why}",
+                row["asked"],
+                judge=clean(row["judge"]),
+                reasons=counted_reasons(row["reasons"]),
+                why=clean(row["example"], LONGEST),
+            )
 
 
 def silent_answerers(summary: Summary) -> Iterator[str]:
@@ -62,7 +71,9 @@ def silent_answerers(summary: Summary) -> Iterator[str]:
     for judge, group in asked.groupby(judges, sort=False, observed=True):
         if group["unscored"].astype("string").str.startswith("judge-").fillna(False).all():
             why = clean(group["reason"].iloc[0], LONGEST)
-            yield f"the judge {clean(str(judge))} answered no question ({_counted(Counter(group['unscored']))}): {why}"
+            counts = _counted(Counter(group["unscored"]))
+            judge = clean(str(judge))
+            yield tr("the judge {judge} answered no question ({counts}): {why}", judge=judge, counts=counts, why=why)
 
 
 def silent_scorers(summary: Summary) -> Iterator[str]:
@@ -78,12 +89,14 @@ def silent_scorers(summary: Summary) -> Iterator[str]:
         failed = group["unscored"].notna() & group["unscored"].ne(UNCLEAR)
         if failed.all():
             label, why = clean(str(judge).removeprefix("judge:")), clean(group["reason"].iloc[0], LONGEST)
-            who = f"the script of the metric {clean(name)} scored no output"
-            who = who if judge in CODE else f"the judge {label} gave no score of {clean(name)}"
-            yield f"{who} ({_counted(Counter(group['unscored']))}): {why}"
+            counts = _counted(Counter(group["unscored"]))
+            if judge in CODE:
+                who = tr("the script of the metric {metric} scored no output", metric=clean(name))
+            else:
+                who = tr("the judge {judge} gave no score of {metric}", judge=label, metric=clean(name))
+            yield f"{who} ({counts}): {why}"
 
 
 def _counted(reasons: Counter[str]) -> str:
-    return f"{plural(reasons.total(), 'output')}: " + ", ".join(
-        f"{count} {reason}" for reason, count in reasons.most_common()
-    )
+    outputs = tr_n("{count} output", "{count} outputs", reasons.total())
+    return f"{outputs}: " + ", ".join(f"{count} {from_data(reason)}" for reason, count in reasons.most_common())

@@ -12,6 +12,7 @@ from math import ceil
 from typing import Literal
 
 from promptpex.cases import expand, rate, validity
+from promptpex.core.texts import Key, shown
 from promptpex.judging import modes
 from promptpex.specs import ask_checks
 from promptpex.specs.groundedness import RULES_PER_REQUEST as CLAIMS_PER_REQUEST
@@ -49,7 +50,7 @@ class Stage:
 
     Attributes:
         name: in requests, events, the store, estimates and ``instructions``.
-        label: what progress calls it.
+        label: what progress calls it; a ``Key`` where it is to be shown in the reader's language.
         part: the part of the work it belongs to.
         role: who is asked.
         requests: how many requests one model is sent.
@@ -114,7 +115,7 @@ _REGISTRY: dict[str, Stage] = {
     for stage in (
         Stage(
             name="intent",
-            label="intent",
+            label=Key("intent"),
             part="extract",
             role="author",
             requests=lambda work: 0,  # but where the request for the inputs did not bring it
@@ -125,7 +126,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="inputs",
-            label="input spec",
+            label=Key("input spec"),
             part="extract",
             role="author",
             requests=lambda work: 1,
@@ -137,7 +138,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="rules",
-            label="rules",
+            label=Key("rules"),
             part="extract",
             role="author",
             requests=lambda work: ceil(work.rules / RULES_PER_REQUEST),
@@ -148,7 +149,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="inverse",
-            label="inverse rules",
+            label=Key("inverse rules"),
             part="extract",
             role="author",
             requests=lambda work: 0,  # but for rules that came without one
@@ -159,7 +160,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="checks",
-            label="checks",
+            label=Key("checks"),
             part="extract",
             role="author",
             requests=lambda work: ask_checks.requests_for(work.rules) if work.settings.checks else 0,
@@ -171,7 +172,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="groundedness",
-            label="groundedness",
+            label=Key("groundedness"),
             part="extract",
             role="checker",
             requests=lambda work: ceil(work.rules / CLAIMS_PER_REQUEST) if work.settings.verify else 0,
@@ -182,7 +183,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="cases",
-            label="cases",
+            label=Key("cases"),
             part="generate",
             role="author",
             requests=lambda work: work.case_requests,
@@ -203,7 +204,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="expand",
-            label="longer variants",
+            label=Key("longer variants"),
             part="generate",
             role="author",
             requests=lambda work: ceil(work.variants / expand.CASES_PER_REQUEST),
@@ -214,7 +215,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="validity",
-            label="validity",
+            label=Key("validity"),
             part="generate",
             role="author",
             requests=lambda work: (
@@ -226,7 +227,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="rate",
-            label="ratings",
+            label=Key("ratings"),
             part="generate",
             role="author",
             requests=lambda work: ceil(work.rated / rate.CASES_PER_REQUEST),
@@ -238,7 +239,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="reference",
-            label="reference answers",
+            label=Key("reference answers"),
             part="generate",
             role="reference",
             requests=lambda work: work.new_cases + work.variants,
@@ -247,7 +248,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="expected",
-            label="expected outputs",
+            label=Key("expected outputs"),
             part="generate",
             role="judge",
             requests=lambda work: work.new_cases + work.variants if work.settings.expected else 0,
@@ -257,7 +258,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="baseline",
-            label="baseline",
+            label=Key("baseline"),
             part="baseline",
             role="author",
             requests=lambda work: 1,
@@ -267,7 +268,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="output",
-            label="output",
+            label=Key("output"),
             part="run",
             role="model",
             requests=lambda work: work.outputs,
@@ -276,7 +277,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="judge",
-            label="judge",
+            label=Key("judge"),
             part="run",
             role="judge",
             requests=lambda work: work.outputs * work.models * work.settings.judge_repeat,
@@ -297,7 +298,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="question",
-            label="questions of checks",
+            label=Key("questions of checks"),
             part="run",
             role="answerer",
             requests=lambda work: work.outputs * work.models * work.questions,
@@ -308,7 +309,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="match",
-            label="comparison",
+            label=Key("comparison"),
             part="run",
             role="judge",
             requests=lambda work: work.asked_cases * work.settings.repeats * work.models,
@@ -318,7 +319,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="metric",
-            label="metrics",
+            label=Key("metrics"),
             part="run",
             role="judge",
             requests=lambda work: work.outputs * work.models * work.metrics,
@@ -328,7 +329,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="categories",
-            label="categories",
+            label=Key("categories"),
             part="synthesize",
             role="author",
             requests=lambda work: work.category_requests,
@@ -338,7 +339,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="criteria",
-            label="criteria",
+            label=Key("criteria"),
             part="synthesize",
             role="author",
             requests=lambda work: work.criteria_requests,
@@ -348,7 +349,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="infer",
-            label="criteria of the prompt",
+            label=Key("criteria of the prompt"),
             part="synthesize",
             role="author",
             requests=lambda work: work.inferences,
@@ -359,7 +360,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="notes",
-            label="criteria from notes",
+            label=Key("criteria from notes"),
             part="synthesize",
             role="author",
             requests=lambda work: work.note_requests,
@@ -370,7 +371,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="reword",
-            label="rewording",
+            label=Key("rewording"),
             part="synthesize",
             role="author",
             requests=lambda work: 0,  # but one for each that is asked for on the local page
@@ -381,7 +382,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="candidates",
-            label="candidates",
+            label=Key("candidates"),
             part="synthesize",
             role="author",
             requests=lambda work: ceil(work.criteria / propose_candidates.BATCH) + work.criteria_alone,
@@ -395,7 +396,7 @@ _REGISTRY: dict[str, Stage] = {
         ),
         Stage(
             name="implications",
-            label="implications",
+            label=Key("implications"),
             part="synthesize",
             role="answerer",
             requests=lambda work: 0,  # how many pairs are left is known when candidates have been tried
@@ -445,4 +446,4 @@ def instructed() -> tuple[str, ...]:
 
 def label(name: str) -> str:
     """What progress calls a stage; its name where it is not registered, as in logs of other programs."""
-    return _REGISTRY[name].label if name in _REGISTRY else name
+    return shown(_REGISTRY[name].label) if name in _REGISTRY else name

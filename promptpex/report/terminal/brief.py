@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpex.codecs.wording import plural
+from promptpex.core.texts import from_data, tr, tr_n
 from promptpex.report.colours import BAD
 from promptpex.report.failures import FailureExample
 from promptpex.report.page.addresses import address
@@ -93,8 +93,10 @@ def _models(summary: Summary, console: Console, most: int) -> list[RenderableTyp
 
 def _below(summary: Summary, more: int, left_out: Sequence[str]) -> Iterator[str]:
     if more:
-        yield f"... and {plural(more, 'more model', 'more models')} (see report.html)."
-    meanings = [*marks(summary), *([f"hidden: {', '.join(left_out)}"] if left_out else [])]
+        yield tr_n(
+            "... and {count} more model (see {file}).", "... and {count} more models (see {file}).", more, file=PAGE
+        )
+    meanings = [*marks(summary), *([tr("hidden: {columns}", columns=", ".join(left_out))] if left_out else [])]
     if meanings:
         yield "; ".join(meanings)
 
@@ -105,7 +107,9 @@ def _fitting_notes(about: Sequence[str], every: str, console: Console, most: int
 
     for count in range(len(about), -1, -1):
         left = len(about) - count
-        more = [f"{plural(left, 'more note')}: {every}"] if left else []
+        more = (
+            [tr_n("{count} more note: {command}", "{count} more notes: {command}", left, command=every)] if left else []
+        )
         lines = [Text(clean(line, 320)) for line in [*about[:count], *more]]
         if _height(lines, console) <= most:
             return lines
@@ -117,15 +121,16 @@ def _failures(worst: Sequence[FailureExample], page: Path | None, most: int) -> 
     room, one of these."""
     from rich.text import Text
 
-    lines = [Text(), Text("Most frequent failures", style="bold")]
+    lines = [Text(), Text(tr("Most frequent failures"), style="bold")]
     examples = max(0, most - len(worst))
     for number, example in enumerate(worst[: max(0, most)]):
-        count = f"{example.broken} of {example.scored}"
+        count = tr("{some} of {all}", some=example.broken, all=example.scored)
         rule = link(named(example.rule), page, fragment=address(example.rule, verdict="fail"), style=BAD)
         lines.append(_cut(Text.assemble("  ", rule, f"  {count}: {clean(example.text)}")))
         if number < examples:
-            place = f"{named(example.model)}, case {named(example.case)}"
-            lines.append(_cut(Text(f"      {place}: {clean(example.reason) or clean(example.output)}")))
+            place = tr("{model}, case {case}", model=named(example.model), case=named(example.case))
+            reason = clean(from_data(example.reason)) or clean(example.output)
+            lines.append(_cut(Text(f"      {place}: {reason}")))
     return lines
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpex.core.sentences import split
+from promptpex.core.texts import Key, tr
 from promptpex.report.summary import Summary
 from promptpex.report.terminal.next_steps import NextStep, Occasion, next_steps
 from promptpex.report.terminal.texts import LONG, clean, exact
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 PAGE = "report.html"
 LONGEST_COMMAND = 240
 """Characters of a command that is shown, three lines of a terminal; the shell's history has a longer one."""
-REST = "The report has the rest."
+REST = Key("The report has the rest.")
 
 
 def ending(
@@ -34,14 +35,15 @@ def ending(
         most_answer: lines of the answer; by default all.
         most_steps: commands to go on with; by default all that are proposed.
     """
+    from rich.cells import cell_len
     from rich.text import Text
 
-    lines = [Text(occasion.requests)] if occasion.requests else []
+    lines, head = [Text(occasion.requests)] if occasion.requests else [], f"{tr('Next:')} "
     steps = [step for step in next_steps(summary, occasion) if len(step.command) <= LONGEST_COMMAND]
     for number, step in enumerate(steps[:most_steps]):
-        lines.append(_proposed("      " if number else "Next: ", step, console.width))
+        lines.append(_proposed(" " * cell_len(head) if number else head, step, console.width))
     if summary.folder is not None:
-        lines.append(_unbroken("Report: ").append_text(link(summary.folder / PAGE, summary.folder / PAGE)))
+        lines.append(_unbroken(f"{tr('Report:')} ").append_text(link(summary.folder / PAGE, summary.folder / PAGE)))
     answer = _beginning(clean(summary.answer, LONG), console, most_answer)
     return [*lines, *([Text()] if lines and answer else []), *([Text(answer)] if answer else [])]
 
@@ -102,4 +104,5 @@ def _beginning(answer: str, console: Console, most: int | None) -> str:
     fewer = ("".join(sentences[:count]).rstrip() for count in range(len(sentences) - 1, 0, -1))
     words = sentences[0].split()
     shorter = (f"{' '.join(words[:count])} …" for count in range(len(words) - 1, 0, -1))
-    return next((text for part in (*fewer, *shorter) if fits(text := f"{part} {REST}")), REST)
+    rest = REST.tr()
+    return next((text for part in (*fewer, *shorter) if fits(text := f"{part} {rest}")), rest)

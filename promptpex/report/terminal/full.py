@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from promptpex.core.texts import from_data, tr
 from promptpex.report.failures import FailureExample
 from promptpex.report.metrics_in_words import metric_section, points, scales
 from promptpex.report.secondary_tables import footnotes, rule_section, sections
@@ -33,7 +34,10 @@ def _tables(summary: Summary, console: Console) -> None:
     table, left_out = model_table(summary, console.width)
     console.print(table)
     if left_out:
-        print_line(f"Hidden at this width: {', '.join(left_out)} (see report.html).", console)
+        print_line(
+            tr("Hidden at this width: {columns} (see {file}).", columns=", ".join(left_out), file="report.html"),
+            console,
+        )
     for line in (*footnotes(summary), *notes(summary)):
         print_line(line, console)
     _metrics(summary, console)
@@ -42,7 +46,7 @@ def _tables(summary: Summary, console: Console) -> None:
         for section in (rule_section(summary), *sections(summary)):
             show_section(section, console)
     if summary.examples:
-        console.print("\nMost frequent failures", style="bold")
+        console.print(f"\n{tr('Most frequent failures')}", style="bold", markup=False, highlight=False)
         for example in summary.examples:
             _example(example, console)
 
@@ -52,20 +56,23 @@ def _metrics(summary: Summary, console: Console) -> None:
     show_section(metric_section(summary), console)
     scale_of = scales(summary)
     for row in records(summary.lowest.drop_duplicates("metric")):
-        place = f"{named(row['model'])}, case {named(row['case'])}"
+        score = points(row["value"], scale_of.get(row["metric"]))
+        place = tr("{model}, case {case}", model=named(row["model"]), case=named(row["case"]))
         lines = [
-            f"  lowest {row['metric']}: {points(row['value'], scale_of.get(row['metric']))}, {place}",
-            f"      output: {clean(row['output'])}",
-            f"      {clean(row['reason'])}",
+            "  " + tr("lowest {metric}: {score}, {place}", metric=row["metric"], score=score, place=place),
+            "      " + tr("output: {text}", text=clean(row["output"])),
+            f"      {clean(from_data(row['reason'] or ''))}",
         ]
         print_cut(lines, console)
 
 
 def _example(example: FailureExample, console: Console) -> None:
+    count = tr("fails in {some} of {all}", some=example.broken, all=example.scored)
+    place = tr("{model}, case {case}", model=named(example.model), case=named(example.case))
     lines = [
-        f"  {named(example.rule)}  fails in {example.broken} of {example.scored}: {clean(example.text)}",
-        f"      {named(example.model)}, case {named(example.case)}: {clean(example.inputs)}",
-        f"      output: {clean(example.output)}",
-        f"      {clean(example.reason)}",
+        f"  {named(example.rule)}  {count}: {clean(example.text)}",
+        f"      {place}: {clean(example.inputs)}",
+        "      " + tr("output: {text}", text=clean(example.output)),
+        f"      {clean(from_data(example.reason))}",
     ]
     print_cut(lines, console)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpex.codecs.wording import plural
+from promptpex.core.texts import tr, tr_n
 from promptpex.report.headline import FAILING_JUDGE
 from promptpex.report.summary import Summary
 from promptpex.tables import records
@@ -79,30 +79,36 @@ def _argument(text: str) -> str:
 
 def _going_on(summary: Summary, occasion: Occasion) -> Iterator[NextStep]:
     if summary.run.manifest.partial and occasion.again:
-        yield NextStep(occasion.again, "goes on with this run")
+        yield NextStep(occasion.again, tr("goes on with this run"))
 
 
 def _judging(summary: Summary, run: str) -> Iterator[NextStep]:
     """A judge where one failed, or where rules wait for one."""
     judge = f"promptpex judge {run} --judge MODEL"
     if any(row["asked"] and row["failed"] / row["asked"] > FAILING_JUDGE for row in records(summary.details.judges)):
-        yield NextStep(judge, "asks another judge")
+        yield NextStep(judge, tr("asks another judge"))
         return
     waiting = len({*summary.gaps.unjudged_rules, *summary.gaps.half_judged_rules})
     if waiting and (summary.outputs["error"].isna()).any():
-        yield NextStep(judge, f"judges the {plural(waiting, 'rule')} that code does not decide")
+        yield NextStep(judge, _judges(waiting))
+
+
+def _judges(rules: int) -> str:
+    return tr_n(
+        "judges the {count} rule that code does not decide", "judges the {count} rules that code does not decide", rules
+    )
 
 
 def _reaching(summary: Summary) -> Iterator[NextStep]:
     """Where no model gave anything: which could be asked."""
     if len(summary.outputs) and not summary.run.manifest.partial and summary.outputs["error"].notna().all():
-        yield NextStep("promptpex models", "which models can be reached from here")
+        yield NextStep("promptpex models", tr("which models can be reached from here"))
 
 
 def _whole_suite(summary: Summary, occasion: Occasion) -> Iterator[NextStep]:
     """The rest of the cases, where a part of them was asked for."""
     if summary.run.manifest.subset is not None and not summary.run.manifest.partial and occasion.whole:
-        yield NextStep(occasion.whole, "runs the whole suite")
+        yield NextStep(occasion.whole, tr("runs the whole suite"))
 
 
 def _more_cases(summary: Summary) -> Iterator[NextStep]:
@@ -115,7 +121,7 @@ def _more_cases(summary: Summary) -> Iterator[NextStep]:
         return
     each = math.ceil(max(wanted) / targets)
     prompt = _argument(summary.run.prompt.path)
-    yield NextStep(f"promptpex generate {prompt} --more {each}", f"adds about {each * targets} cases")
+    yield NextStep(f"promptpex generate {prompt} --more {each}", tr("adds about {count} cases", count=each * targets))
 
 
 def _using(summary: Summary, run: str, earlier: Path | None) -> Iterator[NextStep]:
@@ -123,6 +129,6 @@ def _using(summary: Summary, run: str, earlier: Path | None) -> Iterator[NextSte
     if not summary.models["scored"].sum() or summary.run.manifest.partial:
         return
     if earlier is not None:
-        yield NextStep(f"promptpex compare {run_argument(summary, earlier)} {run}", "what has changed since")
+        yield NextStep(f"promptpex compare {run_argument(summary, earlier)} {run}", tr("what has changed since"))
     if summary.run.manifest.subset is None:
-        yield NextStep(f"promptpex gate {run} --max-non-compliance {LIMIT}", "the test for CI")
+        yield NextStep(f"promptpex gate {run} --max-non-compliance {LIMIT}", tr("the test for CI"))

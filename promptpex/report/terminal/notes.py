@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from promptpex.codecs.wording import plural
 from promptpex.core.records import RUNNING
+from promptpex.core.texts import from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.metrics_in_words import mean
 from promptpex.report.secondary_tables import DAGGER
@@ -26,18 +26,20 @@ def incomplete(summary: Summary) -> Iterator[str]:
     """That the run is not complete, and why."""
     why = summary.run.manifest.partial
     if why:
-        why = "it was ended before its report" if why == RUNNING else clean(why)
-        without = " without --fresh" if summary.run.manifest.settings.get("fresh") else ""
-        yield f"This run is not complete ({why}): the same command{without} goes on with it."
+        why = tr("it was ended before its report") if why == RUNNING else clean(from_data(why))
+        if summary.run.manifest.settings.get("fresh"):
+            yield tr("This run is not complete ({why}): the same command without --fresh goes on with it.", why=why)
+        else:
+            yield tr("This run is not complete ({why}): the same command goes on with it.", why=why)
 
 
 def gaps(summary: Summary) -> list[str]:
     """What could not be scored, model by model, or judged, and why."""
     lines = []
     for model, reasons in summary.gaps.unscored.items():
-        counts = ", ".join(f"{count} {clean(reason)}" for reason, count in reasons.items())
-        lines.append(f"Unscored, {clean(model)}: {counts}.")
-        lines += [f"  {clean(reason)}: {clean(why, WHY)}" for reason, why in _why(summary, model, reasons)]
+        counts = ", ".join(f"{count} {clean(from_data(reason))}" for reason, count in reasons.items())
+        lines.append(tr("Unscored, {model}: {counts}.", model=clean(model), counts=counts))
+        lines += [f"  {clean(from_data(reason))}: {clean(why, WHY)}" for reason, why in _why(summary, model, reasons)]
     return [*lines, *_without_judge(summary)]
 
 
@@ -52,9 +54,13 @@ def gaps_by_reason(summary: Summary) -> list[str]:
         several = len(models) > 1
         of_each = ", ".join(f"{named(model)} {count}" if several else named(model) for model, count in models.items())
         why = next((why for model in models for _, why in _why(summary, model, [reason])), "")
-        lines.append(
-            f"Unscored: {sum(models.values())} {clean(reason)} ({of_each}).{f' {clean(why, WHY)}' if why else ''}"
+        line = tr(
+            "Unscored: {count} {reason} ({models}).",
+            count=sum(models.values()),
+            reason=clean(from_data(reason)),
+            models=of_each,
         )
+        lines.append(f"{line} {clean(why, WHY)}" if why else line)
     return [*lines, *_without_judge(summary)]
 
 
@@ -65,21 +71,30 @@ def means(summary: Summary) -> Iterator[str]:
         if metric != summary.rankings.options.rank_by:
             of_each = (row for row in rows if row["metric"] == metric)
             shown = (f"{named(row['model'])} {mean(row)}" for row in of_each)
-            yield f"Metric {clean(metric)}: {', '.join(shown)}."
+            yield tr("Metric {metric}: {means}.", metric=clean(metric), means=", ".join(shown))
 
 
 def _without_judge(summary: Summary) -> Iterator[str]:
     """The rules that nobody judged, or only in part."""
-    total = plural(len(summary.run.spec.rules), "rule")
+    rules = tr_n("{count} rule", "{count} rules", len(summary.run.spec.rules))
     unjudged, half_judged = summary.gaps.unjudged_rules, summary.gaps.half_judged_rules
     if unjudged:
-        verb = "has" if len(unjudged) == 1 else "have"
-        yield f"Not judged: {len(unjudged)} of {total} ({_ids(unjudged)}) {verb} no check and no judge."
+        yield tr_n(
+            "Not judged: {count} of {rules} ({ids}) has no check and no judge.",
+            "Not judged: {count} of {rules} ({ids}) have no check and no judge.",
+            len(unjudged),
+            rules=rules,
+            ids=_ids(unjudged),
+        )
     if half_judged:
-        verb = "has" if len(half_judged) == 1 else "have"
-        yield (
-            f"Judged in part: {len(half_judged)} of {total} ({_ids(half_judged)}) {verb} checks that find only "
-            "some failures, and no judge: an output that passes them is unscored."
+        yield tr_n(
+            "Judged in part: {count} of {rules} ({ids}) has checks that find only some failures, and no judge: an "
+            "output that passes them is unscored.",
+            "Judged in part: {count} of {rules} ({ids}) have checks that find only some failures, and no judge: an "
+            "output that passes them is unscored.",
+            len(half_judged),
+            rules=rules,
+            ids=_ids(half_judged),
         )
 
 
@@ -102,10 +117,12 @@ def marks(summary: Summary) -> Iterator[str]:
     rows = records(summary.models)
     weights = summary.rankings.options.weights
     if weights:
-        yield f"weighted by {', '.join(f'{clean(name)} {times:g}' for name, times in weights.items())}"
+        yield tr(
+            "weighted by {weights}", weights=", ".join(f"{clean(name)} {times}" for name, times in weights.items())
+        )
     if any(0 < row["scored"] < FEW for row in rows):
-        yield f"* fewer than {FEW} scored outputs, a rough guide"
+        yield tr("* fewer than {few} scored outputs, a rough guide", few=FEW)
     if any(row["at_least"] or row["accuracy_at_least"] for row in rows):
-        yield "≥ at least: some outputs have no verdict"
+        yield tr("≥ at least: some outputs have no verdict")
     if any(row["holds_sampled"] is False for row in rows):
-        yield f"{DAGGER} would not hold if the rules were a sample"
+        yield tr("{mark} would not hold if the rules were a sample", mark=DAGGER)
