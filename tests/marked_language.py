@@ -46,9 +46,10 @@ def unmarked(text: str, data: Iterable[str]) -> str:
     """What stands neither between marks nor is data, if it has a word; else nothing."""
     rest, before = text, None
     while rest != before:
-        rest, before = _MARKED.sub("", rest), rest
+        rest, before = _MARKED.sub(" ", rest), rest
     for known in sorted(data, key=len, reverse=True):
-        rest = rest.replace(known, "")
+        if known in rest:
+            rest = re.sub(rf"(?<!\w){re.escape(known)}(?!\w)", " ", rest)
     return rest.strip() if _WORD.search(rest) else ""
 
 
@@ -62,8 +63,7 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
         yield from value.splitlines()
     elif isinstance(value, Mapping):
-        for name, one in value.items():
-            yield str(name)
+        for one in value.values():
             yield from _texts(one)
     elif isinstance(value, (list, tuple, set, frozenset)):
         for one in value:
