@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.records import PartOfSuite, Run
+from promptpex.core.records import AnyRun, PartOfSuite, Run
 from promptpex.core.texts import reading_in
 from promptpex.promptfile import renderer
 from promptpex.report import Summary, summarise, to_dict
@@ -50,7 +50,7 @@ def incomplete() -> Run:
     return made.replace(manifest=made.manifest.replace(partial="running", subset=part, stored=3, asked=5))
 
 
-def foreign(texts: list[str], run: Run) -> list[str]:
+def foreign(texts: list[str], run: AnyRun) -> list[str]:
     """The texts that are neither marked nor data."""
     known = data_of(run) | {*run.manifest.settings, *FILES, *IN_PROMPT, *SAME}
     return sorted({rest for text in texts if (rest := unmarked(text, known))})
