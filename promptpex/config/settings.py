@@ -52,7 +52,7 @@ class Settings(Record):
     )
     judge: ModelNames = Field(
         default=(),
-        description="The models that judge what no check decides; none: checks alone.",
+        description="The models that judge what no check decides, or none: checks alone.",
         examples=[["gpt-4o"], "none"],
     )
     named_models: dict[str, NamedModel] = Field(
@@ -66,7 +66,7 @@ class Settings(Record):
     temperature: float | None = Field(
         default=None,
         ge=0,
-        description="The temperature of models under test; none: as each provider has it.",
+        description="The temperature of models under test; left out: as each provider has it.",
         examples=[0.7],
     )
     max_tokens: int = Field(
@@ -84,13 +84,13 @@ class Settings(Record):
     rpm: int | None = Field(
         default=None,
         ge=1,
-        description="Requests a minute to one provider at most; none: as many as it lets through.",
+        description="Requests a minute to one provider at most; left out: as many as it lets through.",
         examples=[500],
     )
     tpm: int | None = Field(
         default=None,
         ge=1,
-        description="Tokens a minute to one provider at most; none: as many as it lets through.",
+        description="Tokens a minute to one provider at most; left out: as many as it lets through.",
         examples=[200000],
     )
     timeout: float = Field(
@@ -166,7 +166,7 @@ class Settings(Record):
     )
     match: Match | None = Field(
         default=None,
-        description="How outputs are compared with expected ones, where a case does not say it; none: as the case "
+        description="How outputs are compared with expected ones, where a case does not say it; left out: as the case "
         "file says.",
         examples=["json", "numeric:1%"],
     )
@@ -214,7 +214,7 @@ class Settings(Record):
     rules_per_request: int | None = Field(
         default=None,
         ge=1,
-        description="Rules, each with its inverse, that one request for cases covers; none: 6, and 1 where the "
+        description="Rules, each with its inverse, that one request for cases covers; left out: 6, and 1 where the "
         "author is the embedded model.",
         examples=[1],
     )
@@ -264,11 +264,11 @@ class Settings(Record):
     )
     language: str | None = Field(
         default=None,
-        description="The language that generated inputs have to be in, a BCP 47 tag; none: that of the prompt.",
+        description="The language that generated inputs have to be in, a BCP 47 tag; left out: that of the prompt.",
         examples=["vi", "pt-BR"],
     )
     embedded_threads: int | None = Field(
-        default=None, ge=1, description="CPU threads of the embedded model; none: by the machine.", examples=[4]
+        default=None, ge=1, description="CPU threads of the embedded model; left out: by the machine.", examples=[4]
     )
     embedded_slots: int = Field(
         default=1, ge=1, description="Requests that the embedded model answers side by side.", examples=[2]
@@ -286,7 +286,7 @@ class Settings(Record):
     )
     against: ModelName | None = Field(
         default=None,
-        description="The model that all others are compared with; none: the best.",
+        description="The model that all others are compared with; left out: the best.",
         examples=["gpt-4o-mini"],
     )
     weights: Weights = Field(

@@ -1,4 +1,4 @@
-"""Where editors find the JSON schemas of our YAML files: the line that names one, and the copy that it names.
+"""Where editors find the JSON schemas of our YAML and TOML files: the line that names one, and the copy that it names.
 
 The line is part of a file that people share, so it must say the same on every machine: never a path into somebody's
 environment. Where the package is part of the same project (as here), the schema itself is named. Elsewhere it is a copy
@@ -19,14 +19,14 @@ from promptpex.core.errors import InputError
 
 FOLDER = ".promptpex/schemas"
 _LINE = re.compile(
-    rf"#\s*yaml-language-server:\s*\$schema=(?P<place>(?:\.\./)*{re.escape(FOLDER)}"
-    r"/(?P<name>spec|cases|candidates)\.schema\.json)\s*\Z"
+    rf"(?:#\s*yaml-language-server:\s*\$schema=|#:schema\s+)(?P<place>(?:\.\./)*{re.escape(FOLDER)}"
+    r"/(?P<name>spec|cases|candidates|settings)\.schema\.json)\s*\Z"
 )
 
 
 def schema_place(path: Path | str, name: str) -> str:
-    """The schema of ``spec``, ``cases`` or ``candidates`` files, as the first line of the one at ``path`` should name
-    it."""
+    """The schema of ``spec``, ``cases``, ``candidates`` or ``settings`` files, as the first line of the one at ``path``
+    should name it."""
     folder = Path(path).resolve().parent
     root = project_of(folder)
     own = _shipped(name)

@@ -94,10 +94,12 @@ _NAMED_SCENARIO = {
 
 USED: Mapping[str, Key] = {
     "name": {
+        **_TEXT,
         "description": "What reports and the folder of the runs call the prompt; without it the name of its file.",
         "examples": ["ticket-triage"],
     },
     "description": {
+        **_TEXT,
         "description": "What the prompt is for, for reports and for the model that writes the spec.",
         "examples": ["Tag a word of a sentence with its part of speech."],
     },
@@ -120,6 +122,7 @@ USED: Mapping[str, Key] = {
         "examples": [["Where is my parcel?", {"file": "real.csv"}], "real.csv"],
     },
     "sample": {
+        "type": ["object", "string", "number", "array", "null"],
         "description": "One such input, as Prompty has it.",
         "examples": [{"word": "fox", "sentence": "The fox jumps."}],
     },
@@ -155,10 +158,12 @@ USED: Mapping[str, Key] = {
         "examples": ["low"],
     },
     "context": {
+        "type": ["string", "boolean", "null"],
         "description": "The variable that holds the documents which a question is answered from; false: none does.",
         "examples": ["documents", False],
     },
     "template": {
+        "type": ["string", "object", "null"],
         "description": "The language of the template in Prompty's words. It is read as Jinja whatever stands here.",
         "examples": ["jinja2"],
     },

@@ -52,7 +52,7 @@ def warn_about_changed_prompt(session: Session, prompt: Prompt, spec: Spec, file
     A spec that people wrote may name no fingerprint, or may be another prompt's: the words it quotes are looked for
     all the same.
     """
-    if Path(spec.prompt).name != files.prompt.name:
+    if spec.prompt and Path(spec.prompt).name != files.prompt.name:
         warning = f"{files.spec.name} is the spec of {spec.prompt}, and is used for {files.prompt.name}"
         session.emit(Notice(warning, "warning"))
     if not changed(prompt, spec):

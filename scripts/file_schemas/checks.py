@@ -14,6 +14,9 @@ _TEXTS: Schema = {"type": ["string", "array"]}
 _SCHEMA_OR_NOTHING: Schema = {"type": ["object", "string", "boolean", "null"]}
 _OBJECT_OR_NOTHING: Schema = {"type": ["object", "null"]}
 
+ALIAS = "x-alias-of"
+"""What the schema of a key says that is another name of a key."""
+
 WANTED: dict[str, tuple[str, Schema]] = {
     **dict.fromkeys(("contains", "icontains"), ("value", _TEXT_OR_NUMBER)),
     **dict.fromkeys(
@@ -50,9 +53,9 @@ def with_kinds(part: Schema) -> Schema:
     """The schema of a check with its kinds; ``type`` stands for ``kind``, ``asserts`` for ``assert``."""
     properties = dict(part["properties"])
     properties["kind"] = {**without(properties["kind"], "type"), "enum": kinds()}
-    properties["type"] = {**properties["kind"], "description": "The kind, as promptfoo calls it."}
+    properties["type"] = {**properties["kind"], "description": "The kind, as promptfoo calls it.", ALIAS: "kind"}
     main, other = ("assert", "asserts") if "assert" in properties else ("asserts", "assert")
-    properties[other] = properties[main]
+    properties[other] = {**properties[main], ALIAS: main}
     return {
         **part,
         "properties": properties,

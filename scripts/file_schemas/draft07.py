@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
 
 Schema = dict[str, Any]
 
@@ -13,9 +14,17 @@ _LISTS = ("anyOf", "oneOf", "allOf")
 _NOTHING: tuple[object, ...] = (None, [], {}, "")
 
 
+class _InOrder(GenerateJsonSchema):
+    """Keys as they are declared, in examples too, instead of by the alphabet."""
+
+    def sort(self, value: Any, parent_key: str | None = None) -> Any:
+        """The value as it is."""
+        return value
+
+
 def of_record(record: type[BaseModel]) -> Schema:
     """The schema of a record, with its parts under ``definitions``."""
-    made = record.model_json_schema(by_alias=True, mode="validation")
+    made = record.model_json_schema(by_alias=True, mode="validation", schema_generator=_InOrder)
     made["definitions"] = made.pop("$defs", {})
     return tidy(made)
 

@@ -36,7 +36,8 @@ def yaml_file(kind: DocumentKind[Any]) -> Schema:
         whole = _with_a_rule(whole)
     if "Case" in parts:
         parts["Case"] = {**parts["Case"], **_FIRST_UNDER_EXPECTED}
-    whole["definitions"] = {name: _take_nothing(part) for name, part in parts.items()}
+    taken = {part.record.__name__ for part in kind.parts if isinstance(part, Items | Named)}
+    whole["definitions"] = {name: _take_nothing(part) if name in taken else part for name, part in parts.items()}
     return _take_nothing(whole)
 
 

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.core.errors import InputError
+from promptpex.documents import yaml_reader
 from promptpex.promptfile import read
+from tests.documents.shipped import schema_errors
 from tests.e2e.command import in_process
 from tests.servers import ScriptedServer, Step
 
@@ -43,6 +46,40 @@ def test_init_makes_a_prompt_that_can_be_read_whatever_the_folder_is_called(tmp_
     prompt = read(tmp_path / name / "prompt.md")
     assert prompt.name == name
     assert prompt.variables == ("question",)
+
+
+def test_the_example_validates_and_runs(tmp_path: Path) -> None:
+    done = in_process("init", "shop", "--example", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "made: shop/prompt.spec.yaml" in done.err + done.out
+    checked = in_process("validate", "shop/prompt.md", "--json", cwd=tmp_path)
+    assert {problem["severity"] for problem in json.loads(checked.out)} == {"info"}, checked.out
+    run = in_process("run", "shop/prompt.md", "--models", "fake/m", "--judge", "none", "--json", cwd=tmp_path)
+    assert run.code == 0, run.err
+    assert json.loads(run.out)["models"][0]["unscored"] == 0, run.out
+    settings = tmp_path / "shop" / "promptpex.toml"
+    place = settings.read_text(encoding="utf-8").splitlines()[0].removeprefix("#:schema ")
+    assert (settings.parent / place).is_file()
+    for name in ("spec", "cases"):
+        file = tmp_path / "shop" / f"prompt.{name}.yaml"
+        place = file.read_text(encoding="utf-8").splitlines()[0].partition("$schema=")[2]
+        assert (file.parent / place).is_file()
+        data = yaml_reader.read(file, error=InputError, what="file").data
+        assert schema_errors(name, data) == []
+
+
+def test_the_example_never_goes_with_another_prompt_or_over_other_files(tmp_path: Path) -> None:
+    (tmp_path / "prompt.md").write_text("mine", encoding="utf-8")
+    done = in_process("init", "--example", cwd=tmp_path)
+    assert "prompt.md is your own" in done.err + done.out
+    assert sorted(file.name for file in tmp_path.glob("*.*")) == [".promptpex", "prompt.md", "promptpex.toml"]
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "prompt.cases.yaml").write_text("mine", encoding="utf-8")
+    made = json.loads(in_process("init", "b", "--example", "--json", cwd=tmp_path).out)
+    assert made == {"made": ["prompt.md", "promptpex.toml", "prompt.spec.yaml"], "left_alone": ["prompt.cases.yaml"]}
+    again = json.loads(in_process("init", "b", "--example", "--json", cwd=tmp_path).out)
+    assert again == {"made": [], "left_alone": ["prompt.md", "promptpex.toml", "prompt.spec.yaml", "prompt.cases.yaml"]}
+    assert (tmp_path / "b" / "prompt.cases.yaml").read_text(encoding="utf-8") == "mine"
 
 
 def test_init_leaves_what_is_there_alone_and_cannot_go_below_a_file(tmp_path: Path) -> None:

@@ -150,6 +150,8 @@ MISTAKES: list[tuple[str, Any]] = [
     ("spec", with_check(kind="not_contains", value="x")),
     ("spec", with_check(kind="contains")),
     ("spec", with_check(kind="contains", vaule="x")),
+    ("spec", with_check(kind=None, value="x")),
+    ("spec", with_check(kind="word-count", value=3, unit=None)),
     ("spec", with_check(kind="contains", value=["x", "y"])),
     ("spec", with_check(kind="not-contains-any", value=3)),
     ("spec", with_check(kind="regex", value=["x"])),

@@ -1,4 +1,4 @@
-"""``promptpex init``: a prompt and a settings file to begin with."""
+"""``promptpex init``: a prompt and a settings file to begin with, and a spec and cases that go with them."""
 
 from __future__ import annotations
 
@@ -6,64 +6,67 @@ from pathlib import Path
 
 import click
 
-from promptpex.cli import options
+from promptpex.cli import options, starter_files
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
 
-PROMPT = """---
-name: {name}
-description: What this prompt is for, in a line.
----
-system:
-Answer the customer's question in at most two sentences, in the language of the question.
-Do not promise refunds or dates. If the question is not about an order, answer exactly: OTHER
-
-user:
-{{{{question}}}}
-"""
-
-SETTINGS = """# Settings of promptpex; environment (PROMPTPEX_...) and flags go over them. Keys do not belong here.
-# models = ["gpt-4o-mini", "llama3.2:1b"]   # models under test
-# author = "..."                            # writes specs and cases
-# judge = ["..."]                           # judges what no check decides
-# metrics = ["tone"]                        # of the tone.metric.md, ... beside the prompt; by default all
-# repeats = 1
-# max_cost = 1.0                            # US dollars, authors and judges included
-
-# [models.small]                            # a name of your own, for --models small
-# model = "openai/x?temperature=0"
-# api_base = "http://127.0.0.1:8080/v1"
-
-# [prices."my/model"]                       # US dollars per million tokens
-# input = 0.1
-# output = 0.4
-"""
+PROMPT, SETTINGS = "prompt.md", "promptpex.toml"
 
 
 @click.command("init", cls=Command)
 @click.argument("folder", required=False, default=".", type=click.Path(path_type=Path, file_okay=False))
+@options.of_files("--example", is_flag=True, help="Write a spec and cases for that prompt as well.")
 @options.output_options
-def command(folder: Path, as_json: bool, quiet: bool, **flags: object) -> int:
+def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: object) -> int:
     """Write a first prompt.md and promptpex.toml.
 
     They go to FOLDER; files that exist are left alone.
     """
-    import json
     import shlex
 
     from promptpex.cli.output import print_json
     from promptpex.codecs.atomic import write_text
 
     folder.mkdir(parents=True, exist_ok=True)
-    name = folder.resolve().name or "prompt"
-    texts = {"prompt.md": PROMPT.format(name=json.dumps(name, ensure_ascii=False)), "promptpex.toml": SETTINGS}
+    texts = _texts(folder, example)
     made = [file for file in texts if not (folder / file).exists()]
     for file in made:
         write_text(folder / file, texts[file])
+    _keep_schemas(folder, made)
     if as_json:
         print_json({"made": made, "left_alone": [file for file in texts if file not in made]})
     elif not quiet:
         for file in texts:
             say(f"{'made' if file in made else 'left alone'}: {folder / file}")
-        say(f"Next: promptpex run {shlex.quote(str(folder / 'prompt.md'))} --models MODEL")
+        if example and len(texts) == len(_texts(folder, False)):
+            say(f"{PROMPT} is your own: the spec and the cases of the example would not fit it and are left out")
+        say(f"Next: promptpex run {shlex.quote(str(folder / PROMPT))} --models MODEL")
     return 0
+
+
+def _texts(folder: Path, example: bool) -> dict[str, str]:
+    """The files by name. A spec and cases are written for our prompt alone."""
+    import json
+
+    from promptpex.documents.schema_ref import schema_place
+
+    name = folder.resolve().name or "prompt"
+    prompt = starter_files.PROMPT.format(name=json.dumps(name, ensure_ascii=False))
+    line = f"#:schema {schema_place(folder / SETTINGS, 'settings')}"
+    texts = {PROMPT: prompt, SETTINGS: f"{line}\n{starter_files.SETTINGS}"}
+    if example and _is_ours(folder / PROMPT, prompt):
+        for kind, content in (("spec", starter_files.SPEC), ("cases", starter_files.CASES)):
+            file = f"prompt.{kind}.yaml"
+            texts[file] = f"# yaml-language-server: $schema={schema_place(folder / file, kind)}\n{content}"
+    return texts
+
+
+def _is_ours(file: Path, text: str) -> bool:
+    return not file.exists() or (file.is_file() and file.read_bytes() == text.encode())
+
+
+def _keep_schemas(folder: Path, made: list[str]) -> None:
+    from promptpex.documents.schema_ref import keep_schema
+
+    for file in made:
+        keep_schema(folder / file)

@@ -89,8 +89,8 @@ class Criterion(OwnedRecord):
         default=None,
         ge=0,
         le=1,
-        description="The share of good outputs that its own assertion may flag at most; none: the limit of the whole "
-        "choice.",
+        description="The share of good outputs that its own assertion may flag at most; left out: the limit of the "
+        "whole choice.",
         examples=[0.1],
     )
     must: bool = Field(

@@ -166,8 +166,8 @@ class Rule(OwnedRecord):
     )
     when: tuple[InputCheck, ...] = Field(
         default=(),
-        description="Checks on the inputs. The rule concerns an output only where all of them hold; none: it concerns "
-        "every output.",
+        description="Checks on the inputs. The rule concerns an output only where all of them hold; without any "
+        "it concerns every output.",
         examples=[[{"variable": "question", "kind": "icontains", "value": "order"}]],
     )
     inverse: str | None = Field(
@@ -177,7 +177,7 @@ class Rule(OwnedRecord):
     )
     source: str | None = Field(
         default=None,
-        description="The words of the prompt that state the rule, word by word, so that a changed prompt is noticed.",
+        description="The words of the prompt that state the rule, as they stand there, so that a change is noticed.",
         examples=["in at most two sentences"],
     )
     checks: tuple[Check, ...] = Field(
@@ -279,7 +279,7 @@ class Spec(Record):
     )
     input_checks: tuple[InputCheck, ...] = Field(
         default=(),
-        description="Code that every input has to pass; cases that do not are told.",
+        description="Code that every input has to pass; validate names the cases that do not.",
         examples=[[{"variable": "question", "kind": "word-count", "value": {"max": 60}}]],
     )
     rules: tuple[Rule, ...] = Field(

@@ -187,7 +187,7 @@ def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Pr
         place = str(prompt.path) if severity == "info" and line is None else str(path)
         problems.append(Problem(path=place, line=line, message=message, suggestion=suggestion, severity=severity))
 
-    if prompt.path and Path(spec.prompt).name != Path(prompt.path).name:
+    if prompt.path and spec.prompt and Path(spec.prompt).name != Path(prompt.path).name:
         message = f"this is the spec of {spec.prompt!r}, and is used for {Path(prompt.path).name!r}"
         add(message, None, "warning", "correct 'prompt', or give the prompt a spec of its own")
     if spec.prompt_fingerprint and spec.prompt_fingerprint != prompt.fingerprint:
