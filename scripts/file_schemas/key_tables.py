@@ -66,8 +66,9 @@ def _type(about: Schema) -> str:
     if "enum" in about:
         words = [word for word in about["enum"] if word is not None]
         return "a kind" if len(words) > LONGEST_CHOICE else ", ".join(f"`{word}`" for word in words)
-    branches = [_type(branch) for branch in about.get("anyOf", about.get("allOf", ())) if branch != {"type": "null"}]
-    types = about.get("type", [])
+    others: list[Schema] = about.get("anyOf", about.get("allOf", []))
+    branches = [_type(branch) for branch in others if branch != {"type": "null"}]
+    types: str | list[str] = about.get("type", [])
     names = [name for name in ([types] if isinstance(types, str) else types) if name != "null"]
     if names == ["string", "number", "boolean"]:
         return "text"
