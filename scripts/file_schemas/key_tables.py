@@ -66,7 +66,7 @@ def _type(about: Schema) -> str:
     if "enum" in about:
         words = [word for word in about["enum"] if word is not None]
         return "a kind" if len(words) > LONGEST_CHOICE else ", ".join(f"`{word}`" for word in words)
-    others: list[Schema] = about.get("anyOf", about.get("allOf", []))
+    others: list[Schema] = about.get("anyOf") or about.get("allOf") or []
     branches = [_type(branch) for branch in others if branch != {"type": "null"}]
     types: str | list[str] = about.get("type", [])
     names = [name for name in ([types] if isinstance(types, str) else types) if name != "null"]
