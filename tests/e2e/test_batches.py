@@ -71,14 +71,14 @@ def test_all_problems_of_all_prompts_are_told_before_anything_is_asked(project: 
         project / "prompts",
         "delta",
         cases=2,
-        spec="rules: [{id: r1, rule: x, checks: [{kind: is-jsonn}]}, {rule: y}]\n",
+        spec="rules: [{id: r1, rule: x, checks: [{kind: is-jsonn}]}, {id: r2, rule: y, chekcs: []}]\n",
     )
     (project / "prompts" / "epsilon.md").write_text("{{broken", encoding="utf-8")
     (project / "prompts" / "epsilon.cases.yaml").write_text("cases: []\n", encoding="utf-8")
     done = run(project)
     assert done.code == 2
     assert "problems first" in done.err
-    assert all(words in done.err for words in ("delta.spec.yaml:", "is-jsonn", "'id' is missing", "epsilon.md"))
+    assert all(words in done.err for words in ("delta.spec.yaml:", "is-jsonn", "chekcs", "epsilon.md"))
     assert not (project / "results").exists()
 
 

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.core.errors import RunError
+from promptpex.report.batches.batch_in_words import decisions_in_words
 from promptpex.report.batches.batch_report import BatchReport
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.files import csv_text
@@ -46,7 +47,7 @@ def index_html(report: BatchReport) -> str:
         "batch.html.jinja",
         report=report,
         rows=[_row(report, number) for number in range(len(report.parts))],
-        by_model=records(report.by_model),
+        by_model=[(row, decisions_in_words(row)) for row in records(report.by_model)],
         script=Markup(script(SORTING)),
         policy=Markup(script_policy(SORTING)),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from promptpex.codecs.wording import plural
-from promptpex.report.percentages import TableRow, listed, percent
+from promptpex.core.texts import from_data, tr, tr_n
+from promptpex.report.percentages import TableRow, at_least, listed
 
 ONLY = "only model"
 """The decision about a model without another."""
@@ -14,30 +14,39 @@ ONLY = "only model"
 def batch_answer(rows: Sequence[TableRow]) -> str:
     """The answer, from a table of models over prompts (``tables.OVER_PROMPTS_COLUMNS``)."""
     if not any(row["scored_prompts"] for row in rows):
-        return "Nothing was scored, so no model can be assessed."
+        return tr("Nothing was scored, so no model can be assessed.")
     sentences = [_of_model(row) for row in rows]
     return " ".join([*sentences, *_means([row for row in rows if row["mean_non_compliance"] is not None])])
 
 
+def decisions_in_words(row: TableRow) -> str:
+    """How often each decision was made about a model: ``worse on 6, tied on 2``; empty where there was none to make."""
+    made = [part.split(" ", 1) for part in row["decisions"].split(", ") if part]
+    return ", ".join(
+        tr("{decision} on {count}", decision=from_data(decision), count=count)
+        for count, decision in made
+        if decision != ONLY
+    )
+
+
 def _of_model(row: TableRow) -> str:
     if not row["scored_prompts"]:
-        return f"{row['model']}: nothing was scored on {plural(row['prompts'], 'prompt')}."
-    kept = f"no failure on {row['without_failure']} of {plural(row['scored_prompts'], 'prompt')}"
-    made = [part.split(" ", 1) for part in row["decisions"].split(", ") if part]
-    decisions = [f"{decision} on {count}" for count, decision in made if decision != ONLY]
+        nothing = tr_n("nothing scored on {count} prompt", "nothing scored on {count} prompts", row["prompts"])
+        return tr("{model}: {findings}.", model=row["model"], findings=nothing)
+    prompts = tr_n("{count} prompt", "{count} prompts", row["scored_prompts"])
+    kept = tr("no failure on {count} of {prompts}", count=row["without_failure"], prompts=prompts)
     missing = row["prompts"] - row["scored_prompts"]
-    unscored = [f"nothing scored on {missing}"] if missing else []
-    return f"{row['model']}: {', '.join([*decisions, kept, *unscored])}."
+    unscored = tr_n("nothing scored on {count} prompt", "nothing scored on {count} prompts", missing) if missing else ""
+    findings = ", ".join(filter(None, [decisions_in_words(row), kept, unscored]))
+    return tr("{model}: {findings}.", model=row["model"], findings=findings)
 
 
 def _means(rows: Sequence[TableRow]) -> list[str]:
     if not rows:
         return []
-    means = listed(
-        f"{row['model']} {'at least ' if row['at_least'] else ''}{percent(row['mean_non_compliance'])}" for row in rows
-    )
-    prompts = plural(rows[0]["mean_of"], "prompt")
-    return [f"Mean non-compliance over {prompts}, each counting the same: {means}."]
+    means = listed(f"{row['model']} {at_least(row['mean_non_compliance'], row['at_least'])}" for row in rows)
+    prompts = tr_n("{count} prompt", "{count} prompts", rows[0]["mean_of"])
+    return [tr("Mean non-compliance over {prompts}, each counting the same: {means}.", prompts=prompts, means=means)]
 
 
 def incomplete_notes(partial: Mapping[str, int], parts_of_suites: int) -> list[str]:
@@ -47,13 +56,23 @@ def incomplete_notes(partial: Mapping[str, int], parts_of_suites: int) -> list[s
         partial: how many runs are not complete, by the reason.
         parts_of_suites: how many runs are of a part of their suite.
     """
-    notes = []
-    for reason, count in partial.items():
-        runs, verb = plural(count, "run"), "is" if count == 1 else "are"
-        notes.append(f"{runs} {verb} not complete ({reason}): the same command goes on with what is missing.")
+    notes = [
+        tr_n(
+            "{count} run is not complete ({reason}): the same command goes on with what is missing.",
+            "{count} runs are not complete ({reason}): the same command goes on with what is missing.",
+            count,
+            reason=from_data(reason),
+        )
+        for reason, count in partial.items()
+    ]
     if parts_of_suites:
-        runs, verb = plural(parts_of_suites, "run"), "is" if parts_of_suites == 1 else "are"
-        notes.append(f"{runs} {verb} of a part of the cases only.")
+        notes.append(
+            tr_n(
+                "{count} run is of a part of the cases only.",
+                "{count} runs are of a part of the cases only.",
+                parts_of_suites,
+            )
+        )
     return notes
 
 
@@ -63,8 +82,8 @@ def about_decisions(confidence: float) -> str:
     Args:
         confidence: with which each decision was made.
     """
-    prompts = round(1 / (1 - confidence))
-    return (
+    return tr(
         "Each decision is about its own prompt, and none is about all of them: where models are equally good, up to "
-        f"one prompt in {prompts} shows a difference by chance."
+        "one prompt in {prompts} shows a difference by chance.",
+        prompts=round(1 / (1 - confidence)),
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpex.codecs.wording import plural
+from promptpex.core.texts import Key, tr, tr_n
 from promptpex.report.batches.batch_files import INDEX
 from promptpex.report.batches.batch_in_words import ONLY
 from promptpex.report.batches.batch_report import BatchReport
@@ -14,7 +14,7 @@ from promptpex.report.percentages import TableRow, percent, with_ends
 from promptpex.report.terminal.brief import MOST_LINES
 from promptpex.report.terminal.ending import link, print_renderable
 from promptpex.report.terminal.fitted_table import Column, fitted
-from promptpex.report.terminal.texts import LONG, clean, decision_text, exact, named
+from promptpex.report.terminal.texts import LONG, clean, decision_text, exact, named, print_cut, print_line
 from promptpex.tables import records
 
 if TYPE_CHECKING:
@@ -52,11 +52,9 @@ def show_batch(report: BatchReport, console: Console, ending: BatchEnding, *, fu
     table, left_out = _table(report, worst, console.width)
     print_renderable(table, console)
     if len(worst) < len(files):
-        more = f"... and {plural(len(files) - len(worst), 'prompt')} that fail less: --full, or the index"
-        console.print(more, markup=False, highlight=False)
+        print_cut([_and_more(len(files) - len(worst))], console)
     if left_out:
-        hidden = f"Hidden at this width: {', '.join(left_out)} (see the index)."
-        console.print(hidden, markup=False, highlight=False)
+        print_line(tr("Hidden at this width: {columns} (see the index).", columns=", ".join(left_out)), console)
     for line in end:
         print_renderable(line, console)
 
@@ -65,14 +63,22 @@ def _end(report: BatchReport, ending: BatchEnding, *, full: bool) -> list[Text]:
     from rich.text import Text
 
     missing = [one.part for one in report.parts if one.summary is None]
-    lines = [Text(clean(f"{part.file}: {part.problem or 'its run is gone'}", LONG)) for part in missing]
+    lines = [Text(clean(f"{part.file}: {part.problem or tr('its run is gone')}", LONG)) for part in missing]
     lines += [Text(clean(note, LONG)) for note in (report.notes if full else report.incomplete)]
     lines += [Text(), *([Text(ending.requests)] if ending.requests else [])]
     steps = [*([ending.again] if ending.again else []), *([ending.gate] if ending.gate else [])]
-    lines += [_unbroken(f"Next: {exact(step)}") for step in steps[:1]]
+    lines += [_unbroken(tr("Next: {command}", command=exact(step))) for step in steps[:1]]
     index = report.folder / INDEX
-    lines.append(_unbroken("Index: ").append_text(link(index, index)))
+    lines.append(_unbroken(f"{tr('Index:')} ").append_text(link(index, index)))
     return [*lines, Text(), Text(clean(report.answer, LONG))]
+
+
+def _and_more(count: int) -> str:
+    return tr_n(
+        "... and {count} prompt that fails less: --full, or the index",
+        "... and {count} prompts that fail less: --full, or the index",
+        count,
+    )
 
 
 def _unbroken(text: str) -> Text:
@@ -99,9 +105,10 @@ def _worst_first(report: BatchReport, files: Sequence[str]) -> list[str]:
 
 def _table(report: BatchReport, files: Sequence[str], width: int) -> tuple[Table, list[str]]:
     """The table with intervals where they fit, else without them; and the models that do not fit either."""
-    title = f"{plural(len(report.parts), 'prompt')}: outputs that break a rule"
+    prompts = tr_n("{count} prompt", "{count} prompts", len(report.parts))
+    title = tr("{prompts}: outputs that break a rule", prompts=prompts)
     for intervals in (True, False):
-        columns = [Column("prompt", [*(named(report.names[file]) for file in files), _mean_of(report)])]
+        columns = [Column(Key("prompt"), [*(named(report.names[file]) for file in files), _mean_of(report)])]
         for number, model in enumerate(report.models):
             cells = [_cell(report.cells.get((file, model)), intervals=intervals) for file in files]
             columns.append(Column(named(model), [*cells, _mean(report, model)], gives_way=number))
@@ -113,7 +120,7 @@ def _table(report: BatchReport, files: Sequence[str], width: int) -> tuple[Table
 
 def _mean_of(report: BatchReport) -> str:
     counts = {row["mean_of"] for row in records(report.by_model)} - {0}
-    return f"mean of {max(counts)}" if counts else "mean"
+    return tr("mean of {count}", count=max(counts)) if counts else tr("mean")
 
 
 def _mean(report: BatchReport, model: str) -> str:
