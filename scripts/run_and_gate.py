@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The step of action.yml: runs the cases of each prompt, shows the report, and holds the run against the limits.
+"""The step of action.yml: runs the cases of the prompts, shows the report, and holds the runs against the limits.
 
-What a workflow says comes in variables: PROMPTS (a file a line), MODELS, JUDGE, RUN_OPTIONS, GATE_OPTIONS, RESULTS.
+What a workflow says comes in variables: PROMPTS (a file, folder or pattern a line), MODELS, JUDGE, RUN_OPTIONS,
+GATE_OPTIONS, RESULTS.
 The exit code is the highest of the commands'; the output ``passed`` says whether it is 0.
 """
 
@@ -13,7 +14,7 @@ import secrets
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 STORE = ".promptpex/store.db"
@@ -23,34 +24,34 @@ BAD_INPUT = 2
 
 
 def main(env: Mapping[str, str]) -> int:
-    """Runs and gates every prompt; the exit code."""
+    """Runs and gates the prompts; the exit code."""
     prompts = [line.strip() for line in env.get("PROMPTS", "").splitlines() if line.strip()]
     if not prompts:
         print("::error::promptpex: the input 'prompts' names no file; write one a line")
         return BAD_INPUT
     try:
-        codes = [run_and_gate(prompt, env) for prompt in prompts]
+        return run_and_gate(prompts, env)
     except ValueError as error:
         print(f"::error::promptpex: run-options or gate-options cannot be read: {error}")
         return BAD_INPUT
-    return max(codes)
 
 
-def run_and_gate(prompt: str, env: Mapping[str, str]) -> int:
-    """The higher exit code of the run and of its gate."""
+def run_and_gate(prompts: Sequence[str], env: Mapping[str, str]) -> int:
+    """The graver exit code of the run and of its gate."""
     results = env.get("RESULTS") or "results"
     options = [*_named("--models", env.get("MODELS")), *_named("--judge", env.get("JUDGE"))]
     options += shlex.split(env.get("RUN_OPTIONS", ""))
+    limits = shlex.split(env.get("GATE_OPTIONS", ""))
     with text_for_the_runner():
-        command = ["promptpex", "run", *options, "--results", results, "--store", STORE, "--json", "--", prompt]
+        command = ["promptpex", "run", *options, "--results", results, "--store", STORE, "--json", "--", *prompts]
         done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
         folder = _folder(done.stdout)
         if folder is not None:
-            subprocess.run(["promptpex", "report", folder, "--results", results], check=False)
+            subprocess.run(["promptpex", "report", "--full", folder, "--results", results], check=False)
     if folder is None:
-        print(f"::error file={_property(prompt)}::promptpex run ended with exit code {done.returncode}; see the log")
+        file = f" file={_property(prompts[0])}" if len(prompts) == 1 else ""
+        print(f"::error{file}::promptpex run ended with exit code {done.returncode}; see the log")
         return done.returncode or BAD_INPUT
-    limits = shlex.split(env.get("GATE_OPTIONS", ""))
     gated = subprocess.run(
         ["promptpex", "gate", folder, *limits, "--results", results, "--format", "github"], check=False
     )
@@ -62,7 +63,7 @@ def _named(flag: str, value: str | None) -> list[str]:
 
 
 def _folder(printed: bytes) -> str | None:
-    """The run's folder, from what ``run --json`` printed; None where it came to no report."""
+    """The folder of the run or the batch, from what ``run --json`` printed; None where it came to no report."""
     try:
         folder = json.loads(printed)["folder"]
     except (ValueError, KeyError, TypeError):

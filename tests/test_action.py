@@ -108,18 +108,29 @@ def test_the_store_is_kept_where_the_step_has_it_and_whatever_the_gate_says() ->
 
 @pytest.mark.slow
 def test_every_prompt_is_run_and_gated_and_models_give_the_runner_no_command(tmp_path: Path) -> None:
-    write_project(tmp_path)
-    named = {"PROMPTS": "prompts/colour.md\n\nprompts/co,lour.md\n", "JUDGE": "none"}
+    prompts = write_project(tmp_path)
+    for kind in ("md", "spec.yaml", "cases.yaml"):
+        text = (prompts / f"colour.{kind}").read_text(encoding="utf-8").replace("colour.md", "sh,ade.md")
+        (prompts / f"sh,ade.{kind}").write_text(text, encoding="utf-8")
+    named = {"PROMPTS": "prompts/\n\n prompts/colour.md\n", "JUDGE": "none"}
     done = run_step("Run and gate", tmp_path, **named, MODELS="fake/::error::owned", RUN_OPTIONS="--seed '7'")
-    assert done.returncode == 2, done.stdout + done.stderr
-    *of_gate, missing = obeyed(done.stdout)
+    assert done.returncode == 1, done.stdout + done.stderr
     assert "::error::owned" in done.stdout
-    assert [command.partition(",")[0] for command in of_gate] == ["::error file=prompts/colour.md"] * 2
+    files = [command.partition(",")[0] for command in obeyed(done.stdout)]
+    assert files == ["::error file=prompts/colour.md"] * 2 + ["::error file=prompts/sh%2Cade.md"] * 2
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "passed=false\n"
+    assert (tmp_path / "summary.md").read_text(encoding="utf-8").startswith("## ❌ gate failed: 2 of 2 prompts")
+    assert len(list(tmp_path.glob("results/*/*/report.html"))) == 2
+    assert len(list(tmp_path.glob("results/batches/*/index.html"))) == 1
+    assert (tmp_path / ".promptpex" / "store.db").exists()
+
+
+def test_a_prompt_that_cannot_be_run_is_named(tmp_path: Path) -> None:
+    done = run_step("Run and gate", tmp_path, PROMPTS="prompts/co,lour.md", MODELS="fake/RED", JUDGE="none")
+    assert done.returncode == 2
+    (missing,) = obeyed(done.stdout)
     assert missing == "::error file=prompts/co%2Clour.md::promptpex run ended with exit code 2; see the log"
     assert (tmp_path / "out").read_text(encoding="utf-8") == "passed=false\n"
-    assert (tmp_path / "summary.md").read_text(encoding="utf-8").startswith("### ")
-    assert len(list(tmp_path.glob("results/*/*/report.html"))) == 1
-    assert (tmp_path / ".promptpex" / "store.db").exists()
 
 
 @pytest.mark.slow

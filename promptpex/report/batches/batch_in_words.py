@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from promptpex.core.texts import from_data, tr, tr_n
 from promptpex.report.percentages import TableRow, at_least, listed
+from promptpex.report.secondary_tables import DAGGER
 
 ONLY = "only model"
 """The decision about a model without another."""
@@ -87,3 +88,8 @@ def about_decisions(confidence: float) -> str:
         "one prompt in {prompts} shows a difference by chance.",
         prompts=round(1 / (1 - confidence)),
     )
+
+
+def about_mark() -> str:
+    """What the mark of a decision means."""
+    return tr("{mark} would not hold if the rules of the prompt were a sample", mark=DAGGER)

@@ -64,7 +64,7 @@ def _end(report: BatchReport, ending: BatchEnding, *, full: bool) -> list[Text]:
 
     missing = [one.part for one in report.parts if one.summary is None]
     lines = [Text(clean(f"{part.file}: {part.problem or tr('its run is gone')}", LONG)) for part in missing]
-    lines += [Text(clean(note, LONG)) for note in (report.notes if full else report.incomplete)]
+    lines += [Text(clean(note, LONG)) for note in (report.notes if full else [*report.incomplete, *report.marks])]
     lines += [Text(), *([Text(ending.requests)] if ending.requests else [])]
     steps = [*([ending.again] if ending.again else []), *([ending.gate] if ending.gate else [])]
     lines += [_unbroken(tr("Next: {command}", command=exact(step))) for step in steps[:1]]
