@@ -143,6 +143,22 @@ def synthesis_lines(session: Session, work: Workload) -> list[EstimateLine]:
     return _guessed(session, "synthesize", work)
 
 
+def sum_of(lines: Sequence[EstimateLine]) -> EstimateLine:
+    """The lines in one, of all stages and models; its price is unknown where that of a line is."""
+    costs = [line.cost_usd for line in lines]
+    return EstimateLine(
+        stage="",
+        model="",
+        calls=sum(line.calls for line in lines),
+        stored=sum(line.stored for line in lines),
+        tokens_in=sum(line.tokens_in for line in lines),
+        tokens_out=sum(line.tokens_out for line in lines),
+        cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+        exact=all(line.exact for line in lines),
+        again=sum(line.again for line in lines),
+    )
+
+
 def total_in_words(lines: Sequence[EstimateLine]) -> str:
     """The sum of requests and of known prices, and which models have no known price."""
     from promptpex.report.terminal import money

@@ -187,3 +187,17 @@ def test_the_report_of_a_batch_is_made_again_from_its_folder(project: Path) -> N
     part = json.loads(in_process("report", "prompts/alpha.md", "alpha", "beta", "--json", cwd=project).out)
     assert [one["prompt"] for one in part["prompts"]] == ["alpha", "beta"]
     assert json.loads(in_process("report", "--json", cwd=project).out)["batch"] == made["batch"]
+
+
+def test_an_estimate_has_a_line_for_each_prompt_and_one_sum(project: Path) -> None:
+    done = in_process("estimate", "prompts", "--models", "fake/RED", "--case", "t?", cwd=project)
+    assert done.code == 0, done.err
+    lines = [line.split() for line in done.out.splitlines()]
+    assert [line[:2] for line in lines if line[:1] in (["alpha"], ["beta"], ["gamma"])] == [
+        ["alpha", "2"],
+        ["beta", "5"],
+        ["gamma", "9"],
+    ]
+    assert done.out.splitlines()[-1].startswith("16 requests")
+    part = in_process("estimate", "prompts", "--models", "fake/RED", "--case", "t7", "--json", cwd=project)
+    assert [(line["prompt"], line["calls"]) for line in json.loads(part.out)] == [("prompts/gamma.md", 1)]

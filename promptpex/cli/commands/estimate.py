@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,12 @@ from promptpex.cli.output import paragraph, say
 if TYPE_CHECKING:
     from promptpex.report.terminal.fitted_table import Column
     from promptpex.workflow.estimate import EstimateLine
+    from promptpex.workflow.session import Session
+    from promptpex.workflow.subset import Subset
 
 
 @click.command("estimate", cls=Command)
-@options.PROMPT
+@options.PROMPTS
 @options.models
 @options.author
 @options.judge_options
@@ -38,23 +41,60 @@ if TYPE_CHECKING:
 @options.fresh
 @options.settings_options
 @options.session_output_options
-def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
+def command(prompts: tuple[Path, ...], spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
     """Show what `run` would ask and cost; nothing is sent.
 
     Also says what the suite can show at best. Answers in the store cost nothing and are counted separately.
     Tokens are estimates; a price that is not known is "unknown", never 0: give it in the settings under
-    [prices."MODEL"].
+    [prices."MODEL"]. Of several prompts, or a folder of them, it is a line for each and one sum.
     """
+    from promptpex.cli.batches import is_one_file, refuse_files_of_one
+
+    subset = options.subset_of(flags)
+    if is_one_file(prompts):
+        return _of_one(prompts[0], (spec, cases), subset, flags, as_json=as_json)
+    refuse_files_of_one(spec=spec, cases=cases)
+    return _of_several(prompts, subset, flags, as_json=as_json)
+
+
+def _of_several(named: Sequence[Path], subset: Subset, flags: dict[str, Any], *, as_json: bool) -> int:
+    from promptpex.cli.batches import common_folder
+    from promptpex.cli.command_session import work
+    from promptpex.cli.output import print_json
+    from promptpex.promptfile import find_prompts
+    from promptpex.workflow.batches.estimate_batch import estimate_batch
+
+    prompts = find_prompts(named)
+
+    async def job(session: Session) -> dict[Path, list[EstimateLine]]:
+        return await estimate_batch(session, prompts, subset, start=common_folder(prompts))
+
+    estimated = work(flags, job, start=common_folder(prompts))
+    if as_json:
+        every = [(prompt, line) for prompt, lines in estimated.items() for line in lines]
+        print_json([{"prompt": prompt.as_posix(), **asdict(line)} for prompt, line in every])
+    else:
+        show([line for lines in estimated.values() for line in lines], by_prompt=estimated)
+    return 0
+
+
+def _of_one(
+    prompt: Path,
+    beside: tuple[Path | None, Path | None],
+    subset: Subset,
+    flags: dict[str, Any],
+    *,
+    as_json: bool,
+) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
     from promptpex.workflow.files import files_of, require_files
     from promptpex.workflow.pipeline import estimate_files
 
-    subset = options.subset_of(flags)
-    require_files(spec, cases)
-    files = files_of(prompt, spec=spec, suite=cases)
+    require_files(*beside)
+    files = files_of(prompt, spec=beside[0], suite=beside[1])
 
-    async def job(session: Any) -> tuple[list[EstimateLine], str]:
+    async def job(session: Session) -> tuple[list[EstimateLine], str]:
         return await estimate_files(session, files, subset)
 
     lines, best = work(flags, job, start=prompt.parent)
@@ -67,16 +107,21 @@ def command(prompt: Path, spec: Path | None, cases: Path | None, as_json: bool, 
     return 0
 
 
-def show(lines: Sequence[EstimateLine]) -> None:
+def show(lines: Sequence[EstimateLine], *, by_prompt: Mapping[Path, Sequence[EstimateLine]] | None = None) -> None:
     """Prints a table of what would be asked, and its sum; the column of the store only where it holds something, and
-    what has no room is named."""
+    what has no room is named.
+
+    Args:
+        by_prompt: the lines of each prompt, where the table is to have a row for each of several.
+    """
     from rich.console import Console
 
     from promptpex.report.terminal.fitted_table import fitted
     from promptpex.workflow.estimate import again_in_words, total_in_words
 
     console = Console()
-    table, left_out = fitted("", _columns(lines), console.width)
+    columns = _of_stages(lines) if by_prompt is None else _of_prompts(by_prompt)
+    table, left_out = fitted("", columns, console.width)
     console.print(table)
     hidden = f"Hidden at this width: {', '.join(left_out)} (see --json)." if left_out else ""
     for sentence in (hidden, total_in_words(lines), again_in_words(lines)):
@@ -84,16 +129,35 @@ def show(lines: Sequence[EstimateLine]) -> None:
             paragraph(sentence)
 
 
-def _columns(lines: Sequence[EstimateLine]) -> list[Column]:
-    """The columns of the table; tokens give way to the rest on a narrow terminal."""
-    from promptpex.report.terminal import money, named
+def _of_stages(lines: Sequence[EstimateLine]) -> list[Column]:
+    from promptpex.report.terminal import named
+    from promptpex.report.terminal.fitted_table import Column
+
+    model = Column("model", [named(line.model) for line in lines])
+    return [model, Column("stage", [line.stage for line in lines]), *_figures(lines)]
+
+
+def _of_prompts(by_prompt: Mapping[Path, Sequence[EstimateLine]]) -> list[Column]:
+    from promptpex.report.terminal import named
+    from promptpex.promptfile import read
+    from promptpex.report.terminal.fitted_table import Column
+    from promptpex.workflow.estimate import sum_of
+
+    names = {prompt: read(prompt).name for prompt in by_prompt}
+    taken = Counter(names.values())
+    called = [names[prompt] if taken[names[prompt]] == 1 else prompt.as_posix() for prompt in by_prompt]
+    prompts = Column("prompt", list(map(named, called)))
+    return [prompts, *_figures([sum_of(lines) for lines in by_prompt.values()])]
+
+
+def _figures(lines: Sequence[EstimateLine]) -> list[Column]:
+    """The columns of figures; tokens give way to the rest on a narrow terminal."""
+    from promptpex.report.terminal import money
     from promptpex.report.terminal.fitted_table import Column
 
     calls = [str(line.calls) if line.exact else f"about {line.calls}" for line in lines]
     stored = Column("stored", [str(line.stored) for line in lines], 1)
     return [
-        Column("model", [named(line.model) for line in lines]),
-        Column("stage", [line.stage for line in lines]),
         Column("calls", calls),
         *([stored] if any(line.stored for line in lines) else []),
         Column("tokens in", [f"{line.tokens_in:,}" for line in lines], 2),

@@ -54,8 +54,7 @@ async def run_and_report(
         ModelError: no prompt has a run; the first reason.
         StoreError: answers cannot be kept.
     """
-    if session.resolved.searched:
-        require_one_settings_file(prompts, start)
+    require_one_settings_file(session.resolved, prompts, start)
     made = [one for one in await run_batch(session, prompts, subset, name=name) if not one.left_out]
     problems = [one.problem for one in made if one.problem is not None]
     if len(problems) == len(made):

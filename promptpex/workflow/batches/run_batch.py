@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from promptpex.config import find_file
+from promptpex.config import Resolved, find_file
 from promptpex.core.errors import ConfigError, InputError, ModelError, NothingChosen, PromptpexError
 from promptpex.core.events import Event, Listener, Notice
 from promptpex.core.records import Run
@@ -59,9 +59,9 @@ async def run_batch(
         StoreError: answers cannot be kept.
     """
     every = [files_of(prompt) for prompt in prompts]
-    sessions = [session.for_one_of(len(every), _naming(session.emit, str(files.prompt))) for files in every]
+    sessions = [session.for_one_of(len(every), naming(session.emit, str(files.prompt))) for files in every]
     begun, refused = await _begun(sessions, every, subset, name)
-    _refuse({every[number].prompt: error for number, error in refused.items()}, len(every))
+    refuse({every[number].prompt: error for number, error in refused.items()}, len(every))
 
     async with JointCollection(len(every), session.emit) as together:
 
@@ -100,7 +100,7 @@ async def _begun(
     return begun, refused
 
 
-def _naming(emit: Listener, prompt: str) -> Listener:
+def naming(emit: Listener, prompt: str) -> Listener:
     """A listener that says which prompt a warning is about; what is told of each prompt alone, and is no warning, is
     too much where there are many."""
 
@@ -113,7 +113,7 @@ def _naming(emit: Listener, prompt: str) -> Listener:
     return listen
 
 
-def _refuse(refused: Mapping[Path, InputError], prompts: int) -> None:
+def refuse(refused: Mapping[Path, InputError], prompts: int) -> None:
     """Raises what keeps the prompts from being run, all of it; what was merely not chosen does not, unless nothing was.
 
     Raises:
@@ -144,15 +144,18 @@ def _sentences(refused: Mapping[Path, InputError]) -> list[str]:
     return sentences
 
 
-def require_one_settings_file(prompts: Sequence[Path], start: Path) -> None:
+def require_one_settings_file(resolved: Resolved, prompts: Sequence[Path], start: Path) -> None:
     """Refuses prompts that would each be run under settings of their own.
 
     Args:
-        start: the folder from which the settings of the command are looked for.
+        resolved: the settings of the command.
+        start: the folder from which they were looked for.
 
     Raises:
         ConfigError: with the files.
     """
+    if not resolved.searched:
+        return
     own = {find_file(folder) for folder in {prompt.parent for prompt in prompts}} | {find_file(start)}
     if len(own) > 1:
         files = ", ".join(sorted(str(file) for file in own if file is not None))
