@@ -138,8 +138,8 @@ def _of_stages(lines: Sequence[EstimateLine]) -> list[Column]:
 
 
 def _of_prompts(by_prompt: Mapping[Path, Sequence[EstimateLine]]) -> list[Column]:
-    from promptpex.report.terminal import named
     from promptpex.promptfile import read
+    from promptpex.report.terminal import named
     from promptpex.report.terminal.fitted_table import Column
     from promptpex.workflow.estimate import sum_of
 
