@@ -17,7 +17,7 @@ def test_it_runs_and_prints_what_the_readme_shows(tmp_path: Path) -> None:
     done = in_process("demo", cwd=tmp_path, env={"COLUMNS": "80"})
     assert done.code == 0, done.err
     printed = "\n".join(line.rstrip() for line in RUN_ID.sub("0123456789", done.out).splitlines())
-    (screen,) = re.findall(r"^```text\n(Recorded: .*?)\n```$", README, re.MULTILINE | re.DOTALL)
+    (screen,) = re.findall(r"^```text\n(Recorded answers .*?)\n```$", README, re.MULTILINE | re.DOTALL)
     assert printed == screen, printed
     folder = tmp_path / "promptpex-demo"
     assert {path.name for path in folder.iterdir()} == {*FILES, "promptpex.toml", "results", ".promptpex"}

@@ -32,7 +32,7 @@ model = "replay/{RECORDING}#hasty"
 model = "replay/{RECORDING}#reader"
 """
 
-LABEL = "Recorded: careful and hasty are one language model, reading with and without care."
+LABEL = "Recorded answers of one language model, once careful and once hasty."
 
 
 @click.command("demo", cls=Command)
