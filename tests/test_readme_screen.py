@@ -1,4 +1,4 @@
-"""The screen that README shows is what a run prints: a benchmark, and stand-ins for models with scripted answers."""
+"""The screen that docs/report.md shows is what a run prints: a benchmark, and stand-ins for models with scripted answers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def executed(folder: Path) -> tuple[Run, Path, dict[str, int]]:
         return finished, where, asdict(session.meter.total)
 
 
-async def test_the_screen_of_the_readme_is_what_a_run_prints(
+async def test_the_screen_of_the_page_is_what_a_run_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(ROOT / "benchmarks" / "sentence", tmp_path / "sentence")
@@ -70,6 +70,6 @@ async def test_the_screen_of_the_readme_is_what_a_run_prints(
     show_run(finished, folder, as_json=False, totals=totals, prompt=Path("sentence/prompt.md"))
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     printed = RUN_ID.sub("0123456789", "\n".join(lines) + "\n")
-    (screen,) = SCREEN.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    (screen,) = SCREEN.findall((ROOT / "docs" / "report.md").read_text(encoding="utf-8"))
     assert printed == screen, printed
     assert len(lines) <= 23
