@@ -1,4 +1,4 @@
-"""The screen that docs/report.md shows is what a run prints: a benchmark, and stand-ins for models with scripted answers."""
+"""The screen of docs/report.md is what a run prints: a benchmark, and stand-ins with scripted answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from promptpex.workflow.pipeline import run
 from promptpex.workflow.session import open_session
 from tests.samples import asked
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SCREEN = re.compile(r"^```text\n(sentence: .*?)^```$", re.MULTILINE | re.DOTALL)
 RUN_ID = re.compile(r"\b[0-9a-f]{10}\b")
 
