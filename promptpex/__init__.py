@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from promptpex import stats, tables
     from promptpex.api import (
+        BatchResult,
         KeywordSettings,
         RunResult,
         align,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         judge,
         read_run,
         run,
+        run_batch,
         select,
         synthesize,
     )
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from promptpex.synthesis.selection.problem_file import read_problem
 
 _HOMES = {
+    "BatchResult": ("promptpex.api.batches", "BatchResult"),
     "FakeClient": ("promptpex.llm.fake", "FakeClient"),
     "KeywordSettings": ("promptpex.api.keyword_settings", "KeywordSettings"),
     "RunResult": ("promptpex.api.run_result", "RunResult"),
@@ -60,6 +63,7 @@ _HOMES = {
     "read_suite": ("promptpex.cases.file", "read_suite"),
     "records": ("promptpex.core.records", None),
     "run": ("promptpex.api.steps", "run"),
+    "run_batch": ("promptpex.api.batches", "run_batch"),
     "select": ("promptpex.api.steps", "select"),
     "stats": ("promptpex.stats", None),
     "synthesize": ("promptpex.api.steps", "synthesize"),
@@ -69,6 +73,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BatchResult",
     "FakeClient",
     "KeywordSettings",
     "RunResult",
@@ -86,6 +91,7 @@ __all__ = [
     "read_suite",
     "records",
     "run",
+    "run_batch",
     "select",
     "stats",
     "synthesize",

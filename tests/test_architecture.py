@@ -76,7 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "tables",
         "workflow",
     },
-    "api": {"codecs", "config", "core", "llm", "report", "synthesis", "workflow"},
+    "api": {"codecs", "config", "core", "llm", "promptfile", "report", "synthesis", "workflow"},
     "web": FILES | {"alignment", "grading", "report", "stats", "tables"},
     "cli": EVERYTHING,
     "pytest_plugin": FILES | {"config", "promptfile", "report", "workflow"},

@@ -123,12 +123,15 @@ class KeywordSettings(CompareSettings, total=False):
     against: str | None
 
 
-def resolved_settings(given: Mapping[str, object]) -> Resolved:
+def resolved_settings(given: Mapping[str, object], *, start: Path | None = None) -> Resolved:
     """The settings in force: what was given, over environment and settings files; None is not given.
+
+    Args:
+        start: the folder from which a settings file is looked for; by default the working folder.
 
     Raises:
         ConfigError: an argument that is no setting, or a value that cannot be used.
     """
-    resolved = load(given, start=Path.cwd(), env=os.environ, given_as="argument")
+    resolved = load(given, start=start or Path.cwd(), env=os.environ, given_as="argument")
     speak(resolved.settings.report_language)
     return resolved

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar, Unpack, overload
 
-from promptpex.api.keyword_settings import KeywordSettings, resolved_settings
+from promptpex.api.calls import in_session, listed
+from promptpex.api.keyword_settings import KeywordSettings
 from promptpex.api.run_result import RunResult
-from promptpex.config import Resolved
 from promptpex.core.errors import ConfigError, SynthesisError
 from promptpex.core.records import Prompt, Run, Spec, Suite, Synthesis
 from promptpex.llm.client import Client
@@ -24,10 +23,9 @@ from promptpex.synthesis.selection.methods import SECONDS, Method
 from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
 from promptpex.workflow import early_stopping, generating, running, specifying
-from promptpex.workflow.event_loop import result_of
 from promptpex.workflow.files import files_of
 from promptpex.workflow.judge_examples import take_judge_examples
-from promptpex.workflow.session import Session, open_session
+from promptpex.workflow.session import Session
 from promptpex.workflow.synthesis import synthesizing, trying_candidates
 
 T = TypeVar("T")
@@ -50,7 +48,7 @@ def extract(
     async def job(session: Session) -> Spec:
         return await specifying.extract(session, prompt, spec_for=Path(prompt.path or prompt.name).name)
 
-    return _in_session(job, {"author": author, "judge": _listed(judge), **settings}, client)
+    return in_session(job, {"author": author, "judge": listed(judge), **settings}, client)
 
 
 def generate(
@@ -77,7 +75,7 @@ def generate(
         wishes = generating.Wishes(more=more, keep=keep)
         return (await generating.generate(session, prompt, spec, suite or Suite(prompt=spec.prompt), wishes)).suite
 
-    return _in_session(job, {"author": author, "judge": _listed(judge), **settings}, client)
+    return in_session(job, {"author": author, "judge": listed(judge), **settings}, client)
 
 
 def run(
@@ -107,7 +105,7 @@ def run(
 
     if not models:
         raise ConfigError("models names no model; give at least one")
-    return _in_session(job, {"models": _listed(models), "judge": _listed(judge), **settings}, client)
+    return in_session(job, {"models": listed(models), "judge": listed(judge), **settings}, client)
 
 
 def judge(
@@ -123,7 +121,7 @@ def judge(
         take_judge_examples(session, _path(run.prompt.path), run.prompt, run.spec)
         return RunResult.of(await running.judge(session, run))
 
-    return _in_session(job, {"judge": _listed(judge), **settings}, client)
+    return in_session(job, {"judge": listed(judge), **settings}, client)
 
 
 def synthesize(
@@ -165,7 +163,7 @@ def synthesize(
         await trying_candidates.try_candidates(session, files, trial)
         return read_candidates(SynthesisFolder.of(files.prompt).candidates)
 
-    return _in_session(job, {"author": author, "judge": _listed(judge), **settings}, client)
+    return in_session(job, {"author": author, "judge": listed(judge), **settings}, client)
 
 
 @overload
@@ -226,24 +224,3 @@ def _path(given: str | Path | None) -> Path | None:
 
 def _paths(given: Sequence[str | Path]) -> list[Path]:
     return [Path(given)] if isinstance(given, str | Path) else [Path(one) for one in given]
-
-
-def _listed(names: str | Sequence[str] | None) -> str | list[str] | None:
-    """Names as a setting: a text may hold several, divided by commas."""
-    return names if names is None or isinstance(names, str) else list(names)
-
-
-def _in_session(job: Callable[[Session], Awaitable[T]], settings: Mapping[str, object], client: Client | None) -> T:
-    """What the job comes to. Replies of a client of the caller's own may be anybody's: unless the call names a store,
-    they are kept until it ends, and no run that asks the real models is ever served them."""
-    resolved = resolved_settings(settings)
-
-    async def work(resolved: Resolved) -> T:
-        async with open_session(resolved, provider=client) as session:
-            return await job(session)
-
-    if client is None or resolved.given("store"):
-        return result_of(lambda: work(resolved))
-    with TemporaryDirectory() as folder:
-        kept_here = resolved.settings.replace(store=str(Path(folder, "store.db")))
-        return result_of(lambda: work(resolved.replace(settings=kept_here)))

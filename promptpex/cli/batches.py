@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,11 +25,6 @@ def is_one_file(named: Sequence[Path]) -> bool:
     from promptpex.promptfile import is_pattern
 
     return len(named) == 1 and not named[0].is_dir() and not is_pattern(named[0])
-
-
-def common_folder(prompts: Sequence[Path]) -> Path:
-    """The folder that has all of the prompts, from which settings are looked for upward."""
-    return Path(os.path.commonpath([prompt.parent.resolve() for prompt in prompts]))
 
 
 def refuse_files_of_one(**given: Path | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptpex.promptfile.discovery import has_own_files, is_prompt
-from promptpex.promptfile.find_prompts import find_prompts, is_pattern
+from promptpex.promptfile.find_prompts import common_folder, find_prompts, is_pattern
 from promptpex.promptfile.formats import stem
 from promptpex.promptfile.read import examine, parse, read, read_with_warnings
 from promptpex.promptfile.render import RENDERING_SECONDS, messages_text, render, renderer, required, sent_text
@@ -11,6 +11,7 @@ from promptpex.promptfile.sibling_files import prompt_beside, sibling
 from promptpex.promptfile.write import file_of
 
 __all__ = [
+    "common_folder",
     "RENDERING_SECONDS",
     "sibling",
     "examine",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from promptpex.core.errors import PromptFileError
@@ -34,6 +34,11 @@ def find_prompts(named: Iterable[Path | str]) -> list[Path]:
         for path in _meant_by(one):
             chosen.setdefault(path.parent.resolve() / path.name, path)
     return sorted(chosen.values(), key=lambda path: path.parts)
+
+
+def common_folder(prompts: Sequence[Path]) -> Path:
+    """The folder that has all of these prompts, from which their settings are looked for upwards."""
+    return Path(os.path.commonpath([prompt.parent.resolve() for prompt in prompts]))
 
 
 def is_pattern(named: Path) -> bool:

@@ -58,10 +58,9 @@ def command(prompts: tuple[Path, ...], spec: Path | None, cases: Path | None, as
 
 
 def _of_several(named: Sequence[Path], subset: Subset, flags: dict[str, Any], *, as_json: bool) -> int:
-    from promptpex.cli.batches import common_folder
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.promptfile import find_prompts
+    from promptpex.promptfile import common_folder, find_prompts
     from promptpex.workflow.batches.estimate_batch import estimate_batch
 
     prompts = find_prompts(named)

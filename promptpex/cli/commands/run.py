@@ -130,10 +130,10 @@ def _run_several(
     full: bool,
     opened: bool,
 ) -> int:
-    from promptpex.cli.batches import batch_exit_code, common_folder, ending_of, show_batch_report
+    from promptpex.cli.batches import batch_exit_code, ending_of, show_batch_report
     from promptpex.cli.browser import open_report
     from promptpex.cli.command_session import work
-    from promptpex.promptfile import find_prompts
+    from promptpex.promptfile import common_folder, find_prompts
     from promptpex.report.batches.batch_files import INDEX
     from promptpex.workflow.batches.batch_reports import run_and_report
 
