@@ -41,7 +41,7 @@ class BatchResult:
         return self._report.by_prompt
 
     @property
-    def over_prompts(self) -> pd.DataFrame:
+    def by_model(self) -> pd.DataFrame:
         """A row per model, columns ``tables.OVER_PROMPTS_COLUMNS``."""
         return self._report.by_model
 

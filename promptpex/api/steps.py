@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar, Unpack, overload
+from typing import Unpack, overload
 
 from promptpex.api.calls import in_session, listed
 from promptpex.api.keyword_settings import KeywordSettings
@@ -27,8 +27,6 @@ from promptpex.workflow.files import files_of
 from promptpex.workflow.judge_examples import take_judge_examples
 from promptpex.workflow.session import Session
 from promptpex.workflow.synthesis import synthesizing, trying_candidates
-
-T = TypeVar("T")
 
 
 def extract(

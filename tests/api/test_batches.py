@@ -25,8 +25,8 @@ def test_a_call_runs_all_prompts_and_keeps_their_runs(tmp_path: Path, monkeypatc
     }
     assert set(batch.problems) == {"prompts/prompt.md"}
     assert list(batch.models.columns) == list(PROMPT_MODEL_COLUMNS)
-    assert list(batch.over_prompts.columns) == list(OVER_PROMPTS_COLUMNS)
-    assert batch.over_prompts["model"].tolist() == ["good", "bad"]
+    assert list(batch.by_model.columns) == list(OVER_PROMPTS_COLUMNS)
+    assert batch.by_model["model"].tolist() == ["good", "bad"]
     assert set(manifests(tmp_path)) == {"alpha", "beta"}
     assert batch.index.is_file()
     assert batch.answer in repr(batch)
