@@ -72,3 +72,23 @@ def test_tests_are_spread_over_three_processes_unless_another_number_is_given(wo
         [str(BASH), "-c", code], cwd=ROOT, capture_output=True, text=True, env=environment, check=True
     )
     assert done.stdout == spread
+
+
+def kept_at(place: Path, free_kb: int, **more: str) -> str:
+    """``TMPDIR`` where ``place`` is kept in memory and has so much room; and that nothing is left there."""
+    stands_in = f"df() {{ printf 'a heading\\nmemory 1 1 {free_kb} 1%% there\\n'; }}"
+    code = (
+        'set -euo pipefail; . scripts/lib/venv.sh; eval "$1"; temporary_files_in_memory "$2"; printf "%s" "${TMPDIR:-}"'
+    )
+    command = [str(BASH), "-c", code, "test", stands_in, str(place)]
+    environment = {"PATH": os.environ["PATH"], **more}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment, check=True)
+    assert not place.exists() or not list(place.iterdir())
+    return done.stdout
+
+
+def test_temporary_files_are_in_memory_where_there_is_room_and_nobody_said_otherwise(tmp_path: Path) -> None:
+    assert Path(kept_at(tmp_path, 3_000_000)).parent == tmp_path
+    assert kept_at(tmp_path, 65_536) == ""
+    assert kept_at(tmp_path / "none", 3_000_000) == ""
+    assert kept_at(tmp_path, 3_000_000, TMPDIR="/elsewhere") == "/elsewhere"

@@ -3,6 +3,8 @@
 #   prepare run    promptpex (editable), the embedded model and its weights
 #   prepare dev    the same and the tools that the tests and checks need
 #
+#   temporary_files_in_memory   sets TMPDIR, see there
+#
 # PYTHON=/path/to/python names the interpreter; an environment of another version is not replaced. Sets VENV, BIN and SPREAD.
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
@@ -93,6 +95,22 @@ with open("pyproject.toml", "rb") as file:
     digest.update(file.read())
 print(digest.hexdigest())
 ' "$1" "$WEIGHTS" "$ROOT"
+}
+
+# Has temporary files kept in memory where there is a place for that with 2 GB of room from which programs can be started:
+# the tests' thousands of small files and stores are not written to a disk then. A TMPDIR that is set stays. They are gone
+# at the end of the script.
+temporary_files_in_memory() {
+    local place="${1:-/dev/shm}" free
+    [ -z "${TMPDIR:-}" ] && [ -d "$place" ] && [ -w "$place" ] || return 0
+    free="$(df -Pk "$place" 2>/dev/null | awk 'NR == 2 { print $4 }')"
+    [ "${free:-0}" -ge 2000000 ] || return 0
+    MEMORY="$(mktemp -d "$place/promptpex-tests.XXXXXX")" || return 0
+    trap 'rm -rf "$MEMORY"' EXIT
+    printf '#!/bin/sh\n' >"$MEMORY/program" && chmod +x "$MEMORY/program"
+    if "$MEMORY/program" 2>/dev/null; then
+        export TMPDIR="$MEMORY"
+    fi
 }
 
 # prepare run|dev   makes .venv and installs into it what is missing
