@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,9 +61,15 @@ RUNS = {
 }
 
 
+@cache
+def summary_of(name: str) -> Summary:
+    """The summary of one of these runs, made once for all widths."""
+    return summarise(RUNS[name], folder=PLACE)
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_ends_with_one_screen_of_80_columns_and_the_answer_last(name: str) -> None:
-    summary = summarise(RUNS[name], folder=PLACE)
+    summary = summary_of(name)
     again = "promptpex run prompts/colours.md --models " + ",".join(RUNS[name].manifest.models)[:60]
     text = brief(summary, occasion=Occasion("7 requests sent, 3 answers from the store", again, PLACE.parent / "run-0"))
     assert rows(text, 80) <= 23, "with the prompt of a shell they fill 24 lines"
@@ -78,7 +85,7 @@ def test_a_run_ends_with_one_screen_of_80_columns_and_the_answer_last(name: str)
 @pytest.mark.parametrize("width", [40, 50, 79, 100, 120, 200])
 @pytest.mark.parametrize("name", RUNS)
 def test_at_any_width_lines_fit_but_for_what_must_not_be_broken(name: str, width: int) -> None:
-    text = brief(RUNS[name], width=width)
+    text = brief(summary_of(name), width=width)
     for line in text.splitlines():
         whole = line.startswith(("Report: ", "Next: ", "      promptpex "))
         assert whole or cell_len(line.rstrip()) <= width

@@ -56,13 +56,14 @@ def _shared_out(
 ) -> tuple[list[Text], list[RenderableType], Sequence[FailureExample]]:
     """The end, the table of models, and the rules that are named: less of the end and of the rules where the models
     take more lines, and in the end fewer models."""
+    whole = _models(summary, console, MOST_MODELS)
+    height = _height(whole, console)
     for most_answer, most_steps, most_rules in SHARES:
         end = ending(summary, console, occasion, most_answer=most_answer, most_steps=most_steps)
         worst = summary.examples[:most_rules]
         room = MOST_LINES - 1 - _height(end, console) - (len(worst) + 2 if worst else 0) - least_notes
-        table = _models(summary, console, MOST_MODELS)
-        if _height(table, console) <= room:
-            return end, table, worst
+        if height <= room:
+            return end, whole, worst
     counts = range(min(MOST_MODELS, len(summary.models)), 1, -1)
     fewer = (_models(summary, console, count) for count in counts)
     table = next((each for each in fewer if _height(each, console) <= room), _models(summary, console, 1))

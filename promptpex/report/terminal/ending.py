@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,9 +101,11 @@ def _beginning(answer: str, console: Console, most: int | None) -> str:
 
     if fits(answer):
         return answer
-    sentences = list(split(answer))
-    fewer = ("".join(sentences[:count]).rstrip() for count in range(len(sentences) - 1, 0, -1))
+    sentences, rest = list(split(answer)), REST.tr()
     words = sentences[0].split()
-    shorter = (f"{' '.join(words[:count])} …" for count in range(len(words) - 1, 0, -1))
-    rest = REST.tr()
-    return next((text for part in (*fewer, *shorter) if fits(text := f"{part} {rest}")), rest)
+    fewer = [f"{''.join(sentences[:count]).rstrip()} {rest}" for count in range(1, len(sentences))]
+    shorter = [f"{' '.join(words[:count])} … {rest}" for count in range(1, len(words))]
+    for texts in (fewer, shorter):  # each of them from short to long
+        if fitting := bisect_left(texts, True, key=lambda text: not fits(text)):
+            return texts[fitting - 1]
+    return rest
