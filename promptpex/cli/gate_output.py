@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli.output import data, print_json, say
+from promptpex.core.texts import from_data, tr
 
 if TYPE_CHECKING:
     from promptpex.report.gate_result import GateResult
@@ -45,7 +46,7 @@ def print_results(
         for result in results:
             _print_lines(result, f"{result.prompt}: " if several else "")
         for prompt, problem in problems.items():
-            say(f"none  {prompt}: {problem}")
+            say(f"{tr('none')}  {prompt}: {problem}")
     if layout != "github":
         for result in results:
             for note in result.notes:
@@ -60,8 +61,8 @@ def _markdown(results: Sequence[GateResult], problems: Mapping[str, str], *, sev
 
 def _print_lines(result: GateResult, before: str) -> None:
     for model in result.models:
-        words = f"FAIL  {before}{model.label}: {'; '.join(model.exceeded)}"
-        say(words if model.exceeded else f"pass  {before}{model.label}: {model.figures}")
+        words = f"{tr('FAIL')}  {before}{model.label}: {'; '.join(model.exceeded)}"
+        say(words if model.exceeded else f"{from_data('pass')}  {before}{model.label}: {model.figures}")
 
 
 def _to_dict(result: GateResult) -> dict[str, Any]:

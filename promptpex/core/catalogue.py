@@ -16,7 +16,7 @@ from promptpex.core.texts import STORED
 
 LONGEST = 1_000
 """Characters of a text from a file of data that is compared with keys; the reasons of checks are shorter."""
-DEEPEST = 3
+DEEPEST = 6
 """Keys within values of keys that are translated."""
 _PLACE = re.compile(r"\{(\w+)\}")
 

@@ -6,14 +6,37 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptpex import tables
-from promptpex.codecs.wording import plural
 from promptpex.core.records import EXPECTED, AnyRun
+from promptpex.core.texts import Key, from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
-from promptpex.report.percentages import TableRow, percent
+from promptpex.report.percentages import TableRow, at_least, percent
 from promptpex.tables import records
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+CHANGED = {
+    "worse": Key(
+        "{model} is clearly worse: {before} before, {after} after ({failing} newly failing, {fixed} fixed of {cases})."
+    ),
+    "better": Key(
+        "{model} is clearly better: {before} before, {after} after ({failing} newly failing, {fixed} fixed of {cases})."
+    ),
+    "undecided": Key(
+        "{model} shows no clear change: {before} before, {after} after "
+        "({failing} newly failing, {fixed} fixed of {cases})."
+    ),
+}
+ACCURACY_CHANGED = {
+    "worse": Key("Its accuracy is clearly lower{shares} ({cases} with an expected output)."),
+    "better": Key("Its accuracy is clearly higher{shares} ({cases} with an expected output)."),
+    "undecided": Key("Its accuracy shows no clear change{shares} ({cases} with an expected output)."),
+}
+METRIC_CHANGED = {
+    "worse": Key("The metric {metric} is clearly lower: {before} before, {after} after ({cases})."),
+    "better": Key("The metric {metric} is clearly higher: {before} before, {after} after ({cases})."),
+}
 
 
 def changes_answer(rows: Sequence[TableRow], by_metric: pd.DataFrame) -> str:
@@ -28,41 +51,53 @@ def changes_answer(rows: Sequence[TableRow], by_metric: pd.DataFrame) -> str:
 
 def _sentence(row: TableRow) -> str:
     if not row["cases"]:
-        return f"{row['model']}: no case was scored in both runs."
-    bound = "at least " if row["at_least"] else ""
-    shares = (
-        f"{bound}{percent(row['non_compliance_before'])} before, {bound}{percent(row['non_compliance_after'])} after"
+        return tr("{model}: no case was scored in both runs.", model=row["model"])
+    sentence = CHANGED[row["change"]].tr(
+        model=row["model"],
+        before=at_least(row["non_compliance_before"], row["at_least"]),
+        after=at_least(row["non_compliance_after"], row["at_least"]),
+        failing=row["newly_failing"],
+        fixed=row["fixed"],
+        cases=_cases(row["cases"]),
     )
-    counts = f"{row['newly_failing']} newly failing, {row['fixed']} fixed of {plural(row['cases'], 'case')}"
-    words = {"worse": "is clearly worse", "better": "is clearly better", "undecided": "shows no clear change"}
-    sentence = f"{row['model']} {words[row['change']]}: {shares} ({counts})."
     if row["holds_sampled"] is False:
-        sentence += " This would not hold if the rules were only a sample of the prompt's."
-    return f"{sentence} Undecided because {row['because']}." if row["because"] else sentence
+        sentence += " " + tr("This would not hold if the rules were only a sample of the prompt's.")
+    return f"{sentence}{_because(row['because'])}"
+
+
+def _cases(count: int) -> str:
+    return tr_n("{count} case", "{count} cases", count)
+
+
+def _because(reason: str | None) -> str:
+    return " " + tr("Undecided because {reason}.", reason=from_data(reason)) if reason else ""
 
 
 def _accuracy_sentence(row: TableRow) -> str:
     """The change in accuracy; nothing where outputs were not compared in both runs."""
     if not row["accuracy_cases"]:
         return ""
-    words = {"worse": "is clearly lower", "better": "is clearly higher", "undecided": "shows no clear change"}
     shares = ""
     if row["accuracy_before"] is not None:
-        shares = f": {percent(row['accuracy_before'])} before, {percent(row['accuracy_after'])} after"
-    of = f" ({plural(row['accuracy_cases'], 'case')} with an expected output)"
-    sentence = f" Its accuracy {words[row['accuracy_change']]}{shares}{of}."
-    return f"{sentence} Undecided because {row['accuracy_because']}." if row["accuracy_because"] else sentence
+        before, after = percent(row["accuracy_before"]), percent(row["accuracy_after"])
+        shares = tr(": {before} before, {after} after", before=before, after=after)
+    change, cases = ACCURACY_CHANGED[row["accuracy_change"]], _cases(row["accuracy_cases"])
+    return f" {change.tr(shares=shares, cases=cases)}{_because(row['accuracy_because'])}"
 
 
 def _metric_sentences(row: TableRow, by_metric: pd.DataFrame) -> str:
     """The clear changes of a model in the owner's metrics."""
-    words = {"worse": "clearly lower", "better": "clearly higher"}
-    own = by_metric[by_metric["model"].isin([row["model"]]) & by_metric["change"].isin(list(words))]
-    return "".join(
-        f" The metric {metric['metric']} is {words[metric['change']]}: {percent(metric['mean_before'])} before, "
-        f"{percent(metric['mean_after'])} after ({plural(metric['cases'], 'case')})."
+    own = by_metric[by_metric["model"].isin([row["model"]]) & by_metric["change"].isin(list(METRIC_CHANGED))]
+    sentences = (
+        METRIC_CHANGED[metric["change"]].tr(
+            metric=metric["metric"],
+            before=percent(metric["mean_before"]),
+            after=percent(metric["mean_after"]),
+            cases=_cases(metric["cases"]),
+        )
         for metric in records(own)
     )
+    return "".join(f" {sentence}" for sentence in sentences)
 
 
 def metric_note(scores: tuple[pd.DataFrame, pd.DataFrame], by_metric: pd.DataFrame) -> Iterator[str]:
@@ -76,7 +111,9 @@ def metric_note(scores: tuple[pd.DataFrame, pd.DataFrame], by_metric: pd.DataFra
     ]
     other = [name for name, was in marks[0].items() if was != marks[1][name]]
     if other:
-        yield f"Scored in another way in the two runs (criteria, judge or settings): {', '.join(other)}."
+        yield tr(
+            "Scored in another way in the two runs (criteria, judge or settings): {metrics}.", metrics=", ".join(other)
+        )
 
 
 def change_notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[TableRow]) -> Iterator[str]:
@@ -87,39 +124,45 @@ def change_notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[Tabl
         rows: a table of changes as plain rows.
     """
     one, two = before.manifest, after.manifest
-    yield (
+    yield tr(
         "points: after minus before, on cases that both runs scored; a change is clear if exact sign flips of the "
         "differences per case show it, however the unscored outputs would have come out, corrected for the number of "
         "models (Holm)."
     )
     if one.run == two.run:
-        yield (
+        yield tr(
             "Both runs were made from the same prompt, spec, cases, models and settings: what differs is noise, or "
             "what a provider or promptpex has changed since."
         )
     if one.prompt_fingerprint != two.prompt_fingerprint:
-        yield "The prompt has changed between the runs."
+        yield tr("The prompt has changed between the runs.")
     if one.spec_digest != two.spec_digest:
-        yield "The specs differ: the verdicts of the two runs rest on different rules or checks."
+        yield tr("The specs differ: the verdicts of the two runs rest on different rules or checks.")
     if one.judges != two.judges:
-        names = [", ".join(judges) or "none" for judges in (one.judges, two.judges)]
-        yield f"The judges differ: {names[0]} before, {names[1]} after."
+        was, now = (", ".join(judges) or tr("none") for judges in (one.judges, two.judges))
+        yield tr("The judges differ: {before} before, {after} after.", before=was, after=now)
     ways = [_comparisons(run) for run in (before, after)]
     if all(ways) and ways[0] != ways[1]:
-        yield f"Expected outputs were compared by {', '.join(ways[0])} before, by {', '.join(ways[1])} after."
+        was, now = (", ".join(way) for way in ways)
+        yield tr("Expected outputs were compared by {before} before, by {after} after.", before=was, after=now)
     left = [len(run.suite.cases) - common for run in (before, after)]
     if any(left):
-        yield f"Cases that are not the same in both are left out: {left[0]} of the first run, {left[1]} of the second."
+        yield tr(
+            "Cases that are not the same in both are left out: {first} of the first run, {second} of the second.",
+            first=left[0],
+            second=left[1],
+        )
     gone = [
         model for model in dict.fromkeys([*one.models, *two.models]) if (model in one.models) != (model in two.models)
     ]
     if gone and len(rows) < len(set(one.models) | set(two.models)):
-        yield f"Models of one run only are left out: {', '.join(gone)}."
-    for run, name in ((one, "first"), (two, "second")):
-        if run.partial:
-            yield f"The {name} run is not complete ({run.partial})."
+        yield tr("Models of one run only are left out: {models}.", models=", ".join(gone))
+    if one.partial:
+        yield tr("The first run is not complete ({reason}).", reason=from_data(one.partial))
+    if two.partial:
+        yield tr("The second run is not complete ({reason}).", reason=from_data(two.partial))
     if any(row["cases"] < FEW for row in rows):
-        yield f"Fewer than {FEW} cases were scored in both: only a large change could be detected."
+        yield tr("Fewer than {few} cases were scored in both: only a large change could be detected.", few=FEW)
 
 
 def _comparisons(run: AnyRun) -> list[str]:

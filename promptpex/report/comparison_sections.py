@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from promptpex.core.texts import Key, digits, from_data, tr
 from promptpex.report.ids import shortened
-from promptpex.report.percentages import TableRow, percent, points_apart
+from promptpex.report.percentages import TableRow, as_given, percent, points_apart
 from promptpex.report.run_comparison import RunComparison
 from promptpex.report.section import Section
 from promptpex.tables import records
 
 P = "p (Holm)"
-GRADES = "grades before, after"
-GIVE_WAY = ("before", "after", "newly failing", "fixed", P, GRADES)
+GRADES = Key("grades before, after")
+GIVE_WAY = (Key("before"), Key("after"), Key("newly failing"), Key("fixed"), P, GRADES)
 """Columns of a comparison that a narrow terminal goes without, the last one first."""
 
 NONE = "–"
@@ -21,42 +22,53 @@ NONE = "–"
 def compared_sections(comparison: RunComparison) -> list[Section]:
     """What changed, per model: the outputs that break a rule, the right ones, and the owner's metrics; those of them
     that there are."""
-    points = f"points ({100 * comparison.confidence:g}% CI)"
-    figures = ("change", "before", "after", points)
+    points = tr("points ({level} CI)", level=as_given(comparison.confidence))
+    figures = (Key("change"), Key("before"), Key("after"), points)
     models = records(comparison.models)
     right = [row for row in models if row["accuracy_cases"]]
     own = [_metric_cells(row) for row in records(comparison.metrics)]
     made = (
         Section(
             "broken",
-            "Outputs that break a rule",
+            tr("Outputs that break a rule"),
             "",
-            ("model", *figures, "newly failing", "fixed", P),
+            (Key("model"), *figures, Key("newly failing"), Key("fixed"), P),
             tuple(map(_cells, models)),
         ),
-        Section("right", "Right outputs", "", ("model", *figures, P), tuple(map(_accuracy_cells, right))),
+        Section("right", tr("Right outputs"), "", (Key("model"), *figures, P), tuple(map(_accuracy_cells, right))),
         Section(
             "corrected",
-            "Outputs that break a rule, corrected by people's grades",
+            tr("Outputs that break a rule, corrected by people's grades"),
             "",
-            ("model", "before", "after", points, GRADES),
+            (Key("model"), Key("before"), Key("after"), points, GRADES),
             tuple(map(_corrected_cells, records(comparison.corrections))),
         ),
-        Section("metrics", "Own metrics", "", ("model: metric", *figures, P), tuple(own)),
+        Section("metrics", tr("Own metrics"), "", (Key("model: metric"), *figures, P), tuple(own)),
     )
     return [section for section in made if section.rows]
 
 
 def changed_section(comparison: RunComparison) -> Section:
     """The cases that one run breaks more often than the other."""
-    names = ("model", "case", "change", "broken_rules", "output")
-    rows = tuple(tuple(str(row[name] or "") for name in names) for row in records(comparison.changed))
-    return Section("changed", "Cases that changed", "", (*names[:3], "rules", "output"), rows, file="--json")
+    rows = tuple(
+        (row["model"], row["case"], from_data(row["change"]), row["broken_rules"] or "", row["output"] or "")
+        for row in records(comparison.changed)
+    )
+    header = (Key("model"), Key("case"), Key("change"), Key("rules"), Key("output"))
+    return Section("changed", tr("Cases that changed"), "", header, rows, file="--json")
 
 
 def _cells(row: TableRow) -> tuple[str, ...]:
-    counts = (f"{row[run]} of {row[f'{run}_scored']}" for run in ("before", "after"))
-    return (row["model"], row["change"], *counts, _apart(row), str(row["newly_failing"]), str(row["fixed"]), _p(row))
+    counts = (tr("{some} of {all}", some=row[run], all=row[f"{run}_scored"]) for run in ("before", "after"))
+    return (
+        row["model"],
+        from_data(row["change"]),
+        *counts,
+        _apart(row),
+        str(row["newly_failing"]),
+        str(row["fixed"]),
+        _p(row),
+    )
 
 
 def _corrected_cells(row: TableRow) -> tuple[str, ...]:
@@ -66,14 +78,14 @@ def _corrected_cells(row: TableRow) -> tuple[str, ...]:
 
 def _accuracy_cells(row: TableRow) -> tuple[str, ...]:
     apart = _apart(row, "accuracy_")
-    return (row["model"], row["accuracy_change"], *_shares(row, "accuracy"), apart, _p(row, "accuracy_"))
+    return (row["model"], from_data(row["accuracy_change"]), *_shares(row, "accuracy"), apart, _p(row, "accuracy_"))
 
 
 def _metric_cells(row: TableRow) -> tuple[str, ...]:
     name = f"{shortened(row['model'])}: {row['metric']}"
     if row["difference_low"] is None:
-        return (name, row["change"], *(NONE,) * 4)
-    return (name, row["change"], *_shares(row, "mean"), _apart(row), _p(row))
+        return (name, from_data(row["change"]), *(NONE,) * 4)
+    return (name, from_data(row["change"]), *_shares(row, "mean"), _apart(row), _p(row))
 
 
 def _shares(row: TableRow, what: str) -> Iterator[str]:
@@ -90,4 +102,4 @@ def _apart(row: TableRow, prefix: str = "") -> str:
 
 def _p(row: TableRow, prefix: str = "") -> str:
     value = row[f"{prefix}p_adjusted"]
-    return NONE if value is None else f"{value:.3g}"
+    return NONE if value is None else digits(f"{value:.3g}")

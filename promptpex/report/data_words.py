@@ -49,7 +49,23 @@ REASONS = (
 """Why an output or a verdict is unscored."""
 
 
-WORDS = (*DECISIONS, *CHANGES, *STATUSES, *CASE_TYPES, *REASONS)
+MISSING = (
+    stored("{outputs} is unscored"),
+    stored("{outputs} are unscored"),
+    stored("{some} of {all} outputs of {model}"),
+    stored("{others}, {some} of {all} outputs of {model}"),
+    stored("{others} and {some} of {all} outputs of {model}"),
+    stored("{some} of {all} outputs before"),
+    stored("{some} of {all} outputs after"),
+    stored("{others} and {some} of {all} outputs after"),
+    stored("the judge was not asked about {model}"),
+    stored("{model} was not asked"),
+    stored("no output of {model} was scored by {metric}"),
+    stored("{some} of {all} outputs of {model} have no score by {metric}"),
+    stored("running"),
+)
+"""What keeps a decision open (column ``because``, with its parts), or a run (``Manifest.partial``)."""
+WORDS = (*MISSING, *DECISIONS, *CHANGES, *STATUSES, *CASE_TYPES, *REASONS)
 
 
 def counted_reasons(counts: str) -> str:

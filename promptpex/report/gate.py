@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
 
-from promptpex.codecs.wording import did_you_mean, plural, with_hint
+from promptpex.codecs.wording import did_you_mean, with_hint
 from promptpex.core.errors import InputError
-from promptpex.report.percentages import FINEST, TableRow, as_given, ends, percent
+from promptpex.core.texts import digits, tr, tr_n
+from promptpex.report.percentages import FINEST, TableRow, at_least, ends, rounded_share
 
 Decide = Literal["point", "low", "high"]
 
@@ -99,12 +100,17 @@ def _refuse_unknown(named: Iterable[str], known: Sequence[str]) -> None:
 
 def _of_model(row: TableRow, limits: Limits) -> Iterator[str]:
     if row["scored"] < limits.min_scored:
-        yield f"{plural(row['scored'], 'scored output')}, fewer than {limits.min_scored}"
+        yield tr_n(
+            "{count} scored output, fewer than {least}",
+            "{count} scored outputs, fewer than {least}",
+            row["scored"],
+            least=limits.min_scored,
+        )
     limit = limits.of_model.get(row["model"], limits.max_non_compliance)
     if limit is None:
         return
     if not row["scored"]:
-        yield "nothing was scored"
+        yield tr("nothing was scored")
         return
     figure, worst = row[SEEN[limits.decide]], row[AT_WORST[limits.decide]]
     if figure > limit:
@@ -112,9 +118,13 @@ def _of_model(row: TableRow, limits: Limits) -> Iterator[str]:
     elif worst > limit:
         missing = row["unscored"] - row["not_asked"]
         outputs = row["outputs"] - row["not_asked"]
-        verb, they = ("is", "it") if missing == 1 else ("are", "they")
-        above = _above(limits.decide, worst, limit)
-        yield f"{missing} of {plural(outputs, 'output')} {verb} unscored; had {they} failed, {above}"
+        yield tr_n(
+            "{count} of {outputs} is unscored; had it failed, {then}",
+            "{count} of {outputs} are unscored; had they failed, {then}",
+            missing,
+            outputs=tr_n("{count} output", "{count} outputs", outputs),
+            then=_above(limits.decide, worst, limit),
+        )
 
 
 def _of_accuracy(row: TableRow, limits: Limits) -> Iterator[str]:
@@ -122,41 +132,53 @@ def _of_accuracy(row: TableRow, limits: Limits) -> Iterator[str]:
     if limit is None:
         return
     if not row["accuracy_scored"]:
-        yield "no output was compared with an expected one"
+        yield tr("no output was compared with an expected one")
         return
     figure, worst = row[ACCURACY_SEEN[limits.decide]], row[ACCURACY_AT_WORST[limits.decide]]
     if figure < limit:
-        yield _below(limits.decide, figure, limit)
+        yield _below(limits.decide, figure, limit, tr("accuracy"))
     elif worst < limit:
         missing = row["accuracy_unscored"]
-        verb, they = ("is", "it") if missing == 1 else ("are", "they")
-        of = plural(row["accuracy_scored"] + missing, "output")
-        below = _below(limits.decide, worst, limit)
-        yield f"{missing} of {of} with an expected one {verb} unscored; had {they} been wrong, {below}"
+        yield tr_n(
+            "{count} of {outputs} with an expected one is unscored; had it been wrong, {then}",
+            "{count} of {outputs} with an expected one are unscored; had they been wrong, {then}",
+            missing,
+            outputs=tr_n("{count} output", "{count} outputs", row["accuracy_scored"] + missing),
+            then=_below(limits.decide, worst, limit, tr("accuracy")),
+        )
 
 
 def _of_metric(row: TableRow | None, name: str, limit: float, decide: Decide) -> Iterator[str]:
     if row is None or not row["scored"] or row["mean"] is None:
-        yield f"no output has a score by {name}"
+        yield tr("no output has a score by {metric}", metric=name)
         return
     figure, worst = row[METRIC_SEEN[decide]], row[METRIC_AT_WORST[decide]]
     if figure < limit:
         yield _below(decide, figure, limit, name)
     elif worst < limit:
         missing = row["unscored"]
-        verb, they = ("has", "it") if missing == 1 else ("have", "they")
-        of = plural(row["scored"] + missing, "output")
-        yield f"{missing} of {of} {verb} no score by {name}; were {they} worth 0, {_below(decide, worst, limit, name)}"
+        yield tr_n(
+            "{count} of {outputs} has no score by {metric}; were it worth 0, {then}",
+            "{count} of {outputs} have no score by {metric}; were they worth 0, {then}",
+            missing,
+            outputs=tr_n("{count} output", "{count} outputs", row["scored"] + missing),
+            metric=name,
+            then=_below(decide, worst, limit, name),
+        )
 
 
 def stated(row: TableRow, metrics: Sequence[TableRow] = ()) -> str:
     """Why a model passed: its figures with their intervals, and on how many outputs they rest."""
-    scored = plural(row["scored"], "scored output")
-    others = f"{_accuracy(row)}{''.join(map(_metric, _of_its_own(row, metrics)))}"
+    scored = tr_n("{count} scored output", "{count} scored outputs", row["scored"])
+    others = [*_accuracy(row), *map(_metric, _of_its_own(row, metrics))]
     if row["non_compliance"] is None:
-        return f"{scored}{others}"
-    share = ("at least " if row["at_least"] else "") + percent(row["non_compliance"])
-    return f"non-compliance is {share} (CI {ends(row['ci_low'], row['ci_high'])}), {scored}{others}"
+        return "; ".join((scored, *others))
+    first = _figure_is(tr("non-compliance"), row["non_compliance"], row["at_least"], row["ci_low"], row["ci_high"])
+    return "; ".join((f"{first}, {scored}", *others))
+
+
+def _figure_is(what: str, share: float, bound: object, low: float, high: float) -> str:
+    return tr("{quantity} is {share} (CI {ends})", quantity=what, share=at_least(share, bound), ends=ends(low, high))
 
 
 def _of_its_own(row: TableRow, metrics: Sequence[TableRow]) -> list[TableRow]:
@@ -164,46 +186,47 @@ def _of_its_own(row: TableRow, metrics: Sequence[TableRow]) -> list[TableRow]:
 
 
 def _metric(row: TableRow) -> str:
-    interval = f"CI {ends(row['ci_low'], row['ci_high'])}"
-    return f"; {row['metric']} is {percent(row['mean'])} ({interval}), {plural(row['scored'], 'output')}"
+    figure = _figure_is(row["metric"], row["mean"], False, row["ci_low"], row["ci_high"])
+    return f"{figure}, {tr_n('{count} output', '{count} outputs', row['scored'])}"
 
 
-def _accuracy(row: TableRow) -> str:
+def _accuracy(row: TableRow) -> Iterator[str]:
     if row["accuracy"] is None:
-        return ""
-    share = ("at least " if row["accuracy_at_least"] else "") + percent(row["accuracy"])
-    of = plural(row["accuracy_scored"], "output")
-    return f"; accuracy is {share} (CI {ends(row['accuracy_ci_low'], row['accuracy_ci_high'])}), {of}"
+        return
+    ends_of = row["accuracy_ci_low"], row["accuracy_ci_high"]
+    figure = _figure_is(tr("accuracy"), row["accuracy"], row["accuracy_at_least"], *ends_of)
+    yield f"{figure}, {tr_n('{count} output', '{count} outputs', row['accuracy_scored'])}"
 
 
 def _above(decide: Decide, value: float, bound: float) -> str:
     figure, limit = distinguishable(value, bound)
     if decide == "point":
-        return f"non-compliance is {figure}, above {limit}"
+        return tr("non-compliance is {figure}, above {limit}", figure=figure, limit=limit)
     if decide == "low":
-        return f"non-compliance is clearly above {limit}: {figure} at least"
-    return f"non-compliance is not clearly at most {limit}: it may be {figure}"
+        return tr("non-compliance is clearly above {limit}: {figure} at least", figure=figure, limit=limit)
+    return tr("non-compliance is not clearly at most {limit}: it may be {figure}", figure=figure, limit=limit)
 
 
-def _below(decide: Decide, value: float, bound: float, what: str = "accuracy") -> str:
+def _below(decide: Decide, value: float, bound: float, what: str) -> str:
     figure, limit = distinguishable(value, bound)
     if decide == "point":
-        return f"{what} is {figure}, below {limit}"
+        return tr("{quantity} is {figure}, below {limit}", quantity=what, figure=figure, limit=limit)
     if decide == "low":
-        return f"{what} is clearly below {limit}: {figure} at most"
-    return f"{what} is not clearly at least {limit}: it may be {figure}"
+        return tr("{quantity} is clearly below {limit}: {figure} at most", quantity=what, figure=figure, limit=limit)
+    return tr(
+        "{quantity} is not clearly at least {limit}: it may be {figure}", quantity=what, figure=figure, limit=limit
+    )
 
 
 def distinguishable(value: float, bound: float) -> tuple[str, str]:
     """A share and a limit beside it as percentages: the limit as it was given, the share with as many digits as it
     takes to see on which side of it it lies."""
-    shown, limit, digits = percent(value), as_given(bound), 1
-    while not _apart(shown, limit, above=value > bound) and digits < FINEST:
-        shown = f"{100 * value:.{digits}f}%"
-        digits += 1
-    return shown, limit
+    shown, limit, places = rounded_share(value), f"{100 * bound:g}", 1
+    while not _apart(shown, limit, above=value > bound) and places < FINEST:
+        shown = f"{100 * value:.{places}f}"
+        places += 1
+    return digits(f"{shown}%"), digits(f"{limit}%")
 
 
 def _apart(shown: str, limit: str, *, above: bool) -> bool:
-    value, bound = float(shown.rstrip("%")), float(limit.rstrip("%"))
-    return value > bound if above else value < bound
+    return float(shown) > float(limit) if above else float(shown) < float(limit)

@@ -7,7 +7,8 @@ from pathlib import Path, PurePath
 
 from promptpex.codecs.github import code, plain_line, workflow_command
 from promptpex.codecs.junit import JUnitCase, document
-from promptpex.codecs.wording import cut, plural
+from promptpex.codecs.wording import cut
+from promptpex.core.texts import from_data, tr, tr_n
 from promptpex.report.gate_result import BrokenRule, GateResult
 
 LONGEST = 300
@@ -16,19 +17,19 @@ LONGEST = 300
 
 def verdict(result: GateResult) -> str:
     """Whether the gate passed, as a sentence without its full stop."""
-    models = plural(len(result.models), "model")
+    models = tr_n("{count} model", "{count} models", len(result.models))
     if not result.failing:
-        return f"gate passed: {models}"
-    return f"gate failed: {len(result.failing)} of {models}"
+        return tr("gate passed: {what}", what=models)
+    return tr("gate failed: {count} of {what}", count=len(result.failing), what=models)
 
 
 def verdict_of_all(results: Sequence[GateResult]) -> str:
     """Whether all prompts passed, as a sentence without its full stop; with those that did not."""
     failing = [result.prompt for result in results if result.failing]
-    prompts = plural(len(results), "prompt")
+    prompts = tr_n("{count} prompt", "{count} prompts", len(results))
     if not failing:
-        return f"gate passed: {prompts}"
-    return f"gate failed: {len(failing)} of {prompts} ({', '.join(failing)})"
+        return tr("gate passed: {what}", what=prompts)
+    return f"{tr('gate failed: {count} of {what}', count=len(failing), what=prompts)} ({', '.join(failing)})"
 
 
 def markdown_of_all(results: Sequence[GateResult], problems: Mapping[str, str]) -> str:
@@ -42,27 +43,29 @@ def markdown_of_all(results: Sequence[GateResult], problems: Mapping[str, str]) 
 def markdown(result: GateResult) -> str:
     """The result as GitHub's Markdown, for a comment or a step's summary."""
     sign = "❌" if result.failing else "✅"
-    lines = [f"### {sign} {code(result.prompt)}: {verdict(result)}", "", "| | model | |", "|---|---|---|"]
+    lines = [f"### {sign} {code(result.prompt)}: {verdict(result)}", "", f"| | {tr('model')} | |", "|---|---|---|"]
     for model in result.models:
         words = "; ".join(model.exceeded) or model.figures
         lines.append(f"| {'❌' if model.exceeded else '✅'} | {code(model.label)} | {code(words)} |")
     if result.rules:
-        lines += ["", "| failures | rule | | such as | |", "|--:|---|---|---|---|"]
+        head = f"| {tr('failures')} | {tr('rule')} | | {tr('such as')} | |"
+        lines += ["", head, "|--:|---|---|---|---|"]
         lines += map(_row, result.rules)
     lines += (part for note in result.notes for part in ("", code(note)))
-    return "\n".join([*lines, "", f"Run {code(result.run)}", ""])
+    return "\n".join([*lines, "", tr("Run {run}", run=code(result.run)), ""])
 
 
 def _row(rule: BrokenRule) -> str:
     example = f"{code(rule.case)} {code(rule.model)}"
     words, reason = code(cut(rule.text, LONGEST)), code(cut(rule.reason, LONGEST))
-    return f"| {rule.broken} of {rule.outputs} | {code(rule.rule)} | {words} | {example} | {reason} |"
+    count = tr("{some} of {all}", some=rule.broken, all=rule.outputs)
+    return f"| {count} | {code(rule.rule)} | {words} | {example} | {reason} |"
 
 
 def problem_lines(problems: Mapping[str, str], root: Path) -> Iterator[str]:
     """Lines for the log of a GitHub step: an error for each prompt about which nothing could be decided."""
     for prompt, problem in problems.items():
-        place: dict[str, str | int | None] = {"file": _from_root(Path(prompt), root), "title": "gate: no decision"}
+        place: dict[str, str | int | None] = {"file": _from_root(Path(prompt), root), "title": tr("gate: no decision")}
         yield workflow_command("error", problem, place)
 
 
@@ -78,15 +81,15 @@ def annotation_lines(result: GateResult, root: Path, *, several: bool = False) -
     file = _from_root(result.file, root)
     for model in result.models:
         if not model.exceeded:
-            yield plain_line(f"pass  {prompt}{model.label}: {model.figures}")
+            yield plain_line(f"{from_data('pass')}  {prompt}{model.label}: {model.figures}")
             continue
-        place = {"file": file, "title": f"gate failed: {prompt}{model.label}"}
+        place = {"file": file, "title": tr("gate failed: {what}", what=f"{prompt}{model.label}")}
         yield workflow_command("error", f"{prompt}{model.label}: {'; '.join(model.exceeded)}", place)
     for rule in result.rules:
         at_line: dict[str, str | int | None] = {
             "file": file,
             "line": rule.line,
-            "title": f"rule {rule.rule} of {result.prompt}",
+            "title": tr("rule {rule} of {prompt}", rule=rule.rule, prompt=result.prompt),
         }
         yield workflow_command("error", _failure(rule), at_line)
     for note in result.notes:
@@ -102,7 +105,7 @@ def junit(results: Sequence[GateResult], problems: Mapping[str, str]) -> str:
 
 
 def _junit_problem(prompt: str, problem: str) -> JUnitCase:
-    return JUnitCase(f"{prompt}.gate", "run", "error", kind="no decision", message=problem, details=problem)
+    return JUnitCase(f"{prompt}.gate", "run", "error", kind=tr("no decision"), message=problem, details=problem)
 
 
 def _junit_cases(result: GateResult) -> list[JUnitCase]:
@@ -112,7 +115,7 @@ def _junit_cases(result: GateResult) -> list[JUnitCase]:
             classname=f"{result.prompt}.gate",
             name=model.label,
             outcome="failure" if model.exceeded else "pass",
-            kind="limit exceeded",
+            kind=tr("limit exceeded"),
             message="; ".join(model.exceeded),
             details="\n".join([*model.exceeded, "", *rules]),
         )
@@ -122,9 +125,16 @@ def _junit_cases(result: GateResult) -> list[JUnitCase]:
 
 def _failure(rule: BrokenRule) -> str:
     """A rule's failures in two lines."""
-    share = f"{rule.broken} of {plural(rule.outputs, 'output')} {'break' if rule.broken != 1 else 'breaks'} {rule.rule}"
+    share = tr_n(
+        "{count} of {outputs} breaks {rule}: {text}",
+        "{count} of {outputs} break {rule}: {text}",
+        rule.broken,
+        outputs=tr_n("{count} output", "{count} outputs", rule.outputs),
+        rule=rule.rule,
+        text=cut(rule.text, LONGEST),
+    )
     reason = f": {cut(rule.reason, LONGEST)}" if rule.reason else ""
-    return f"{share}: {cut(rule.text, LONGEST)}\nSuch as {rule.case} on {rule.model}{reason}"
+    return f"{share}\n{tr('Such as {case} on {model}', case=rule.case, model=rule.model)}{reason}"
 
 
 def _from_root(file: Path | None, root: Path) -> str | None:

@@ -10,6 +10,7 @@ from promptpex.codecs.ordinary_files import read_bytes
 from promptpex.codecs.quote_match import LONGEST_SEARCHED, line_of
 from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, PartOfSuite
+from promptpex.core.texts import from_data, tr
 from promptpex.report.regression import Regressions
 from promptpex.report.summary import Summary
 from promptpex.tables import records
@@ -100,16 +101,19 @@ def gate_result(
     models = tuple(GatedModel(label, tuple(words), figures[label]) for label, words in exceeded.items())
     failing = [model.label for model in models if model.exceeded]
     rules = tuple(_broken_rules(summary, failing, file)) if failing else ()
-    of_baseline = (f"Against the baseline: {note}." for note in (baseline.notes if baseline else ()))
+    of_baseline = (tr("Against the baseline: {note}.", note=note) for note in (baseline.notes if baseline else ()))
     notes = (*_notes(manifest), *of_baseline, *(baseline.noise_notes if baseline else ()))
     return GateResult(manifest.prompt, manifest.run, file, manifest.subset, notes, models, rules, baseline)
 
 
 def _notes(manifest: Manifest) -> Iterator[str]:
     if manifest.subset:
-        yield f"This run has only a part of the suite, {manifest.subset.in_words}."
+        yield tr("This run has only a part of the suite, {part}.", part=manifest.subset.in_words)
     if manifest.partial:
-        yield f"This run is not complete ({manifest.partial}): the same `promptpex run` goes on with it."
+        yield tr(
+            "This run is not complete ({reason}): the same `promptpex run` goes on with it.",
+            reason=from_data(manifest.partial),
+        )
 
 
 def _broken_rules(summary: Summary, failing: Sequence[str], file: Path | None) -> list[BrokenRule]:
@@ -136,7 +140,8 @@ def _examples(summary: Summary, failing: Sequence[str]) -> dict[str, tuple[str, 
     cube = summary.verdicts
     broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["model"].isin(list(failing))]
     return {
-        row["rule"]: (row["model"], row["case"], row["reason"] or "") for row in records(broken.drop_duplicates("rule"))
+        row["rule"]: (row["model"], row["case"], from_data(row["reason"] or ""))
+        for row in records(broken.drop_duplicates("rule"))
     }
 
 

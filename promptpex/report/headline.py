@@ -9,6 +9,7 @@ from promptpex.core.texts import digits, from_data, tr, tr_n
 from promptpex.report import accuracy_in_words as right
 from promptpex.report import ranked_metric
 from promptpex.report.caveats_in_words import caveats, not_asked
+from promptpex.report.data_words import counted_reasons
 from promptpex.report.percentages import TableRow, as_given, at_least, confidence_interval, listed
 from promptpex.tables import RANKED_BY, Rankings
 
@@ -103,7 +104,7 @@ def _failing(judges: Sequence[TableRow]) -> list[str]:
             judge=row["judge"],
             failed=row["failed"],
             asked=_asked(row),
-            reasons=row["reasons"],
+            reasons=counted_reasons(row["reasons"]),
         )
         for row in judges
         if row["asked"] and row["failed"] / row["asked"] > FAILING_JUDGE

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from promptpex.codecs.wording import plural
+from promptpex.core.texts import Key, digits, tr, tr_n
 from promptpex.report.percentages import TableRow, ends, percent
 
-NOISE = (
+NOISE = Key(
     "Noise of {model}: asked again, it keeps or breaks its rules otherwise on {differing} of the cases (CI {ends}; "
     "{runs}, {cases}). By that alone its share moves by about {points} between two runs, and by {most} at most{change}."
 )
-WITHIN = "; the change of {change} is no more than that"
-BEYOND = "; the change of {change} is beyond that"
+WITHIN = Key("; the change of {change} is no more than that")
+BEYOND = Key("; the change of {change} is beyond that")
 
 
 def noise_sentences(noise: Sequence[TableRow], changes: Mapping[str, float]) -> list[str]:
@@ -26,12 +26,12 @@ def noise_sentences(noise: Sequence[TableRow], changes: Mapping[str, float]) -> 
 
 
 def _sentence(row: TableRow, change: float | None) -> str:
-    return NOISE.format(
+    return NOISE.tr(
         model=row["model"],
         differing=percent(row["differing"]),
         ends=ends(row["differing_low"], row["differing_high"]),
-        runs=plural(row["runs"], "run"),
-        cases=plural(row["cases"], "case"),
+        runs=tr_n("{count} run", "{count} runs", row["runs"]),
+        cases=tr_n("{count} case", "{count} cases", row["cases"]),
         points=_points(row["points"]),
         most=_points(row["points_at_most"]),
         change=_held(row, change),
@@ -43,9 +43,9 @@ def _held(row: TableRow, change: float | None) -> str:
     if change is None or row["points"] < abs(change) <= row["points_at_most"]:
         return ""
     sentence = WITHIN if abs(change) <= row["points"] else BEYOND
-    return sentence.format(change=_points(change, signed=True))
+    return sentence.tr(change=_points(change, signed=True))
 
 
 def _points(share: float, *, signed: bool = False) -> str:
     value = f"{100 * share:+.1f}" if signed else f"{100 * share:.1f}"
-    return f"{value.removesuffix('.0')} points"
+    return tr("{count} points", count=digits(value.removesuffix(".0")))

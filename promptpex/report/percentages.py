@@ -24,7 +24,7 @@ def confidence_interval(low: float, high: float, confidence: float) -> str:
 
 def percent(share: float) -> str:
     """A share as a percentage, with a digit after the point where it is small. Every report rounds so."""
-    return digits(f"{_rounded_share(share)}%")
+    return digits(f"{rounded_share(share)}%")
 
 
 def at_least(share: float, bound: object) -> str:
@@ -39,7 +39,7 @@ def as_given(limit: float) -> str:
 
 def ends(low: float, high: float) -> str:
     """The ends of an interval as percentages."""
-    return digits(f"{_rounded_share(low)}–{_rounded_share(high)}%")
+    return digits(f"{rounded_share(low)}–{rounded_share(high)}%")
 
 
 def with_ends(share: float, low: float, high: float) -> str:
@@ -68,7 +68,7 @@ def limits_of_choice(coverage: float, ffr: float) -> str:
     )
 
 
-def _rounded_share(share: float) -> str:
+def rounded_share(share: float) -> str:
     """In percent; never 0 or 100 for what is only near it."""
     edge = min(share, 1.0 - share)
     if edge <= 0.0:

@@ -7,26 +7,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import RunError
 from promptpex.core.records import AnyRun, Blessed
+from promptpex.core.texts import Key, digits, from_data, tr, tr_n
 from promptpex.report.blessing import inputs_digest
 from promptpex.report.noise_in_words import noise_sentences
-from promptpex.report.percentages import TableRow, as_given, percent, points_apart
+from promptpex.report.percentages import TableRow, percent, points_apart
 from promptpex.tables import Weights, records
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = "non-compliance rose from {before} to {after}, {points}, clearly by more than {margin}"
-OPEN = "{because}; had they spoken against it, non-compliance would clearly have risen by more than {margin}"
-NOTHING = "nothing was scored both in this run and in the baseline"
-NOT_SHOWN = "{before} in the baseline, {points}, not clearly up by more than {margin}"
-DIFFERENT_CASES = (
+SHOWN = Key("non-compliance rose from {before} to {after}, {points}, clearly by more than {margin}")
+OPEN = Key("{because}; had they spoken against it, non-compliance would clearly have risen by more than {margin}")
+NOTHING = Key("nothing was scored both in this run and in the baseline")
+NOT_SHOWN = Key("{before} in the baseline, {points}, not clearly up by more than {margin}")
+DIFFERENT_CASES = Key(
     "the cases are not those of the baseline ({common} of {now} are the same): the two are compared as samples of "
     "different cases, which shows large changes only"
 )
-SOME_CASES = (
+SOME_CASES = Key(
     "compared on the {common} cases that are the same: {left_before} of the baseline and {left_now} of the run are not"
 )
 
@@ -100,7 +100,7 @@ def regressions(
     )
     rows = {now: row for (_, now), row in zip(models, records(table), strict=True)}
     failing = {name: _breach(row, margin) for name, row in rows.items() if row["regression"] != "not shown"}
-    passed = {name: NOT_SHOWN.format(**_figures(row, margin)) for name, row in rows.items() if name not in failing}
+    passed = {name: NOT_SHOWN.tr(**_figures(row, margin)) for name, row in rows.items() if name not in failing}
     return Regressions(
         table, failing, passed, tuple(_notes(blessed, run, rows, len(common), paired=paired)), tuple(noise)
     )
@@ -108,22 +108,22 @@ def regressions(
 
 def _breach(row: TableRow, margin: float) -> str:
     if row["regression"] == "nothing scored":
-        return NOTHING
-    return (OPEN if row["regression"] == "open" else SHOWN).format(**_figures(row, margin))
+        return NOTHING.tr()
+    return (OPEN if row["regression"] == "open" else SHOWN).tr(**_figures(row, margin))
 
 
 def _figures(row: TableRow, margin: float) -> dict[str, str]:
     """The values of the sentences."""
     shares = {when: row[f"non_compliance_{when}"] for when in ("before", "after")}
     points = points_apart(
-        row["difference"], row["difference_low"] or 0.0, row["difference_high"] or 0.0, unit=" points"
+        row["difference"], row["difference_low"] or 0.0, row["difference_high"] or 0.0, unit=" " + tr("points")
     )
-    words = {when: "unknown" if share is None else percent(share) for when, share in shares.items()}
+    words = {when: tr("unknown") if share is None else percent(share) for when, share in shares.items()}
     return {
         **words,
         "points": points,
-        "margin": f"{as_given(margin).removesuffix('%')} points",
-        "because": row["because"] or "",
+        "margin": tr("{count} points", count=digits(f"{100 * margin:g}")),
+        "because": from_data(row["because"] or ""),
     }
 
 
@@ -148,18 +148,19 @@ def _notes(blessed: Blessed, run: AnyRun, rows: Mapping[str, TableRow], common: 
     manifest, now = run.manifest, len(run.suite.cases)
     left_before, left_now = len(blessed.cases) - common, now - common
     if not paired:
-        yield DIFFERENT_CASES.format(common=common, now=plural(now, "case"))
+        yield DIFFERENT_CASES.tr(common=common, now=tr_n("{count} case", "{count} cases", now))
     elif left_before or left_now:
-        yield SOME_CASES.format(common=common, left_before=left_before, left_now=left_now)
+        yield SOME_CASES.tr(common=common, left_before=left_before, left_now=left_now)
     if blessed.spec_digest != manifest.spec_digest:
-        yield "the spec is not that of the baseline: the verdicts rest on other rules or checks"
+        yield tr("the spec is not that of the baseline: the verdicts rest on other rules or checks")
     if blessed.judges != manifest.judges:
-        yield f"the judges are {_listed(manifest.judges)}; those of the baseline are {_listed(blessed.judges)}"
+        judges, of_baseline = _listed(manifest.judges), _listed(blessed.judges)
+        yield tr("the judges are {judges}; those of the baseline are {others}", judges=judges, others=of_baseline)
     if new := [model for model in manifest.models if model not in rows]:
-        yield f"not in the baseline, so held against nothing: {', '.join(new)}"
+        yield tr("not in the baseline, so held against nothing: {models}", models=", ".join(new))
     if gone := [model for model in blessed.models if model not in rows and len(rows) < len(blessed.models)]:
-        yield f"in the baseline alone: {', '.join(gone)}"
+        yield tr("in the baseline alone: {models}", models=", ".join(gone))
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) or "none"
+    return ", ".join(names) or tr("none")

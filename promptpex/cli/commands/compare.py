@@ -47,6 +47,7 @@ def command(
     from promptpex.cli.output import print_json
     from promptpex.cli.progress import notices
     from promptpex.core.errors import GateFailed
+    from promptpex.core.texts import tr
     from promptpex.report import runs
     from promptpex.report.run_comparison import to_dict
     from promptpex.workflow.comparing import compare
@@ -63,7 +64,7 @@ def command(
     else:
         _show(comparison)
     if fail_on_regression and comparison.regressions:
-        raise GateFailed(f"clearly worse than before: {', '.join(comparison.regressions)}")
+        raise GateFailed(tr("clearly worse than before: {models}", models=", ".join(comparison.regressions)))
     return 0
 
 

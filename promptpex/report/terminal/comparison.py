@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from promptpex.core.texts import tr
 from promptpex.report.comparison_sections import GIVE_WAY, changed_section, compared_sections
 from promptpex.report.section import IDS, Section
 from promptpex.report.terminal.fitted_table import Column, fitted
@@ -36,4 +37,6 @@ def _compared_table(section: Section, console: Console) -> None:
     table, left_out = fitted(section.title, [columns[0]._replace(cells=names), *columns[1:]], console.width)
     console.print(table)
     if left_out:
-        print_line(f"Hidden at this width: {', '.join(left_out)} (see --json).", console)
+        print_line(
+            tr("Hidden at this width: {columns} (see {file}).", columns=", ".join(left_out), file="--json"), console
+        )
