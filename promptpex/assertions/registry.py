@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.codecs.wording import cut, did_you_mean
+from promptpex.codecs.wording import cut, nearest
 
 P = TypeVar("P")
 """What a kind makes of an assertion's value: a text, a pattern, bounds, a schema."""
@@ -86,9 +86,11 @@ def kind(name: str) -> Kind[Any]:
 
 
 def _suggestion(name: str) -> str:
-    meant = did_you_mean(name.removeprefix("not-").replace("_", "-").lower(), KIND_NAMES)
-    otherwise = f"the kinds are {', '.join(KIND_NAMES)}"
-    return f"; {meant or otherwise}"
+    plain = name.replace("_", "-").lower()
+    meant = nearest(plain.removeprefix("not-"), KIND_NAMES)
+    if meant is None:
+        return f"; the kinds are {', '.join(KIND_NAMES)}"
+    return f"; did you mean {('not-' if plain.startswith('not-') else '') + meant!r}?"
 
 
 def _quoted(name: str) -> str:

@@ -73,13 +73,19 @@ def _check_texts(name: str, texts: Sequence[str]) -> None:
         checked_base(texts[0])
 
 
+def _example(name: str) -> object:
+    field = Settings.model_fields.get(name)
+    return field.examples[0] if field is not None and field.examples else None
+
+
 def _invalid(values: Mapping[str, object]) -> list[tuple[str, str]]:
     """The names of settings with a value of the wrong kind, and what is wrong with it."""
     try:
         Settings.model_validate(values)
     except ValidationError as failure:
         errors = failure.errors(include_url=False)
-        return [(str(error["loc"][0]) if error["loc"] else "", in_words(error)) for error in errors]
+        named = [(str(error["loc"][0]) if error["loc"] else "", error) for error in errors]
+        return [(name, in_words(error, example=_example(name))) for name, error in named]
     except UnicodeEncodeError:
         return [(name, "it holds bytes that are not UTF-8") for name, value in values.items() if is_not_utf8(value)]
     return []

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from promptpex.codecs.toml_text import toml_value
+from promptpex.codecs.wanted_values import MAPPING, SHAPES, wanted
 from promptpex.codecs.wording import nearest
 from promptpex.core.surrogates import has_surrogate
 from promptpex.llm.resolve_model import MAX_PRICE
@@ -18,6 +20,16 @@ NO_KEYS = (
     "API keys do not belong in settings, which are written into every run's manifest; put it into the environment "
     "variable that its provider names, such as OPENAI_API_KEY"
 )
+
+
+_IN_TOML = {MAPPING: "a table"}
+_TYPES = ("bool", "str")
+"""Parts of a place that only say which of several types was tried."""
+
+
+def _own(error: ErrorDetails) -> str:
+    """What one of our own checks says."""
+    return error["msg"].removeprefix("Value error, ")
 
 
 def flag_of(name: str) -> str:
@@ -49,15 +61,18 @@ def line_of(name: str, text: str) -> int | None:
     return text.count("\n", 0, match.start()) + 1 if match else None
 
 
-def in_words(error: ErrorDetails, *, within: int = 1) -> str:
+def in_words(error: ErrorDetails, *, within: int = 1, example: object = None) -> str:
     """What is wrong with a setting's value, and the value: from one of pydantic's ``errors()``.
 
     Args:
         within: how many parts of the place are named already.
+        example: a value that the setting may have.
     """
-    inner = "".join(f"{part}." for part in error["loc"][within:])
-    message = error["msg"].removeprefix("Value error, ").replace("Input should", "it should")
-    message = message.replace("a valid tuple", "a list").replace("a valid dictionary", "a table")
+    inner = "".join(f"{part}." for part in error["loc"][within:] if part not in _TYPES)
+    value = wanted(error)
+    shows = value in SHAPES and example is not None and len(error["loc"]) <= 1
+    such = f", such as {toml_value(example)}" if shows else ""
+    message = f"it should be {_IN_TOML.get(value, value)}{such}" if value else _own(error)
     shown = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
     given = f", not {shown}" if str(error.get("input")).strip() else "; give one, or leave the setting out"
     if error["type"] == "missing":

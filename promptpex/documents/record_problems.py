@@ -9,12 +9,14 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.wanted_values import LIST, MAPPING, NUMBER, SHAPES, TEXT, WHOLE, wanted
+from promptpex.codecs.wording import cut, did_you_mean
 from promptpex.core.errors import InputError
 from promptpex.core.records import Check, InputCheck, Problem
+from promptpex.documents import yaml_writer
 
-_LIST, _MAPPING = "a list, such as [a, b]", "a mapping, such as {name: value}"
-_WANTED = {"list_type": _LIST, "tuple_type": _LIST, "dict_type": _MAPPING, "model_type": _MAPPING}
+_EXAMPLES = {LIST: "[a, b]", MAPPING: "{name: value}", WHOLE: "3", NUMBER: "0.5"}
+_LONGEST_EXAMPLE = 80
 _LISTS_OF_CHECKS: dict[str | int, type[BaseModel]] = {
     "checks": Check,
     "asserts": Check,
@@ -41,7 +43,7 @@ class RecordProblem:
 
 def record_problems(failure: ValidationError, kind: type[BaseModel]) -> list[RecordProblem]:
     """The problems of data that is not a record of this kind."""
-    errors = failure.errors(include_url=False, include_context=False, include_input=True)
+    errors = failure.errors(include_url=False)
     return [_problem(error, kind) for error in errors]
 
 
@@ -49,11 +51,12 @@ def _problem(error: Any, kind: type[BaseModel]) -> RecordProblem:
     place: tuple[str | int, ...] = error["loc"]
     name = str(place[-1]) if place else ""
     if error["type"] == "extra_forbidden":
-        return RecordProblem(place, *unknown_key(name, _keys_at(kind, place)))
+        return RecordProblem(place, *unknown_key(name, known_keys(_record_at(kind, place))))
     if error["type"] == "missing":
         return RecordProblem(place[:-1], f"{name!r} is missing", f"add '{name}: ...'")
     label = ".".join(map(str, place))
-    return RecordProblem(place, f"{label}: {plain_message(error)}" if label else plain_message(error))
+    message = plain_message(error, _example(kind, place))
+    return RecordProblem(place, f"{label}: {message}" if label else message)
 
 
 def unknown_key(name: str, known: Iterable[str]) -> tuple[str, str]:
@@ -67,25 +70,46 @@ def known_keys(kind: type[BaseModel]) -> list[str]:
     return [info.serialization_alias or info.alias or name for name, info in kind.model_fields.items()]
 
 
-def _keys_at(kind: type[BaseModel], place: Sequence[str | int]) -> list[str]:
+def _record_at(kind: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel]:
+    """The record that the last key of this place belongs to."""
     inside = next((part for part in reversed(place[:-1]) if part in _LISTS_OF_CHECKS), None)
-    return known_keys(kind if inside is None else _LISTS_OF_CHECKS[inside])
+    return kind if inside is None else _LISTS_OF_CHECKS[inside]
 
 
-def plain_message(error: Mapping[str, Any]) -> str:
-    """What a value of a file lacks: of one of the ``errors()`` of pydantic."""
+def _example(kind: type[BaseModel], place: Sequence[str | int]) -> str:
+    """What may stand at this place, as its key's declaration shows it; empty where that is inside a value."""
+    inside = _record_at(kind, place)
+    named = [info for name, info in inside.model_fields.items() if place and place[-1] in (name, info.alias)]
+    examples = named[0].examples if named else None
+    text = yaml_writer.inline(examples[0]) if examples else ""
+    return text if len(text) <= _LONGEST_EXAMPLE else ""
+
+
+def plain_message(error: Mapping[str, Any], example: str = "") -> str:
+    """What a value of a file lacks: of one of the ``errors()`` of pydantic.
+
+    Args:
+        example: what may stand there instead.
+    """
     type_, given = error["type"], error.get("input")
-    if type_ in _WANTED:
-        return f"there should be {_WANTED[type_]} here, not {in_words(given)}"
-    if type_ == "string_type":
-        return f"there should be text here, not {in_words(given)}; put it in quotes"
     if type_ == "string_pattern_mismatch":
         return f"{given!r} may hold only letters, digits, '_', '.' and '-'"
     if type_ == "string_too_short":
         return "it is empty"
     if type_ == "literal_error":
-        return f"{given!r} is not one of the words it may be ({error['msg'].removeprefix('Input should be ')})"
-    return str(error["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
+        return f"{_shown(given)} is not one of the words it may be ({wanted(error)})"
+    value = wanted(error)
+    if value is None:
+        return str(error["msg"]).removeprefix("Value error, ")
+    if value == TEXT and isinstance(given, bool | int | float):
+        return f"there should be text here, not {in_words(given)}; put it in quotes"
+    such = (example or _EXAMPLES.get(value)) if value in SHAPES else None
+    instead = in_words(given) if value in (LIST, MAPPING, TEXT) else _shown(given)
+    return f"there should be {value} here{f', such as {such}' if such else ''}, not {instead}"
+
+
+def _shown(given: Any) -> str:
+    return in_words(given) if given is None or isinstance(given, dict | list) else cut(repr(given), 40)
 
 
 def in_words(value: Any) -> str:

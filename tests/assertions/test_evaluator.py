@@ -27,6 +27,7 @@ def test_every_name_has_its_kind() -> None:
     [
         ({"kind": "containss", "value": "a"}, "did you mean 'contains'?"),
         ({"kind": "starts_with", "value": "a"}, "did you mean 'starts-with'?"),
+        ({"kind": "not_contains", "value": "a"}, "did you mean 'not-contains'?"),
         ({"kind": "not-not-contains", "value": "a"}, "there is no kind 'not-contains'"),
         ({"value": "a"}, "has no kind"),
         ({"kind": "contains", "value": True}, "needs a text or a number"),

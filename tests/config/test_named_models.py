@@ -77,7 +77,7 @@ def test_what_the_user_names_needs_none_whoever_chooses_it() -> None:
         ('model = "anthropic/x"\nkey_env = "MY_API_KEY"', "key_env is for openai/NAME"),
         ('model = "anthropic/x"\napi_base = "http://127.0.0.1:9"', "api_base= is for openai/NAME"),
         ('model = "openai/x"\nprice_input = 1', "price_input and price_output belong together"),
-        ('model = "openai/x"\nprice_input = -1\nprice_output = 1', "price_input: it should be greater than"),
+        ('model = "openai/x"\nprice_input = -1\nprice_output = 1', "price_input: it should be 0 or more"),
         ('model = "openai/x"\ntemperature = 1000', "temperature must be from 0 to 100"),
         ('model = "openai/x"\nreasoning_effort = "http://x"', "reasoning_effort must be a word"),
         ('model = "openai/x"\napi_base = "http://u:canary@h/v1"', "must not hold a user|API keys"),

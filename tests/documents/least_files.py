@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from file_schemas.toml_text import toml_text
-
 from promptpex.cases import file as case_file
+from promptpex.codecs.toml_text import toml_key, toml_value
 from promptpex.config import load
 from promptpex.core.errors import ConfigError
 from promptpex.core.records.calibration import CALIBRATION_EXAMPLE
@@ -38,7 +37,8 @@ def reader_errors(name: str, data: Any, folder: Path) -> list[str]:
 
 
 def _settings_errors(data: Mapping[str, Any], folder: Path) -> list[str]:
-    (folder / "promptpex.toml").write_text(toml_text(data), encoding="utf-8")
+    lines = (f"{toml_key(key)} = {toml_value(value)}\n" for key, value in data.items())
+    (folder / "promptpex.toml").write_text("".join(lines), encoding="utf-8")
     try:
         load({}, start=folder, env={})
     except ConfigError as error:

@@ -181,7 +181,11 @@ def test_lines_name_the_rules(tmp_path: Path) -> None:
         ("rules:\n  - id: r1\n    rule: x\n    decides: fully\n", 5, "'fully' is not one of"),
         ("rules:\n  - id: r1\n    rule: x\n    checks:\n      - {kind: regex, valu: x}\n", 6, "did you mean 'value'"),
         ("rules:\n  - id: r1\n    rule: x\n    checks:\n      - {value: x}\n", 6, "'kind' is missing"),
-        ("rules:\n  - id: r1\n    rule: [x]\n", 4, "there should be text here, not a list"),
+        (
+            "rules:\n  - id: r1\n    rule: [x]\n",
+            4,
+            "text here, such as The answer has at most two sentences., not a list",
+        ),
         ("rules: [{id: r1, rule: x}]\ninputs:\n  w: {tipe: text}\n", 4, "did you mean 'type'"),
         ("rules:\n  - id: r1\n    rule: x\n    checks:\n      - {kind: regex, value: '('}\n", 6, "rule r1"),
         ("rules:\n  - id: r1\n    rule: x\n    checks: [{kind: contians, value: x}]\n", 5, "contains"),

@@ -144,7 +144,7 @@ def test_what_is_declared_of_a_variable_is_validated(tmp_path: Path) -> None:
     front = "---\ninputs:\n  word: {type: enum, values: 3}\n---\n"
     _folder(tmp_path, prompt=front + PROMPT)
     messages = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.severity == "error"]
-    assert messages == ["the input 'word': values: there should be a list, such as [a, b] here, not a number"]
+    assert messages == ["the input 'word': values: there should be a list here, such as [a, b], not a number"]
 
 
 def test_the_settings_file_is_validated(tmp_path: Path) -> None:
