@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from promptpex.codecs.toml_text import toml_value
 from promptpex.codecs.wanted_values import MAPPING, SHAPES, wanted
 from promptpex.codecs.wording import nearest
 from promptpex.core.surrogates import has_surrogate
@@ -105,3 +104,17 @@ def dollars(name: str, price: object) -> tuple[float, float]:
     if any(not isinstance(part, int | float) or isinstance(part, bool) or not 0 <= part <= MAX_PRICE for part in price):
         raise ValueError(f"the price of {name} must be two numbers from 0 to {MAX_PRICE:,}")
     return float(price[0]), float(price[1])
+
+
+def toml_key(key: str) -> str:
+    """A key, in quotes where it needs them."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
+
+
+def toml_value(value: object) -> str:
+    """A text, number, list or mapping; mappings as inline tables. TOML has nothing for None."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_key(str(key))} = {toml_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)

@@ -10,7 +10,7 @@ import yaml
 
 from file_schemas.checks import ALIAS
 from file_schemas.draft07 import Schema
-from promptpex.codecs.toml_text import toml_value
+from promptpex.config.wording import toml_value
 
 YAML, TOML = "yaml", "toml"
 LONGEST_CHOICE = 8

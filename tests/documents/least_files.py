@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.cases import file as case_file
-from promptpex.codecs.toml_text import toml_key, toml_value
 from promptpex.config import load
+from promptpex.config.wording import toml_key, toml_value
 from promptpex.core.errors import ConfigError
 from promptpex.core.records.calibration import CALIBRATION_EXAMPLE
 from promptpex.specs import file as spec_file
