@@ -47,9 +47,9 @@ def test_the_list_fits_80_columns_and_says_what_came_of_each_run(
     lines = out.splitlines()
     assert max(map(len, lines)) <= 80
     rows = [line.split() for line in lines]
-    assert rows[1] == ["run", "prompt", "date", "models", "non-compliance", "size"]
-    assert rows[3][:9] == ["third", "colours", "2026-03-02", "03:04", "a", "+1", "33%", "to", "100%"]
-    assert rows[4][:7] == ["other", "letters", "2026-02-20", "03:04", "a", "+1", "budget"]
+    assert rows[1] == ["run", "prompt", "date", "(2026)", "models", "non-compliance", "size"]
+    assert rows[3][:9] == ["third", "colours", "03-02", "03:04", "a", "+1", "33%", "to", "100%"]
+    assert rows[4][:7] == ["other", "letters", "02-20", "03:04", "a", "+1", "budget"]
     assert rows[5][0] + rows[6][0] == "before-the-edit"
     assert rows[7][0] == "first"
     assert rows[8][:5] == ["damaged", "colours", "–", "–", "damaged"]

@@ -23,6 +23,10 @@ SHOWN = 40
 """Runs that are listed one by one."""
 FOLDED = 14
 """Columns of ids and names, which are shown whole since one copies them; longer ones are folded."""
+MODELS = 12
+"""Columns that models have where the names of prompts want more than is there."""
+BETWEEN = 2 + 2 * 5
+"""Columns of the table's edges and of the gaps between its six columns."""
 NONE = "–"
 
 
@@ -38,24 +42,34 @@ def show_runs(runs: Sequence[ListedRun], console: Console) -> None:
 
 
 def _table(runs: Sequence[ListedRun]) -> Table:
+    """The table; ids and results are shown whole, and names of prompts and models share what room is left."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
+    year = max((run.created[:4] for run in runs), default="")
+    rows = [tuple(map(Text, _cells(run, year))) for run in runs]
+    ids, prompts, dates, models, results, sizes = (
+        max(cell.cell_len for cell in cells) for cells in zip(*rows, strict=True)
+    )
+    ids, dates, results = min(ids, FOLDED), max(dates, 4), max(results, 14)
+    room = WIDTH - BETWEEN - ids - dates - results - max(sizes, 4)
+    prompts = min(prompts, max(room - min(models, MODELS), room // 2))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=NARROW_GAP)
-    table.add_column("run", overflow="fold", max_width=FOLDED)
-    table.add_column("prompt", overflow="ellipsis", no_wrap=True)
-    table.add_column("date", no_wrap=True, min_width=16)
-    table.add_column("models", overflow="ellipsis", no_wrap=True)
-    table.add_column("non-compliance", no_wrap=True, min_width=14)
-    table.add_column("size", justify="right", no_wrap=True, min_width=7)
-    for run in runs:
-        table.add_row(*map(Text, _cells(run)))
+    table.add_column("run", overflow="fold", width=ids)
+    table.add_column("prompt", overflow="ellipsis", no_wrap=True, width=max(prompts, 6))
+    table.add_column(f"date ({year})" if year else "date", no_wrap=True, width=max(dates, 11 if year else 4))
+    table.add_column("models", overflow="ellipsis", no_wrap=True, width=max(min(models, room - prompts), 6))
+    table.add_column("non-compliance", no_wrap=True, width=results)
+    table.add_column("size", justify="right", no_wrap=True, width=max(sizes, 4))
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
-def _cells(run: ListedRun) -> tuple[str, ...]:
-    date = run.created[:16].replace("T", " ")
+def _cells(run: ListedRun, year: str) -> tuple[str, ...]:
+    """The cells of a run; of this year its day and time, of another its date."""
+    date = run.created[5:16].replace("T", " ") if run.created[:4] == year else run.created[:10]
     return (
         clean(run.name or run.folder.name),
         named(run.prompt),
