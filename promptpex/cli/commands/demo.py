@@ -58,7 +58,7 @@ def command(
         say(f"{LABEL}\n")
     switches = {"--json": as_json, "--quiet": quiet, "--full": full, "--open": opened}
     words = [name for name, chosen in switches.items() if chosen]
-    words += ["--config", str(folder / "promptpex.toml"), "--", str(folder / "prompt.md")]
+    words += ["--", str(folder / "prompt.md")]
     with run.make_context("run", words, parent=context.parent) as made:
         return int(run.invoke(made))
 
