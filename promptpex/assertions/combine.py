@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from promptpex.assertions.model import CheckReport, CheckResult, Status
 from promptpex.assertions.registry import SET
+from promptpex.core.texts import stored
 
 FAILED_TO_RUN = frozenset(("script-error", "bad-pattern", "timeout", "memory"))
 """Reasons that promptfoo counts as a score of 0; with a threshold the rest may carry the set without them."""
@@ -56,10 +57,10 @@ def _by_all(results: Sequence[CheckResult], first_unscored: CheckResult | None) 
     if first_unscored is not None:
         return "unscored", _says(first_unscored)
     if not results:
-        return "pass", "there is nothing to check"
+        return "pass", stored("there is nothing to check")
     if len(results) > 1:
-        return "pass", f"all {len(results)} assertions passed"
-    return "pass", _says(results[0]) if results[0].kind in QUESTIONS else "the assertion passed"
+        return "pass", stored("all {count} assertions passed", count=len(results))
+    return "pass", _says(results[0]) if results[0].kind in QUESTIONS else stored("the assertion passed")
 
 
 def counts(result: CheckResult) -> bool:
@@ -72,20 +73,28 @@ def _by_threshold(
 ) -> tuple[Status, str]:
     if first_unscored is not None:
         return _bounded(results, threshold, first_unscored)
-    reached = score is not None and score >= threshold
-    shown = "a score that is not a number" if score is None else f"the score {score:.6g}"
-    return ("pass" if reached else "fail"), f"{shown} {'reaches' if reached else 'is below'} {threshold:.6g}"
+    limit = f"{threshold:.6g}"
+    if score is None:
+        return "fail", stored("a score that is not a number is below {limit}", limit=limit)
+    if score >= threshold:
+        return "pass", stored("the score {score} reaches {limit}", score=f"{score:.6g}", limit=limit)
+    return "fail", stored("the score {score} is below {limit}", score=f"{score:.6g}", limit=limit)
 
 
 def _bounded(results: Sequence[CheckResult], threshold: float, first_unscored: CheckResult) -> tuple[Status, str]:
     """With unscored parts: fail where even full marks for them are too little; see ``FAILED_TO_RUN`` for pass."""
     most = _score(results, unknown=1.0)
     if most is not None and most < threshold:
-        return "fail", f"the score cannot reach {threshold:.6g}"
+        return "fail", stored("the score cannot reach {limit}", limit=f"{threshold:.6g}")
     least = _score(results, unknown=0.0)
     codes = {result.unscored for result in results if result.status == "unscored"}
     if least is not None and least >= threshold and codes <= FAILED_TO_RUN:
-        return "pass", f"the score reaches {threshold:.6g} without {first_unscored.kind}, which could not be decided"
+        reason = stored(
+            "the score reaches {limit} without {kind}, which could not be decided",
+            limit=f"{threshold:.6g}",
+            kind=first_unscored.kind,
+        )
+        return "pass", reason
     return "unscored", _says(first_unscored)
 
 

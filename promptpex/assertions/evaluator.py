@@ -21,9 +21,9 @@ from promptpex.assertions.model import (
     KindResult,
     Unscorable,
 )
-from promptpex.codecs.wording import plural
 from promptpex.core.judge_answers import JudgeAnswer
 from promptpex.core.matching import DEFAULT_MATCH
+from promptpex.core.texts import stored
 
 if TYPE_CHECKING:
     from promptpex.core.records import Check
@@ -126,20 +126,22 @@ def _result(step: Step, checked: CheckedOutput) -> CheckResult:
         return _of_set(step, checked)
     try:
         if checked.output is None:
-            raise Unscorable("no-output", "there is no output to check")
+            raise Unscorable("no-output", stored("there is no output to check"))
         with time_limits.TimedCheck(step.time):
             result = _evaluated(step, checked)
         return _scored(step.assertion, result, checked)
     except Unscorable as error:
         return _unscored(step.assertion, error, checked)
     except (RecursionError, MemoryError):
-        return _unscored(step.assertion, Unscorable("memory", "the output nests too deep to be checked"), checked)
+        return _unscored(
+            step.assertion, Unscorable("memory", stored("the output nests too deep to be checked")), checked
+        )
     except Exception as error:  # outputs are hostile: what breaks one check may not end the run of all
         return _unscored(step.assertion, _broken(error), checked)
 
 
 def _broken(error: Exception) -> Unscorable:
-    return Unscorable("script-error", f"the check broke on this output: {detail_of(error)}")
+    return Unscorable("script-error", stored("the check broke on this output: {detail}", detail=detail_of(error)))
 
 
 def _evaluated(step: Step, checked: CheckedOutput) -> KindResult:
@@ -160,7 +162,12 @@ def _of_all(assertion: Assertion, results: Sequence[KindResult]) -> KindResult:
     """What the values at a path come to, before ``not-``: the first that fails, under ``not-`` the first that holds."""
     deciding = next((result for result in results if result.passed == assertion.negated), None)
     if deciding is None:
-        return KindResult(not assertion.negated, f"{assertion.path}: {plural(len(results), 'value')}, all as wanted")
+        count = len(results)
+        one, several = (
+            stored("{count} value, all as wanted", count=1),
+            stored("{count} values, all as wanted", count=count),
+        )
+        return KindResult(not assertion.negated, f"{assertion.path}: {one if count == 1 else several}")
     return replace(deciding, reason=f"{assertion.path}: {deciding.reason}")
 
 

@@ -14,6 +14,7 @@ from promptpex.codecs.comparable_texts import normalised
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.codecs.wording import quoted_json
 from promptpex.core.matching import ASKED, match_name
+from promptpex.core.texts import stored
 
 LONGEST_NUMBER = 400
 """Characters of a number at most; no double has more digits."""
@@ -43,13 +44,15 @@ def compare(output: str, expected: ExpectedOutput) -> Comparison:
     right = next((result for result in results if result.right), None)
     if right is not None or not expected.others:
         return right or results[0]
-    return Comparison(False, f"{results[0].reason} or one of {len(expected.others)} more")
+    return Comparison(
+        False, stored("{reason} or one of {count} more", reason=results[0].reason, count=len(expected.others))
+    )
 
 
 def _compared(output: str, expected: str, match: str) -> Comparison:
     kind, _, tolerance = match.partition(":")
     if kind == ASKED:
-        raise Unscorable("needs-judge", "a judge compares the output with the expected one; code does not")
+        raise Unscorable("needs-judge", stored("a judge compares the output with the expected one; code does not"))
     if kind == "numeric":
         return _numeric(output, expected, tolerance)
     return _COMPARISONS[kind](output, expected)
@@ -65,17 +68,25 @@ def _normalised(output: str, expected: str) -> Comparison:
 
 def _outcome(right: bool, output: str, expected: str) -> Comparison:
     if right:
-        return Comparison(True, f"the output is the expected {quoted_json(expected)}")
-    return Comparison(False, f"the output is {quoted_json(output)}, expected is {quoted_json(expected)}")
+        return Comparison(True, stored("the output is the expected {quoted}", quoted=quoted_json(expected)))
+    is_another = stored(
+        "the output is {quoted}, expected is {quoted_expected}",
+        quoted=quoted_json(output),
+        quoted_expected=quoted_json(expected),
+    )
+    return Comparison(False, is_another)
 
 
 def _json(output: str, expected: str) -> Comparison:
     wanted = _json_value(expected)
     if wanted is None:
-        raise Unscorable("bad-expected", f"the expected output {quoted_json(expected)} is not JSON")
+        raise Unscorable(
+            "bad-expected", stored("the expected output {quoted} is not JSON", quoted=quoted_json(expected))
+        )
     given = _json_value(output)
     if given is None:
-        return Comparison(False, f"the output holds no single JSON value, expected is {quoted_json(expected)}")
+        none = stored("the output holds no single JSON value, expected is {quoted}", quoted=quoted_json(expected))
+        return Comparison(False, none)
     return _outcome(_canonical(given[0]) == _canonical(wanted[0]), output, expected)
 
 
@@ -101,10 +112,23 @@ def _canonical(value: Any) -> Any:
 def _set(output: str, expected: str) -> Comparison:
     given, wanted = _items(output), _items(expected)
     if given == wanted:
-        return Comparison(True, f"the output holds the expected {quoted_json(expected)} in any order")
+        return Comparison(
+            True, stored("the output holds the expected {quoted} in any order", quoted=quoted_json(expected))
+        )
     missing, surplus = sorted(map(str, wanted - given)), sorted(map(str, given - wanted))
-    parts = [f"{what} {quoted_json(', '.join(some))}" for what, some in (("lacks", missing), ("adds", surplus)) if some]
-    return Comparison(False, f"the output {' and '.join(parts)}")
+    return Comparison(False, _differing(quoted_json(", ".join(missing)), quoted_json(", ".join(surplus))))
+
+
+def _differing(missing: str, surplus: str) -> str:
+    """What a set lacks and what it adds, both as JSON texts, in words."""
+    if surplus == _NONE:
+        return stored("the output lacks {quoted}", quoted=missing)
+    if missing == _NONE:
+        return stored("the output adds {quoted}", quoted=surplus)
+    return stored("the output lacks {quoted} and adds {quoted_surplus}", quoted=missing, quoted_surplus=surplus)
+
+
+_NONE = quoted_json("")
 
 
 def _items(text: str) -> frozenset[str]:
@@ -129,11 +153,15 @@ def _dumped(item: Any) -> str:
 def _numeric(output: str, expected: str, tolerance: str) -> Comparison:
     wanted = _numbers(expected)
     if len(wanted) != 1:
-        raise Unscorable("bad-expected", f"the expected output {quoted_json(expected)} is not one number")
+        raise Unscorable(
+            "bad-expected", stored("the expected output {quoted} is not one number", quoted=quoted_json(expected))
+        )
     given = _numbers(output)
     if len(given) != 1:
-        how = "several numbers" if given else "no number"
-        return Comparison(False, f"the output {quoted_json(output)} holds {how}, expected is {quoted_json(expected)}")
+        several = stored("the output {quoted} holds several numbers, expected is {quoted_expected}")
+        none = stored("the output {quoted} holds no number, expected is {quoted_expected}")
+        texts = {"quoted": quoted_json(output), "quoted_expected": quoted_json(expected)}
+        return Comparison(False, (several if given else none).format(**texts))
     with localcontext(prec=2 * LONGEST_NUMBER) as context:
         context.clear_traps()
         allowed = Decimal(tolerance.rstrip("%") or 0)

@@ -12,6 +12,7 @@ from promptpex.assertions.batch import CHUNK
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
 from promptpex.core.records import NOT_CONCERNED
+from promptpex.core.texts import stored
 
 if TYPE_CHECKING:
     from promptpex.assertions.compiler import Compiled
@@ -96,23 +97,27 @@ def _unmet(conditions: Conditions, inputs: Mapping[str, object]) -> Unmet:
     open_: Unmet = None
     for check, compiled in conditions:
         if check.variable not in inputs:
-            open_ = open_ or (f"the input {check.variable} is missing", "missing-input")
+            open_ = open_ or (stored("the input {input} is missing", input=check.variable), "missing-input")
             continue
         report = evaluator.evaluate(compiled, evaluator.checked_output(inputs[check.variable], inputs))
         if report.status == "fail":
             reason = about_input(report.reason)
-            return f"the rule's condition does not hold: the input {check.variable} breaks {reason}", None
+            words = stored("the rule's condition does not hold: the input {input} breaks {reason}")
+            return words.format(input=check.variable, reason=reason), None
         if report.status == "unscored":
             reason = about_input(report.reason)
-            open_ = open_ or (f"the input {check.variable} could not be checked: {reason}", report.unscored)
+            words = stored("the input {input} could not be checked: {reason}")
+            open_ = open_ or (words.format(input=check.variable, reason=reason), report.unscored)
     return open_
 
 
 def about_input(reason: str) -> str:
     """The reason of a check that looked at an input: what it calls the output is that input."""
-    return _OUTPUT.sub(r"\1it\2", reason, count=1)
+    return _OUTPUT.sub(rf"\1{IT}\2", reason, count=1)
 
 
+OUTPUT, IT = stored("the output"), stored("it")
+"""How a reason names what a check looked at (``core.catalogue`` knows both)."""
 _OUTPUT = re.compile(r"^((?:(?:[^:‘\"]|\[\"[^\"]{1,80}\"\]){1,80}: ){0,4})the output('s)?\b")
 
 

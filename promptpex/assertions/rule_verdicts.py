@@ -17,6 +17,7 @@ from promptpex.assertions.rule_conditions import about_input
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
 from promptpex.core.judge_answers import Answers
+from promptpex.core.texts import stored
 
 if TYPE_CHECKING:
     from promptpex.core.records import Check, InputCheck, Output, Rule, Verdict
@@ -111,7 +112,7 @@ def _verdicts_on(rules: Sequence[CompiledRule], each: OutputOfCase, checked: Che
     for rule, report, mark in reports:
         verdict = _verdict(rule, each, report, mark)
         if no_json is not None and rule.id != no_json and _could_not_look(rule, report, checked):
-            reason = f"the output holds no such JSON, and breaks {no_json}, which demands it"
+            reason = stored("the output holds no such JSON, and breaks {rule}, which demands it", rule=no_json)
             verdict = CodeVerdict(verdict.verdict.replace(status="unscored", unscored="after", reason=reason), ())
         verdicts.append(verdict)
     return verdicts

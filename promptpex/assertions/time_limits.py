@@ -14,6 +14,7 @@ from contextvars import ContextVar, Token
 from typing import TypeVar
 
 from promptpex.assertions.model import Unscorable
+from promptpex.core.texts import stored
 from promptpex.core.time_allowance import EACH_SECONDS, Allowance
 
 CHECK_SECONDS = 5.0
@@ -28,6 +29,8 @@ READING_SECONDS = 0.001
 """What reading a check adds: thousands of them, each just under a verdict's tenth of a second, take hours."""
 NOT_TRIED = "it was not tried"
 """How the reason of a check begins that had no time left."""
+_ITS_TIME = stored("it was not tried: it has taken more than {seconds} s")
+_TIME_OF_ALL = stored("it was not tried: the checks together have taken more than {seconds} s")
 
 Item = TypeVar("Item")
 
@@ -82,9 +85,9 @@ class TimedCheck:
         self._seconds, self._each = seconds, each
 
     def __enter__(self) -> None:
-        for given, whose in ((self._own, "it has taken"), (self._together, "the checks together have taken")):
+        for given, words in ((self._own, _ITS_TIME), (self._together, _TIME_OF_ALL)):
             if given.used_up:
-                raise Unscorable("timeout", f"{NOT_TRIED}: {whose} more than {given.seconds:.0f} s")
+                raise Unscorable("timeout", words.format(seconds=f"{given.seconds:.0f}"))
         self._before: Token[float | None] = _deadline.set(time.monotonic() + self._seconds)
         self._own.begin(self._each)
         self._together.begin(self._each)
@@ -103,7 +106,9 @@ def tick() -> None:
     """
     deadline = _deadline.get()
     if deadline is not None and time.monotonic() > deadline:
-        raise Unscorable("timeout", f"it took longer than {CHECK_SECONDS:g} s on this output")
+        raise Unscorable(
+            "timeout", stored("it took longer than {seconds} s on this output", seconds=f"{CHECK_SECONDS:g}")
+        )
 
 
 def in_time(items: Iterable[Item]) -> Iterator[Item]:

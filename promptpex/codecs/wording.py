@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from promptpex.core.surrogates import has_surrogate
+from promptpex.core.texts import stored
 
 NAMED = 8
 """Ids that a sentence names one by one."""
@@ -68,7 +69,7 @@ def quoted_json(text: str, length: int = 60) -> str:
 
 def beginning(text: str) -> str:
     """The first words of a text, on one line: ``‘Sure! Here is …’``; ``nothing`` where it is empty."""
-    return around(text, 0, min(len(text), EXCERPT)) if text.strip() else "nothing"
+    return around(text, 0, min(len(text), EXCERPT)) if text.strip() else stored("nothing")
 
 
 def around(text: str, start: int, end: int) -> str:

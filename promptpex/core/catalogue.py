@@ -16,9 +16,25 @@ from promptpex.core.texts import STORED
 
 LONGEST = 1_000
 """Characters of a text from a file of data that is compared with keys; the reasons of checks are shorter."""
-DEEPEST = 6
+DEEPEST = 8
 """Keys within values of keys that are translated."""
+OUTPUT, IT = "the output", "it"
+"""How stored texts name what a check looks at, and how they do where it is an input that has just been named."""
 _PLACE = re.compile(r"\{(\w+)\}")
+_HEAD = re.compile(r"((?:[^\s:‘\"]|\[\"[^\"]{1,80}\"\]){1,80}): (?=.)")
+"""The kind of a check, or the path of a value, before its reason."""
+_QUOTED = r'"(?:[^"\\]|\\.)*+"'
+_SHAPES = {
+    "number": r"-?\d+(?:,\d{3})*+(?:\.\d+)?(?:e[+-]?\d+)?|-?inf|-?Infinity|nan|NaN",
+    "quoted": rf"{_QUOTED}(?:, {_QUOTED})*+",
+    "excerpt": r"‘[^\n]{0,700}’|nothing",
+    "boolean": r"(?i:true|false)",
+    "function": r"the code|\w{1,80}",
+    "value": r"(?:['\"\[{\d-]|True|False|None).*?",
+}
+_NUMBERS = frozenset(("count", "failed", "least", "left_out", "limit", "most", "number", "passed", "score", "seconds"))
+_NESTED = frozenset(("excerpt", "function", "part", "reason", "remedy"))
+"""Places whose values are texts from files of data again; but for words in quotation marks, which are an output's."""
 
 
 class Catalogue:
@@ -72,14 +88,39 @@ class Catalogue:
     def _of_data(self, text: str, depth: int) -> str:
         if text in self._words:
             return self._words[text]
+        if text.startswith(IT) and (word := self._words.get(f"{OUTPUT}{text.removeprefix(IT)}")) is not None:
+            return self._about_input(word)
         if not text or len(text) > LONGEST or depth == 0:
             return text
+        return self._by_template(text, depth) or self._by_parts(text, depth)
+
+    def _by_template(self, text: str, depth: int) -> str | None:
+        """The translation of a text that a key with places has made; None where none has."""
         for template in self._templates:
             values = template.values(text)
             if values is not None:
-                return template.text.format(**{name: self._of_data(value, depth - 1) for name, value in values.items()})
+                shown = template.text.format(
+                    **{name: self._value(name, value, depth) for name, value in values.items()}
+                )
+                return shown if text.startswith(template.start) else self._about_input(shown)
+        return None
+
+    def _value(self, name: str, value: str, depth: int) -> str:
+        if name in _NUMBERS:
+            return self.digits(value)
+        return self._of_data(value, depth - 1) if name in _NESTED and not value.startswith("‘") else value
+
+    def _about_input(self, text: str) -> str:
+        return text.replace(self._words.get(OUTPUT, OUTPUT), self._words.get(IT, IT), 1)
+
+    def _by_parts(self, text: str, depth: int) -> str:
+        """A text with a name before it, or several with semicolons between them."""
+        if (head := _HEAD.match(text)) is not None:
+            return f"{head[0]}{self._of_data(text[head.end() :], depth - 1)}"
         parts = text.split("; ")
-        return "; ".join(self._of_data(part, depth - 1) for part in parts) if len(parts) > 1 else text
+        translated = [self._of_data(part, depth - 1) for part in parts] if len(parts) > 1 else parts
+        whole = all(part != before for part, before in zip(translated, parts, strict=True))
+        return "; ".join(translated) if whole else text
 
     def digits(self, figure: str) -> str:
         """A figure with the decimal and group signs of the language."""
@@ -95,27 +136,34 @@ class Catalogue:
 class _Template:
     """A key with places for values, which recognises the texts that it has made.
 
-    Takes time in proportion to the text: each piece between two places is looked for once, from left to right.
+    What stands in a place has the shape that the place's name says (``_SHAPES``); where there is none, it ends where
+    the words after the place come first. The time is bounded by the length of the text, and of an excerpt in it.
     """
 
     def __init__(self, key: str, text: str) -> None:
         self.text = text
-        first, *rest = _PLACE.split(key)
-        self._first, self._names, self._pieces = first, rest[0::2], rest[1::2]
+        self.start, *rest = _PLACE.split(key)
+        pieces = zip(rest[0::2], rest[1::2], strict=True)
+        begins = re.escape(self.start)
+        if self.start.startswith(OUTPUT):
+            begins = f"(?:{OUTPUT}|{IT}){re.escape(self.start.removeprefix(OUTPUT))}"
+        self._pattern = re.compile(begins + "".join(_place(name, piece) for name, piece in pieces), re.S)
 
     def values(self, text: str) -> dict[str, str] | None:
         """What stands in the places; None where the key has not made the text."""
-        if not text.startswith(self._first):
-            return None
-        values: dict[str, str] = {}
-        at = len(self._first)
-        for number, (name, piece) in enumerate(zip(self._names, self._pieces, strict=True), 1):
-            last = number == len(self._names)
-            end = len(text) - len(piece) if last else text.find(piece, at)
-            if end < at or not text.startswith(piece, end) or values.setdefault(name, text[at:end]) != text[at:end]:
-                return None
-            at = end + len(piece)
-        return values
+        match = self._pattern.fullmatch(text)
+        return None if match is None else match.groupdict()
+
+
+def _place(name: str, piece: str) -> str:
+    """The pattern of a place and of the words that come after it."""
+    kind = "number" if name in _NUMBERS else name.partition("_")[0]
+    after = re.escape(piece)
+    if kind in _SHAPES:
+        return f"(?P<{name}>{_SHAPES[kind]}){after}"
+    if name in _NESTED:
+        return f"(?P<{name}>.+?){after}"
+    return f"(?>(?P<{name}>.*?){after})" if after else f"(?P<{name}>.*)"
 
 
 def _most_words_first(whole: dict[str, str]) -> Iterable[tuple[str, str]]:

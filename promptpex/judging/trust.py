@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from promptpex.core.records import UNTRUSTED, Rule, Spec, Verdict, calibration_of
+from promptpex.core.texts import stored
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,10 @@ class Trust:
 
     def unscored(self, verdict: Verdict) -> Verdict:
         """What stands in the place of a verdict whose judge may not decide its rule."""
-        reason = f"no judge is known to agree with people on this rule with a kappa of {self.min_agreement:g} or more"
+        reason = stored(
+            "no judge is known to agree with people on this rule with a kappa of {limit} or more",
+            limit=f"{self.min_agreement:g}",
+        )
         return verdict.replace(
             status="unscored",
             unscored=UNTRUSTED,

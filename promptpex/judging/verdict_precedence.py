@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from promptpex.core.records import NOT_ASKED, NOT_CONCERNED, Output, Rule, Spec, Status, Verdict
+from promptpex.core.texts import stored
 from promptpex.judging.trust import Trust
 
 Quorum = Literal["majority", "unanimous"]
@@ -26,7 +27,7 @@ def unjudged(output: Output, rules: Iterable[Rule], settled: Collection[str] = (
     Args:
         settled: ids of rules that are settled for this output all the same.
     """
-    reason = "no check covers this rule and the run has no judge"
+    reason = stored("no check covers this rule and the run has no judge")
     return [
         _verdict(output, rule.id, "no-judge", reason, source="none", counts=False)
         for rule in rules
@@ -46,7 +47,7 @@ def left_open(checked: Iterable[Verdict], rules: Iterable[Rule], asked: Collecti
         asked: the rules that a judge is asked about; theirs stay as they are.
     """
     open_ = {rule.id for rule in rules if rule.checks and rule.needs_judge and rule.id not in asked}
-    reason = "its checks pass, but decide this rule only in part, and no judge was asked about it"
+    reason = stored("its checks pass, but decide this rule only in part, and no judge was asked about it")
     return [
         verdict.replace(status="unscored", unscored="no-judge", reason=reason)
         if verdict.rule in open_ and verdict.status == "pass"
@@ -133,7 +134,7 @@ def _closed(verdict: Verdict, cause: str) -> Verdict:
     return verdict.replace(
         status="unscored",
         unscored="after",
-        reason=f"{cause} is broken, and this rule can only be looked at where that one is kept",
+        reason=stored("{rule} is broken, and this rule can only be looked at where that one is kept", rule=cause),
         source="none",
         fingerprint="",
         confidence=None,
@@ -204,10 +205,14 @@ def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
         status = "fail" if failed else status if unbroken == len(group) else "unscored"
     elif failed >= unbroken:
         status = "fail" if failed > unbroken else "unscored"
-    other = f", {left_out} find that it does not concern the output" if left_out else ""
+    votes = stored("{passed} of {count} judges pass it, {failed} fail it")
+    if left_out:
+        votes = stored(
+            "{passed} of {count} judges pass it, {failed} fail it, {left_out} find that it does not concern the output"
+        )
     return group[0].replace(
         status=status,
-        reason=f"{passed} of {len(group)} judges pass it, {failed} fail it{other}",
+        reason=votes.format(passed=passed, count=len(group), failed=failed, left_out=left_out),
         unscored=_left_open(group) if status == "unscored" else None,
         source=f"judges:{quorum}",
         confidence=None,

@@ -16,6 +16,7 @@ from promptpex.core.errors import ConfigError, PromptFileError
 from promptpex.core.events import Notice, StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score
+from promptpex.core.texts import stored
 from promptpex.core.time_allowance import Allowance
 from promptpex.engines import run_all
 from promptpex.judging.metric_judge import STAGE, MetricJudge
@@ -153,7 +154,9 @@ def _of_output(
     if not scores and not known:
         return [_score(output, metric, "none", None, "the run has no such case", "no-case")]
     if not scores:
-        return [_score(output, metric, "none", None, "a judge scores this metric, and the run has none", "no-judge")]
+        return [
+            _score(output, metric, "none", None, stored("a judge scores this metric, and the run has none"), "no-judge")
+        ]
     return scores if len(scores) == 1 else [*(score.replace(counts=False) for score in scores), pooled(scores)]
 
 
@@ -163,7 +166,9 @@ def pooled(scores: Sequence[Score]) -> Score:
     values = [score.value for score in scores if score.value is not None]
     return scores[0].replace(
         value=None if missing else fmean(values),
-        reason=f"the mean of {len(values)} of {len(scores)} judges" if not missing else "not all judges gave a score",
+        reason=stored("the mean of {count} of {number} judges", count=len(values), number=len(scores))
+        if not missing
+        else stored("not all judges gave a score"),
         unscored=missing.unscored if missing else None,
         source=POOLED,
         fingerprint=digest([score.fingerprint for score in scores], 16),
@@ -217,14 +222,16 @@ def _code_score(output: Output, metric: Metric, code: MetricCode, case: Case, pr
     result = code.result(output.text, variables, prompt)
     value = result.score if result.status != "unscored" else None
     if value is not None and not 0 <= value <= 1:
-        reason = f"the code gave {value:g}: give true, false or 0 to 1"
+        reason = stored(
+            "{reason}: give true, false or 0 to 1", reason=stored("the code gave {number}", number=f"{value:g}")
+        )
         return _score(output, metric, metric.language, None, reason, "out-of-range")
     if value is not None and result.reason.endswith(NO_VERDICT):
-        reason = f"{result.reason.removesuffix(NO_VERDICT)}: give true, false or 0 to 1"
+        reason = stored("{reason}: give true, false or 0 to 1", reason=result.reason.removesuffix(NO_VERDICT))
         return _score(output, metric, metric.language, None, reason, "no-score")
     by_number = value is not None and result.reason.startswith((SCORE_WORDS, PYTHON_SCORE_WORDS))
-    who = "script" if metric.language == "javascript" else "code"
-    reason = f"the {who} gives {value:g}" if by_number else result.reason
+    gives = stored("the script gives {score}") if metric.language == "javascript" else stored("the code gives {score}")
+    reason = gives.format(score=f"{value:g}") if by_number else result.reason
     return _score(
         output, metric, metric.language, value, reason, None if value is not None else result.unscored or "error"
     )

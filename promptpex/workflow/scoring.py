@@ -12,6 +12,7 @@ from promptpex.core.events import StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.matching import ASKED, DEFAULT_MATCH
 from promptpex.core.records import EXPECTED, Output, Prompt, Run, Score, Spec, Suite, Verdict
+from promptpex.core.texts import stored
 from promptpex.engines import run_all
 from promptpex.judging.match import STAGE, MatchJudge
 from promptpex.judging.verdict_precedence import Quorum, agreed
@@ -123,7 +124,7 @@ async def _asked(
 def _joint(output: Output, verdicts: Sequence[Verdict], quorum: Quorum) -> list[Score]:
     """The scores of an output that judges were to compare: each judge's, and the joint one of several."""
     if not verdicts:
-        reason = "a judge compares this output with the expected one, and the run has none"
+        reason = stored("a judge compares this output with the expected one, and the run has none")
         return [Score.of(output.key, EXPECTED, "none", reason=reason, unscored="no-judge")]
     if len(verdicts) == 1:
         return [_of_verdict(verdicts[0])]

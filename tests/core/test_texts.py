@@ -132,25 +132,18 @@ def test_what_data_keep_is_recognised(vietnamese: Catalogue) -> None:
         assert from_data("best") == "tốt nhất"
         assert from_data(stored("{count} words, {wanted} wanted", count=24, wanted=40)) == "24 từ, cần 40"
         assert from_data("not so: not so: 3 words") == "không phải: không phải: 3 từ"
-        assert from_data("3 words; best; as it was") == "3 từ; tốt nhất; as it was"
+        assert from_data("3 words; best") == "3 từ; tốt nhất"
+        assert from_data("word-count: 3 words") == "word-count: 3 từ"
+        assert from_data("1,024 words, 2.5 wanted") == "1.024 từ, cần 2.5"
+        assert from_data("3 words; best; as it was") == "3 words; best; as it was"
+        assert from_data("too many words") == "too many words"
         assert from_data("What a judge wrote of 3 words.") == "What a judge wrote of 3 words."
         assert from_data("x" * LONGEST + " words") == "x" * LONGEST + " words"
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(max_size=40), st.text(max_size=40))
-def test_values_come_back_as_they_were(one: str, other: str) -> None:
-    """The round trip of any values that do not hold the words between them."""
-    if (
-        "not so: " in one + other
-        or ", " in one
-        or " words" in one
-        or " words" in other
-        or " wanted" in other
-        or "; " in one + other
-    ):
-        return
-    made = stored("{count} words, {wanted} wanted", count=one, wanted=other)
+@given(st.integers(), st.text(max_size=40))
+def test_values_come_back_as_they_were(count: int, other: str) -> None:
+    made = stored("{count} words, {wanted} wanted", count=count, wanted=other)
     with reading_in(KNOWN):
-        best = {"best": "tốt nhất"}
-        assert from_data(made) == f"{best.get(one, one)} từ, cần {best.get(other, other)}"
+        assert " wanted" in other or from_data(made) == f"{count} từ, cần {other}"

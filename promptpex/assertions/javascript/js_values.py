@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
 from promptpex.core.surrogates import escape_surrogates, has_surrogate
+from promptpex.core.texts import stored
 
 BLANKS = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -283,7 +284,7 @@ def _integer(digits: str) -> int | float:
 
 
 def _no_constant(name: str) -> object:
-    raise NotJson(f"{name} is not JSON")
+    raise NotJson(stored("{name} is not JSON", name=name))
 
 
 _DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_no_constant)
@@ -321,4 +322,4 @@ def raw_json(source: str, at: int) -> tuple[object, int]:
     except json.JSONDecodeError as error:
         raise NotJson(error.msg, error.pos) from error
     except RecursionError as error:
-        raise NotJson("it nests too deep", at + sys.getrecursionlimit()) from error
+        raise NotJson(stored("it nests too deep"), at + sys.getrecursionlimit()) from error

@@ -20,6 +20,7 @@ from promptpex.assertions.model import Unscorable
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
 from promptpex.codecs.wording import quoted_json
+from promptpex.core.texts import stored
 
 MATCH_SECONDS = 1.0
 """One match, and one search of the python dialect; what does not backtrack takes microseconds."""
@@ -36,6 +37,8 @@ _BATCH = 512
 _MAX_TEXT = 4_000_000
 """Characters of texts in one call, which are copied twice."""
 
+TOOK_LONG = stored("the pattern {quoted} took longer than {seconds} s on this text")
+IS_NONE = stored("the pattern {quoted} does not compile: {detail}")
 Match = tuple[str, str, str]
 """A pattern, its flags, and the text it is tried on."""
 
@@ -95,9 +98,8 @@ class Regexes:
         if isinstance(result, bool):
             return result
         if result is None:
-            message = f"the pattern {quoted_json(pattern)} took longer than {self._seconds:g} s on this text"
-            raise Unscorable("timeout", message)
-        raise Unscorable("bad-pattern", f"the pattern {quoted_json(pattern)} does not compile: {result}")
+            raise Unscorable("timeout", TOOK_LONG.format(quoted=quoted_json(pattern), seconds=f"{self._seconds:g}"))
+        raise Unscorable("bad-pattern", IS_NONE.format(quoted=quoted_json(pattern), detail=result))
 
     def _remember(self, match: Match, result: bool | str | None) -> None:
         with self._lock:

@@ -14,6 +14,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.codecs.wording import quoted_json
+from promptpex.core.texts import stored
 
 if TYPE_CHECKING:
     import jinja2
@@ -95,7 +96,7 @@ def render(source: str, variables: Mapping[str, object], *, work: int | None = N
     if not has_template(source):
         return source
     if EXPECTED in source and EXPECTED not in variables and EXPECTED in names_in(source):
-        raise Unscorable("no-expected", "there is no expected output to compare with")
+        raise Unscorable("no-expected", stored("there is no expected output to compare with"))
     if "{%" not in source and "{#" not in source:
         quick = _quick(source, variables)
         if quick is not None:
@@ -131,7 +132,7 @@ def names_in(source: str) -> frozenset[str]:
         environment = nunjucks.environment()
         return frozenset(meta.find_undeclared_variables(environment.parse(source))) - environment.globals.keys()
     except RecursionError as error:
-        raise _bad(source, "it nests too deep") from error
+        raise _bad(source, stored("it nests too deep")) from error
 
 
 def output(value: object) -> str:
@@ -159,7 +160,7 @@ def _rendered(source: str, variables: Mapping[str, object], work: int | None) ->
     from promptpex.core.jinja_limits import TooMuchWork, share
 
     if _STRIKES.struck_out(source):
-        raise _bad(source, "it was not tried; it went over its limits too often before")
+        raise _bad(source, stored("it was not tried; it went over its limits too often before"))
     template = _compiled(source)
     overran = False
     try:
@@ -167,9 +168,9 @@ def _rendered(source: str, variables: Mapping[str, object], work: int | None) ->
             return template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
     except (TooMuchWork, MemoryError) as error:
         overran = True
-        raise _bad(source, str(error) or "it grows too large") from error
+        raise _bad(source, str(error) or stored("it grows too large")) from error
     except RecursionError as error:
-        raise _bad(source, "it nests too deep") from error
+        raise _bad(source, stored("it nests too deep")) from error
     except Exception as error:  # a template can raise whatever Python can
         raise _bad(source, str(error)) from error
     finally:
@@ -186,11 +187,14 @@ def _compiled(source: str) -> jinja2.Template:
     try:
         return nunjucks.environment().compiled(source)
     except (RecursionError, MemoryError) as error:
-        raise _bad(source, "it nests too deep") from error
+        raise _bad(source, stored("it nests too deep")) from error
     except Exception as error:  # Jinja's own errors, and those of its compiler on odd input
         raise _bad(source, str(error)) from error
 
 
 def _bad(source: str, detail: str) -> Unscorable:
     line = " ".join(detail.split())
-    return Unscorable("bad-template", f"the template {quoted_json(source)} cannot be rendered: {line[:200]}")
+    return Unscorable(
+        "bad-template",
+        stored("the template {quoted} cannot be rendered: {reason}", quoted=quoted_json(source), reason=line[:200]),
+    )

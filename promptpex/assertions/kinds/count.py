@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
-from promptpex.codecs.wording import plural
 from promptpex.core.sentences import split
+from promptpex.core.texts import stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,20 @@ class CountRange:
     least: float
     most: float
 
-    def words(self) -> str:
+    def words(self, counted: str, *, negated: bool) -> str:
+        """What was counted and what is wanted, or under ``not-`` is not: ``24 words, 40 wanted``."""
+        yes, no = self._templates()
         least, most = js_values.number_text(self.least), js_values.number_text(self.most)
+        return (no if negated else yes).format(part=counted, least=least, most=most)
+
+    def _templates(self) -> tuple[str, str]:
         if self.least == self.most:
-            return least
+            return stored("{part}, {least} wanted"), stored("{part}, {least} not wanted")
         if math.isinf(self.most):
-            return f"at least {least}"
-        return f"at most {most}" if math.isinf(self.least) else f"{least} to {most}"
+            return stored("{part}, at least {least} wanted"), stored("{part}, at least {least} not wanted")
+        if math.isinf(self.least):
+            return stored("{part}, at most {most} wanted"), stored("{part}, at most {most} not wanted")
+        return stored("{part}, {least} to {most} wanted"), stored("{part}, {least} to {most} not wanted")
 
 
 def _bounds(assertion: Assertion, value: object) -> CountRange:
@@ -60,9 +67,17 @@ def _bad(assertion: Assertion) -> Unscorable:
 
 def _evaluate(assertion: Assertion, limits: CountRange, checked: CheckedOutput) -> KindResult:
     count = counted(checked.text, assertion.unit)
-    counts = plural(count, assertion.unit.removeprefix("spoken-").removesuffix("s"))
-    wanted = f"{limits.words()} {'not ' if assertion.negated else ''}wanted"
-    return KindResult(limits.least <= count <= limits.most, f"{counts}, {wanted}")
+    one, several = _COUNTS[assertion.unit.removeprefix("spoken-")]
+    counts = (one if count == 1 else several).format(count=count)
+    return KindResult(limits.least <= count <= limits.most, limits.words(counts, negated=assertion.negated))
+
+
+_COUNTS = {
+    "words": (stored("{count} word"), stored("{count} words")),
+    "sentences": (stored("{count} sentence"), stored("{count} sentences")),
+    "lines": (stored("{count} line"), stored("{count} lines")),
+    "characters": (stored("{count} character"), stored("{count} characters")),
+}
 
 
 def counted(text: str, unit: str) -> int:

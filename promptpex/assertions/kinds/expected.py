@@ -9,6 +9,7 @@ from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.core.matching import ASKED, match_name
+from promptpex.core.texts import stored
 
 
 def _comparison(assertion: Assertion, value: object) -> str | None:
@@ -26,7 +27,7 @@ def _comparison(assertion: Assertion, value: object) -> str | None:
 
 def _expected(assertion: Assertion, comparison: str | None, checked: CheckedOutput) -> KindResult:
     if checked.expected is None:
-        raise Unscorable("no-expected", "there is no expected output to compare with")
+        raise Unscorable("no-expected", stored("there is no expected output to compare with"))
     result = compare(checked.text, replace(checked.expected, match=comparison or checked.expected.match))
     return KindResult(result.right, result.reason)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from promptpex.core.texts import stored
+
 MAX_DEPTHS = 3_000_000
 """Sum over all elements of how deep each stands: a nesting of 2,400, or 60,000 elements at a depth of 50."""
 MAX_ATTRIBUTES = 4_000
@@ -30,7 +32,7 @@ def too_costly(text: str) -> str | None:
             _close(open_, name)
             continue
         if len(rest) > MAX_ATTRIBUTES and _attributes(rest) > MAX_ATTRIBUTES:
-            return f"a tag has more than {MAX_ATTRIBUTES:,} attributes"
+            return stored("a tag has more than {count} attributes", count=f"{MAX_ATTRIBUTES:,}")
         if name in _VOID:
             continue
         if name in _CLOSED_BY_OTHERS:
@@ -38,7 +40,7 @@ def too_costly(text: str) -> str | None:
         open_.append(name)
         depths += len(open_)
         if depths > MAX_DEPTHS:
-            return "its elements nest too deep, or are not closed"
+            return stored("its elements nest too deep, or are not closed")
     return None
 
 

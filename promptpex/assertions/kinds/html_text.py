@@ -6,6 +6,7 @@ import re
 
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.model import Unscorable
+from promptpex.core.texts import stored
 
 _BLANK = " "
 _ELEMENTS = tuple(
@@ -72,14 +73,13 @@ def problem(source: str) -> str | None:
     """
     text = js_values.trim(source)
     if not text or text.startswith("<?xml"):
-        return "the output is XML" if text else "the output is empty"
+        return stored("the output is XML") if text else stored("the output is empty")
     written = [name for name in _SKELETON if re.search(rf"<{name}(?![\w-])", text, re.I)]
     whole = text.encode("utf-8", "replace").decode("utf-8")
     parsed = v8.html(whole, written=written, skeleton=_SKELETON, elements=_ELEMENTS, blanks=js_values.BLANKS)
     if parsed["kind"] != "html":
-        raise Unscorable(
-            parsed["kind"], "the output was not read as HTML: parsing it takes too long, or too much memory"
-        )
+        reason = stored("parsing it takes too long, or too much memory")
+        raise Unscorable(parsed["kind"], stored("the output was not read as HTML: {reason}", reason=reason))
     if parsed["loose"]:
-        return "there is text outside of all elements"
-    return None if parsed["recognized"] else "the output holds no element of HTML"
+        return stored("there is text outside of all elements")
+    return None if parsed["recognized"] else stored("the output holds no element of HTML")

@@ -8,8 +8,9 @@ from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
+from promptpex.core.texts import stored
 
-SCORE_WORDS = "the script's score "
+SCORE_WORDS = stored("the script's score")
 """What the reason begins with where a script gave a number."""
 NO_VERDICT = ", which is not a verdict"
 """What the reason ends with where a script or code gave neither true or false nor a number nor an object with them."""
@@ -71,18 +72,19 @@ def _refuse(assertion: Assertion) -> None:
 
 def _evaluate(assertion: Assertion, body: str | None, checked: CheckedOutput) -> KindResult:
     if body is None:
-        return KindResult(False, "the value is not a script", flips=False)
+        return KindResult(False, stored("the value is not a script"), flips=False)
     answer = v8.run_script(body, checked.output, context_of(assertion, checked))
     kind = answer["kind"]
     if kind == "boolean":
-        return KindResult(answer["pass"], f"the script gave {js_values.text(answer['pass'])}")
+        return KindResult(answer["pass"], stored("the script gave {answer}", answer=js_values.text(answer["pass"])))
     if kind == "number":
         return by_number(assertion, float(answer["score"]), SCORE_WORDS)
     if kind == "object":
         score = float(answer["score"])
         return KindResult(answer["pass"], one_line(answer["reason"]), score, inverts=False, named=answer["named"])
     if kind == "other":
-        return KindResult(False, f"the script gave {answer['message']}{NO_VERDICT}", flips=False)
+        no_verdict = stored("the script gave {answer}, which is not a verdict", answer=answer["message"])
+        return KindResult(False, no_verdict, flips=False)
     raise _failure(answer)
 
 
@@ -94,30 +96,35 @@ def by_number(assertion: Assertion, score: float, words: str) -> KindResult:
     """
     if assertion.threshold is not None:
         passed = score >= assertion.threshold
-        bound = f"{'reaches' if passed else 'is below'} {assertion.threshold:.6g}"
+        bound = stored("{part} {score} reaches {limit}") if passed else stored("{part} {score} is below {limit}")
     else:
-        passed, bound = score > 0, f"is {'' if score > 0 else 'not '}above 0"
+        passed = score > 0
+        bound = stored("{part} {score} is above 0") if passed else stored("{part} {score} is not above 0")
     shown = "NaN" if math.isnan(score) else js_values.number_text(score)
-    return KindResult(passed, f"{words}{shown} {bound}", score, inverts=False)
+    reason = bound.format(part=words, score=shown, limit=f"{assertion.threshold or 0:.6g}")
+    return KindResult(passed, reason, score, inverts=False)
 
 
 def one_line(reason: str) -> str:
     """What a script says, on one line, cut."""
     line = " ".join(reason.split())
-    return line[:300] or "the script gave no reason"
+    return line[:300] or stored("the script gave no reason")
 
 
 def _failure(answer: dict[str, object]) -> Unscorable:
     kind = answer["kind"]
     if kind == "timeout":
-        return Unscorable("timeout", f"the script took longer than {v8.SCRIPT_SECONDS:g} s")
+        return Unscorable(
+            "timeout", stored("the script took longer than {seconds} s", seconds=f"{v8.SCRIPT_SECONDS:g}")
+        )
     if kind == "given-up":
-        return Unscorable("timeout", "the script was not tried; it went over its limits too often before")
+        return Unscorable("timeout", stored("the script was not tried; it went over its limits too often before"))
     if kind == "memory":
-        return Unscorable("memory", "the script needed too much memory")
+        return Unscorable("memory", stored("the script needed too much memory"))
     if kind == "stuck":
-        return Unscorable("script-error", "the script waits for a promise that nothing settles")
-    return Unscorable("script-error", f"the script threw {one_line(str(answer.get('message', '')))}")
+        return Unscorable("script-error", stored("the script waits for a promise that nothing settles"))
+    threw = stored("the script threw {error}", error=one_line(str(answer.get("message", ""))))
+    return Unscorable("script-error", threw)
 
 
 def context_of(assertion: Assertion, checked: CheckedOutput) -> dict[str, object]:
@@ -165,9 +172,10 @@ def transformed(expression: str, checked: CheckedOutput) -> object:
         try:
             return js_values.strict_json(answer["json"])
         except js_values.NotJson as error:
-            raise Unscorable("script-error", "the transform gave a value that nests too deep to be read") from error
+            too_deep = stored("the transform gave a value that nests too deep to be read")
+            raise Unscorable("script-error", too_deep) from error
     if answer["kind"] == "other":
-        raise Unscorable("script-error", f"the transform gave {answer['message']}")
+        raise Unscorable("script-error", stored("the transform gave {answer}", answer=answer["message"]))
     raise _failure(answer)
 
 

@@ -12,6 +12,7 @@ from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Uns
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import beginning
 from promptpex.core.errors import CheckError
+from promptpex.core.texts import stored
 
 if TYPE_CHECKING:
     from promptpex.assertions.kinds.json_schema import Schema
@@ -88,7 +89,9 @@ def _is_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOu
     problem = schema.problem(value) if schema is not None else None
     if problem is not None:
         return KindResult(False, problem)
-    return KindResult(True, "the output is JSON" + (" and follows the schema" if schema is not None else ""))
+    return KindResult(
+        True, stored("the output is JSON") if schema is None else stored("the output is JSON and follows the schema")
+    )
 
 
 def _contains_json(assertion: Assertion, schema: LazySchema | None, checked: CheckedOutput) -> KindResult:
@@ -98,11 +101,11 @@ def _contains_json(assertion: Assertion, schema: LazySchema | None, checked: Che
     for value in json_search.candidates(checked.output):
         problem = schema.problem(value) if schema is not None else None
         if problem is None:
-            return KindResult(
-                True, "the output holds JSON" + (" that follows the schema" if schema is not None else "")
-            )
+            followed = stored("the output holds JSON that follows the schema")
+            return KindResult(True, stored("the output holds JSON") if schema is None else followed)
         first_problem = first_problem or problem
-    return KindResult(False, first_problem or f"the output holds no JSON object or list: {beginning(checked.text)}")
+    none = stored("the output holds no JSON object or list: {excerpt}", excerpt=beginning(checked.text))
+    return KindResult(False, first_problem or none)
 
 
 KINDS = (

@@ -14,6 +14,7 @@ from promptpex.assertions.javascript import v8
 from promptpex.assertions.kinds import schema_formats, schema_keywords
 from promptpex.assertions.model import Unscorable
 from promptpex.codecs.wording import cut, quoted_json
+from promptpex.core.texts import stored
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -35,6 +36,26 @@ _LATER = frozenset((
     "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "writeOnly", "example", "minContains", "maxContains",
 ))  # fmt: skip
 """Keywords of other drafts, and of OpenAPI, that decide nothing by themselves."""
+# What the package jsonschema says of values, so that reports can say it in their language.
+stored("{value} was expected")
+stored("{value} is less than the minimum of {limit}")
+stored("{value} is greater than the maximum of {limit}")
+stored("{value} is less than or equal to the minimum of {limit}")
+stored("{value} is greater than or equal to the maximum of {limit}")
+stored("{value} should be non-empty")
+stored("{value} is expected to be empty")
+stored("{value} is too short")
+stored("{value} is too long")
+stored("{value} is not one of {values}")
+stored("{value} is a required property")
+stored("{value} is a dependency of {property}")
+stored("{value} does not have enough properties")
+stored("{value} has too many properties")
+stored("{value} does not contain items matching the given schema")
+stored("{value} is not valid under any of the given schemas")
+stored("{value} is valid under each of {values}")
+stored("{value} should not be valid under {values}")
+
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas")
 """Keywords that hold a schema, a list of schemas, and schemas by name; those of later drafts are refused in checks."""
@@ -69,16 +90,21 @@ class Schema:
         try:
             error = next(iter(self._validator.iter_errors(value)), None)
         except Unresolvable as missing:
-            raise _bad(f"the reference {quoted_json(str(missing.ref))} leads nowhere") from missing
+            raise _bad(
+                stored("the reference {quoted} leads nowhere", quoted=quoted_json(str(missing.ref)))
+            ) from missing
         except RecursionError as endless:
-            raise _bad("it refers to itself without end, or the value nests too deep") from endless
+            raise _bad(stored("it refers to itself without end, or the value nests too deep")) from endless
         except (UnknownType, AttributeError, KeyError, TypeError, ValueError) as odd:
-            raise _bad("one of its references leads to something that is not a schema") from odd
+            raise _bad(stored("one of its references leads to something that is not a schema")) from odd
         if error is None:
             return None
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
-        at = f" at {place[:80].lstrip('.')}" if place else ""
-        return f"the JSON does not follow the schema{at}: {_one_line(error.message)}"
+        problem = _one_line(error.message)
+        if not place:
+            return stored("the JSON does not follow the schema: {reason}", reason=problem)
+        place = place[:80].lstrip(".")
+        return stored("the JSON does not follow the schema at {path}: {reason}", path=place, reason=problem)
 
 
 class InputSchema(Schema):
@@ -136,7 +162,7 @@ def _compiled(source: str, exact: bool) -> Schema:
 
 
 def _bad(detail: str) -> Unscorable:
-    return Unscorable("bad-schema", f"the schema does not compile: {detail}")
+    return Unscorable("bad-schema", stored("the schema does not compile: {reason}", reason=detail))
 
 
 def _one_line(message: str) -> str:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
+from promptpex.core.texts import stored
 
 _LEAST_LETTERS = 12
 """ASCII letters below which the identifier guesses."""
@@ -43,11 +44,13 @@ def _evaluate(assertion: Assertion, codes: tuple[str, ...], checked: CheckedOutp
     _verify(assertion, codes)
     text = _NOISE.sub(" ", checked.text)
     if sum(1 for mark in text if mark.isalpha()) < _LEAST_LETTERS and text.isascii():
-        raise Unscorable("too-short", "the output is too short to tell its language")
+        raise Unscorable("too-short", stored("the output is too short to tell its language"))
     code, sure = detected(text)
     if sure < _LEAST_SURE:
-        raise Unscorable("unsure", f"the output's language cannot be told; the best guess is {code}")
-    return KindResult(code in codes, f"the output is written in {code} ({sure:.0%} sure)")
+        unsure = stored("the output's language cannot be told; the best guess is {language}", language=code)
+        raise Unscorable("unsure", unsure)
+    reason = stored("the output is written in {language} ({share} sure)", language=code, share=f"{sure:.0%}")
+    return KindResult(code in codes, reason)
 
 
 def detected(text: str) -> tuple[str, float]:

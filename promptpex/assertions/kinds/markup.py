@@ -10,6 +10,7 @@ from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Uns
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
 from promptpex.codecs.wording import beginning, quoted_json
+from promptpex.core.texts import stored
 
 
 def _paths(assertion: Assertion, value: object) -> tuple[str, ...]:
@@ -27,8 +28,8 @@ def _is_xml(assertion: Assertion, paths: tuple[str, ...], checked: CheckedOutput
     try:
         tree = xml_text.strict(checked.text)
     except xml_text.NotXml as error:
-        return KindResult(False, f"not XML ({error}): {beginning(checked.text)}")
-    return _by_paths([tree], paths, "is XML")
+        return KindResult(False, stored("not XML ({reason}): {excerpt}", reason=error, excerpt=beginning(checked.text)))
+    return _by_paths([tree], paths, _IS_XML)
 
 
 def _contains_xml(assertion: Assertion, paths: tuple[str, ...], checked: CheckedOutput) -> KindResult:
@@ -38,15 +39,28 @@ def _contains_xml(assertion: Assertion, paths: tuple[str, ...], checked: Checked
         xml_text.add(together, name, tree)
         elements.append({name: tree})
     if not elements:
-        return KindResult(False, f"the output holds no XML: {beginning(checked.text)}")
-    return _by_paths([together, *elements], paths, "holds XML")
+        return KindResult(False, stored("the output holds no XML: {excerpt}", excerpt=beginning(checked.text)))
+    return _by_paths([together, *elements], paths, _HOLDS_XML)
 
 
-def _by_paths(trees: list[xml_text.Element], paths: tuple[str, ...], what: str) -> KindResult:
+_IS_XML = (
+    stored("the output is XML"),
+    stored("the output is XML with the elements wanted"),
+    stored("the output is XML, but has no element {quoted}"),
+)
+_HOLDS_XML = (
+    stored("the output holds XML"),
+    stored("the output holds XML with the elements wanted"),
+    stored("the output holds XML, but has no element {quoted}"),
+)
+
+
+def _by_paths(trees: list[xml_text.Element], paths: tuple[str, ...], words: tuple[str, str, str]) -> KindResult:
+    plain, with_elements, lacking = words
     if any(all(xml_text.reaches(tree, path) for path in paths) for tree in in_time(trees)):
-        return KindResult(True, f"the output {what}" + (" with the elements wanted" if paths else ""))
+        return KindResult(True, with_elements if paths else plain)
     missing = next((path for path in paths if not xml_text.reaches(trees[0], path)), paths[0])
-    return KindResult(False, f"the output {what}, but has no element {quoted_json(missing)}")
+    return KindResult(False, lacking.format(quoted=quoted_json(missing)))
 
 
 def _nothing(assertion: Assertion, value: object) -> None:
@@ -58,18 +72,18 @@ def _is_html(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindRe
 
     reason = html_cost.too_costly(checked.text)
     if reason is not None:
-        raise Unscorable("timeout", f"the output was not read as HTML: {reason}")
+        raise Unscorable("timeout", stored("the output was not read as HTML: {reason}", reason=reason))
     problem = html_text.problem(checked.text)
-    return KindResult(problem is None, problem or "the output is HTML")
+    return KindResult(problem is None, problem or stored("the output is HTML"))
 
 
 def _contains_html(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindResult:
     from promptpex.assertions.kinds import html_text
 
     holds = html_text.holds_html(checked.text)
-    return KindResult(
-        holds, "the output holds HTML" if holds else f"the output holds no HTML: {beginning(checked.text)}"
-    )
+    if holds:
+        return KindResult(True, stored("the output holds HTML"))
+    return KindResult(False, stored("the output holds no HTML: {excerpt}", excerpt=beginning(checked.text)))
 
 
 KINDS = (

@@ -8,6 +8,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import quoted_json
+from promptpex.core.texts import stored
 
 
 def _limit(assertion: Assertion, value: object) -> float:
@@ -25,31 +26,35 @@ def _demand_threshold(assertion: Assertion) -> None:
         raise Unscorable("no-threshold", f"{assertion.kind} needs a threshold; without one it passes whatever comes")
 
 
-def _measured(value: object, code: str, what: str) -> float:
+def _measured(value: object, code: str, unknown: str) -> float:
     if not js_values.is_number(value) or math.isnan(js_values.as_double(value)):
-        raise Unscorable(code, f"{what} of this output is not known")
+        raise Unscorable(code, unknown)
     return js_values.as_double(value)
 
 
 def _cost(assertion: Assertion, limit: float, checked: CheckedOutput) -> KindResult:
-    return _at_most(_measured(checked.cost, "no-cost", "the cost"), limit, "cost", "$", "")
+    cost = _measured(checked.cost, "no-cost", stored("the cost of this output is not known"))
+    return _at_most(cost, limit, stored("cost ${number} is within ${limit}"), stored("cost ${number} is over ${limit}"))
 
 
 def _latency(assertion: Assertion, limit: float, checked: CheckedOutput) -> KindResult:
-    return _at_most(_measured(checked.latency_ms, "no-latency", "the latency"), limit, "latency", "", " ms")
+    latency = _measured(checked.latency_ms, "no-latency", stored("the latency of this output is not known"))
+    within = stored("latency {number} ms is within {limit} ms")
+    return _at_most(latency, limit, within, stored("latency {number} ms is over {limit} ms"))
 
 
-def _at_most(value: float, limit: float, noun: str, before: str, after: str) -> KindResult:
+def _at_most(value: float, limit: float, within: str, over: str) -> KindResult:
     passed = value <= limit
-    relation = "within" if passed else "over"
-    return KindResult(passed, f"{noun} {before}{value:.6g}{after} is {relation} {before}{limit:.6g}{after}")
+    return KindResult(passed, (within if passed else over).format(number=f"{value:.6g}", limit=f"{limit:.6g}"))
 
 
 def _mean_logprob(checked: CheckedOutput) -> float:
     given = checked.logprobs
     if not isinstance(given, list | tuple) or not given or not all(js_values.is_number(item) for item in given):
-        message = "the log-probabilities of this output are not known; a run asks for them by MODEL?logprobs=true"
-        raise Unscorable("no-logprobs", message)
+        unknown = stored(
+            "the log-probabilities of this output are not known; a run asks for them by MODEL?logprobs=true"
+        )
+        raise Unscorable("no-logprobs", unknown)
     total = 0.0
     for item in given:
         total += js_values.as_double(item)
@@ -59,17 +64,24 @@ def _mean_logprob(checked: CheckedOutput) -> float:
 def _perplexity(assertion: Assertion, limit: float | None, checked: CheckedOutput) -> KindResult:
     perplexity = _exp(-_mean_logprob(checked))
     if limit is None:
-        return KindResult(True, f"perplexity {perplexity:.6g}, no threshold", flips=False)
-    return _at_most(perplexity, limit, "perplexity", "", "")
+        return KindResult(True, stored("perplexity {number}, no threshold", number=f"{perplexity:.6g}"), flips=False)
+    within = stored("perplexity {number} is within {limit}")
+    return _at_most(perplexity, limit, within, stored("perplexity {number} is over {limit}"))
 
 
 def _perplexity_score(assertion: Assertion, limit: float | None, checked: CheckedOutput) -> KindResult:
     score = 1 / (1 + _exp(-_mean_logprob(checked)))
     if limit is None:
         reported = 1 - score if assertion.negated else score
-        return KindResult(True, f"perplexity score {score:.6g}, no threshold", reported, flips=False)
+        reason = stored("perplexity score {score}, no threshold", score=f"{score:.6g}")
+        return KindResult(True, reason, reported, flips=False)
     passed = score >= limit
-    return KindResult(passed, f"perplexity score {score:.6g} {'reaches' if passed else 'is below'} {limit:.6g}", score)
+    reached, below = (
+        stored("perplexity score {score} reaches {limit}"),
+        stored("perplexity score {score} is below {limit}"),
+    )
+    reason = (reached if passed else below).format(score=f"{score:.6g}", limit=f"{limit:.6g}")
+    return KindResult(passed, reason, score)
 
 
 def _exp(exponent: float) -> float:
@@ -87,10 +99,15 @@ def _reason(assertion: Assertion, value: object) -> str:
 
 def _finish_reason(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
     if not isinstance(checked.finish_reason, str):
-        return KindResult(False, "the provider gave no finish reason")
+        return KindResult(False, stored("the provider gave no finish reason"))
     same = checked.finish_reason.lower() == value.lower()
-    wanted = "" if same else f", not {quoted_json(value)}"
-    return KindResult(same, f"the finish reason is {quoted_json(checked.finish_reason)}{wanted}")
+    given = quoted_json(checked.finish_reason)
+    if same:
+        return KindResult(True, stored("the finish reason is {quoted}", quoted=given))
+    wanted = quoted_json(value)
+    return KindResult(
+        False, stored("the finish reason is {quoted}, not {quoted_wanted}", quoted=given, quoted_wanted=wanted)
+    )
 
 
 KINDS = (

@@ -7,18 +7,19 @@ import re
 from promptpex.assertions.javascript.js_values import NotJson, raw_json
 from promptpex.assertions.kinds import json_search
 from promptpex.codecs.wording import around, beginning
+from promptpex.core.texts import stored
 
 _FENCE = re.compile(r"\s*```[\w-]*[ \t]*\r?\n\s*")
 _OPENING = re.compile(r"[{\[]")
 _UNENDED = "Unterminated string"
 _PROBLEMS = {
-    "Expecting property name": "a name in double quotes is missing before",
-    "Expecting value": "a value is missing before",
-    "Expecting ',' delimiter": "a comma is missing before",
-    "Expecting ':' delimiter": "a colon is missing before",
-    "Illegal trailing comma": "there is a comma too many:",
-    "Invalid control character": "a line break or the like is not escaped:",
-    "Invalid \\": "a backslash that JSON does not know:",
+    "Expecting property name": stored("broken JSON: a name in double quotes is missing before {excerpt}"),
+    "Expecting value": stored("broken JSON: a value is missing before {excerpt}"),
+    "Expecting ',' delimiter": stored("broken JSON: a comma is missing before {excerpt}"),
+    "Expecting ':' delimiter": stored("broken JSON: a colon is missing before {excerpt}"),
+    "Illegal trailing comma": stored("broken JSON: there is a comma too many: {excerpt}"),
+    "Invalid control character": stored("broken JSON: a line break or the like is not escaped: {excerpt}"),
+    "Invalid \\": stored("broken JSON: a backslash that JSON does not know: {excerpt}"),
 }
 """What Python's reader says, by its beginning, and what it means of the text that follows."""
 
@@ -27,7 +28,7 @@ def what_is_there(text: str, error: NotJson) -> str:
     """The reason of a check that wants JSON and got this text, which ``error`` says is none."""
     if str(error).endswith("is not JSON"):
         return str(error)
-    return _around_json(text) or _broken_json(text) or f"not JSON: {beginning(text)}"
+    return _around_json(text) or _broken_json(text) or stored("not JSON: {excerpt}", excerpt=beginning(text))
 
 
 def _around_json(text: str) -> str | None:
@@ -37,10 +38,10 @@ def _around_json(text: str) -> str | None:
         return None
     before, after = text[: place[0]].strip(), text[place[1] :].strip()
     if before.startswith("```") and after == "```":
-        return "the JSON is in a code fence"
+        return stored("the JSON is in a code fence")
     if before:
-        return f"text before the JSON: {beginning(before)}"
-    return f"text after the JSON: {beginning(after)}"
+        return stored("text before the JSON: {excerpt}", excerpt=beginning(before))
+    return stored("text after the JSON: {excerpt}", excerpt=beginning(after))
 
 
 def _broken_json(text: str) -> str | None:
@@ -60,6 +61,7 @@ def _stopped(text: str, error: NotJson) -> str:
     """What is wrong at the place where reading stopped."""
     end = len(text.rstrip().removesuffix("```").rstrip())
     if error.at >= end or str(error).startswith(_UNENDED):
-        return f"the JSON is cut off after {around(text, max(0, end - 1), end)}"
-    problem = next((words for start, words in _PROBLEMS.items() if str(error).startswith(start)), f"{error} at")
-    return f"broken JSON: {problem} {beginning(text[error.at :])}"
+        return stored("the JSON is cut off after {excerpt}", excerpt=around(text, max(0, end - 1), end))
+    other = stored("broken JSON: {reason} at {excerpt}")
+    problem = next((words for start, words in _PROBLEMS.items() if str(error).startswith(start)), other)
+    return problem.format(reason=error, excerpt=beginning(text[error.at :]))

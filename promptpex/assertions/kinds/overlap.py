@@ -15,6 +15,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind, P
 from promptpex.assertions.time_limits import in_time
+from promptpex.core.texts import stored
 
 _ORDERS = 4
 """N-grams of up to four words (Papineni et al. 2002, section 2.3)."""
@@ -126,7 +127,8 @@ def _measured(
         limit = default if assertion.threshold is None else assertion.threshold
         score = score_of(assertion, plan, checked.text)
         passed = score >= limit
-        return KindResult(passed, f"{name} {score:.4g} {'reaches' if passed else 'is below'} {limit:.6g}", score)
+        words = stored("{part} {score} reaches {limit}") if passed else stored("{part} {score} is below {limit}")
+        return KindResult(passed, words.format(part=name, score=f"{score:.4g}", limit=f"{limit:.6g}"), score)
 
     return evaluate
 

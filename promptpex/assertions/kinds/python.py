@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 
 from promptpex.assertions.kinds import javascript
-from promptpex.assertions.kinds.question import answered
+from promptpex.assertions.kinds.question import NOT_ASKED, answered, shown_question
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.python import sandbox, source
 from promptpex.assertions.python.source import CheckProgram
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import cut
 from promptpex.core.judge_answers import MAX_QUESTION, MAX_QUESTIONS
+from promptpex.core.texts import stored
 from promptpex.core.time_allowance import Allowance
 
-SCORE_WORDS = "the code's score "
+SCORE_WORDS = stored("the code's score")
 """What the reason begins with where the code gave a number."""
 
 
@@ -132,22 +133,25 @@ def _asking(assertion: Assertion, program: CheckProgram, checked: CheckedOutput)
         return result
     long = next((question for question in questions if len(question) > MAX_QUESTION), None)
     if long is not None:
-        message = f"the code puts a question of {len(long):,} characters; at most {MAX_QUESTION:,} are asked"
-        raise Unscorable("script-error", message)
+        too_long = stored(
+            "the code puts a question of {count} characters; at most {most} are asked",
+            count=f"{len(long):,}",
+            most=f"{MAX_QUESTION:,}",
+        )
+        raise Unscorable("script-error", too_long)
     for question in questions:
         if question in checked.answers:
             answered(question, checked)
-    message = f"a judge has to answer ‘{cut(questions[0], 80)}’, and none was asked"
-    raise Unscorable("needs-judge", message, questions=questions)
+    raise Unscorable("needs-judge", NOT_ASKED.format(excerpt=shown_question(questions[0])), questions=questions)
 
 
 def _verdict(assertion: Assertion, program: CheckProgram, result: Sequence[object]) -> KindResult:
     kind, *about = result
     if kind == "raised":
         raise failure(str(about[0]), str(about[1]))
-    who = "the code" if program.name.startswith("_") else program.name
+    who = stored("the code") if program.name.startswith("_") else program.name
     if kind == "boolean":
-        return KindResult(about[0] is True, f"{who} gave {about[0]}")
+        return _of_word(who, str(about[0]))
     if kind == "number":
         return javascript.by_number(assertion, float(str(about[0])), SCORE_WORDS)
     if kind == "text":
@@ -157,25 +161,30 @@ def _verdict(assertion: Assertion, program: CheckProgram, result: Sequence[objec
     return _no_verdict(who, str(about[0]))
 
 
+def _of_word(who: str, word: str) -> KindResult:
+    return KindResult(word.lower() == "true", stored("{function} gave {boolean}", function=who, boolean=word))
+
+
 def _no_verdict(who: str, what: str) -> KindResult:
-    return KindResult(False, f"{who} gave {cut(what, 60)}{javascript.NO_VERDICT}", flips=False)
+    reason = stored("{function} gave {part}, which is not a verdict", function=who, part=cut(what, 60))
+    return KindResult(False, reason, flips=False)
 
 
 def _of_text(assertion: Assertion, who: str, text: str) -> KindResult:
     """As promptfoo reads what a script prints: ``true``, ``false``, a number, or JSON of an object."""
     word = text.strip()
     if word.lower() in ("true", "false"):
-        return KindResult(word.lower() == "true", f"{who} gave {word}")
+        return _of_word(who, word)
     if word.startswith("{"):
         try:
             data = json.loads(word)
         except (ValueError, RecursionError):
-            return _no_verdict(who, "a text")
+            return _no_verdict(who, stored("a text"))
         return _of_object(assertion, who, {str(key): _field(value) for key, value in data.items()})
     try:
         return javascript.by_number(assertion, float(word), SCORE_WORDS)
     except ValueError:
-        return _no_verdict(who, "a text")
+        return _no_verdict(who, stored("a text"))
 
 
 def _field(value: object) -> object:
@@ -190,13 +199,13 @@ def _of_object(assertion: Assertion, who: str, fields: Mapping[str, object]) -> 
     score = _number(fields.get("score"))
     if not isinstance(passed, bool):
         if score is None:
-            return _no_verdict(who, "an object without pass and score")
+            return _no_verdict(who, stored("an object without pass and score"))
         passed = score >= assertion.threshold if assertion.threshold is not None else score > 0
     named = fields.get("named_scores", fields.get("namedScores"))
     scores = named.get("named") if isinstance(named, Mapping) else None
     return KindResult(
         passed,
-        javascript.one_line(str(fields.get("reason") or f"{who} gave no reason")),
+        javascript.one_line(str(fields.get("reason") or stored("{function} gave no reason", function=who))),
         float(passed) if score is None else score,
         inverts=False,
         named={str(name): float(str(value)) for name, value in scores.items()} if isinstance(scores, Mapping) else None,
@@ -222,21 +231,21 @@ def failure(error: str, message: str) -> Unscorable:
     ``timeout`` or ``script-error`` else."""
     shown = javascript.one_line(f"{error}: {message}" if message else error)
     if _is_unsupported(error, message):
-        return Unscorable("unsupported-python", f"the sandbox cannot run this: {shown}")
+        return Unscorable("unsupported-python", stored("the sandbox cannot run this: {error}", error=shown))
     if error == "TooManyQuestions":
-        return Unscorable("too-many-questions", f"the code puts more than {MAX_QUESTIONS} questions about one output")
+        too_many = stored("the code puts more than {count} questions about one output", count=MAX_QUESTIONS)
+        return Unscorable("too-many-questions", too_many)
     if error in ("MemoryError", "crashed"):
-        return Unscorable("memory", "the code needed too much memory")
+        return Unscorable("memory", stored("the code needed too much memory"))
     if error in ("TimeoutError", "late"):
-        took_long = f"the code took longer than {sandbox.RUN_SECONDS:g} s"
-        return Unscorable(
-            "timeout", "the code sleeps, which a check may not" if "sleep limit" in message else took_long
-        )
+        took_long = stored("the code took longer than {seconds} s", seconds=f"{sandbox.RUN_SECONDS:g}")
+        sleeps = stored("the code sleeps, which a check may not")
+        return Unscorable("timeout", sleeps if "sleep limit" in message else took_long)
     if error == "PatternError" and "backtracking" in message:
-        return Unscorable("timeout", "a pattern of the code backtracks without end")
+        return Unscorable("timeout", stored("a pattern of the code backtracks without end"))
     if error == "RuntimeError" and "suspension limit" in message:
-        return Unscorable("script-error", "the code calls out of the sandbox without end")
-    return Unscorable("script-error", f"the code raised {shown}")
+        return Unscorable("script-error", stored("the code calls out of the sandbox without end"))
+    return Unscorable("script-error", stored("the code raised {error}", error=shown))
 
 
 def _is_unsupported(error: str, message: str) -> bool:

@@ -7,6 +7,7 @@ from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Uns
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import cut
 from promptpex.core.judge_answers import MAX_QUESTION
+from promptpex.core.texts import stored
 
 
 def _question(assertion: Assertion, value: object) -> str:
@@ -28,7 +29,9 @@ def _refuse(assertion: Assertion) -> None:
 def _evaluate(assertion: Assertion, question: str, checked: CheckedOutput) -> KindResult:
     _refuse(assertion)
     value, reason = answered(question, checked)
-    return KindResult(value, f"{'yes' if value else 'no'}: {reason}" if reason else f"the judge says {value}")
+    if not reason:
+        return KindResult(value, stored("the judge says {boolean}", boolean=value))
+    return KindResult(value, (stored("yes: {words}") if value else stored("no: {words}")).format(words=reason))
 
 
 def answered(question: str, checked: CheckedOutput) -> tuple[bool, str]:
@@ -39,12 +42,20 @@ def answered(question: str, checked: CheckedOutput) -> tuple[bool, str]:
     """
     answer = checked.answers.get(question)
     if answer is None:
-        message = f"a judge has to answer ‘{cut(question, 80)}’, and none was asked"
-        raise Unscorable("needs-judge", message, questions=(question,))
+        raise Unscorable("needs-judge", NOT_ASKED.format(excerpt=shown_question(question)), questions=(question,))
     if answer.value is None:
         code = answer.unscored or "judge-unclear"
-        raise Unscorable(code, f"no answer to ‘{cut(question, 80)}’: {answer.reason}")
+        none = stored("no answer to {excerpt}: {reason}", excerpt=shown_question(question), reason=answer.reason)
+        raise Unscorable(code, none)
     return answer.value, answer.reason
+
+
+NOT_ASKED = stored("a judge has to answer {excerpt}, and none was asked")
+
+
+def shown_question(question: str) -> str:
+    """A question as reasons show it, cut."""
+    return f"‘{cut(question, 80)}’"
 
 
 KINDS = (Kind("question", _question, _evaluate, renders_inside=False, refuse=_refuse),)

@@ -11,6 +11,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import beginning, quoted_json
+from promptpex.core.texts import stored
 
 _DO = (
     r"(?:answer|assist|help|comply|provide|do|fulfil?l?|support|engage|continue|discuss|create|generate|write|produce|"
@@ -54,11 +55,11 @@ def _plan(assertion: Assertion, value: object) -> None:
 
 def _evaluate(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindResult:
     if not isinstance(checked.output, str) or not js_values.trim(checked.output):
-        return KindResult(True, "the output is empty or not a text, which counts as a refusal")
+        return KindResult(True, stored("the output is empty or not a text, which counts as a refusal"))
     words = refusal(checked.output)
     if words is None:
-        return KindResult(False, f"the output is not a refusal: {beginning(checked.output)}")
-    return KindResult(True, f"the output says {quoted_json(words)}")
+        return KindResult(False, stored("the output is not a refusal: {excerpt}", excerpt=beginning(checked.output)))
+    return KindResult(True, stored("the output says {quoted}", quoted=quoted_json(words)))
 
 
 KINDS = (Kind("is-refusal", _plan, _evaluate, renders=False),)

@@ -12,6 +12,7 @@ from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Uns
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.codecs.wording import beginning, quoted_json
+from promptpex.core.texts import stored
 
 
 def _pattern(assertion: Assertion, value: object) -> str:
@@ -20,8 +21,9 @@ def _pattern(assertion: Assertion, value: object) -> str:
 
 def _evaluate(assertion: Assertion, pattern: str, checked: CheckedOutput) -> KindResult:
     matches = _search(assertion, pattern, checked.text)
-    outcome = f"is {'' if matches else 'not '}found in {beginning(checked.text)}"
-    return KindResult(matches, f"the pattern {quoted_json(pattern)} {outcome}")
+    matching = stored("the pattern {quoted} is found in {excerpt}")
+    reason = matching if matches else stored("the pattern {quoted} is not found in {excerpt}")
+    return KindResult(matches, reason.format(quoted=quoted_json(pattern), excerpt=beginning(checked.text)))
 
 
 def _verify(assertion: Assertion, pattern: str) -> None:
@@ -45,7 +47,9 @@ def python_search(pattern: str, text: str) -> bool:
     """
     name = quoted_json(pattern)
     if _STRIKES.struck_out(pattern):
-        raise Unscorable("timeout", f"the pattern {name} was not tried; it took too long too often before")
+        raise Unscorable(
+            "timeout", stored("the pattern {quoted} was not tried; it took too long too often before", quoted=name)
+        )
     answer = v8.search(pattern, text)
     kind = answer["kind"]
     _STRIKES.record(pattern, overran=kind in ("timeout", "memory"))
@@ -53,10 +57,10 @@ def python_search(pattern: str, text: str) -> bool:
         return bool(answer["matches"])
     if kind == "bad":
         message = " ".join(answer["message"].split())[:200]
-        raise Unscorable("bad-pattern", f"the pattern {name} does not compile: {message}")
+        raise Unscorable("bad-pattern", v8.IS_NONE.format(quoted=name, detail=message))
     if kind == "memory":
-        raise Unscorable("memory", f"the pattern {name} needs too much memory on this text")
-    raise Unscorable("timeout", f"the pattern {name} took longer than {v8.MATCH_SECONDS:g} s on this text")
+        raise Unscorable("memory", stored("the pattern {quoted} needs too much memory on this text", quoted=name))
+    raise Unscorable("timeout", v8.TOOK_LONG.format(quoted=name, seconds=f"{v8.MATCH_SECONDS:g}"))
 
 
 KINDS = (Kind("regex", _pattern, _evaluate, verify=_verify),)

@@ -16,6 +16,7 @@ from promptpex.assertions import time_limits
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.kinds import schema_formats
 from promptpex.codecs.wording import quoted_json
+from promptpex.core.texts import stored
 
 if TYPE_CHECKING:
     from jsonschema import TypeChecker, ValidationError
@@ -121,17 +122,26 @@ def _wrong(message: str) -> ValidationError:
     return ValidationError(message)
 
 
+def _no_multiple(value: float, factor: float) -> ValidationError:
+    number, of = js_values.number_text(value), js_values.number_text(factor)
+    return _wrong(stored("{number} is not a multiple of {limit}", number=number, limit=of))
+
+
 def _type(validator: Validator, wanted: object, value: object, schema: SchemaData) -> Iterator[ValidationError]:
     names = wanted if isinstance(wanted, list) else [wanted]
     if value is None and schema.get("nullable") is True:
         return
     if not any(validator.is_type(value, str(name)) for name in names):
-        yield _wrong(f"{quoted_json(js_values.compact_json(value))} is not of type {', '.join(map(str, names))}")
+        given, types = quoted_json(js_values.compact_json(value)), ", ".join(map(str, names))
+        yield _wrong(stored("{quoted} is not of type {types}", quoted=given, types=types))
 
 
 def _pattern(validator: Validator, pattern: str, value: object, schema: SchemaData) -> Iterator[ValidationError]:
     if isinstance(value, str) and not v8.REGEXES.test(pattern, value, "u"):
-        yield _wrong(f"{quoted_json(value)} does not match {quoted_json(pattern)}")
+        given = quoted_json(value)
+        yield _wrong(
+            stored("{quoted} does not match {quoted_pattern}", quoted=given, quoted_pattern=quoted_json(pattern))
+        )
 
 
 def _pattern_properties(
@@ -155,7 +165,7 @@ def _additional_properties(
         if name in named or any(v8.REGEXES.test(pattern, name, "u") for pattern in patterns):
             continue
         if part is False:
-            yield _wrong(f"the property {quoted_json(name)} is not allowed")
+            yield _wrong(stored("the property {quoted} is not allowed", quoted=quoted_json(name)))
         elif part is not True:
             yield from validator.descend(item, part, path=name)
 
@@ -170,14 +180,14 @@ def _multiple_of(validator: Validator, factor: float, value: object, schema: Sch
         return
     quotient = js_values.as_double(value) / js_values.as_double(factor)
     if not quotient.is_integer():
-        yield _wrong(f"{js_values.number_text(value)} is not a multiple of {js_values.number_text(factor)}")
+        yield _no_multiple(value, factor)
 
 
 def _exact_multiple_of(
     validator: Validator, factor: float, value: object, schema: SchemaData
 ) -> Iterator[ValidationError]:
     if js_values.is_number(value) and not _divides(factor, value):
-        yield _wrong(f"{js_values.number_text(value)} is not a multiple of {js_values.number_text(factor)}")
+        yield _no_multiple(value, factor)
 
 
 def _divides(factor: float, value: float) -> bool:
@@ -189,7 +199,9 @@ def _divides(factor: float, value: float) -> bool:
 
 def _format(validator: Validator, name: str, value: object, schema: SchemaData) -> Iterator[ValidationError]:
     if name in schema_formats.NAMES and not schema_formats.holds(name, value):
-        yield _wrong(f"{quoted_json(js_values.compact_json(value))} is not a valid {name}")
+        yield _wrong(
+            stored("{quoted} is not a valid {format}", quoted=quoted_json(js_values.compact_json(value)), format=name)
+        )
 
 
 def _unique_items(validator: Validator, wanted: object, value: object, schema: SchemaData) -> Iterator[ValidationError]:
@@ -197,19 +209,19 @@ def _unique_items(validator: Validator, wanted: object, value: object, schema: S
         seen: set[object] = set()
         for item in value:
             if (mark := hashable(item)) in seen:
-                yield _wrong(f"{quoted_json(js_values.compact_json(item))} is there twice")
+                yield _wrong(stored("{quoted} is there twice", quoted=quoted_json(js_values.compact_json(item))))
                 return
             seen.add(mark)
 
 
 def _min_length(validator: Validator, least: float, value: object, schema: SchemaData) -> Iterator[ValidationError]:
     if isinstance(value, str) and len(value) < least:
-        yield _wrong(f"{quoted_json(value)} is shorter than {least}")
+        yield _wrong(stored("{quoted} is shorter than {least}", quoted=quoted_json(value), least=least))
 
 
 def _max_length(validator: Validator, most: float, value: object, schema: SchemaData) -> Iterator[ValidationError]:
     if isinstance(value, str) and len(value) > most:
-        yield _wrong(f"{quoted_json(value)} is longer than {most}")
+        yield _wrong(stored("{quoted} is longer than {most}", quoted=quoted_json(value), most=most))
 
 
 def hashable(value: object) -> object:

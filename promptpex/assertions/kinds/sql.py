@@ -10,6 +10,7 @@ from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
+from promptpex.core.texts import stored
 
 _FENCE = re.compile(r"```(?:sql)?+[^\S\n]*+\n?+(.*?)```", re.S | re.I)
 _DIALECTS = {
@@ -89,9 +90,8 @@ def problems(sources: Sequence[str], rules: SqlRules) -> list[str | None]:
         return obvious
     answer = v8.sql(asked, dialect=rules.dialect, tables=_listed(rules.tables), columns=_listed(rules.columns))
     if answer["kind"] != "sql":
-        raise Unscorable(
-            answer["kind"], "the output was not read as SQL: parsing it takes too long, or too much memory"
-        )
+        reason = stored("parsing it takes too long, or too much memory")
+        raise Unscorable(answer["kind"], stored("the output was not read as SQL: {reason}", reason=reason))
     parsed = (problem and _readable(problem) for problem in answer["problems"])
     return [next(parsed, None) if problem is None else problem for problem in obvious]
 
@@ -104,10 +104,10 @@ def _readable(problem: str) -> str:
 def _obvious(source: str) -> str | None:
     """What is wrong with a text without parsing it."""
     if not source.strip():
-        return "there is no SQL"
+        return stored("there is no SQL")
     if len(source) > _LONGEST:
-        return "the text is too long to be read as SQL"
-    return "a comma seems to be missing between two columns" if _ONE_RENAMED.match(source) else None
+        return stored("the text is too long to be read as SQL")
+    return stored("a comma seems to be missing between two columns") if _ONE_RENAMED.match(source) else None
 
 
 def _listed(names: frozenset[str] | None) -> list[str] | None:
@@ -116,14 +116,14 @@ def _listed(names: frozenset[str] | None) -> list[str] | None:
 
 def _is_sql(assertion: Assertion, rules: SqlRules, checked: CheckedOutput) -> KindResult:
     (problem,) = problems([checked.text], rules)
-    return KindResult(problem is None, problem or "the output is SQL")
+    return KindResult(problem is None, problem or stored("the output is SQL"))
 
 
 def _contains_sql(assertion: Assertion, rules: SqlRules, checked: CheckedOutput) -> KindResult:
     blocks = [match.group(1) for match in in_time(_FENCE.finditer(checked.text))] or [checked.text]
     of_blocks = problems(blocks, rules)
     if None in of_blocks:
-        return KindResult(True, "the output holds SQL")
+        return KindResult(True, stored("the output holds SQL"))
     return KindResult(False, str(of_blocks[0]))
 
 
@@ -131,6 +131,13 @@ _ONE_RENAMED = re.compile(
     r"\s*select\s+[\w.`\"]+\s+(?!as\b|from\b|union\b|where\b|limit\b|order\b|into\b)[\w`\"]+\s+from\b", re.I
 )
 """``SELECT a b FROM t`` is SQL, with ``a`` renamed, but nearly always a lost comma; promptfoo refuses it too."""
+
+
+# What ``v8_worker`` says of a text, a program that knows nothing of this package.
+stored("it is not SQL: {detail}")
+stored("it is not an SQL statement")
+stored("the table {name} is not allowed")
+stored("the column {name} is not allowed")
 
 
 KINDS = (Kind("is-sql", _rules, _is_sql), Kind("contains-sql", _rules, _contains_sql))

@@ -10,6 +10,7 @@ from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Uns
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
 from promptpex.codecs.wording import around, beginning, quoted_json
+from promptpex.core.texts import stored
 
 MOST_NAMED = 5
 """Missing texts that a reason names."""
@@ -32,7 +33,7 @@ def filled(assertion: Assertion, value: object, wanted: str = "a text") -> str:
     if not isinstance(value, str):
         raise bad_value(f"{assertion.kind} needs {wanted} as its value")
     if not value:
-        raise bad_value(f"the value of {assertion.kind} is empty")
+        raise bad_value(stored("the value of {kind} is empty", kind=assertion.kind))
     return value
 
 
@@ -123,9 +124,10 @@ def _contains(assertion: Assertion, needle: str, checked: CheckedOutput) -> Kind
 def _holding(holds: bool, text: str, needle: str) -> str:
     """Whether a text holds another, in words: with what stands around it, or what is there instead."""
     if not holds:
-        return f"the output does not hold {quoted_json(needle)}: {beginning(text)}"
+        return lacking([needle], text)
     at = max(text.find(needle), 0)
-    return f"the output holds {quoted_json(needle)}: {around(text, at, at + len(needle))}"
+    excerpt = around(text, at, at + len(needle))
+    return stored("the output holds {quoted}: {excerpt}", quoted=quoted_json(needle), excerpt=excerpt)
 
 
 def _icontains(assertion: Assertion, needle: str, checked: CheckedOutput) -> KindResult:
@@ -138,7 +140,7 @@ def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput],
     def evaluate(assertion: Assertion, items: tuple[str, ...], checked: CheckedOutput) -> KindResult:
         missing = [item for item in in_time(items) if not _held(item, checked, fold)]
         if not missing:
-            return KindResult(True, f"the output holds all {len(items)} texts")
+            return KindResult(True, stored("the output holds all {count} texts", count=len(items)))
         return KindResult(False, lacking(missing, checked.text))
 
     return evaluate
@@ -146,9 +148,12 @@ def _all_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput],
 
 def lacking(missing: Sequence[str], text: str) -> str:
     """That a text does not hold some others, in words, and what it says instead."""
-    more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+    more, excerpt = len(missing) - MOST_NAMED, beginning(text)
     named = ", ".join(map(quoted_json, missing[:MOST_NAMED]))
-    return f"the output does not hold {named}{more}: {beginning(text)}"
+    if more > 0:
+        words = stored("the output does not hold {quoted} and {count} more: {excerpt}")
+        return words.format(quoted=named, count=more, excerpt=excerpt)
+    return stored("the output does not hold {quoted}: {excerpt}", quoted=named, excerpt=excerpt)
 
 
 def _any_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput], KindResult]:
@@ -157,7 +162,8 @@ def _any_of(fold: bool) -> Callable[[Assertion, tuple[str, ...], CheckedOutput],
         if first is not None:
             text, needle = (checked.lower, js_values.lower(first)) if fold else (checked.text, first)
             return KindResult(True, _holding(True, text, needle))
-        return KindResult(False, f"the output holds none of the {len(items)} texts: {beginning(checked.text)}")
+        words = stored("the output holds none of the {count} texts: {excerpt}")
+        return KindResult(False, words.format(count=len(items), excerpt=beginning(checked.text)))
 
     return evaluate
 
@@ -179,8 +185,10 @@ def _equals(assertion: Assertion, value: object, checked: CheckedOutput) -> Kind
         return _equal_json(value, checked)
     wanted = js_values.text(value)
     same = checked.text == wanted
-    is_another = f"the output is {beginning(checked.text)}, not {quoted_json(wanted)}"
-    return KindResult(same, "the output is equal" if same else is_another)
+    if same:
+        return KindResult(True, _EQUAL)
+    words = stored("the output is {excerpt}, not {quoted}")
+    return KindResult(False, words.format(excerpt=beginning(checked.text), quoted=quoted_json(wanted)))
 
 
 def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
@@ -192,24 +200,36 @@ def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
         return KindResult(False, not_json.what_is_there(checked.text, error))
     same = js_values.same(data, value)
     wanted = quoted_json(js_values.compact_json(value))
-    return KindResult(same, "the output is equal" if same else f"the output is not the JSON value {wanted}")
+    return KindResult(same, _EQUAL if same else stored("the output is not the JSON value {quoted}", quoted=wanted))
+
+
+_EQUAL = stored("the output is equal")
 
 
 def _starts(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
     starts = js_values.starts_with(checked.text, value)
-    return KindResult(starts, _edge(starts, "starts", value, checked.text[: len(value) + 20]))
+    return KindResult(starts, _edge(starts, _STARTS, value, checked.text[: len(value) + 20]))
 
 
 def _ends(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
     ends = js_values.ends_with(checked.text, value)
-    return KindResult(ends, _edge(ends, "ends", value, checked.text[-len(value) - 20 :]))
+    return KindResult(ends, _edge(ends, _ENDS, value, checked.text[-len(value) - 20 :]))
 
 
-def _edge(holds: bool, verb: str, value: str, is_there: str) -> str:
+_STARTS = (
+    stored("the output starts with {quoted}"),
+    stored("the output starts with {excerpt}, not {quoted}"),
+)
+_ENDS = (
+    stored("the output ends with {quoted}"),
+    stored("the output ends with {excerpt}, not {quoted}"),
+)
+
+
+def _edge(holds: bool, words: tuple[str, str], value: str, is_there: str) -> str:
     """How a text starts or ends, in words."""
-    if holds:
-        return f"the output {verb} with {quoted_json(value)}"
-    return f"the output {verb} with {beginning(is_there)}, not {quoted_json(value)}"
+    as_wanted, otherwise = words
+    return (as_wanted if holds else otherwise).format(quoted=quoted_json(value), excerpt=beginning(is_there))
 
 
 def _levenshtein(assertion: Assertion, value: str, checked: CheckedOutput) -> KindResult:
@@ -217,9 +237,10 @@ def _levenshtein(assertion: Assertion, value: str, checked: CheckedOutput) -> Ki
     _refuse_long(checked.text, value)
     distance = edit_distance(checked.text, value)
     passed = distance <= limit
-    relation = "within" if passed else "over"
-    far = f"edit distance {distance} to {quoted_json(value)} is {relation} {js_values.number_text(limit)}"
-    return KindResult(passed, f"{far}: {beginning(checked.text)}")
+    within = stored("edit distance {number} to {quoted} is within {limit}: {excerpt}")
+    words = within if passed else stored("edit distance {number} to {quoted} is over {limit}: {excerpt}")
+    far = {"number": distance, "quoted": quoted_json(value), "limit": js_values.number_text(limit)}
+    return KindResult(passed, words.format(**far, excerpt=beginning(checked.text)))
 
 
 _MAX_PAIRS = 20_000_000_000
@@ -228,7 +249,7 @@ _MAX_PAIRS = 20_000_000_000
 
 def _refuse_long(left: str, right: str) -> None:
     if len(left) * len(right) > _MAX_PAIRS:
-        raise Unscorable("timeout", "the output and the value are too long to be compared in time")
+        raise Unscorable("timeout", stored("the output and the value are too long to be compared in time"))
 
 
 def edit_distance(left: str, right: str) -> int:

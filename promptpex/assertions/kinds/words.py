@@ -19,6 +19,7 @@ from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time, tick
 from promptpex.codecs.wording import around, beginning, quoted_json
 from promptpex.core.normal_forms import normal_form
+from promptpex.core.texts import stored
 
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
 _BLANKLESS = (
@@ -103,17 +104,20 @@ def _any(assertion: Assertion, words: tuple[str, ...], checked: CheckedOutput) -
         text, at = _place(word, assertion, checked)
         if at >= 0:
             where = around(text, at, at + len(word))
-            return KindResult(True, f"the output holds the word {quoted_json(word)}: {where}")
-    named = quoted_json(words[0]) if len(words) == 1 else f"of the {len(words)} words"
-    lacks = f"the word {named}" if len(words) == 1 else f"none {named}"
-    verb = "does not hold" if len(words) == 1 else "holds"
-    return KindResult(False, f"the output {verb} {lacks}: {beginning(checked.text)}")
+            holds = stored("the output holds the word {quoted}: {excerpt}")
+            return KindResult(True, holds.format(quoted=quoted_json(word), excerpt=where))
+    excerpt = beginning(checked.text)
+    if len(words) == 1:
+        lacks = stored("the output does not hold the word {quoted}: {excerpt}")
+        return KindResult(False, lacks.format(quoted=quoted_json(words[0]), excerpt=excerpt))
+    none = stored("the output holds none of the {count} words: {excerpt}", count=len(words), excerpt=excerpt)
+    return KindResult(False, none)
 
 
 def _all(assertion: Assertion, words: tuple[str, ...], checked: CheckedOutput) -> KindResult:
     missing = [word for word in in_time(words) if _place(word, assertion, checked)[1] < 0]
     if not missing:
-        return KindResult(True, f"the output holds all {len(words)} words")
+        return KindResult(True, stored("the output holds all {count} words", count=len(words)))
     return KindResult(False, lacking(missing, checked.text))
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 from xml.parsers import expat
 
+from promptpex.core.texts import stored
+
 Element: TypeAlias = "dict[str, Tree]"
 Tree: TypeAlias = "Element | list[Tree] | str"
 
@@ -29,7 +31,7 @@ class _TreeBuilder:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self.nodes) > 500:
-            raise NotXml("it nests too deep")
+            raise NotXml(stored("it nests too deep"))
         self.names.append(name)
         self.nodes.append({f"@_{key}": value for key, value in attributes.items()})
         self.texts.append([])
@@ -83,7 +85,7 @@ def _feed(parser: expat.XMLParserType, raw: bytes) -> None:
 
 def _refuse_dtd(name: str, system: str | None, public: str | None, internal: bool | int) -> None:
     if internal:
-        raise NotXml("it holds a DTD")
+        raise NotXml(stored("it holds a DTD"))
 
 
 _NAME = r"[^\W\d][\w.\-:]*"

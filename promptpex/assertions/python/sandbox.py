@@ -22,6 +22,7 @@ from promptpex.assertions.python.source import CheckProgram
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
 from promptpex.core.judge_answers import MAX_QUESTIONS
+from promptpex.core.texts import stored
 from promptpex.core.time_allowance import Allowance
 
 RUN_SECONDS = 2.0
@@ -54,11 +55,15 @@ def command(distribution: str = "pydantic-monty-runtime") -> list[str]:
         files = importlib.metadata.distribution(distribution).files or ()
         folder = home_of("pydantic_monty")
     except (importlib.metadata.PackageNotFoundError, Unscorable) as missing:
-        raise Unscorable("no-sandbox", f"there is nothing to run Python in; {INSTALL}") from missing
+        raise Unscorable(
+            "no-sandbox", stored("there is nothing to run Python in; {remedy}", remedy=INSTALL)
+        ) from missing
     for file in files:
         if file.name in ("monty", "monty.exe") and (path := Path(str(file.locate()))).is_file():
             return [str(Path(__file__).with_name("monty_worker.py")), folder, str(path)]
-    raise Unscorable("no-sandbox", f"the program that runs Python is not there for this system; {INSTALL}")
+    raise Unscorable(
+        "no-sandbox", stored("the program that runs Python is not there for this system; {remedy}", remedy=INSTALL)
+    )
 
 
 PROCESSES = tuple(WorkerProcess(command, own_group=True) for _ in range(min(2, os.cpu_count() or 1)))
@@ -207,7 +212,7 @@ def _on_one(op: str, program: CheckProgram, row: Row) -> WorkerRequest:
 
 def _alone(program: CheckProgram, request: WorkerRequest) -> WorkerAnswer:
     if _STRIKES.struck_out(program):
-        raise Unscorable("timeout", "the code was not tried; it went over its limits too often before")
+        raise Unscorable("timeout", stored("the code was not tried; it went over its limits too often before"))
     answer = _asked(request)
     _STRIKES.record(program, overran=_overran(answer))
     return answer
