@@ -11,6 +11,7 @@ from markupsafe import Markup
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.core.errors import RunError
+from promptpex.core.texts import tr
 from promptpex.report.batches.batch_in_words import decisions_in_words
 from promptpex.report.batches.batch_report import BatchReport
 from promptpex.report.caveats_in_words import FEW
@@ -18,7 +19,9 @@ from promptpex.report.files import csv_text
 from promptpex.report.html import rendered
 from promptpex.report.page.addresses import address
 from promptpex.report.page.script import SORTING, script, script_policy
+from promptpex.report.percentages import TableRow, at_least, ends
 from promptpex.report.terminal.ending import PAGE
+from promptpex.report.terminal.texts import decision_text
 from promptpex.tables import records
 
 INDEX = "index.html"
@@ -62,7 +65,8 @@ def _row(report: BatchReport, number: int) -> dict[str, Any]:
         figures = report.cells.get((one.part.file, model))
         failures = f"{page}#{address(model=model, verdict='fail')}" if figures and figures["non_compliant"] else page
         few = figures is not None and figures["scored"] < FEW
-        cells.append({"model": model, "figures": figures, "link": failures, "few": few})
+        label = "" if figures is None else f"{report.names[one.part.file]}, {model}: {_in_words(figures)}"
+        cells.append({"model": model, "figures": figures, "link": failures, "few": few, "label": label})
     manifest = one.summary.run.manifest if one.summary is not None else None
     cases = one.summary.run.suite.usable() if one.summary is not None else ()
     return {
@@ -74,3 +78,13 @@ def _row(report: BatchReport, number: int) -> dict[str, Any]:
         "cases": len(cases),
         "cells": cells,
     }
+
+
+def _in_words(row: TableRow) -> str:
+    """A model's figures on a prompt, for those who do not see the colour of their cell."""
+    if row["non_compliance"] is None:
+        return tr("nothing scored")
+    scored = row["usable"] if row["at_least"] else row["scored"]
+    counts = tr("fails in {broken} of {scored}", broken=row["non_compliant"], scored=scored)
+    share = at_least(row["non_compliance"], row["at_least"])
+    return f"{counts}, {share} ({ends(row['ci_low'], row['ci_high'])}), {decision_text(row)}"
