@@ -73,6 +73,10 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         tables.DISAGREEMENT_COLUMNS,
     ),
     "comparison(before, after, ...)": ("A row per model of two runs: `promptpex compare`.", tables.COMPARISON_COLUMNS),
+    "rule_changes(before, after, ...)": (
+        "A row per rule and model of two runs: the page of `promptpex compare`, and its `--json`.",
+        tables.RULE_CHANGE_COLUMNS,
+    ),
     "metric_changes(before, after, ...)": (
         "A row per model and metric of two runs: `promptpex compare`.",
         tables.METRIC_CHANGE_COLUMNS,
@@ -254,6 +258,7 @@ MEANINGS: Mapping[str, str] = {
     "latency_p50_ms": "median latency, milliseconds",
     "latency_p95_ms": "95th percentile of the latency, milliseconds",
     "name": "what was scored: `expected`, or the name of a metric",
+    "still_failing": "cases that break their rules in as many of their repeats as before",
     "newly_failing": "cases that break their rules in more of their repeats than before",
     "mean": "mean over the cases of the mean of their scored outputs, from 0 to 1; missing where nothing was scored",
     "mean_after": "mean of the second run, on cases scored in both",
@@ -278,7 +283,8 @@ MEANINGS: Mapping[str, str] = {
     "outputs": "number of outputs; of `judges`: those that it was asked about",
     "p": "p-value of exact sign flips of the differences of the cases, missing where there is no difference; of "
     "`models` corrected by Holm",
-    "p_adjusted": "p corrected over the models, in `metric_changes` over models and metrics, by Holm",
+    "p_adjusted": "p corrected over the models, in `metric_changes` over models and metrics, in `rule_changes` over "
+    "rules and models, by Holm",
     "pass_at_high": "upper end of its interval",
     "pass_at_k": "share of cases of which at least one of k repeats passes",
     "pass_at_low": "lower end of its interval",

@@ -70,6 +70,7 @@ output_options = together(
 )
 
 open_report = of_output("--open", "opened", is_flag=True, help="Open the report in a browser.")
+open_page = of_output("--open", "opened", is_flag=True, help="Open the page in a browser.")
 full = of_output("--full", is_flag=True, help="Print every table, not only the answer.")
 
 session_output_options = together(

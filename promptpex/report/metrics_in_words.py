@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from promptpex.core.records import AnyRun
 from promptpex.core.texts import Key, tr
 from promptpex.report.percentages import TableRow, as_given, with_ends
 from promptpex.report.secondary_tables import few
@@ -49,6 +50,6 @@ def points(value: float, scale: str | None = None) -> str:
     return tr("{some} of {all}", some=f"{100 * value:.0f}", all=100)
 
 
-def scales(summary: Summary) -> dict[str, str]:
+def scales(run: AnyRun) -> dict[str, str]:
     """The scale of each metric that the run keeps, by its name."""
-    return {metric.name: metric.scale for metric in summary.run.metrics}
+    return {metric.name: metric.scale for metric in run.metrics}

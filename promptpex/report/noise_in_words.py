@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from promptpex.core.texts import Key, digits, tr, tr_n
 from promptpex.report.percentages import TableRow, ends, percent
@@ -15,14 +15,15 @@ WITHIN = Key("; the change of {change} is no more than that")
 BEYOND = Key("; the change of {change} is beyond that")
 
 
-def noise_sentences(noise: Sequence[TableRow], changes: Mapping[str, float]) -> list[str]:
+def noise_sentences(noise: Sequence[TableRow], changes: Sequence[TableRow]) -> list[str]:
     """A sentence for each model whose noise was measured.
 
     Args:
         noise: a table of noise (``tables.NOISE_COLUMNS``) as plain rows.
-        changes: by model the difference of its shares that was seen.
+        changes: a table of changes as plain rows: ``difference`` is that of a model's shares, where there is one.
     """
-    return [_sentence(row, changes.get(row["model"])) for row in noise]
+    differences = {row["model"]: row["difference"] for row in changes}
+    return [_sentence(row, differences.get(row["model"])) for row in noise]
 
 
 def _sentence(row: TableRow, change: float | None) -> str:

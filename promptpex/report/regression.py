@@ -58,8 +58,7 @@ class Regressions:
     @property
     def noise_notes(self) -> list[str]:
         """What the noise says of the rises, a sentence for each model."""
-        rises = {row["model"]: row["difference"] for row in records(self.models) if row["difference"] is not None}
-        return noise_sentences(self.noise, rises)
+        return noise_sentences(self.noise, records(self.models))
 
 
 def regressions(

@@ -22,11 +22,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """One of two runs that are compared, with its tables: DataFrames, see ``promptpex.tables``."""
+
+    run: AnyRun
+    outputs: pd.DataFrame
+    verdicts: pd.DataFrame
+    scores: pd.DataFrame
+
+    @classmethod
+    def of(cls, run: AnyRun) -> ComparedRun:
+        """The run with its tables."""
+        cube = tables.verdicts(run)
+        return cls(run, tables.outputs(run, cube), cube, tables.scores(run))
+
+
+@dataclass(frozen=True, slots=True)
 class RunComparison:
     """What has changed from one run to another.
 
     Attributes:
+        before, after: the runs.
+        names: of each model in either run.
+        cases: the ids of the cases that are the same in both and count.
         models: a row per model, columns ``tables.COMPARISON_COLUMNS``.
+        rules: a row per rule and model, columns ``tables.RULE_CHANGE_COLUMNS``.
         metrics: a row per model and metric that both runs have, columns ``tables.METRIC_CHANGE_COLUMNS``.
         corrections: the same by people's grades, columns ``tables.CORRECTED_CHANGE_COLUMNS``; empty where neither run
             has any.
@@ -38,7 +58,12 @@ class RunComparison:
         noise: the run-to-run noise of the models that it was measured of, rows with columns ``tables.NOISE_COLUMNS``.
     """
 
+    before: ComparedRun
+    after: ComparedRun
+    names: tuple[tuple[str, str], ...]
+    cases: tuple[str, ...]
     models: pd.DataFrame
+    rules: pd.DataFrame
     metrics: pd.DataFrame
     corrections: pd.DataFrame
     changed: pd.DataFrame
@@ -72,7 +97,6 @@ def compare_runs(
     """Compares two runs per model, on the cases of the same id and inputs.
 
     Args:
-        before, after: the runs.
         confidence: of the intervals; its complement is the error rate over all models together.
         tolerance: a loss that does not count as a regression where it is shown to be no greater; None: none.
         weights: how many times each case counts.
@@ -84,28 +108,35 @@ def compare_runs(
         RunError: the runs have no model or no case in common.
         InputError: accuracy is to decide, and the runs have none to compare.
     """
-    models, cases = _models(before, after), _cases(before, after)
-    _check_weights(weights, after, cases)
+    models, common = _models(before, after), _cases(before, after)
+    cases = _counting(after, common, weights)
     same: _Same = {"models": models, "cases": cases, "confidence": confidence, "weights": weights}
-    rows, scores = (tables.outputs(before), tables.outputs(after)), (tables.scores(before), tables.scores(after))
-    by_model = tables.comparison(*rows, **same, tolerance=tolerance, expected=_expected(before, after, rows))
+    old, new = ComparedRun.of(before), ComparedRun.of(after)
+    rows, scores = (old.outputs, new.outputs), (old.scores, new.scores)
+    by_model = tables.comparison(*rows, **same, tolerance=tolerance, expected=_expected(old, new))
     by_metric, figures = tables.metric_changes(*scores, **same), records(by_model)
-    _require_ranked(rank_by, by_metric, figures)
     corrected = tables.corrected_changes(*rows, people, **same)
-    by_people = corrected_change_sentences(records(corrected), confidence)
-    notes = change_notes(before, after, len(cases), figures)
-    differences = {row["model"]: row["difference"] for row in figures if row["difference"] is not None}
+    notes = (*change_notes(before, after, len(common), figures), *metric_note(scores, by_metric))
     return RunComparison(
+        before=old,
+        after=new,
+        names=tuple(models),
+        cases=tuple(cases),
         models=by_model,
+        rules=tables.rule_changes(old.verdicts, new.verdicts, **same),
         metrics=by_metric,
         corrections=corrected,
         changed=tables.changed(*rows, models=models, cases=cases),
-        answer=" ".join([changes_answer(figures, by_metric), *by_people]),
-        notes=(*notes, *metric_note(scores, by_metric), *noise_sentences(noise, differences)),
-        regressions=tuple(_regressions(figures, records(by_metric), rank_by, tolerance)),
+        answer=_answer(figures, by_metric, corrected, confidence),
+        notes=(*notes, *noise_sentences(noise, figures)),
+        regressions=tuple(_regressions(figures, by_metric, rank_by, tolerance)),
         confidence=confidence,
         noise=tuple(noise),
     )
+
+
+def _answer(figures: Sequence[TableRow], by_metric: pd.DataFrame, corrected: pd.DataFrame, confidence: float) -> str:
+    return " ".join([changes_answer(figures, by_metric), *corrected_change_sentences(records(corrected), confidence)])
 
 
 class _Same(TypedDict):
@@ -117,15 +148,17 @@ class _Same(TypedDict):
     weights: tables.Weights | None
 
 
-def _check_weights(weights: tables.Weights | None, run: AnyRun, cases: Sequence[str]) -> None:
-    """Refuses a weight that is for no rule of the cases.
+def _counting(run: AnyRun, cases: Sequence[str], weights: tables.Weights | None) -> list[str]:
+    """Those of these cases that have a weight.
 
     Raises:
-        InputError: with what it names.
+        InputError: a weight is for no rule of the cases, or leaves none.
     """
     inside = set(cases)
     same = [case for case in run.suite.cases if case.id in inside]
-    tables.check_weights(weights or {}, [case.rule for case in same], [case.inverse for case in same])
+    rules, inverse = [case.rule for case in same], [case.inverse for case in same]
+    tables.check_weights(weights or {}, rules, inverse)
+    return [case.id for case, times in zip(same, tables.weighed(rules, inverse, weights), strict=True) if times]
 
 
 def _require_ranked(rank_by: str, by_metric: pd.DataFrame, figures: Sequence[TableRow]) -> None:
@@ -147,6 +180,7 @@ def to_dict(comparison: RunComparison) -> dict[str, Any]:
         "regressions": list(comparison.regressions),
         "confidence": comparison.confidence,
         "models": records(comparison.models),
+        "rules": records(comparison.rules),
         "metrics": records(comparison.metrics),
         **({"corrected": records(comparison.corrections)} if len(comparison.corrections) else {}),
         "changed": records(comparison.changed),
@@ -172,26 +206,27 @@ def _cases(before: AnyRun, after: AnyRun) -> list[str]:
     return same
 
 
-def _expected(
-    before: AnyRun, after: AnyRun, rows: tuple[pd.DataFrame, pd.DataFrame]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _expected(before: ComparedRun, after: ComparedRun) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Which outputs of either run are right, on the cases whose expected output is the same in both."""
-    was = {case.id: (case.expected, case.also_right) for case in before.suite.cases if case.expected is not None}
-    same = [case.id for case in after.suite.cases if was.get(case.id) == (case.expected, case.also_right)]
-    tables_of = (
-        tables.expected_outcomes(frame, tables.scores(run)) for frame, run in zip(rows, (before, after), strict=True)
-    )
-    one, two = (frame[frame["case"].isin(same)] for frame in tables_of)
-    return one, two
+    was = {case.id: (case.expected, case.also_right) for case in before.run.suite.cases if case.expected is not None}
+    same = [case.id for case in after.run.suite.cases if was.get(case.id) == (case.expected, case.also_right)]
+    outcomes = (tables.expected_outcomes(one.outputs, one.scores) for one in (before, after))
+    old, new = (frame[frame["case"].isin(same)] for frame in outcomes)
+    return old, new
 
 
 def _regressions(
-    rows: Sequence[TableRow], by_metric: Sequence[TableRow], rank_by: str, tolerance: float | None
+    rows: Sequence[TableRow], by_metric: pd.DataFrame, rank_by: str, tolerance: float | None
 ) -> Iterator[str]:
     """The models that are shown to be worse, and not to be so within the tolerance; by a metric that is shown where the
-    whole interval is."""
+    whole interval is.
+
+    Raises:
+        InputError: the runs have not measured what decides.
+    """
+    _require_ranked(rank_by, by_metric, rows)
     if rank_by not in tables.RANKED_BY:
-        worse = [row for row in by_metric if row["metric"] == rank_by and row["change"] == "worse"]
+        worse = [row for row in records(by_metric) if row["metric"] == rank_by and row["change"] == "worse"]
         yield from (row["model"] for row in worse if tolerance is None or row["difference_low"] <= -tolerance)
         return
     prefix = "accuracy_" if rank_by == "accuracy" else ""

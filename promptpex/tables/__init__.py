@@ -62,9 +62,12 @@ from promptpex.tables.repeats import (
     inconsistent_verdicts,
     repeats,
 )
+from promptpex.tables.rule_changes import RULE_CHANGE_COLUMNS, rule_changes
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
 
 __all__ = [
+    "RULE_CHANGE_COLUMNS",
+    "rule_changes",
     "NOISE_COLUMNS",
     "OVER_PROMPTS_COLUMNS",
     "PROMPT_MODEL_COLUMNS",

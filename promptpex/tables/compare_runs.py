@@ -28,6 +28,7 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
     "non_compliance_after": "Float64",
     "newly_failing": "Int64",
     "fixed": "Int64",
+    "still_failing": "Int64",
     "at_least": "boolean",
     "difference": "Float64",
     "difference_low": "Float64",
@@ -44,12 +45,13 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
 on the ``cases`` scored in both; the two shares are means over these cases of the case's mean over its repeats, and
 ``difference`` is the second minus the first, with Tango's interval. Where usable answers have no verdict
 (``at_least``) counts and shares are of all usable answers, and the shares lower bounds. ``newly_failing`` and
-``fixed`` are the cases whose mean went up or down. ``p`` is that of exact sign flips of the differences of the cases,
-at the completion of the unscored outputs that speaks most against a change, and ``p_adjusted`` is corrected over the
-models by Holm; both are missing where there is no difference. ``change`` is ``worse`` or ``better`` where it is shown,
-else ``undecided``, with ``because`` where unscored outputs keep it so; ``holds_sampled``: whether it would also be
-shown if the rules were a sample; ``within_tolerance``: shown to be less than the tolerance worse, if there is one,
-corrected over the models by Holm. The rest is in ``ACCURACY_CHANGE_COLUMNS``."""
+``fixed`` are the cases whose mean went up or down, ``still_failing`` those that are broken as often as before. ``p``
+is that of exact sign flips of the differences of the cases, at the completion of the unscored outputs that speaks most
+against a change, and ``p_adjusted`` is corrected over the models by Holm; both are missing where there is no
+difference. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where
+unscored outputs keep it so; ``holds_sampled``: whether it would also be shown if the rules were a sample;
+``within_tolerance``: shown to be less than the tolerance worse, if there is one, corrected over the models by Holm.
+The rest is in ``ACCURACY_CHANGE_COLUMNS``."""
 
 CHANGED_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -112,10 +114,10 @@ def _compared(
     """The rows of one comparison: of outputs that break a rule, or of those that are wrong."""
     alpha = round(1.0 - confidence, 12)
     both = [counts_of_both(before, after, names, cases, weights) for names in models]
-    changes = [_change(counts.asked) for counts in both]
+    changes = [likelier_change(counts.asked) for counts in both]
     adjusted = holm([p for _, p, _ in changes])
     sampled = holm([p for _, _, p in changes])
-    seen = holm([_change(counts.asked, reading="seen")[1] for counts in both])
+    seen = holm([likelier_change(counts.asked, reading="seen")[1] for counts in both])
     close = holm([_tie_p(counts.asked, tolerance) for counts in both]) if tolerance is not None else []
     rows = []
     for number, ((old, new), counts, (change, p, _)) in enumerate(zip(models, both, changes, strict=True)):
@@ -185,8 +187,8 @@ def counts_of_both(
     return counted(pd.concat(parts, ignore_index=True), ("before", "after"), weights=weights)
 
 
-def _change(grid: Grid, *, reading: Reading = "against") -> tuple[str, float, float]:
-    """The likelier change, its p-value with the rules fixed, and with the rules as a sample."""
+def likelier_change(grid: Grid, *, reading: Reading = "against") -> tuple[str, float, float]:
+    """The likelier of ``worse`` and ``better``, its p-value with the rules fixed, and with the rules as a sample."""
     ways = (("worse", AFTER, BEFORE), ("better", BEFORE, AFTER))
     pairs = [(name, statements(grid, one, two, reading=reading).worse) for name, one, two in ways]
     changes = [(name, more_failures_p(shift), more_failures_p(shift, sampled_rules=True)) for name, shift in pairs]
@@ -219,6 +221,7 @@ def figures_of_both(counts: Counted, confidence: float) -> dict[str, Any]:
         "after_scored": int(both.sizes(how)[AFTER].sum()),
         "newly_failing": int((paired.shift > 0).sum()),
         "fixed": int((paired.shift < 0).sum()),
+        "still_failing": int(((paired.shift == 0) & (both.broken[AFTER] > 0)).sum()),
         "at_least": bound,
     }
     if not paired.n:

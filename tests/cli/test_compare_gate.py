@@ -91,6 +91,30 @@ def test_one_model_against_its_successor(results: Path, capsys: pytest.CaptureFi
     assert "v1 -> v2 is clearly better" in " ".join(called(capsys, "compare", "old", "new")[1].split())
 
 
+def test_the_page_is_written_where_the_second_run_is_or_where_one_says(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = kept(results, "old", a=lambda n: True), kept(results, "new", a=lambda n: n >= 20)
+    code, out, _ = called(capsys, "compare", "old", "new")
+    page = new / "compared-with-old.html"
+    assert (code, f"Side by side: {page.relative_to(results.parent)}" in out or str(page) in out) == (0, True)
+    assert "a is clearly worse: 0% before, 33% after" in page.read_text(encoding="utf-8")
+    page.unlink()
+    assert "page" not in json.loads(called(capsys, "compare", "old", "new", "--json")[1])
+    assert not page.exists()
+    elsewhere = results.parent / "what changed.html"
+    made = json.loads(called(capsys, "compare", "old", "new", "--json", "--out", str(elsewhere))[1])
+    assert made["page"] == str(elsewhere)
+    assert made["rules"][0]["newly_failing"] == 20
+    (old / "report.html").write_text("old", encoding="utf-8")
+    called(capsys, "compare", "old", "new", "--out", str(elsewhere))
+    link = f'href="{(old / "report.html").relative_to(results.parent).as_posix()}"'
+    assert link in elsewhere.read_text(encoding="utf-8")
+    code, _, err = called(capsys, "compare", "old", "new", "--out", str(old / "report.html" / "x.html"))
+    assert code == 2
+    assert "name another file with --out" in err
+
+
 GATES: list[tuple[list[str], int]] = [
     (["--max-non-compliance", "20%"], 0),
     (["--max-non-compliance", "10%"], 1),
@@ -188,7 +212,7 @@ def test_the_comparison_fits_the_terminal_and_breaks_no_word(
         kept(results, "new", **{"openai/gpt-4o-mini": lambda n: n >= 20}),
     ]
     _, out, _ = called(capsys, "compare", *map(str, folders))
-    assert max(map(len, out.splitlines())) <= width
+    assert max(len(line) for line in out.splitlines() if not line.startswith("Side by side: ")) <= width
     row = next(line.split() for line in out.splitlines() if line.startswith(" openai/gpt-4o-mini "))
     assert row[1:8] == ["worse", "0", "of", "60", "20", "of", "60"]
     assert " ".join(row[8:12]) == "+33 (+23 to +46)"

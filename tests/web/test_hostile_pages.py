@@ -41,7 +41,7 @@ async def test_no_page_of_runs_executes_what_it_shows(tmp_path: Path, browser: B
             ("/runs/evil/first", "how well do the models follow it?"),
             ("/runs/evil/second", "how well do the models follow it?"),
             ("/choice", "which assertions are worth having?"),
-            ("/compare?before=evil%2Ffirst&after=evil%2Fsecond", "What changed"),
+            ("/compare?before=evil%2Ffirst&after=evil%2Fsecond", "what changed?"),
         ):
             await assert_nothing_runs(page, f"{page_server.address}{path}", expected)
 

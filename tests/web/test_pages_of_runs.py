@@ -118,7 +118,9 @@ async def test_two_runs_are_compared(results: Path) -> None:
             assert "Choose two different runs" in refused
         damaged = words(await page_of(server, "/compare?before=colours/first&after=colours/damaged", 422))
     assert "a shows no clear change: 33% before, 33% after" in text
-    assert "1 of 3 1 of 3" in text
+    assert "33% 1 of 3 33% 1 of 3" in text
+    assert "The same prompt, spec, cases, models and settings." in text
+    assert "The other way round" in text
     assert "damaged/manifest.json" in damaged
 
 
@@ -126,7 +128,7 @@ async def test_runs_are_compared_as_the_settings_say(results: Path) -> None:
     with served(with_comparisons(results, confidence=0.8, weights={"inverse": 0})) as server:
         text = words(await page_of(server, "/compare?before=colours/first&after=colours/second"))
     assert "points (80% CI)" in text
-    assert "1 of 2 1 of 2" in text
+    assert "50% 1 of 2 50% 1 of 2" in text
 
 
 async def test_a_run_from_elsewhere_is_shown_too(results: Path, tmp_path: Path) -> None:
@@ -194,9 +196,9 @@ async def test_runs_are_chosen_and_compared_by_keyboard(results: Path, browser: 
         assert await page.evaluate("document.activeElement.innerText") == "To the content"
         await page.evaluate("document.querySelector('button').focus()")
         await page.press("Enter")
-        await page.until_text("What changed", "h1")
+        await page.until_text("what changed?", "h1")
         await page.loaded()
-        await page.click("main a[href='/runs/colours/first']")
+        await page.click("header a[href='/runs/colours/first']")
         await page.until_text("how well do the models follow it?")
         await page.click("nav.tabs a")
         await page.until_text("Compare the two that are marked")

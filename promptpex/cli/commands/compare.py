@@ -28,13 +28,17 @@ if TYPE_CHECKING:
 )
 @options.labelling
 @options.results
+@options.of_output("--out", type=options.PATH, metavar="FILE.html", help="The page [in AFTER's folder].")
 @options.settings_options
+@options.open_page
 @options.output_options
 def command(
     before: Path,
     after: Path,
     fail_on_regression: bool,
     as_json: bool,
+    out: Path | None,
+    opened: bool,
     **flags: Any,
 ) -> int:
     """Compare two runs, model by model, on the cases of both.
@@ -42,13 +46,18 @@ def command(
     BEFORE and AFTER are runs' folders, ids or names, of one prompt or of two versions of it: `compare latest~1
     latest` is the latest run and the one before it. A change counts where it is shown: by exact sign flips of the
     differences per case, corrected for the number of models, however the unscored outputs would have come out.
+
+    The page has both runs side by side: what was changed, what that did rule by rule, and the outputs before and after.
+    With --json it is written only where --out names it.
     """
+    from promptpex.cli.browser import open_report
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
     from promptpex.cli.progress import notices
     from promptpex.core.errors import GateFailed
     from promptpex.core.texts import tr
     from promptpex.report import runs
+    from promptpex.report.comparison.files import page_in, write_page
     from promptpex.report.run_comparison import to_dict
     from promptpex.workflow.comparing import compare
 
@@ -59,18 +68,23 @@ def command(
     one, two = map(runs.read_columns, folders)
     listen = notices(verbose=False, quiet=bool(flags.get("quiet")))
     comparison = compare(one, two, resolved, listen, folders=folders, rules=how)
+    page = out or (None if as_json and not opened else page_in(*folders))
+    if page is not None:
+        write_page(comparison, page, folders)
     if as_json:
-        print_json(to_dict(comparison))
+        print_json({**to_dict(comparison), **({"page": str(page)} if page else {})})
     else:
-        _show(comparison)
+        _show(comparison, page)
+    if opened and page is not None:
+        open_report(page)
     if fail_on_regression and comparison.regressions:
         raise GateFailed(tr("clearly worse than before: {models}", models=", ".join(comparison.regressions)))
     return 0
 
 
-def _show(comparison: RunComparison) -> None:
+def _show(comparison: RunComparison, page: Path | None) -> None:
     from rich.console import Console
 
     from promptpex.report.terminal import show_comparison
 
-    show_comparison(comparison, Console(soft_wrap=False))
+    show_comparison(comparison, Console(soft_wrap=False), page)

@@ -15,9 +15,12 @@ Ids = tuple[str, str]
 """The ids of an element and of the one inside it; empty where they have none."""
 
 
-def address(rule: str | None = None, model: str | None = None, verdict: str | None = None) -> str:
-    """The fragment that shows the outputs of a model with a verdict: on a rule, or as a whole."""
-    chosen = {"rule": rule, "model": model, "verdict": verdict}
+def address(
+    rule: str | None = None, model: str | None = None, verdict: str | None = None, change: str | None = None
+) -> str:
+    """The fragment that shows the outputs of a model with a verdict: on a rule, or as a whole; on the page of a
+    comparison those with a change."""
+    chosen = {"rule": rule, "model": model, "verdict": verdict, "change": change}
     return "&".join(f"{name}={_quoted(value)}" for name, value in chosen.items() if value is not None)
 
 
@@ -39,6 +42,14 @@ class FirstTargets:
     def of_verdict(self, rule: str, model: str, verdict: str) -> Ids:
         """The ids of the element of a verdict on a rule."""
         return self._new(address(rule, verdict=verdict), address(rule, model, verdict))
+
+    def of_changed_output(self, model: str, change: str) -> Ids:
+        """The ids of the element of what a model answers in two runs."""
+        return self._new(address(change=change), address(model=model, change=change))
+
+    def of_changed_verdict(self, rule: str, model: str, change: str) -> Ids:
+        """The ids of the element of a rule on which its verdict has changed."""
+        return self._new(address(rule, change=change), address(rule, model, change=change))
 
     def _new(self, *addresses: str) -> Ids:
         unused = [*self._unused(addresses), "", ""]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -146,7 +146,7 @@ def _targeted(answer: ShownOutput, targets: FirstTargets) -> ShownOutput:
 
 
 def _grouped(summary: Summary, answers: Mapping[str, list[ShownOutput]]) -> Iterator[CaseGroup]:
-    expected = {case.id: _or(_right(case)) or None for case in summary.run.suite.cases}
+    expected = {case.id: right_text(case) for case in summary.run.suite.cases}
     for place, (case, own) in enumerate(answers.items()):
         first = own[0].row
         counts = Counter(answer.row["verdict"] for answer in own)
@@ -169,15 +169,16 @@ def _answers(
 ) -> Mapping[str, list[ShownOutput]]:
     """The outputs by case."""
     place = {name: index for index, name in enumerate(names)}
-    rows, verdicts = records(shown), _verdicts(summary, shown)
-    scores, contradicted, flaky = _scores(summary, rows), _contradicted(summary), _flaky(summary)
+    rows, verdicts = records(shown), shown_verdicts(summary.verdicts, shown)
+    scores = shown_scores(summary.scores, {row["case"] for row in rows}, scales(summary.run))
+    contradicted, flaky = _contradicted(summary), _flaky(summary)
     by_case: dict[str, list[ShownOutput]] = defaultdict(list)
     for row in rows:
         key = _key(row)
         own = verdicts.get(key, [])
         marks = ((DISAGREE, key in contradicted or _judges_differ(own)), (FLAKY, key[:2] in flaky))
         answer = replace(
-            _answer(row, place[row["model"]], own),
+            shown_output(row, place[row["model"]], own),
             scores=tuple(scores.get(key, ())),
             letters=_letters(own, rules),
             marks=tuple(mark for mark, holds in marks if holds),
@@ -223,7 +224,8 @@ def _differ(answers: Iterable[ShownOutput]) -> bool:
     return bool(passing and failing) and len(passing | failing) > 1
 
 
-def _answer(row: Mapping[str, Any], index: int, verdicts: list[ShownVerdict]) -> ShownOutput:
+def shown_output(row: Mapping[str, Any], index: int, verdicts: Sequence[ShownVerdict]) -> ShownOutput:
+    """A row of outputs with what is worth reading of its verdicts."""
     own = [verdict for verdict in verdicts if verdict.source != "none" or verdict.unscored != row["error"]]
     shown = [verdict for verdict in own if verdict.status not in _LISTED or not verdict.counts]
     passed, left_out = (
@@ -242,9 +244,9 @@ def _marks(answers: Iterable[ShownOutput]) -> Iterable[str]:
     return sorted({mark for index, verdict in pairs for mark in (f"m{index}", verdict, f"m{index}-{verdict}")})
 
 
-def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[OutputKey, list[ShownVerdict]]:
+def shown_verdicts(cube: pd.DataFrame, shown: pd.DataFrame) -> Mapping[OutputKey, list[ShownVerdict]]:
     """Per output on the page its verdicts, without those of rules that had no judge: that is said at the rule."""
-    keys, cube = ["case", "model", "repeat"], summary.verdicts
+    keys = ["case", "model", "repeat"]
     unjudged = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
     shown_verdicts = cube.loc[~unjudged, [*keys, *ShownVerdict._fields]].merge(shown[keys].drop_duplicates(), on=keys)
     columns = [plain_values(column) for _, column in shown_verdicts.items()]
@@ -254,23 +256,24 @@ def _verdicts(summary: Summary, shown: pd.DataFrame) -> Mapping[OutputKey, list[
     return by_output
 
 
-def _right(case: Case) -> Iterable[str]:
-    """The right outputs of a case, where it says any."""
-    return () if case.expected is None else (case.expected, *case.also_right)
+def right_text(case: Case) -> str | None:
+    """The right outputs of a case as the page shows them; None where it says none."""
+    if case.expected is None:
+        return None
+    return "\n".join((case.expected, *(tr("or: {text}", text=text) for text in case.also_right)))
 
 
-def _or(texts: Iterable[str]) -> str:
-    first, *others = list(texts) or [""]
-    return "\n".join((first, *(tr("or: {text}", text=text) for text in others)))
+def shown_scores(
+    scores: pd.DataFrame, cases: Collection[str], scale_of: Mapping[str, str]
+) -> Mapping[OutputKey, list[ShownScore]]:
+    """The scores that count, per output of these cases.
 
-
-def _scores(summary: Summary, shown: list[dict[str, Any]]) -> Mapping[OutputKey, list[ShownScore]]:
-    """The scores that count, per output on the page."""
+    Args:
+        scale_of: the scale of each metric.
+    """
     by_output: dict[OutputKey, list[ShownScore]] = defaultdict(list)
-    cases = {row["case"] for row in shown}
-    counting = summary.scores["counts"].to_numpy(bool) & summary.scores["case"].isin(cases).to_numpy(bool)
-    scale_of = scales(summary)
-    for row in records(summary.scores[counting]):
+    counting = scores["counts"].to_numpy(bool) & scores["case"].isin(list(cases)).to_numpy(bool)
+    for row in records(scores[counting]):
         by_output[_key(row)].append(_score(row, scale_of.get(row["name"])))
     return by_output
 

@@ -1,9 +1,12 @@
 'use strict';
-// Side by side: marks the words in which the outputs of a case differ from its first one, for the cases in view.
+// Side by side: marks the words in which outputs that stand next to each other differ, for the cases in view: those of a
+// case from its first one, or of two runs in pairs.
 (() => {
   const own = globalThis.promptpexReport;
   const side = document.getElementById('side');
-  if (!own.list || !side) return;
+  const inPairs = 'pairs' in (own.list?.dataset ?? {});
+  if (!own.list || !(side || inPairs)) return;
+  const isOn = () => inPairs || side.checked;
 
   const MOST_WORDS = 3000; // of one text; the rest is compared with nothing
   const MOST_CELLS = 400000; // of the table of a comparison: some milliseconds
@@ -78,8 +81,11 @@
 
   const textOf = (output) => output.querySelector(':scope > .text, :scope > details > .text');
 
-  const compare = (group) => {
-    const texts = [...group.lastElementChild.children].filter((output) => !output.hidden).map(textOf).filter(Boolean);
+  const sets = (group) => (inPairs ? group.querySelectorAll('.pair') : [group.lastElementChild]);
+  const compare = (group) => [...sets(group)].forEach(compareAll);
+
+  const compareAll = (set) => {
+    const texts = [...set.children].filter((output) => !output.hidden).map(textOf).filter(Boolean);
     const words = texts.map((text) => split(text.textContent));
     texts.forEach((text, at) => {
       if (text.parentElement.tagName === 'DETAILS') text.parentElement.open = true;
@@ -102,6 +108,7 @@
   );
 
   const renew = () => {
+    if (inPairs) return; // what is next to each other stays so
     seen.disconnect();
     const marked = new Set([...own.list.querySelectorAll('mark.differs')].map((mark) => mark.parentElement));
     for (const text of marked) text.replaceChildren(text.textContent);
@@ -111,9 +118,10 @@
   own.list.addEventListener(
     'toggle',
     (event) => {
-      if (side.checked && event.target.open && event.target.parentElement === own.list) compare(event.target);
+      if (isOn() && event.target.open && event.target.parentElement === own.list) compare(event.target);
     },
     true,
   );
+  if (inPairs) [...own.list.children].forEach((group) => seen.observe(group));
   renew();
 })();

@@ -6,16 +6,17 @@
   if (!list) return;
 
   const MOST_OPENED = 200; // outputs: so many are unfolded when a filter leaves no more
-  const NAMES = ['rule', 'model', 'verdict', 'only', 'text', 'sort', 'side', 'case'];
-  const LETTER = { fail: 'f', unscored: 'u', pass: 'p' };
   const [MODEL, RULE, VERDICT, ONLY, TEXT] = [1, 2, 4, 8, 16];
   const bar = document.querySelector('.filters');
   // Texts in the reader's language, which the page brings along; {names} stand for values.
   const texts = JSON.parse(bar.dataset.texts);
   own.text = (name, values = {}) => texts[name].replace(/\{(\w+)\}/g, (place, value) => values[value] ?? place);
+  const radios = [...bar.querySelectorAll('input[type=radio]')];
+  const KIND = radios[0].name; // what the page is about: verdicts, or changes
+  const LETTER = Object.fromEntries(radios.slice(1).map((radio) => [radio.value, radio.value[0]]));
+  const NAMES = ['rule', 'model', KIND, 'only', 'text', 'sort', 'side', 'case'];
   const control = (name) => document.getElementById(`filter-${name}`);
   const values = (name) => [...(control(name)?.options ?? [])].map((option) => option.value).slice(1);
-  const radios = [...bar.querySelectorAll('input[name=verdict]')];
   const side = document.getElementById('side');
   const state = Object.fromEntries(NAMES.map((name) => [name, '']));
 
@@ -52,11 +53,11 @@
   // The filters that an output does not pass, as bits.
   const refusal = (output, wanted) => {
     const letter = wanted.rule < 0 ? null : output.rules[wanted.rule];
-    const ofVerdict = letter === null ? output.verdict === state.verdict : letter === LETTER[state.verdict];
+    const ofVerdict = letter === null ? output.verdict === state[KIND] : letter === LETTER[state[KIND]];
     return (
       (wanted.model >= 0 && output.model !== wanted.model ? MODEL : 0) |
       (letter === '-' ? RULE : 0) |
-      (state.verdict && !ofVerdict ? VERDICT : 0) |
+      (state[KIND] && !ofVerdict ? VERDICT : 0) |
       (state.only && !output.marks.includes(state.only) ? ONLY : 0) |
       (wanted.words.length && !says(output, wanted.words) ? TEXT : 0)
     );
@@ -70,7 +71,7 @@
     if (!(refused & ~MODEL)) tally(counts.model, output.model);
     if (!(refused & ~ONLY)) output.marks.forEach((mark) => tally(counts.only, mark));
     if (refused & ~(RULE | VERDICT)) return;
-    const letter = LETTER[state.verdict];
+    const letter = LETTER[state[KIND]];
     for (let place = 0; place < output.rules.length; place += 1) {
       if (letter ? output.rules[place] === letter : output.rules[place] !== '-') tally(counts.rule, place);
     }
@@ -142,7 +143,7 @@
 
   const readControls = () => {
     for (const name of ['rule', 'model', 'only', 'text', 'sort']) state[name] = control(name)?.value ?? '';
-    state.verdict = radios.find((radio) => radio.checked)?.value ?? '';
+    state[KIND] = radios.find((radio) => radio.checked)?.value ?? '';
     state.side = side?.checked ? '1' : '';
   };
 
@@ -153,7 +154,7 @@
       if (one) one.value = state[name];
       if (one && one.value !== state[name]) one.value = '';
     }
-    radios.forEach((radio) => (radio.checked = radio.value === state.verdict));
+    radios.forEach((radio) => (radio.checked = radio.value === state[KIND]));
     if (!radios.some((radio) => radio.checked)) radios[0].checked = true;
     if (side) side.checked = state.side === '1';
     readControls();
@@ -199,7 +200,8 @@
     own.apply();
     own.writeSoon();
   };
-  own.clear = () => own.choose({ rule: '', model: '', verdict: '', only: '', text: '', case: '' });
+  own.clear = () => own.choose({ rule: '', model: '', [KIND]: '', only: '', text: '', case: '' });
+  own.first = { [KIND]: radios[1].value };
   own.state = state;
 
   own.go = (element, options = {}) => {

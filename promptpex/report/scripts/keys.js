@@ -16,16 +16,17 @@
   const toggle = (name, value) => own.choose({ [name]: own.state[name] === value ? '' : value });
   const keys = document.querySelector('.keys');
 
-  const KEYS = [
+  const every = [
     { key: 'j', text: 'next', does: () => move(1) },
     { key: 'k', text: 'before', does: () => move(-1) },
     { key: 'Enter', text: 'open', does: null },
-    { key: 'f', text: 'failures', does: () => toggle('verdict', 'fail') },
+    { key: 'f', text: 'failures', does: () => toggle(...Object.entries(own.first)[0]) },
     { key: 's', text: 'side', does: () => toggle('side', '1') },
     { key: '/', text: 'search', does: () => openBar().focus() },
     { key: '0', text: 'all', does: () => own.clear() },
     { key: '?', text: 'keys', does: () => openBar() && (keys.open = !keys.open) },
   ];
+  const KEYS = every.filter(({ key }) => key !== 's' || document.getElementById('side'));
   const openBar = () => {
     document.querySelector('.filters').open = true;
     return document.getElementById('filter-text');

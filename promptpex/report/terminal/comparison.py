@@ -7,23 +7,28 @@ from typing import TYPE_CHECKING
 from promptpex.core.texts import tr
 from promptpex.report.comparison_sections import GIVE_WAY, changed_section, compared_sections
 from promptpex.report.section import IDS, Section
+from promptpex.report.terminal.ending import page_line, print_renderable
 from promptpex.report.terminal.fitted_table import Column, fitted
 from promptpex.report.terminal.sections import show_section
 from promptpex.report.terminal.texts import LONG, clean, named, print_line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from promptpex.report.run_comparison import RunComparison
 
 
-def show_comparison(comparison: RunComparison, console: Console) -> None:
-    """Prints what changed from one run to another, the answer last."""
+def show_comparison(comparison: RunComparison, console: Console, page: Path | None = None) -> None:
+    """Prints what changed from one run to another, where its page is, and the answer last."""
     for section in compared_sections(comparison):
         _compared_table(section, console)
     show_section(changed_section(comparison), console)
     for note in comparison.notes:
         print_line(clean(note, LONG), console)
+    if page is not None:
+        print_renderable(page_line(tr("Side by side:"), page), console)
     console.print()
     print_line(clean(comparison.answer, LONG), console)
 

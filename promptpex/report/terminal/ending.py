@@ -44,9 +44,14 @@ def ending(
     for number, step in enumerate(steps[:most_steps]):
         lines.append(_proposed(" " * cell_len(head) if number else head, step, console.width))
     if summary.folder is not None:
-        lines.append(_unbroken(f"{tr('Report:')} ").append_text(link(summary.folder / PAGE, summary.folder / PAGE)))
+        lines.append(page_line(tr("Report:"), summary.folder / PAGE))
     answer = _beginning(clean(summary.answer, LONG), console, most_answer)
     return [*lines, *([Text()] if lines and answer else []), *([Text(answer)] if answer else [])]
+
+
+def page_line(before: str, page: Path) -> Text:
+    """A line that says where a page is."""
+    return _unbroken(f"{before} ").append_text(link(page, page))
 
 
 def link(shown: object, page: Path | None, *, fragment: str = "", style: str = "") -> Text:

@@ -54,7 +54,7 @@ def _tables(summary: Summary, console: Console) -> None:
 def _metrics(summary: Summary, console: Console) -> None:
     """How the models do by the owner's metrics, and the output that each metric scores lowest."""
     show_section(metric_section(summary), console)
-    scale_of = scales(summary)
+    scale_of = scales(summary.run)
     for row in records(summary.lowest.drop_duplicates("metric")):
         score = points(row["value"], scale_of.get(row["metric"]))
         place = tr("{model}, case {case}", model=named(row["model"]), case=named(row["case"]))

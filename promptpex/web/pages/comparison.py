@@ -1,10 +1,13 @@
-"""Two runs side by side, as a table."""
+"""Two runs side by side: the page that ``promptpex compare`` writes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
+from promptpex.report.page.script import script_policy
 from promptpex.report.runs.listing import ListedRun
+from promptpex.web.pages.runs import RUNS
 from promptpex.web.ports import ComparisonPort
 from promptpex.web.site import Site
 
@@ -12,6 +15,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
+
+    from promptpex.report.comparison.page import RunLink
 
 COMPARE = "/compare"
 
@@ -21,7 +26,6 @@ def routes(site: Site) -> list[Route]:
     port = site.ports.comparing
     if port is None:
         return []
-    from starlette.responses import HTMLResponse
     from starlette.routing import Route
 
     def compare(request: Request) -> Response:
@@ -31,21 +35,21 @@ def routes(site: Site) -> list[Route]:
             return site.problem(request, 422, "Choose two different runs of the list, one before and one after.")
         folders = (before.folder, after.folder)
         page = site.made.get((COMPARE, *folders), port.stamp(*folders), lambda: _page(site, port, before, after))
-        return HTMLResponse(page)
+        return site.report(page, script_policy())
 
     return [Route(COMPARE, compare)]
 
 
 def _page(site: Site, port: ComparisonPort, before: ListedRun, after: ListedRun) -> str:
-    from promptpex.report.comparison_sections import changed_section, compared_sections
+    from promptpex.report.comparison.page import comparison_html
 
     comparison = port.compare(before.folder, after.folder)
-    return site.rendered(
-        "comparison.html.jinja",
-        COMPARE,
-        before=before,
-        after=after,
-        answer=comparison.answer,
-        notes=comparison.notes,
-        sections=[*compared_sections(comparison), changed_section(comparison)],
-    )
+    links = _link(before), _link(after)
+    other_way = f"{COMPARE}?{urlencode({'before': after.key, 'after': before.key})}"
+    return comparison_html(comparison, links, site.navigation(COMPARE), other_way=other_way)
+
+
+def _link(run: ListedRun) -> RunLink:
+    from promptpex.report.comparison.page import RunLink
+
+    return RunLink(run.name or run.folder.name, f"{RUNS}/{run.key}")

@@ -1,0 +1,100 @@
+"""Two runs side by side, rule by rule: which rules a model is shown to break more or less often on the same cases."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from promptpex.core.records import NOT_CONCERNED
+from promptpex.stats import holm
+from promptpex.tables.compare_runs import WHEN, counts_of_both, figures_of_both, likelier_change, name_in_both
+from promptpex.tables.counts_per_case import Counted, Weights
+from promptpex.tables.frames import rule_outcomes, typed
+from promptpex.tables.rankings import missing_in_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RULE_CHANGE_COLUMNS: Mapping[str, str] = {
+    "rule": "string",
+    "model": "string",
+    "cases": "Int64",
+    "before": "Int64",
+    "before_scored": "Int64",
+    "after": "Int64",
+    "after_scored": "Int64",
+    "non_compliance_before": "Float64",
+    "non_compliance_after": "Float64",
+    "newly_failing": "Int64",
+    "fixed": "Int64",
+    "still_failing": "Int64",
+    "at_least": "boolean",
+    "difference": "Float64",
+    "difference_low": "Float64",
+    "difference_high": "Float64",
+    "p": "Float64",
+    "p_adjusted": "Float64",
+    "change": "string",
+    "because": "string",
+}
+"""Columns of ``rule_changes``: as those of ``comparison``, of the outputs that each rule concerns in both runs.
+``p_adjusted`` is corrected by Holm over all rules and models of which a case came out otherwise: the others could not
+show a change, whatever the correction."""
+
+
+def rule_changes(
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    *,
+    models: Sequence[tuple[str, str]],
+    cases: Collection[str],
+    confidence: float = 0.95,
+    weights: Weights | None = None,
+) -> pd.DataFrame:
+    """A row per rule and model that a case of both runs was scored by; columns ``RULE_CHANGE_COLUMNS``.
+
+    Args:
+        before, after: tables of verdicts.
+        models: each model's name in the first and in the second run.
+        cases: the ids of the cases that are the same in both.
+        confidence: of the intervals; its complement is the error rate over all rules and models together.
+        weights: how many times each case counts.
+    """
+    old, new = _by_rule(before), _by_rule(after)
+    made = [
+        (rule, names, counts_of_both(old[rule], new[rule], names, cases, weights))
+        for rule in new
+        if rule in old
+        for names in models
+    ]
+    rows = [_cells(rule, names, counts, confidence) for rule, names, counts in made]
+    scored = [(row, counts) for row, (_, _, counts) in zip(rows, made, strict=True) if row["cases"]]
+    _decide([(row, counts) for row, counts in scored if row["newly_failing"] or row["fixed"]], confidence)
+    return typed((row for row, _ in scored), RULE_CHANGE_COLUMNS)
+
+
+def _by_rule(cube: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """For each rule the outputs that it concerns, with what came of them, as a table of outputs."""
+    outcomes = rule_outcomes(cube)
+    concerned = outcomes[~outcomes["status"].eq(NOT_CONCERNED)]
+    groups = concerned.groupby("rule", sort=False, observed=True)
+    named = {"status": "verdict", "aim": "rule"}
+    return {str(rule): group.drop(columns="rule").rename(columns=named) for rule, group in groups}
+
+
+def _cells(rule: str, names: tuple[str, str], counts: Counted, confidence: float) -> dict[str, Any]:
+    figures = figures_of_both(counts, confidence)
+    return {"rule": rule, "model": name_in_both(*names), **figures, "change": "undecided"}
+
+
+def _decide(rows: Sequence[tuple[dict[str, Any], Counted]], confidence: float) -> None:
+    """Adds to the cells of each rule and model whether the change is shown."""
+    alpha = round(1.0 - confidence, 12)
+    changes = [likelier_change(counts.asked) for _, counts in rows]
+    adjusted = holm([p for _, p, _ in changes])
+    seen = holm([likelier_change(counts.asked, reading="seen")[1] for _, counts in rows])
+    for number, (row, counts) in enumerate(rows):
+        change, p, _ = changes[number]
+        shown = adjusted[number] <= alpha
+        because = missing_in_words(counts.asked, WHEN) if not shown and seen[number] <= alpha else None
+        row |= {"p": p, "p_adjusted": adjusted[number], "change": change if shown else "undecided", "because": because}
