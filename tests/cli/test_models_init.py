@@ -49,6 +49,7 @@ def test_init_makes_a_prompt_that_can_be_read_whatever_the_folder_is_called(tmp_
 
 
 def test_the_example_validates_and_runs(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
     done = in_process("init", "shop", "--example", cwd=tmp_path)
     assert done.code == 0, done.err
     assert "made: shop/prompt.spec.yaml" in done.err + done.out

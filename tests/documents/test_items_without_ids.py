@@ -107,6 +107,17 @@ def test_machine_writes_leave_files_without_ids_as_they_are(folder: Path, writes
         assert set(ids(path)) == {*before, *(case.id for case in generated)}
 
 
+def test_an_update_of_a_spec_without_ids_only_adds(folder: Path) -> None:
+    path = folder / "mail.v2.spec.yaml"
+    mine = read_spec(path).rules
+    for rules in ((Rule(id="r1", rule="Be polite."),), (Rule(id="r1", rule="Be kind."), *mine), ()):
+        spec = write_spec(path, Spec(prompt="mail.v2.md", intent="Answers.", rules=rules))
+        assert path.read_text(encoding="utf-8").startswith(SPEC)
+        assert "prompt:" not in path.read_text(encoding="utf-8")
+        assert {rule.id for rule in spec.rules} == {rule.id for rule in (*mine, *rules)}
+        assert set(mine) <= set(read_spec(path).rules)
+
+
 def test_an_id_is_written_where_a_person_has_what_it_is_made_of_changed(folder: Path) -> None:
     path = folder / "mail.v2.spec.yaml"
     spec = read_spec(path)

@@ -45,19 +45,20 @@ def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: ob
 
 
 def _texts(folder: Path, example: bool) -> dict[str, str]:
-    """The files by name. A spec and cases are written for our prompt alone."""
+    """The files by name. A spec and cases are written for our prompt alone. With its settings file the folder is a
+    project, at the top of which the schemas lie."""
     import json
 
-    from promptpex.documents.schema_ref import schema_place
+    from promptpex.documents.schema_ref import FOLDER
 
     name = folder.resolve().name or "prompt"
     prompt = starter_files.PROMPT.format(name=json.dumps(name, ensure_ascii=False))
-    line = f"#:schema {schema_place(folder / SETTINGS, 'settings')}"
-    texts = {PROMPT: prompt, SETTINGS: f"{line}\n{starter_files.SETTINGS}"}
+    settings = f"#:schema {FOLDER}/settings.schema.json\n{starter_files.SETTINGS}"
+    texts = {PROMPT: prompt, SETTINGS: settings}
     if example and _is_ours(folder / PROMPT, prompt):
         for kind, content in (("spec", starter_files.SPEC), ("cases", starter_files.CASES)):
-            file = f"prompt.{kind}.yaml"
-            texts[file] = f"# yaml-language-server: $schema={schema_place(folder / file, kind)}\n{content}"
+            line = f"# yaml-language-server: $schema={FOLDER}/{kind}.schema.json"
+            texts[f"prompt.{kind}.yaml"] = f"{line}\n{content}"
     return texts
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from promptpex import promptfile
-from promptpex.assertions import check_inputs, check_time
+from promptpex.assertions import check_time
 from promptpex.cases import file as case_file
 from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.read_scenarios import read_scenarios
@@ -17,7 +17,7 @@ from promptpex.cases.samples import read_samples
 from promptpex.codecs.ordinary_files import is_inside
 from promptpex.codecs.wording import quoted
 from promptpex.config import checked_effort, find_file, load
-from promptpex.core.errors import CheckError, InputError, PromptFileError
+from promptpex.core.errors import InputError, PromptFileError
 from promptpex.core.records import WHOLE_INPUT, Problem, Prompt, Rule, Severity, Spec, Suite
 from promptpex.documents import human_grades as grade_file
 from promptpex.documents.document import Reading
@@ -30,6 +30,7 @@ from promptpex.workflow.instructions import checked_instructions, checked_langua
 from promptpex.workflow.scoring import unusable_expected
 from promptpex.workflow.validation import candidate_problems, metric_problems, rule_problems
 from promptpex.workflow.validation.grade_problems import problems_of_grades
+from promptpex.workflow.validation.input_problems import problems_of_inputs
 from promptpex.workflow.validation.json_problems import paths_without_json
 
 SPEC_END, CASES_END, GRADES_END = ".spec.yaml", ".cases.yaml", grade_file.ENDING
@@ -127,7 +128,7 @@ def _of_set(files: _Set) -> list[Problem]:
     if files.spec is not None:
         spec_reading = spec_file.examine(files.spec)
         spec = spec_reading.usable
-        of_spec = [*spec_reading.problems, *_far_prompts(files.spec, spec.prompt if spec else "")]
+        of_spec = [*spec_reading.problems, *_far_prompts(files.spec, spec_reading.record.prompt)]
         of_spec += [*_schemas(files.spec, spec_reading), *paths_without_json(files.spec, spec_reading)] if spec else []
         of_spec += _old_calibrations(files.spec, spec_reading) if spec else []
         problems += _sorted(of_spec + (_spec_against(files.spec, spec_reading, prompt) if spec and prompt else []))
@@ -136,7 +137,7 @@ def _of_set(files: _Set) -> list[Problem]:
     if files.cases is not None:
         case_reading = case_file.examine(files.cases, spec, prompt)
         of_cases = [*case_reading.problems, *_far_prompts(files.cases, case_reading.record.prompt)]
-        of_cases += _invalid_inputs(files.cases, spec, case_reading) if spec is not None else []
+        of_cases += problems_of_inputs(files.cases, spec, prompt, case_reading)
         of_cases += _unusable_expected(files.cases, case_reading)
         of_cases += _without_cases(files.cases, case_reading)
         if spec is not None and files.spec is not None:
@@ -285,22 +286,3 @@ def _unusable_expected(path: Path, reading: Reading[Suite]) -> list[Problem]:
         )
         for case, sentence in unusable_expected(reading.record).items()
     ]
-
-
-def _invalid_inputs(path: Path, spec: Spec, reading: Reading[Suite]) -> list[Problem]:
-    problems: list[Problem] = []
-    for case in reading.record.cases:
-        try:
-            wrong = check_inputs(spec.input_checks, case.inputs) if case.invalid is None else []
-        except CheckError as failure:
-            return [Problem(path=str(path), message=failure.message)]
-        problems += [
-            Problem.warning(
-                path,
-                reading.lines.get(case.id),
-                f"the case {case.id!r}: {sentence}",
-                "change the input, or the check",
-            )
-            for sentence in wrong
-        ]
-    return problems
