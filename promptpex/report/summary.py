@@ -12,11 +12,12 @@ from promptpex import tables
 from promptpex.core.errors import InputError
 from promptpex.core.records import NOT_ASKED, AnyRun, Spec, Suite, collector_paused
 from promptpex.report.corrections_in_words import corrected_sentences
+from promptpex.report.details import Details
 from promptpex.report.failures import FailureExample, failure_examples
 from promptpex.report.headline import answer
 from promptpex.report.ranked_metric import require_metric, with_ranked_metric
 from promptpex.stats import DEFAULT_TOLERANCE
-from promptpex.tables import Discrimination, PeoplesGrades, RankingOptions, Rankings, records
+from promptpex.tables import PeoplesGrades, RankingOptions, Rankings, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,30 +64,6 @@ class Summary:
     def confidence(self) -> float:
         """The confidence level of the intervals."""
         return self.rankings.options.confidence
-
-
-@dataclass(frozen=True, slots=True)
-class Details:
-    """Tables of single questions: DataFrames, see ``promptpex.tables``; those that have nothing to say are empty.
-
-    Attributes:
-        by_case_type, scenarios, repeats, flaky, inconsistent_verdicts, agreements, disagreements: as named there.
-        judges: how often each judge gave no usable verdict.
-        discrimination: which cases and rules do not separate the models.
-        confusions, answer_counts: what models answer most often where something else was expected.
-    """
-
-    by_case_type: pd.DataFrame
-    scenarios: pd.DataFrame
-    repeats: pd.DataFrame
-    flaky: pd.DataFrame
-    inconsistent_verdicts: pd.DataFrame
-    agreements: pd.DataFrame
-    disagreements: pd.DataFrame
-    judges: pd.DataFrame
-    discrimination: Discrimination
-    confusions: pd.DataFrame
-    answer_counts: pd.DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +142,7 @@ def summarise(
     by_rule = tables.rules(cube, order=order, confidence=options.confidence, outcomes=outcomes)
     right = tables.expected_outcomes(rows, scores)
     rankings = _rankings(run, options, rows, right, scores)
-    details = _details(run, rows, cube, outcomes, right, options.confidence)
+    details = Details(run, rows, cube, outcomes, right, options.confidence)
     by_model = tables.models(rows, order=names, ranking=rankings, expected=right, stability=details.repeats)
     by_metric = tables.metrics(scores, order=names, ranking=rankings)
     summary = Summary(
@@ -282,35 +259,6 @@ def _gaps(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame) -> Gaps:
         unscored=_unscored(rows),
         unjudged_rules=_without_judge(cube, run.spec, half=False),
         half_judged_rules=_without_judge(cube, run.spec, half=True),
-    )
-
-
-def _details(
-    run: AnyRun,
-    rows: pd.DataFrame,
-    cube: pd.DataFrame,
-    outcomes: pd.DataFrame,
-    compared: pd.DataFrame,
-    confidence: float,
-) -> Details:
-    rules = [rule.id for rule in run.spec.rules if not rule.stale]
-    expected = {case.id: case.expected for case in run.suite.cases if case.expected is not None}
-    partly = [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
-    sees_input = bool(run.manifest.settings.get("judge_sees_input"))
-    hang_on_input = {rule.id for rule in run.spec.rules if sees_input or rule.needs == "input"}
-    hang_on_input |= set(run.manifest.mode_rules) if sees_input else set()
-    return Details(
-        by_case_type=tables.by_case_type(rows, confidence=confidence),
-        scenarios=tables.scenarios(rows, confidence=confidence),
-        repeats=tables.repeats(rows, confidence=confidence),
-        flaky=tables.flaky(rows),
-        inconsistent_verdicts=tables.inconsistent_verdicts(rows, cube, hang_on_input=hang_on_input),
-        agreements=tables.agreements(cube, partly=partly, confidence=confidence),
-        disagreements=tables.disagreements(cube, rows, partly=partly),
-        judges=tables.judges(cube),
-        discrimination=tables.discrimination(rows, cube, rules, outcomes=outcomes),
-        confusions=tables.confusions(compared, expected, run.manifest.models),
-        answer_counts=tables.answer_counts(compared, expected),
     )
 
 
