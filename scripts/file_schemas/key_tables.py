@@ -84,6 +84,7 @@ def _word(name: str, about: Schema) -> str:
 
 
 def _shown(value: Any, notation: str) -> str:
+    value = int(value) if isinstance(value, float) and value.is_integer() else value
     if notation == TOML:
         return toml_value(value)
     text: str = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10_000)

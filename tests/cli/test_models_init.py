@@ -74,6 +74,10 @@ def test_the_example_never_goes_with_another_prompt_or_over_other_files(tmp_path
     done = in_process("init", "--example", cwd=tmp_path)
     assert "prompt.md is your own" in done.err + done.out
     assert sorted(file.name for file in tmp_path.glob("*.*")) == [".promptpex", "prompt.md", "promptpex.toml"]
+    spec = tmp_path / "mine.spec.yaml"
+    spec.write_text("# yaml-language-server: $schema=.promptpex/schemas/spec.schema.json\n", encoding="utf-8")
+    in_process("init", cwd=tmp_path)
+    assert (tmp_path / ".promptpex" / "schemas" / "spec.schema.json").is_file()
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "prompt.cases.yaml").write_text("mine", encoding="utf-8")
     made = json.loads(in_process("init", "b", "--example", "--json", cwd=tmp_path).out)

@@ -32,7 +32,7 @@ def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: ob
     made = [file for file in texts if not (folder / file).exists()]
     for file in made:
         write_text(folder / file, texts[file])
-    _keep_schemas(folder, made)
+    _keep_schemas(folder)
     if as_json:
         print_json({"made": made, "left_alone": [file for file in texts if file not in made]})
     elif not quiet:
@@ -66,8 +66,9 @@ def _is_ours(file: Path, text: str) -> bool:
     return not file.exists() or (file.is_file() and file.read_bytes() == text.encode())
 
 
-def _keep_schemas(folder: Path, made: list[str]) -> None:
+def _keep_schemas(folder: Path) -> None:
+    """Writes the schemas that files of the folder name, those of people too."""
     from promptpex.documents.schema_ref import keep_schema
 
-    for file in made:
-        keep_schema(folder / file)
+    for file in (folder / SETTINGS, *sorted(folder.glob("*.spec.yaml")), *sorted(folder.glob("*.cases.yaml"))):
+        keep_schema(file)
