@@ -128,6 +128,26 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert not dead
 
 
+def _anchors(page: Path) -> set[str]:
+    """Where links into a page may lead: its headings, as they are turned into anchors."""
+    headings = re.findall(r"^#{1,6}\s+(.*)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_headings(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?://)([^)\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    pages = [(page.parent / name if name else page, anchor) for name, anchor in links]
+    assert not [(str(to), anchor) for to, anchor in pages if to.suffix == ".md" and anchor not in _anchors(to)]
+
+
+def test_every_page_is_in_the_list_of_pages() -> None:
+    folder = ROOT / "docs"
+    pages = {path.relative_to(folder).as_posix() for path in [*folder.glob("*.md"), *folder.glob("recipes/*.md")]}
+    assert pages - {"README.md"} <= set(LINK.findall((folder / "README.md").read_text(encoding="utf-8")))
+
+
 @pytest.mark.parametrize("code", _blocks(ROOT / "README.md", "python"))
 def test_readme_examples_run(code: str, tmp_path: Path) -> None:
     (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
