@@ -61,8 +61,7 @@ class Router:
         """
         base = api_base or (self._options.api_base if takes_base(name) else None)
         provider = provider_of(name, base)
-        server = (provider, base or "") if provider in ("openai-compatible", "ollama") else (provider, name)
-        key = (provider,) if provider == "litellm" else server
+        key = _shared_by(provider, name, base)
         client = self._clients.get(key)
         if client is None:
             client = self._clients[key] = self._openers[provider](name, base, self._options)
@@ -78,6 +77,20 @@ class Router:
         for error in failed:
             if isinstance(error, BaseException):
                 raise error
+
+
+def _shared_by(provider: Provider, name: str, base: str | None) -> tuple[str, ...]:
+    """What the names have in common that one client answers to: a server, a recording, or the name itself."""
+    if provider == "litellm":
+        return (provider,)
+    if provider in ("openai-compatible", "ollama"):
+        return provider, base or ""
+    return provider, _recording_in(name) if provider == "replay" else name
+
+
+def _recording_in(name: str) -> str:
+    """The file of ``replay/FILE#MODEL``."""
+    return name.removeprefix("replay/").partition("#")[0]
 
 
 def _openai_compatible(name: str, api_base: str | None, options: ProviderOptions) -> Client:
@@ -107,7 +120,7 @@ def _litellm(name: str, api_base: str | None, options: ProviderOptions) -> Clien
 def _replay(name: str, api_base: str | None, options: ProviderOptions) -> Client:
     from promptpex.llm.record_replay import ReplayClient
 
-    return ReplayClient(name.removeprefix("replay/").partition("#")[0])
+    return ReplayClient(_recording_in(name))
 
 
 def _fake(name: str, api_base: str | None, options: ProviderOptions) -> Client:

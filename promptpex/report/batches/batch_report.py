@@ -114,7 +114,13 @@ class BatchReport:
         summary = one.summary
         folder = None if summary is None or summary.folder is None else str(summary.folder)
         answer = None if summary is None else summary.answer
-        return {**one.part.to_dict(), "folder": folder, "answer": answer, "models": list(rows)}
+        return {
+            **_about(one),
+            "problem": one.part.problem,
+            "folder": folder,
+            "answer": answer,
+            "models": list(rows),
+        }
 
 
 def _about(one: ReportedPart) -> dict[str, str | None]:

@@ -30,7 +30,7 @@ class Opened:
 
 async def test_models_of_one_server_share_a_client_and_all_are_closed() -> None:
     opened = Opened()
-    router = Router(openers={"openai-compatible": opened, "ollama": opened, "litellm": opened})
+    router = Router(openers={"openai-compatible": opened, "ollama": opened, "litellm": opened, "replay": opened})
     for name, base in [
         ("gpt-4o", None),
         ("gpt-4o-mini", None),
@@ -40,11 +40,19 @@ async def test_models_of_one_server_share_a_client_and_all_are_closed() -> None:
         ("ollama/b", None),
         ("anthropic/x", None),
         ("gemini/y", None),
+        ("replay/run.jsonl#a", None),
+        ("replay/run.jsonl#openai/b", None),
     ]:
         for _ in range(2):
             await router.complete(asked(name, api_base=base))
-    assert opened.calls == [("gpt-4o", None), ("openai/x", "http://h:1/v1"), ("a:1b", None), ("anthropic/x", None)]
-    assert [len(client.requests) for client in opened.clients] == [4] * 4
+    assert opened.calls == [
+        ("gpt-4o", None),
+        ("openai/x", "http://h:1/v1"),
+        ("a:1b", None),
+        ("anthropic/x", None),
+        ("replay/run.jsonl#a", None),
+    ]
+    assert [len(client.requests) for client in opened.clients] == [4] * 5
     await router.close()
     await router.close()
     assert all(client.closed for client in opened.clients)
