@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from promptpex.core.errors import PromptpexError
+from promptpex.core.texts import Key, tr
 from promptpex.web.pages import card, choice, comparison, criteria, entrance, grading, runs, static_files
 from promptpex.web.ports import Ports
 from promptpex.web.security import FAILED, App, Door, Guard, Refusal, sentence_alone, wants_page
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 PAGES: tuple[tuple[Callable[[Site], Sequence[Route]], Tab | None], ...] = (
     (entrance.routes, None),
     (static_files.routes, None),
-    (runs.routes, Tab("Runs", "/", (runs.RUNS, comparison.COMPARE))),
+    (runs.routes, Tab(Key("Runs"), "/", (runs.RUNS, comparison.COMPARE))),
     (comparison.routes, None),
-    (grading.routes, Tab("Grade", "/grade")),
-    (criteria.routes, Tab("Criteria", criteria.CRITERIA)),
-    (choice.routes, Tab("Choice", choice.CHOICE)),
-    (card.routes, Tab("Report card", card.CARD)),
+    (grading.routes, Tab(Key("Grade"), "/grade")),
+    (criteria.routes, Tab(Key("Criteria"), criteria.CRITERIA)),
+    (choice.routes, Tab(Key("Choice"), choice.CHOICE)),
+    (card.routes, Tab(Key("Report card"), card.CARD)),
 )
 """The routes of each group of pages, and its place in the navigation; a group that gives no route has none."""
 
@@ -68,5 +69,5 @@ def build_app(ports: Ports, door: Door, port: int, failed: Callable[[Exception],
 
 
 def _sentence(error: HTTPException) -> str:
-    words = {404: "There is no such page here.", 405: "This page does not take that."}
+    words = {404: tr("There is no such page here."), 405: tr("This page does not take that.")}
     return words.get(error.status_code, error.detail)

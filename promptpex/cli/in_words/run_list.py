@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex.cli.in_words.layout import WIDTH, and_more
-from promptpex.codecs.wording import plural
+from promptpex.core.texts import digits, from_data, tr, tr_n
 from promptpex.report.percentages import percent
 from promptpex.report.runs.listing import ListedRun, bytes_of
 from promptpex.report.terminal.fitted_table import NARROW_GAP
@@ -56,12 +56,14 @@ def _table(runs: Sequence[ListedRun]) -> Table:
     room = WIDTH - BETWEEN - ids - dates - results - max(sizes, 4)
     prompts = min(prompts, max(room - min(models, MODELS), room // 2))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=NARROW_GAP)
-    table.add_column("run", overflow="fold", width=ids)
-    table.add_column("prompt", overflow="ellipsis", no_wrap=True, width=max(prompts, 6))
-    table.add_column(f"date ({year})" if year else "date", no_wrap=True, width=max(dates, 11 if year else 4))
-    table.add_column("models", overflow="ellipsis", no_wrap=True, width=max(min(models, room - prompts), 6))
-    table.add_column("non-compliance", no_wrap=True, width=results)
-    table.add_column("size", justify="right", no_wrap=True, width=max(sizes, 4))
+    table.add_column(tr("run"), overflow="fold", width=ids)
+    table.add_column(tr("prompt"), overflow="ellipsis", no_wrap=True, width=max(prompts, 6))
+    table.add_column(
+        tr("date ({year})", year=year) if year else tr("date"), no_wrap=True, width=max(dates, 11 if year else 4)
+    )
+    table.add_column(tr("models"), overflow="ellipsis", no_wrap=True, width=max(min(models, room - prompts), 6))
+    table.add_column(tr("non-compliance"), no_wrap=True, width=results)
+    table.add_column(tr("size"), justify="right", no_wrap=True, width=max(sizes, 4))
     for row in rows:
         table.add_row(*row)
     return table
@@ -89,9 +91,9 @@ def _models(run: ListedRun) -> str:
 def _result(run: ListedRun) -> str:
     """The share of one model, or the lowest and the highest of several; and why there is none."""
     if run.problem:
-        return "damaged"
+        return tr("damaged")
     if run.manifest is not None and run.manifest.partial:
-        return clean(run.manifest.partial)
+        return clean(from_data(run.manifest.partial))
     shares = sorted(one.broken.point for one in run.models if one.broken.point is not None)
     if not shares:
         return NONE
@@ -99,12 +101,12 @@ def _result(run: ListedRun) -> str:
     ends = list(dict.fromkeys(map(percent, (shares[0], shares[-1]))))
     part = run.manifest.subset if run.manifest is not None else None
     of = f" ({part.cases}/{part.of})" if part else ""
-    return f"{bound}{' to '.join(ends)}{of}"
+    return f"{bound}{tr(' to ').join(ends)}{of}"
 
 
 def in_bytes(count: int) -> str:
     """A size for people: ``12 kB``, ``1.4 MB``."""
-    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{max(1, round(count / 1e3))} kB"
+    return digits(f"{count / 1e6:.1f} MB") if count >= 1e6 else f"{max(1, round(count / 1e3))} kB"
 
 
 def to_dict(run: ListedRun) -> dict[str, Any]:
@@ -141,14 +143,14 @@ def pruned_lines(
     old: Sequence[Prunable], gone: Sequence[Path], busy: Sequence[Path], size: Mapping[Path, int], *, dry_run: bool
 ) -> list[str]:
     """What became of old runs, a line each, and how much room that makes."""
-    verb = "would delete" if dry_run else "deleted"
+    verb = tr("would delete") if dry_run else tr("deleted")
     lines = []
     for one in old:
         why = f" ({'; '.join(one.reasons)})" if one.reasons else ""
-        what = verb if one.folder in gone else "in use" if one.folder in busy else "kept"
+        what = verb if one.folder in gone else tr("in use") if one.folder in busy else tr("kept")
         lines.append(f"{what}  {_short(one.folder)}{why}")
     total = f", {in_bytes(sum(size[folder] for folder in gone))}" if gone else ""
-    return [*lines, f"{verb} {plural(len(gone), 'run')}{total}"]
+    return [*lines, f"{verb} {tr_n('{count} run', '{count} runs', len(gone))}{total}"]
 
 
 def pruned_to_dict(
