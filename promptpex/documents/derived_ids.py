@@ -28,6 +28,11 @@ def derived_id(value: Any, noun: str) -> str:
     return f"{'-'.join(_first_words(value)) or noun}-{_hash(value)}"
 
 
+def called(noun: str, name: str) -> str:
+    """What is said of an item that has such an id."""
+    return f"the {noun} has no id of its own; it is called {name}"
+
+
 def _hash(value: Any) -> str:
     try:
         return digest(value, _DIGITS)

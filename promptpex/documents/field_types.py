@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from promptpex.core.records import Record
-from promptpex.documents.derived_ids import derived_id
+from promptpex.documents.derived_ids import called, derived_id
 from promptpex.documents.findings import Findings, take
 from promptpex.documents.ownership import claimed, merged
 from promptpex.documents.yaml_patch import Edits
@@ -196,8 +196,7 @@ class Items:
                 self._twice(item, first, number, findings)
                 continue
             if named is not written:
-                message = f"the {self.noun} has no id of its own; it is called {item.id}"
-                findings.add(message, self.name, number, severity="info")
+                findings.add(called(self.noun, item.id), self.name, number, severity="info")
             items.append(self._taken(item, written))
         return tuple(items)
 

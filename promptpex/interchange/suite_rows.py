@@ -13,11 +13,13 @@ from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import SuiteError
 from promptpex.core.matching import DEFAULT_MATCH, match_name
 from promptpex.core.records import Case, Problem, Suite
-from promptpex.documents.derived_ids import derived_id
+from promptpex.documents.derived_ids import called, derived_id
 from promptpex.documents.document import Reading
 from promptpex.documents.kinds import CASES
 from promptpex.documents.ownership import claimed
 from promptpex.documents.record_problems import record_problems
+
+_NOUN = CASES.items[0].noun
 
 
 def gather(rows: Iterable[tuple[int, dict[str, Any]]], path: Path | str) -> Reading[Suite]:
@@ -39,8 +41,9 @@ def gather(rows: Iterable[tuple[int, dict[str, Any]]], path: Path | str) -> Read
         match = match if wrong else named or match
         if not fields or (fields.get("id") is None and not fields.get("inputs")):
             continue
-        if fields.get("id") is None:
-            fields["id"] = derived_id(fields["inputs"], CASES.items[0].noun)
+        is_named = fields.get("id") is not None
+        if not is_named:
+            fields["id"] = derived_id(fields["inputs"], _NOUN)
         try:
             case = claimed(Case.model_validate(fields), fields)
         except ValidationError as failure:
@@ -53,6 +56,8 @@ def gather(rows: Iterable[tuple[int, dict[str, Any]]], path: Path | str) -> Read
             problems.append(Problem(path=str(path), line=line, message=f"the case id {case.id!r} is used twice"))
             continue
         cases[case.id], lines[case.id] = case, line
+        if not is_named:
+            problems.append(Problem.info(path, line, called(_NOUN, case.id)))
     suite = Suite(prompt=prompt, match=match or None, cases=tuple(cases.values()))
     return Reading(suite, tuple(problems), lines, error=SuiteError, path=path)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from file_schemas.draft07 import Schema, without
+from file_schemas.kind_meanings import meanings
 from promptpex.assertions import KIND_NAMES
 from promptpex.assertions.parse import RUBRIC, SET
 
@@ -16,6 +17,12 @@ _OBJECT_OR_NOTHING: Schema = {"type": ["object", "null"]}
 
 ALIAS = "x-alias-of"
 """What the schema of a key says that is another name of a key."""
+
+CONDITIONS = "WhatKindsTake"
+"""The definition that the schemas of checks share."""
+
+EXPLAINED = "enumDescriptions"
+"""What editors show next to each word that they offer; no keyword of draft-07, and ignored by validators."""
 
 WANTED: dict[str, tuple[str, Schema]] = {
     **dict.fromkeys(("contains", "icontains"), ("value", _TEXT_OR_NUMBER)),
@@ -52,8 +59,10 @@ def kinds() -> list[str]:
 def with_kinds(part: Schema) -> Schema:
     """The schema of a check with its kinds; ``type`` stands for ``kind``, ``asserts`` for ``assert``."""
     properties = dict(part["properties"])
-    properties["kind"] = {**without(properties["kind"], "type"), "enum": kinds()}
-    properties["type"] = {**properties["kind"], "description": "The kind, as promptfoo calls it.", ALIAS: "kind"}
+    names = kinds()
+    properties["kind"] = {**without(properties["kind"], "type"), "enum": names, EXPLAINED: meanings(names)}
+    alias = {"description": "The kind, as promptfoo calls it.", ALIAS: "kind"}
+    properties["type"] = {**without(properties["kind"], EXPLAINED), **alias}
     main, other = ("assert", "asserts") if "assert" in properties else ("asserts", "assert")
     properties[other] = {**properties[main], ALIAS: main}
     return {
@@ -61,12 +70,12 @@ def with_kinds(part: Schema) -> Schema:
         "properties": properties,
         "required": [name for name in part.get("required", []) if name != "kind"],
         "oneOf": [{"required": ["kind"]}, {"required": ["type"]}],
-        "allOf": _conditions(),
+        "allOf": [{"$ref": f"#/definitions/{CONDITIONS}"}],
     }
 
 
-def _conditions() -> list[Schema]:
-    """What follows from the kind of a check."""
+def conditions() -> Schema:
+    """What follows from the kind of a check, for the definition ``CONDITIONS``."""
     groups: dict[str, tuple[Schema, list[str]]] = {}
     for name, (key, values) in WANTED.items():
         then = {"required": [key], "properties": {key: values}}
@@ -76,7 +85,7 @@ def _conditions() -> list[Schema]:
         groups.setdefault(repr(then), (then, []))[1].append(name)
     rules = [{"if": _is_one_of(names), "then": then} for then, names in groups.values()]
     either = [{"required": [key], "properties": {key: {"type": "array"}}} for key in ("assert", "asserts")]
-    return [*rules, {"if": _is_one_of([SET]), "then": {"anyOf": either}}]
+    return {"allOf": [*rules, {"if": _is_one_of([SET]), "then": {"anyOf": either}}]}
 
 
 def _is_one_of(names: Iterable[str]) -> Schema:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from file_schemas.checks import with_kinds
+from file_schemas.checks import CONDITIONS, conditions, with_kinds
 from file_schemas.draft07 import Schema, nullable, of_record, without
 from promptpex.core.records import Check, InputCheck
 from promptpex.documents.document import DocumentKind
@@ -32,6 +32,7 @@ def yaml_file(kind: DocumentKind[Any]) -> Schema:
     for check in (Check, InputCheck):
         if check.__name__ in parts:
             parts[check.__name__] = with_kinds(parts[check.__name__])
+            parts[CONDITIONS] = conditions()
     if kind.schema == "spec":
         whole = _with_a_rule(whole)
     if "Case" in parts:

@@ -160,6 +160,14 @@ def test_validate_says_the_ids_and_commands_take_them(folder: Path) -> None:
     assert '"calls": 1,' in planned.out, planned.out
 
 
+def test_a_table_without_ids_has_the_same_names(folder: Path) -> None:
+    path = folder / "mail.v2.cases.csv"
+    path.write_text("inputs.question,expected\nWhere is my parcel?,\nOdd?,no\n,\n", encoding="utf-8")
+    assert ids(path)[0] == ids(folder / "mail.v2.cases.yaml")[0]
+    infos = [(problem.severity, problem.line) for problem in examine(path).problems]
+    assert infos == [("info", 2), ("info", 3)]
+
+
 def test_a_file_that_no_prompt_is_beside_is_told(folder: Path) -> None:
     (folder / "mail.v2.md").rename(folder / "other.md")
     done = in_process("validate", "mail.v2.cases.yaml", cwd=folder)

@@ -216,6 +216,13 @@ def test_mistakes_are_refused_by_schema_and_reader(name: str, data: Any, tmp_pat
     assert schema_errors(name, data) != []
 
 
+def test_every_kind_is_explained() -> None:
+    for part in ("Check", "InputCheck"):
+        kind = shipped("spec")["definitions"][part]["properties"]["kind"]
+        assert len(kind["enumDescriptions"]) == len(kind["enum"]) == len(set(kind["enumDescriptions"])) == len(kinds())
+        assert kind["enum"] == kinds()
+
+
 VALUES: tuple[Any, ...] = (None, "x", 3, ["a"], {"min": 1})
 LIKE_VALUES = ("language", "expected", "word-count", "is-xml", "contains-xml", "is-json", "contains-json")
 """Kinds that take some texts or objects and not others."""
