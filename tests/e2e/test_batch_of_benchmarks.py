@@ -45,7 +45,7 @@ def test_all_benchmarks_on_a_recording_give_one_table_one_page_and_one_exit_code
     report = json.loads(done.out)
     assert {part["prompt"] for part in report["prompts"]} == names == set(manifests(tmp_path))
     assert not [part for part in report["prompts"] if part["problem"]]
-    assert {(row["model"], row["scored_prompts"]) for row in report["models"]} == {
+    assert {(row["model"], row["prompts"]) for row in report["models"]} == {
         ("plain", len(names)),
         ("json", len(names)),
     }
