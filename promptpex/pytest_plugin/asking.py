@@ -40,17 +40,26 @@ class Answers:
         return together(map(outcome_of, of_output.values()))
 
 
+@dataclass(slots=True)
+class OneBudget:
+    """What ties the budgets of all prompts of a process into one: the session that asked last."""
+
+    last: Session | None = None
+
+
 class PromptRun:
     """The run of one prompt in this process.
 
     Args:
         planned: what can be asked.
+        budget: that of all prompts.
         shared: where the processes of the test session share it.
         folder: the working folder when pytest was called; tests may have left it.
     """
 
-    def __init__(self, planned: Planned, shared: Path, folder: Path) -> None:
+    def __init__(self, planned: Planned, budget: OneBudget, shared: Path, folder: Path) -> None:
         self.planned = planned
+        self._budget = budget
         self._folder = folder
         self._shared = SharedRun(shared, text_digest(str(planned.files.prompt.resolve())))
         self._answers: dict[Pair, Answers] = {}
@@ -107,6 +116,9 @@ class PromptRun:
             self._begun = await chosen_pairs.begin(self._session, self.planned)
         assert self._begun is not None
         self._shared.begin(self._begun)
+        if self._budget.last is not None:
+            self._session.count_spending_of(self._budget.last)
+        self._budget.last = self._session
         return await chosen_pairs.ask(self._session, self._begun, pairs)
 
     def _hear(self, event: Event) -> None:
@@ -132,6 +144,7 @@ class PromptRuns:
         self._folder = folder
         self.endings: list[str] = []
         self._of_prompt: dict[Path, PromptRun] = {}
+        self._budget = OneBudget()
 
     @classmethod
     def of(cls, config: pytest.Config) -> PromptRuns:
@@ -146,7 +159,7 @@ class PromptRuns:
         """The run of a prompt."""
         path = planned.files.prompt
         if path not in self._of_prompt:
-            self._of_prompt[path] = PromptRun(planned, self.shared, self._folder)
+            self._of_prompt[path] = PromptRun(planned, self._budget, self.shared, self._folder)
         return self._of_prompt[path]
 
     def end(self) -> bool:

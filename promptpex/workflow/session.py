@@ -66,6 +66,10 @@ class Session:
         """What was asked so far, per stage and model."""
         return self.client.meter
 
+    def count_spending_of(self, other: Session) -> None:
+        """Counts all that another session counts as spent against the budget of this one, from now on."""
+        self.client.budget.spent = other.client.budget.spent
+
     def for_one_of(self, prompts: int, emit: Listener) -> Session:
         """A session for one prompt of so many: with its own settings, meter and listener, and with the models, the
         store, the budget and the pacing of all."""

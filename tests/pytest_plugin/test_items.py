@@ -266,3 +266,17 @@ def test_an_interruption_keeps_what_was_answered(pytester: pytest.Pytester, serv
     arguments = with_plugin("--promptpex", "-p", "no:xdist", "prompts")
     assert pytester.inline_run(*arguments, no_reraise_ctrlc=True).ret == pytest.ExitCode.INTERRUPTED
     assert len(only_run(pytester.path).outputs) == 3
+
+
+@pytest.mark.parametrize("more", [(), ("-x",)])
+def test_a_budget_is_one_for_all_prompts_of_a_session(
+    pytester: pytest.Pytester, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    prompts = write_project(pytester.path, models=of_server(server, "any"))
+    for kind in ("md", "spec.yaml", "cases.yaml"):
+        text = (prompts / f"colour.{kind}").read_text(encoding="utf-8").replace("colour.md", "shade.md")
+        (prompts / f"shade.{kind}").write_text(text.replace("Name the", "Name a shade of the"), encoding="utf-8")
+    monkeypatch.setenv("PROMPTPEX_MAX_REQUESTS", "3")
+    result = result_of(pytester, "prompts", "-k", "t1 or t3", "--promptpex-unscored", "skip", *more)
+    assert outcomes(result) == {"passed": 2, "skipped": 2, "deselected": 2}
+    assert len(server.requests) == 3
