@@ -15,7 +15,7 @@ import ast
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,15 +69,20 @@ class NotLiteral:
     line: int
 
 
-def used() -> tuple[list[Text], list[NotLiteral]]:
-    """The texts of the package in the order of its files, and the calls that hide theirs."""
+def used(calls: Iterable[str] = CALLS) -> tuple[list[Text], list[NotLiteral]]:
+    """The texts of the package in the order of its files, and the calls that hide theirs.
+
+    Args:
+        calls: files in which none of them is are not parsed.
+    """
     texts: list[Text] = []
     hidden: list[NotLiteral] = []
-    for file in sorted(PACKAGE.rglob("*.py")):
-        if file != HOME:
-            _sorted_in(in_python(file.read_text(encoding="utf-8"), _name(file)), texts, hidden)
-    for file in sorted(PACKAGE.rglob("*.jinja")):
-        _sorted_in(in_template(file.read_text(encoding="utf-8"), _name(file)), texts, hidden)
+    call = re.compile(rf"\b(?:{'|'.join(calls)})\s*\(")
+    for suffix, reader in (("py", in_python), ("jinja", in_template)):
+        for file in sorted(PACKAGE.rglob(f"*.{suffix}")):
+            source = file.read_text(encoding="utf-8")
+            if file != HOME and call.search(source):
+                _sorted_in(reader(source, _name(file)), texts, hidden)
     return texts, hidden
 
 
