@@ -70,7 +70,7 @@ class TimedCheck:
 
     Args:
         own: the time of this check on all outputs; None where it is not counted apart.
-        seconds: what Python may go through for it.
+        seconds: what Python may go through for it; None = ``CHECK_SECONDS``.
         each: what it adds to the time of all; None = as much as every verdict.
 
     Raises:
@@ -79,10 +79,11 @@ class TimedCheck:
 
     __slots__ = ("_before", "_each", "_own", "_seconds", "_together")
 
-    def __init__(self, own: Allowance | None = None, seconds: float = CHECK_SECONDS, each: float | None = None) -> None:
+    def __init__(self, own: Allowance | None = None, seconds: float | None = None, each: float | None = None) -> None:
         self._own = own or Allowance(CHECKS_SECONDS)
         self._together = _command.get() or Allowance(COMMAND_SECONDS)
-        self._seconds, self._each = seconds, each
+        self._seconds = CHECK_SECONDS if seconds is None else seconds
+        self._each = each
 
     def __enter__(self) -> None:
         for given, words in ((self._own, _ITS_TIME), (self._together, _TIME_OF_ALL)):

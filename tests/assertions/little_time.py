@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from promptpex.assertions import time_limits
 from promptpex.assertions.javascript import v8
 
 SECONDS = 0.25
@@ -21,4 +22,12 @@ def little_time() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("MATCH_SECONDS", "SCRIPT_SECONDS", "HTML_SECONDS", "SQL_SECONDS"):
             patch.setattr(v8, name, SECONDS)
+        yield
+
+
+@contextmanager
+def little_time_for_python() -> Iterator[None]:
+    """The same for what is checked in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time_limits, "CHECK_SECONDS", SECONDS)
         yield
