@@ -65,7 +65,34 @@ MISSING = (
     stored("running"),
 )
 """What keeps a decision open (column ``because``, with its parts), or a run (``Manifest.partial``)."""
-WORDS = (*MISSING, *DECISIONS, *CHANGES, *STATUSES, *CASE_TYPES, *REASONS)
+CANDIDATES = (
+    stored("chosen"),
+    stored("implied"),
+    stored("left out"),
+    stored("open"),
+    stored("never"),
+    stored("screened"),
+    stored("good"),
+    stored("bad"),
+    stored("unsure"),
+    stored("disputed"),
+    stored("the same code"),
+    stored("a judge"),
+    stored("a person"),
+    stored("accepted"),
+    stored("struck"),
+    stored("a person said must"),
+    stored("a person said never"),
+    stored("{kind}, asks a judge"),
+    stored("by {names} and {count} more"),
+    stored("counts"),
+    stored("does not count: struck"),
+    stored("does not count: one of the two flags too many good outputs"),
+    stored("does not count: {count} output passes the first and fails the second"),
+    stored("does not count: {count} outputs pass the first and fail the second"),
+)
+"""States, labels and evidence of candidate assertions."""
+WORDS = (*CANDIDATES, *MISSING, *DECISIONS, *CHANGES, *STATUSES, *CASE_TYPES, *REASONS)
 
 
 def counted_reasons(counts: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from promptpex.core.texts import tr
 from promptpex.report.choices.records import PageCurve
 from promptpex.report.percentages import as_given, limits_of_choice, percent
 
@@ -90,11 +91,13 @@ def drawn(curve: PageCurve) -> DrawnCurve:
         points=points,
         limits=(Line(LEFT, across, RIGHT, across), Line(up, TOP, up, BOTTOM)),
         limit_words=(
-            Place(RIGHT, across, f"least coverage {as_given(curve.coverage_limit)}" if of_sets else ""),
-            Place(up, BOTTOM, f"highest FFR {'' if of_sets else 'of each '}{as_given(curve.ffr_limit)}"),
+            Place(RIGHT, across, tr("least coverage {share}", share=as_given(curve.coverage_limit)) if of_sets else ""),
+            Place(up, BOTTOM, _highest_ffr(as_given(curve.ffr_limit), of_sets=of_sets)),
         ),
-        chosen=place(*curve.chosen, f"chosen: {_figures(*curve.chosen)}") if curve.chosen else None,
-        held_out=place(*curve.held_out, f"held out: {_figures(*curve.held_out)}") if curve.held_out else None,
+        chosen=place(*curve.chosen, tr("chosen: {figures}", figures=_figures(*curve.chosen))) if curve.chosen else None,
+        held_out=place(*curve.held_out, tr("held out: {figures}", figures=_figures(*curve.held_out)))
+        if curve.held_out
+        else None,
         words=_in_words(curve),
     )
 
@@ -106,17 +109,30 @@ def _axis_end(curve: PageCurve) -> float:
 
 
 def _figures(ffr: float, coverage: float) -> str:
-    return f"coverage {percent(coverage)} at an FFR of {percent(ffr)}"
+    return tr("coverage {coverage} at an FFR of {ffr}", coverage=percent(coverage), ffr=percent(ffr))
+
+
+def _highest_ffr(share: str, *, of_sets: bool) -> str:
+    return tr("highest FFR {share}", share=share) if of_sets else tr("highest FFR of each {share}", share=share)
 
 
 def _in_words(curve: PageCurve) -> str:
     if not curve.points:
-        return "No curve."
+        return tr("No curve.")
     first, last = curve.points[0], curve.points[-1]
-    parts = [f"The most coverage at each FFR rises from {percent(first.coverage)} at {percent(first.ffr)}"]
-    parts.append(f" to {percent(last.coverage)} at {percent(last.ffr)}.")
-    parts.append(f" Limits: {limits_of_choice(curve.coverage_limit, curve.ffr_limit)}.")
-    if curve.chosen is not None:
-        parts.append(f" The choice has {_figures(*curve.chosen)}")
-        parts.append(f", held out {_figures(*curve.held_out)}." if curve.held_out is not None else ".")
-    return "".join(parts)
+    parts = [
+        tr(
+            "The most coverage at each FFR rises from {first} at {first_ffr} to {last} at {last_ffr}.",
+            first=percent(first.coverage),
+            first_ffr=percent(first.ffr),
+            last=percent(last.coverage),
+            last_ffr=percent(last.ffr),
+        ),
+        tr("Limits: {limits}.", limits=limits_of_choice(curve.coverage_limit, curve.ffr_limit)),
+    ]
+    if curve.chosen is not None and curve.held_out is not None:
+        chosen, held_out = _figures(*curve.chosen), _figures(*curve.held_out)
+        parts.append(tr("The choice has {figures}, held out {held_out}.", figures=chosen, held_out=held_out))
+    elif curve.chosen is not None:
+        parts.append(tr("The choice has {figures}.", figures=_figures(*curve.chosen)))
+    return " ".join(parts)

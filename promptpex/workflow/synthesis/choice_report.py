@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from promptpex.codecs.wording import plural, sentence
+from promptpex.codecs.wording import sentence
 from promptpex.core.errors import InputError
 from promptpex.core.records import Grade, History, Synthesis
+from promptpex.core.texts import from_data, tr, tr_n
 from promptpex.documents.human_grades import current, read_grades
 from promptpex.promptfile import messages_text, read, sibling
 from promptpex.report.caveats_in_words import FEW
@@ -116,7 +117,7 @@ def _page(
         has_choice=kept is not None,
         answer=_answer(columns, kept) if kept else _no_answer(choice, source, limits),
         why_none=choice.sentences if isinstance(choice, NoChoice) else (),
-        labels=f"Labels: {label_rules_of(kept).sentence()}."
+        labels=tr("Labels: {rules}.", rules=from_data(label_rules_of(kept).sentence()))
         if kept is not None and kept.label_rules is not None
         else "",
         notices=tuple(_notices(source, columns, kept, limits, contest)),
@@ -145,31 +146,55 @@ def _limits(choice: SavedChoice | None) -> SelectionLimits:
 def _answer(columns: ChosenColumns, choice: SavedChoice) -> str:
     caught, bad = (columns.flagged & columns.bad).bit_count(), columns.bad.bit_count()
     flagged, good = (columns.flagged & columns.good).bit_count(), columns.good.bit_count()
-    chosen, candidates = len(columns.chosen or ()), plural(len(columns.source.matrix.candidates), "candidate")
-    parts = [f"The method {choice.method} chooses {chosen} of {candidates}"]
+    count = len(columns.source.matrix.candidates)
+    parts = [
+        tr(
+            "The method {method} chooses {chosen} of {candidates}",
+            method=choice.method,
+            chosen=len(columns.chosen or ()),
+            candidates=tr_n("{count} candidate", "{count} candidates", count),
+        )
+    ]
     if bad or good:
-        parts.append(f": {caught} of {plural(bad, 'bad output')} caught, {flagged} of {good} good flagged")
+        parts.append(": ")
+        parts.append(
+            tr_n(
+                "{caught} of {count} bad output caught, {flagged} of {good} good flagged",
+                "{caught} of {count} bad outputs caught, {flagged} of {good} good flagged",
+                bad,
+                caught=caught,
+                flagged=flagged,
+                good=good,
+            )
+        )
     figures = choice.figures
     if figures is not None and choice.method in ("cov", "sub"):
-        gap = f" (a gap of {percent(figures.gap)})" if figures.gap else ""
-        parts.append("; proven optimal" if figures.optimal else f"; not proven optimal{gap}")
+        parts.append(f"; {_proven(figures)}")
     return f"{''.join(parts)}. {_elsewhere(figures)}".strip()
+
+
+def _proven(figures: SavedFigures) -> str:
+    if figures.optimal:
+        return tr("proven optimal")
+    if figures.gap:
+        return tr("not proven optimal (a gap of {share})", share=percent(figures.gap))
+    return tr("not proven optimal")
 
 
 def _elsewhere(figures: SavedFigures | None) -> str:
     if figures is None:
         return ""
-    pairs = (("coverage", figures.held_out_coverage), ("FFR", figures.held_out_ffr))
+    pairs = ((tr("coverage"), figures.held_out_coverage), ("FFR", figures.held_out_ffr))
     known = [f"{name} {_range(one)}" for name, one in pairs if one is not None]
-    return f"On outputs held out: {', '.join(known)}." if known else ""
+    return tr("On outputs held out: {figures}.", figures=", ".join(known)) if known else ""
 
 
 def _no_answer(choice: SavedChoice | NoChoice | None, source: FolderProblem, limits: SelectionLimits) -> str:
-    candidates = plural(len(source.matrix.candidates), "candidate")
+    candidates = tr_n("{count} candidate", "{count} candidates", len(source.matrix.candidates))
     if choice is None:
-        return f"Nothing is chosen of the {candidates} yet."
+        return tr("Nothing is chosen of the {candidates} yet.", candidates=candidates)
     asked = limits_of_choice(float(limits.coverage), float(limits.ffr))
-    return f"Of the {candidates} nothing is chosen: asked for was {asked}."
+    return tr("Of the {candidates} nothing is chosen: asked for was {limits}.", candidates=candidates, limits=asked)
 
 
 def _notices(
@@ -180,7 +205,9 @@ def _notices(
     contest: FolderContest | None,
 ) -> Iterator[str]:
     if choice is not None and (_is_outdated(source, columns, choice) or _is_regraded(source, choice, contest)):
-        yield "The candidates, outputs or labels have changed since this choice; choose again with `promptpex select`."
+        yield tr(
+            "The candidates, outputs or labels have changed since this choice; choose again with `promptpex select`."
+        )
     yield from (sentence(one) for one in source.notices)
     short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
     yield from (sentence(one.sentence) for one in short)
@@ -208,28 +235,33 @@ def _shares(columns: ChosenColumns, figures: SavedFigures, limits: SelectionLimi
     """Coverage and FFR where the choice was made, on outputs held out, and on those without a label, too."""
     of_sets = limits.coverage > 0
     asked = {
-        "coverage": f"at least {as_given(float(limits.coverage))}" if of_sets else "",
-        "FFR": f"at most {as_given(float(limits.ffr))}{'' if of_sets else ' by each'}",
+        tr("coverage"): tr("at least {share}", share=as_given(float(limits.coverage))) if of_sets else "",
+        "FFR": _most_ffr(as_given(float(limits.ffr)), of_sets=of_sets),
     }
-    own = (("coverage", figures.coverage), ("FFR", figures.ffr))
-    yield from (_share(name, "the outputs that it was chosen by", one, asked[name]) for name, one in own if one)
-    where = f"outputs held out, {plural(figures.folds, 'fold')}"
+    own = ((tr("coverage"), figures.coverage), ("FFR", figures.ffr))
+    where = tr("the outputs that it was chosen by")
+    yield from (_share(name, where, one, asked[name]) for name, one in own if one)
+    where = tr_n("outputs held out, {count} fold", "outputs held out, {count} folds", figures.folds)
     if figures.folds_without_a_set:
-        where += f"; in {figures.folds_without_a_set} no set keeps the limits"
-    held_out = (("coverage", figures.held_out_coverage), ("FFR", figures.held_out_ffr))
+        where += "; " + tr("in {count} no set keeps the limits", count=figures.folds_without_a_set)
+    held_out = ((tr("coverage"), figures.held_out_coverage), ("FFR", figures.held_out_ffr))
     yield from (_share(name, where, one, asked[name]) for name, one in held_out if one)
     if figures.ffr_of_all_outputs is not None:
-        where = f"all outputs, {figures.unlabelled} of them without a label"
+        where = tr("all outputs, {count} of them without a label", count=figures.unlabelled)
         yield ChosenShare("FFR", where, figures.ffr_of_all_outputs, "", asked["FFR"])
 
 
+def _most_ffr(share: str, *, of_sets: bool) -> str:
+    return tr("at most {share}", share=share) if of_sets else tr("at most {share} by each", share=share)
+
+
 def _share(name: str, where: str, one: Interval, limit: str) -> ChosenShare:
-    count = f"{round(one.estimate * one.n)} of {one.n}" if one.estimate is not None else ""
+    count = tr("{some} of {all}", some=round(one.estimate * one.n), all=one.n) if one.estimate is not None else ""
     return ChosenShare(name, where, one, count, limit, few=one.n < FEW)
 
 
 def _range(one: Interval) -> str:
-    return "unknown" if one.estimate is None else with_ends(one.estimate, one.low, one.high)
+    return tr("unknown") if one.estimate is None else with_ends(one.estimate, one.low, one.high)
 
 
 def _curve(

@@ -182,7 +182,7 @@ def test_a_page_of_a_large_choice_is_bounded_and_says_what_it_leaves_out() -> No
         "700 more are left out here; candidates.csv has all.",
         "2700 more are left out here; failures.csv has all.",
         "4800 more are left out here; candidates.yaml has all.",
-        "200 more versions are left out here; versions.json has all.",
+        "200 more are left out here; versions.json has all.",
         "Cut: 140000 more characters.",
         "and 280 more",
     ):
