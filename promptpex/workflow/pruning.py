@@ -14,8 +14,9 @@ from promptpex.core.records import Run
 from promptpex.documents.human_grades import read_grades
 from promptpex.promptfile import sibling
 from promptpex.report import blessing, runs
+from promptpex.report.runs.batch_folder import by_date, read_batch, run_folder
 from promptpex.report.runs.folder import MANIFEST, folder_for
-from promptpex.report.runs.keeping import remove_unwritten
+from promptpex.report.runs.keeping import remove, remove_unwritten
 from promptpex.report.runs.references import newest_first, runs_in
 from promptpex.workflow.grading.peoples_grades import prompt_file_of
 
@@ -69,14 +70,27 @@ def prunable(results: Path, wishes: PruneWishes, now: datetime) -> list[Prunable
 
 
 def prune(results: Path, old: Sequence[Prunable]) -> tuple[list[Path], list[Path]]:
-    """Deletes the runs that are to go; those that are gone, and those that another process was writing.
+    """Deletes the runs that are to go, and batches none of whose runs is left; the runs that are gone, and those that
+    another process was writing.
 
     Raises:
         RunError: a folder cannot be deleted.
     """
     going = [one.folder for one in old if one.goes]
     gone = [folder for folder in going if remove_unwritten(folder, results)]
+    if gone:
+        _prune_batches(results)
     return gone, [folder for folder in going if folder not in gone]
+
+
+def _prune_batches(results: Path) -> None:
+    for folder in by_date(results):
+        try:
+            parts = read_batch(folder).parts
+        except RunError:
+            continue
+        if not any(run_folder(folder, part) for part in parts):
+            remove(folder)
 
 
 def _old_enough(results: Path, wishes: PruneWishes, now: datetime) -> list[Path]:

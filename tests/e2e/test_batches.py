@@ -201,3 +201,29 @@ def test_an_estimate_has_a_line_for_each_prompt_and_one_sum(project: Path) -> No
     assert done.out.splitlines()[-1].startswith("16 requests")
     part = in_process("estimate", "prompts", "--models", "fake/RED", "--case", "t7", "--json", cwd=project)
     assert [(line["prompt"], line["calls"]) for line in json.loads(part.out)] == [("prompts/gamma.md", 1)]
+
+
+def test_batches_are_listed_and_go_with_the_last_of_their_runs(project: Path) -> None:
+    made = run_json(project)["batch"]
+    listed = json.loads(in_process("runs", "--json", cwd=project).out)
+    assert [one["batches"] for one in listed] == [[made]] * 3
+    shown = in_process("runs", cwd=project).out
+    assert f"Batch {made} of 3 prompts, " in shown
+    assert f": results/batches/{made}/index.html" in shown
+    folder = project / "results" / "batches" / made
+    assert in_process("runs", "prune", "--older-than", "0s", "--prompt", "alpha", cwd=project).code == 0
+    assert folder.exists()
+    assert in_process("gate", "--max-non-compliance", "100%", cwd=project).code == 2
+    assert in_process("runs", "prune", "--older-than", "0s", cwd=project).code == 0
+    assert not folder.exists()
+
+
+def test_a_damaged_batch_is_one_sentence_until_something_else_is_run(project: Path) -> None:
+    made = run_json(project)["batch"]
+    (project / "results" / "batches" / made / "batch.json").write_text("{", encoding="utf-8")
+    gated = in_process("gate", "--max-non-compliance", "100%", cwd=project)
+    assert (gated.code, gated.err.count("promptpex:")) == (2, 1)
+    assert "is damaged" in gated.err
+    assert in_process("runs", cwd=project).code == 0
+    assert run(project, "prompts/alpha.md", "--fresh").code == 0
+    assert in_process("gate", "--max-non-compliance", "100%", cwd=project).code == 0

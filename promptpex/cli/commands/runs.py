@@ -44,18 +44,22 @@ def list_(prompt: str | None, as_json: bool, **flags: Any) -> int:
     5 of 66 cases.
     """
     from promptpex.cli.command_session import settings
-    from promptpex.cli.in_words.run_list import show_runs, to_dict
+    from promptpex.cli.in_words.run_list import batch_lines, show_runs, to_dict
     from promptpex.cli.output import print_json
+    from promptpex.report.runs.batch_folder import batches_of_runs
     from promptpex.report.runs.listing import RunList
 
     results = Path(settings(flags).settings.results)
     runs = [run for run in RunList(results).all() if prompt in (None, run.prompt, run.folder.parent.name)]
     if as_json:
-        print_json([to_dict(run) for run in runs])
+        batches = batches_of_runs(results)
+        print_json([to_dict(run, batches.get(run.folder, ())) for run in runs])
     elif runs:
         from rich.console import Console
 
         show_runs(runs, Console(soft_wrap=False))
+        for line in batch_lines(results) if prompt is None else ():
+            say(line)
     else:
         of = f" of {prompt}" if prompt is not None else ""
         say(f"no run{of} in {results} yet; make one with `promptpex run PROMPT --models ...`")

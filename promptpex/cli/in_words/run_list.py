@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex.cli.in_words.layout import WIDTH, and_more
+from promptpex.core.errors import RunError
 from promptpex.core.texts import digits, from_data, tr, tr_n
+from promptpex.report.batches.batch_files import INDEX
 from promptpex.report.percentages import percent
+from promptpex.report.runs.batch_folder import by_date, read_batch
 from promptpex.report.runs.listing import ListedRun, bytes_of
 from promptpex.report.terminal.fitted_table import NARROW_GAP
 from promptpex.report.terminal.texts import clean, named
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
 SHOWN = 40
 """Runs that are listed one by one."""
+SHOWN_BATCHES = 3
 FOLDED = 14
 """Columns of ids and names, which are shown whole since one copies them; longer ones are folded."""
 MODELS = 12
@@ -39,6 +44,26 @@ def show_runs(runs: Sequence[ListedRun], console: Console) -> None:
             console.print(clean(run.problem, 400), markup=False, highlight=False, emoji=False)
     for line in and_more(len(runs), SHOWN):
         console.print(line, markup=False, highlight=False)
+
+
+def batch_lines(results: Path) -> list[str]:
+    """The latest batches, a line each."""
+    lines = []
+    for folder in by_date(results)[:SHOWN_BATCHES]:
+        with suppress(RunError):
+            batch = read_batch(folder)
+            prompts = tr_n("{count} prompt", "{count} prompts", len(batch.parts))
+            when = batch.created[:16].replace("T", " ") or NONE
+            lines.append(
+                tr(
+                    "Batch {batch} of {prompts}, {time}: {page}",
+                    batch=folder.name,
+                    prompts=prompts,
+                    time=when,
+                    page=folder / INDEX,
+                )
+            )
+    return lines
 
 
 def _table(runs: Sequence[ListedRun]) -> Table:
@@ -109,12 +134,13 @@ def in_bytes(count: int) -> str:
     return digits(f"{count / 1e6:.1f} MB") if count >= 1e6 else f"{max(1, round(count / 1e3))} kB"
 
 
-def to_dict(run: ListedRun) -> dict[str, Any]:
-    """A run of the list as JSON-ready data."""
+def to_dict(run: ListedRun, batches: Sequence[Path] = ()) -> dict[str, Any]:
+    """A run of the list as JSON-ready data; ``batches`` are those that it is part of, the latest first."""
     manifest = run.manifest
     return {
         "run": run.folder.name,
         "name": run.name or None,
+        "batches": [folder.name for folder in batches],
         "prompt": run.prompt,
         "folder": str(run.folder),
         "created": run.created or None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -65,20 +66,39 @@ def batch_named(named: Path | None, results: Path) -> Path | None:
 
 
 def latest_batch(results: Path) -> Path | None:
-    """The folder of the batch that was run last, if nothing was run or judged since; None otherwise."""
-    states = ((state_of(folder / BATCH), folder) for folder in batches_in(results))
-    written = [(state.time, folder) for state, folder in states if state is not None and read_batch(folder).ran]
-    if not written:
-        return None
-    time, folder = max(written)
+    """The folder of the batch that was run last, if nothing was run or judged since; None otherwise.
+
+    Raises:
+        RunError: the manifest of that batch is damaged.
+    """
     manifests = (state_of(path) for path in results.glob(f"*/*/{MANIFEST}"))
-    newer = any(state.time > time for state in manifests if state is not None)
-    return None if newer else folder
+    last_run = max((state.time for state in manifests if state is not None), default=0)
+    since = (folder for time, folder in _dated(results) if time >= last_run)
+    return next((folder for folder in since if read_batch(folder).ran), None)
 
 
-def batches_in(results: Path) -> list[Path]:
-    """The folders of all batches under a results folder, sorted by id; what a link leads elsewhere is left out."""
-    return sorted(path.parent for path in results.glob(f"{BATCHES}/*/{BATCH}") if is_inside(path, results))
+def by_date(results: Path) -> list[Path]:
+    """The folders of all batches under a results folder, the one that was written last first; what a link leads
+    elsewhere is left out."""
+    return [folder for _, folder in _dated(results)]
+
+
+def _dated(results: Path) -> list[tuple[int, Path]]:
+    files = [path for path in results.glob(f"{BATCHES}/*/{BATCH}") if is_inside(path, results)]
+    states = ((state_of(path), path.parent) for path in files)
+    return sorted(((state.time, folder) for state, folder in states if state is not None), reverse=True)
+
+
+def batches_of_runs(results: Path) -> dict[Path, list[Path]]:
+    """For the folder of each run that is part of a batch the folders of its batches, the latest first; damaged batches
+    are left out."""
+    batches: dict[Path, list[Path]] = {}
+    for folder in by_date(results):
+        with suppress(RunError):
+            for part in read_batch(folder).parts:
+                if (run := run_folder(folder, part)) is not None:
+                    batches.setdefault(run, []).append(folder)
+    return batches
 
 
 def run_folder(batch_folder: Path, part: BatchPart) -> Path | None:
