@@ -80,8 +80,12 @@ session_output_options = together(
 )
 """The output options of commands that open a session, so that there are events to print and to log."""
 
+report_language = of_output(
+    "--report-language", metavar="TAG", expert=True, help="Language of reports and messages: en, vi [en]."
+)
+
 settings_options = together(
-    of_output("--report-language", metavar="TAG", expert=True, help="Language of reports and messages: en, vi [en]."),
+    report_language,
     of_files("--config", type=PATH, metavar="FILE", expert=True, help="Settings file [promptpex.toml]."),
     of_files("--no-config", is_flag=True, default=None, expert=True, help="Read no settings file (for CI on forks)."),
     of_files(

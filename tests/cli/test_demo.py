@@ -58,3 +58,11 @@ def test_the_recording_answers_the_benchmark_as_it_is() -> None:
     assert {line["request"]["model"] for line in asked} == {"careful", "hasty", "reader"}
     assert not [line for line in asked if "completion" not in line]
     assert sum(len(line) for line in lines) < 400_000
+
+
+def test_it_speaks_the_language_that_is_asked_for(tmp_path: Path) -> None:
+    done = in_process("demo", "--report-language", "vi", "--quiet", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "careful" in done.out
+    assert "is clearly the best" not in done.out
+    assert "tốt nhất" in done.out

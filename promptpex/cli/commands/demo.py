@@ -8,6 +8,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
+from promptpex.core.texts import Key
 
 BENCHMARK = "support-reply"
 RECORDING = "two-levels-of-care.jsonl"
@@ -32,17 +33,26 @@ model = "replay/{RECORDING}#hasty"
 model = "replay/{RECORDING}#reader"
 """
 
-LABEL = "Recorded answers of one language model, once careful and once hasty."
+LABEL = Key("Recorded answers of one language model, once careful and once hasty.")
 
 
 @click.command("demo", cls=Command)
 @click.argument("folder", required=False, default="promptpex-demo", type=click.Path(path_type=Path, file_okay=False))
 @options.full
 @options.open_report
+@options.report_language
 @options.output_options
 @click.pass_context
 def command(
-    context: click.Context, /, folder: Path, as_json: bool, quiet: bool, full: bool, opened: bool, **flags: object
+    context: click.Context,
+    /,
+    folder: Path,
+    as_json: bool,
+    quiet: bool,
+    full: bool,
+    opened: bool,
+    report_language: str | None,
+    **flags: object,
 ) -> int:
     """See a run in seconds, offline, on recorded answers.
 
@@ -51,13 +61,16 @@ def command(
     with less care.
     """
     from promptpex.cli.commands.run import command as run
+    from promptpex.cli.command_session import settings
     from promptpex.cli.output import say
 
     _write(folder)
+    settings({"report_language": report_language}, start=folder)
     if not (quiet or as_json):
-        say(f"{LABEL}\n")
+        say(f"{LABEL.tr()}\n")
     switches = {"--json": as_json, "--quiet": quiet, "--full": full, "--open": opened}
     words = [name for name, chosen in switches.items() if chosen]
+    words += ["--report-language", report_language] if report_language else []
     words += ["--", str(folder / "prompt.md")]
     with run.make_context("run", words, parent=context.parent) as made:
         return int(run.invoke(made))
