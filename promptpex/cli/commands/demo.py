@@ -60,8 +60,8 @@ def command(
     alone, and runs it: 28 mails of a help desk by two models, which are one language model that reads with more and
     with less care.
     """
-    from promptpex.cli.commands.run import command as run
     from promptpex.cli.command_session import settings
+    from promptpex.cli.commands.run import command as run
     from promptpex.cli.output import say
 
     _write(folder)
