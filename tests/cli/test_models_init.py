@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -48,8 +50,14 @@ def test_init_makes_a_prompt_that_can_be_read_whatever_the_folder_is_called(tmp_
     assert prompt.variables == ("question",)
 
 
+def git(*arguments: str, folder: Path) -> list[str]:
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_the_example_validates_and_runs(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
+    git("init", "-q", folder=tmp_path)
     done = in_process("init", "shop", "--example", cwd=tmp_path)
     assert done.code == 0, done.err
     assert "made: shop/prompt.spec.yaml" in done.err + done.out
@@ -58,6 +66,10 @@ def test_the_example_validates_and_runs(tmp_path: Path) -> None:
     run = in_process("run", "shop/prompt.md", "--models", "fake/m", "--judge", "none", "--json", cwd=tmp_path)
     assert run.code == 0, run.err
     assert json.loads(run.out)["models"][0]["unscored"] == 0, run.out
+    seen_by_git = git("ls-files", "--others", "--exclude-standard", folder=tmp_path)
+    assert "shop/.promptpex/schemas/spec.schema.json" in seen_by_git
+    assert not [name for name in seen_by_git if "store" in name]
+    assert (tmp_path / "shop" / ".promptpex" / "store.db").is_file()
     settings = tmp_path / "shop" / "promptpex.toml"
     place = settings.read_text(encoding="utf-8").splitlines()[0].removeprefix("#:schema ")
     assert (settings.parent / place).is_file()

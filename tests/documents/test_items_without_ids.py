@@ -171,4 +171,4 @@ def test_a_table_without_ids_has_the_same_names(folder: Path) -> None:
 def test_a_file_that_no_prompt_is_beside_is_told(folder: Path) -> None:
     (folder / "mail.v2.md").rename(folder / "other.md")
     done = in_process("validate", "mail.v2.cases.yaml", cwd=folder)
-    assert "no prompt is beside this file" in done.out
+    assert "this file names no prompt" in done.out

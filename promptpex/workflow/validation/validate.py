@@ -93,7 +93,7 @@ def _belonging(path: Path) -> _Set:
 def _far_prompts(file: Path | None, named: str) -> list[Problem]:
     """The problem of a file that names a prompt outside its folder, which is not read, or of one that names none."""
     if file is not None and file.exists() and not named:
-        message = "no prompt is beside this file that has its name, and it names none"
+        message = "this file names no prompt, and its own name does not say which one it belongs to"
         return [Problem.warning(file, None, message, "write 'prompt: NAME.md' at its top")]
     if file is None or is_inside(file.parent / named, file.parent):
         return []
