@@ -16,6 +16,7 @@ from typing import Literal
 from promptpex.codecs.wording import did_you_mean, plural
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Example, Grade, GradeValue
+from promptpex.core.texts import stored
 from promptpex.stats.grader_accuracy import UNKNOWN_ACCURACY, logit, one_coin
 
 Label = Literal["good", "bad"]
@@ -58,21 +59,27 @@ class LabelRules:
     def sentence(self) -> str:
         """The rules in words, to be printed with the labels."""
         joint = {
-            "majority": "the majority of the graders decides, a tie gives no label",
-            "any-bad": "bad where one grader says so",
-            "latest": "the latest grade decides",
-            "accuracy": "each grader weighs as much as their estimated accuracy says, a tie gives no label",
+            "majority": stored("the majority of the graders decides, a tie gives no label"),
+            "any-bad": stored("bad where one grader says so"),
+            "latest": stored("the latest grade decides"),
+            "accuracy": stored("each grader weighs as much as their estimated accuracy says, a tie gives no label"),
         }
         by_rules = {
-            "every": "without a grade on the whole output, it is good where every rule is graded good",
-            "graded": "without a grade on the whole output, it is good where every graded rule is good",
-            "none": "without a grade on the whole output, it is never good",
+            "every": stored(
+                "without a grade on the whole output, it is good where every rule is graded good, "
+                "and bad where one is graded bad"
+            ),
+            "graded": stored(
+                "without a grade on the whole output, it is good where every graded rule is good, "
+                "and bad where one is graded bad"
+            ),
+            "none": stored("without a grade on the whole output, it is never good, and bad where one is graded bad"),
         }
-        who = joint.get(self.graders, f"{self.graders} alone decides")
+        who = joint.get(self.graders, stored("{grader} alone decides", grader=self.graders))
         if self.adjudicator:
-            who = f"where graders differ, {self.adjudicator} decides"
-        unsure = "unsure is not a vote" if self.unsure == "no-vote" else "unsure counts as bad"
-        return f"{who}; {by_rules[self.rules]}, and bad where one is graded bad; {unsure}"
+            who = stored("where graders differ, {grader} decides", grader=self.adjudicator)
+        unsure = stored("unsure is not a vote") if self.unsure == "no-vote" else stored("unsure counts as bad")
+        return f"{who}; {by_rules[self.rules]}; {unsure}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.codecs.wording import named, plural
 from promptpex.core.errors import InputError, SynthesisError
 from promptpex.core.records import Candidate, Criterion, Example, Implication, Synthesis
+from promptpex.core.texts import stored
 from promptpex.promptfile import read
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.examples import of_version
@@ -219,9 +220,16 @@ def _not_run_yet(examples: int) -> list[str]:
     """That not all candidates were run on so many examples, none of which a choice is made by."""
     if not examples:
         return []
-    few = f"{plural(examples, 'example')} without a label" + (" waits" if examples == 1 else " wait")
-    rest = "the choice needs none, and figures over all outputs rest on the others"
-    return [f"{few} for results of some candidates: {rest}; `promptpex synthesize PROMPT --author none` runs them"]
+    one = stored(
+        "{count} example without a label waits for results of some candidates: the choice needs none, and figures over "
+        "all outputs rest on the others; {command} runs them"
+    )
+    several = stored(
+        "{count} examples without a label wait for results of some candidates: the choice needs none, and figures over "
+        "all outputs rest on the others; {command} runs them"
+    )
+    command = "`promptpex synthesize PROMPT --author none`"
+    return [(one if examples == 1 else several).format(count=examples, command=command)]
 
 
 def _weights(matrix: Matrix, columns: Sequence[int]) -> tuple[Fraction, ...]:
@@ -263,7 +271,11 @@ def _sentences(
     contradicted = [pairs[pair].id for pair in said_by_people if pair not in struck and pair not in set(upheld)]
     sentences = []
     if contradicted:
-        sentences.append(f"accepted implications that an example contradicts do not count: {named(contradicted)}")
+        sentences.append(
+            stored("accepted implications that an example contradicts do not count: {names}", names=named(contradicted))
+        )
     if followed:
-        sentences.append(f"{plural(followed, 'struck implication')} would follow from others that were not struck")
+        one = stored("{count} struck implication would follow from others that were not struck")
+        several = stored("{count} struck implications would follow from others that were not struck")
+        sentences.append((one if followed == 1 else several).format(count=followed))
     return sentences

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptpex.codecs.wording import plural
 from promptpex.core.records import Implication
+from promptpex.core.texts import stored
 from promptpex.synthesis.folder_problem import implied
 from promptpex.synthesis.matrix import ERROR, FAIL, Matrix
 from promptpex.synthesis.selection.limits import SelectionLimits
@@ -32,7 +32,7 @@ def implication_states(
     known = [one for one in implications if one.stronger in numbers and one.weaker in numbers]
     pairs = [(numbers[one.stronger], numbers[one.weaker]) for one in known]
     states = tuple(
-        (one, "counts" if pair in counting else _why_not(matrix, one, *pair))
+        (one, stored("counts") if pair in counting else _why_not(matrix, one, *pair))
         for one, pair in zip(known, pairs, strict=True)
     )
     return ImplicationStates(states, len(counting - set(pairs)))
@@ -40,9 +40,10 @@ def implication_states(
 
 def _why_not(matrix: Matrix, one: Implication, stronger: int, weaker: int) -> str:
     if one.accepted is False:
-        return "does not count: struck"
+        return stored("does not count: struck")
     against = (matrix.where(weaker, FAIL, ERROR) & ~matrix.fails(stronger)).bit_count()
     if against:
-        passes, fails = ("passes", "fails") if against == 1 else ("pass", "fail")
-        return f"does not count: {plural(against, 'output')} {passes} the first and {fails} the second"
-    return "does not count: one of the two flags too many good outputs"
+        one_does = stored("does not count: {count} output passes the first and fails the second")
+        several = stored("does not count: {count} outputs pass the first and fail the second")
+        return (one_does if against == 1 else several).format(count=against)
+    return stored("does not count: one of the two flags too many good outputs")

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.wording import named
 from promptpex.core.records import MAX_EXACT, Record
+from promptpex.core.texts import stored
 from promptpex.stats import Interval
 from promptpex.synthesis.folder_problem import FolderProblem
 from promptpex.synthesis.record_file import RecordFile
@@ -151,16 +152,44 @@ class ChoiceChange:
 
     def sentences(self) -> list[str]:
         """The same in words; none where nothing has changed."""
-        about = (
-            ("bad output", "caught before and not now", self.lost),
-            ("good output", "flagged now and not before", self.newly_flagged),
-            ("bad output", "caught now and not before", self.gained),
-            ("good output", "flagged before and not now", self.relieved),
-            ("example", "labelled otherwise than before", self.relabelled),
-            ("candidate", "chosen now and not before", self.added),
-            ("candidate", "chosen before and not now", self.removed),
-        )
-        return [f"{plural(len(names), noun)} {what}: {named(names)}" for noun, what, names in about if names]
+        about = (self.lost, self.newly_flagged, self.gained, self.relieved, self.relabelled, self.added, self.removed)
+        return [
+            (one if len(names) == 1 else several).format(count=len(names), names=named(names))
+            for (one, several), names in zip(_CHANGES, about, strict=True)
+            if names
+        ]
+
+
+_CHANGES = (
+    (
+        stored("{count} bad output caught before and not now: {names}"),
+        stored("{count} bad outputs caught before and not now: {names}"),
+    ),
+    (
+        stored("{count} good output flagged now and not before: {names}"),
+        stored("{count} good outputs flagged now and not before: {names}"),
+    ),
+    (
+        stored("{count} bad output caught now and not before: {names}"),
+        stored("{count} bad outputs caught now and not before: {names}"),
+    ),
+    (
+        stored("{count} good output flagged before and not now: {names}"),
+        stored("{count} good outputs flagged before and not now: {names}"),
+    ),
+    (
+        stored("{count} example labelled otherwise than before: {names}"),
+        stored("{count} examples labelled otherwise than before: {names}"),
+    ),
+    (
+        stored("{count} candidate chosen now and not before: {names}"),
+        stored("{count} candidates chosen now and not before: {names}"),
+    ),
+    (
+        stored("{count} candidate chosen before and not now: {names}"),
+        stored("{count} candidates chosen before and not now: {names}"),
+    ),
+)
 
 
 def saved(

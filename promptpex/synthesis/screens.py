@@ -7,7 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from promptpex.codecs.wording import NAMED, cut, named, plural, sentence
+from promptpex.codecs.wording import NAMED, cut, named
+from promptpex.core.texts import stored, tr, tr_n
 from promptpex.synthesis.matrix import ERROR, PASS, Matrix, distance_from_code
 from promptpex.synthesis.selection.bitsets import patterns
 from promptpex.synthesis.selection.problem import SelectionProblem
@@ -66,22 +67,35 @@ def chosen_all_the_same(matrix: Matrix) -> list[str]:
     constant = [
         state for number in wanted if (state := _constant(matrix, number, matrix.settled([number]))) is not None
     ]
-    return [f"chosen since you said `choice: must`, though {state.sentence}" for state in constant]
+    return [
+        stored("chosen since you said {must}, though {reason}", must="`choice: must`", reason=state.sentence)
+        for state in constant
+    ]
 
 
 def _constant(matrix: Matrix, number: int, every: int) -> Screened | None:
     """That a candidate says the same of every one of these examples, where it does."""
-    name, count = matrix.candidates[number].id, plural(every.bit_count(), "example")
+    about = {"candidate": matrix.candidates[number].id, "examples": _examples(every.bit_count())}
     errors, passes = matrix.where(number, ERROR) & every, matrix.where(number, PASS) & every
     if errors == every:
         reason = cut(matrix.errors[number].most_common(1)[0][0], 120).rstrip(".")
-        return Screened(number, "always-errs", f"{name} errs on all {count}" + (f": {reason}" if reason else ""))
+        errs = (
+            stored("{candidate} errs on all {examples}: {reason}")
+            if reason
+            else stored("{candidate} errs on all {examples}")
+        )
+        return Screened(number, "always-errs", errs.format(**about, reason=reason))
     if not passes:
-        erring = f", {errors.bit_count()} of them by an error" if errors else ""
-        return Screened(number, "never-passes", f"{name} fails all {count}{erring}")
+        erring = stored("{candidate} fails all {examples}, {count} of them by an error")
+        words = erring if errors else stored("{candidate} fails all {examples}")
+        return Screened(number, "never-passes", words.format(**about, count=errors.bit_count()))
     if passes == every:
-        return Screened(number, "always-passes", f"{name} passes all {count}")
+        return Screened(number, "always-passes", stored("{candidate} passes all {examples}", **about))
     return None
+
+
+def _examples(count: int) -> str:
+    return stored("{count} example", count=count) if count == 1 else stored("{count} examples", count=count)
 
 
 def _same_results(matrix: Matrix, without: set[int], among: int) -> list[Screened]:
@@ -95,8 +109,9 @@ def _same_results(matrix: Matrix, without: set[int], among: int) -> list[Screene
         kept = min(group, key=lambda number: preference(matrix, number))
         for number in group:
             if number != kept and matrix.candidates[number].choice is None:
-                names = f"{matrix.candidates[number].id} passes and fails the same examples as"
-                alike.append(Screened(number, "same-results", f"{names} {matrix.candidates[kept].id}", kept))
+                names = {"candidate": matrix.candidates[number].id, "other": matrix.candidates[kept].id}
+                same = stored("{candidate} passes and fails the same examples as {other}", **names)
+                alike.append(Screened(number, "same-results", same, kept))
     return alike
 
 
@@ -129,12 +144,29 @@ def indistinct_sentences(problem: SelectionProblem) -> list[str]:
     sentences = []
     for good, bad in indistinct(problem)[:NAMED]:
         odd, others = (good, bad) if len(good) < len(bad) else (bad, good)
-        kinds = ("good", "bad") if odd is good else ("bad", "good")
         names = [named([problem.example_name(one) for one in group]) for group in (odd, others)]
-        verb = "looks" if len(odd) == 1 else "look"
-        like = f"this {kinds[1]} one" if len(others) == 1 else f"these {len(others)} {kinds[1]} ones"
-        sentences.append(
-            f"{kinds[0]} {names[0]} {verb} to all candidates like {like}: {names[1]}. "
-            "No choice tells them apart: check the labels, or add a candidate that does"
+        sentences.append(_indistinct_sentence(names[0], len(odd), names[1], len(others), odd_is_good=odd is good))
+    return sentences
+
+
+def _indistinct_sentence(odd: str, count_odd: int, others: str, count: int, *, odd_is_good: bool) -> str:
+    """The sentence about one group: the names of its smaller side, and those of the other."""
+    if odd_is_good:
+        like = tr_n("this bad one: {names}", "these {count} bad ones: {names}", count, names=others)
+        look = tr_n(
+            "Good {names} looks to all candidates like {like}.",
+            "Good {names} look to all candidates like {like}.",
+            count_odd,
+            names=odd,
+            like=like,
         )
-    return [sentence(one) for one in sentences]
+    else:
+        like = tr_n("this good one: {names}", "these {count} good ones: {names}", count, names=others)
+        look = tr_n(
+            "Bad {names} looks to all candidates like {like}.",
+            "Bad {names} look to all candidates like {like}.",
+            count_odd,
+            names=odd,
+            like=like,
+        )
+    return f"{look} {tr('No choice tells them apart: check the labels, or add a candidate that does.')}"

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from promptpex.codecs.wording import plural
 from promptpex.core.records import Example
+from promptpex.core.texts import stored
 
 CONFIDENCE = 0.95
 """Of the intervals that shares of a choice are given with."""
@@ -51,10 +51,10 @@ def shortages(good: int, bad: int, *, coverage: float, ffr: float) -> tuple[Shor
     enough_good, enough_bad = least_shown(kept), least_shown(caught)
     short = []
     if good < enough_good:
-        why = f"if none of these is flagged, at most {1.0 - kept:.0%} of all good outputs are"
+        why = stored("if none of these is flagged, at most {share} of all good outputs are", share=f"{1.0 - kept:.0%}")
         short.append(_shortage("good", good, enough_good, why))
     if bad < enough_bad:
-        why = f"if all of these are caught, at least {caught:.0%} of all bad outputs are"
+        why = stored("if all of these are caught, at least {share} of all bad outputs are", share=f"{caught:.0%}")
         short.append(_shortage("bad", bad, enough_bad, why))
     return tuple(short)
 
@@ -67,13 +67,31 @@ def least_shown(share: float) -> int:
 
 
 def _shortage(kind: Literal["good", "bad"], there: int, wanted: int, why: str) -> Shortage:
-    examples = plural(there, f"{kind} example")
-    why = f"{why}, by the exact {CONFIDENCE:.0%} interval"
+    one, several = _FEW[kind]
+    words = _NONE[kind] if there == 0 else one if there == 1 else several
+    sentence = words.format(count=there, least=wanted, reason=why, level=f"{CONFIDENCE:.0%}")
     if there == 0:
-        nothing = "no rate of false alarms" if kind == "good" else "no coverage"
-        sentence = f"there is no {kind} example, so there is {nothing}: label at least {wanted}: {why}"
         return Shortage("no-good" if kind == "good" else "no-bad", there, wanted, sentence)
-    state: Literal["few-good", "few-bad"] = "few-good" if kind == "good" else "few-bad"
-    return Shortage(
-        state, there, wanted, f"{examples} {'shows' if there == 1 else 'show'} little: label at least {wanted}: {why}"
-    )
+    return Shortage("few-good" if kind == "good" else "few-bad", there, wanted, sentence)
+
+
+_NONE = {
+    "good": stored(
+        "there is no good example, so there is no rate of false alarms: label at least {least}: {reason}, "
+        "by the exact {level} interval"
+    ),
+    "bad": stored(
+        "there is no bad example, so there is no coverage: label at least {least}: {reason}, "
+        "by the exact {level} interval"
+    ),
+}
+_FEW = {
+    "good": (
+        stored("{count} good example shows little: label at least {least}: {reason}, by the exact {level} interval"),
+        stored("{count} good examples show little: label at least {least}: {reason}, by the exact {level} interval"),
+    ),
+    "bad": (
+        stored("{count} bad example shows little: label at least {least}: {reason}, by the exact {level} interval"),
+        stored("{count} bad examples show little: label at least {least}: {reason}, by the exact {level} interval"),
+    ),
+}

@@ -10,9 +10,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from promptpex.core.records import Category
+from promptpex.core.texts import stored
 
 Group = Literal["structural", "content", "other"]
 """The first level."""
+
+# Groups as reports show them; what other categories are called is a title.
+stored("structural")
+stored("content")
+stored("other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,51 +42,51 @@ class CategoryInfo:
 
 TAXONOMY: tuple[CategoryInfo, ...] = (
     CategoryInfo(
-        "response-format", "structural", "Response format",
+        "response-format", "structural", stored("Response format"),
         "the shape of the answer: JSON, a list, Markdown, headings, one line, a fixed first or last part",
         ("response format instruction", "presentation format", "output format", "format", "formatting", "structure"),
     ),
     CategoryInfo(
-        "example-demonstration", "structural", "Example",
+        "example-demonstration", "structural", stored("Example"),
         "an example of an input with its answer, or of how an answer should look",
         ("example", "demonstration", "few shot", "few shot example"),
     ),
     CategoryInfo(
-        "prompt-clarification", "structural", "Clarification",
+        "prompt-clarification", "structural", stored("Clarification"),
         "the same wish in other words: made clearer, shorter or more emphatic, without a new demand",
         ("prompt rephrasing", "prompt clarification rephrasing", "clarification", "rephrasing", "rewording"),
     ),
     CategoryInfo(
-        "workflow-description", "content", "Workflow",
+        "workflow-description", "content", stored("Workflow"),
         "how to get to the answer: steps and their order, what to do in which case, the role to play",
         ("workflow", "process", "steps", "procedure"),
     ),
     CategoryInfo(
-        "data-integration", "content", "Data",
+        "data-integration", "content", stored("Data"),
         "what is fed in: a new variable, or what is to be done with one",
         ("data placeholders", "data placeholder", "data", "placeholder", "context", "input data"),
     ),
     CategoryInfo(
-        "quantity", "content", "Quantity",
+        "quantity", "content", stored("Quantity"),
         "how many or how long: words, items, sentences, a range, a limit",
         ("quantity instruction", "count", "counts", "length", "number"),
     ),
     CategoryInfo(
-        "inclusion", "content", "Inclusion",
+        "inclusion", "content", stored("Inclusion"),
         "what the answer has to hold: a fact, a word, a part, a reference to the input",
         ("inclusion instruction", "include", "includes", "required content"),
     ),
     CategoryInfo(
-        "exclusion", "content", "Exclusion",
+        "exclusion", "content", stored("Exclusion"),
         "what the answer must not hold or do: topics, words, claims, kinds of answers",
         ("exclusion instruction", "exclude", "excludes", "forbidden content", "avoidance"),
     ),
     CategoryInfo(
-        "qualitative-criteria", "content", "Quality",
+        "qualitative-criteria", "content", stored("Quality"),
         "how good the answer has to be in a respect that is no matter of yes or no by itself: tone, clarity, truth",
         ("qualitative assessment", "qualitative", "quality", "style", "tone"),
     ),
-    CategoryInfo("other", "other", "Other", "none of these", ("none", "miscellaneous")),
+    CategoryInfo("other", "other", stored("Other"), "none of these", ("none", "miscellaneous")),
 )  # fmt: skip
 """Every category, in the order in which they are shown."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from promptpex.core.records import OUTPUT_SUBJECT, Candidate, Check, Criterion, Grade, Synthesis
+from promptpex.core.texts import stored
 from promptpex.report.choices.records import (
     CandidateState,
     PageCandidate,
@@ -28,7 +29,7 @@ MOST_NOTES = 10
 MOST_CELLS = 300_000
 """Results of a matrix up to which the reasons of fails are read: it takes a second pass over its file."""
 
-_EVIDENCE = {"same-code": "the same code", "judge": "a judge", "person": "a person"}
+_EVIDENCE = {"same-code": stored("the same code"), "judge": stored("a judge"), "person": stored("a person")}
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def page_candidates(
     return tuple(
         PageCandidate(
             id=one.id,
-            kind=f"{one.check.kind}, asks a judge" if may_ask(one.check) else one.check.kind,
+            kind=stored("{kind}, asks a judge", kind=one.check.kind) if may_ask(one.check) else one.check.kind,
             check=check_text(one.check),
             state=states[number][0],
             why=states[number][1],
@@ -112,9 +113,9 @@ def _states(choice: ChosenColumns) -> list[tuple[CandidateState, str]]:
 
     def one(number: int, candidate: Candidate) -> tuple[CandidateState, str]:
         if number in chosen:
-            return "chosen", "a person said must" if candidate.choice == "must" else ""
+            return "chosen", stored("a person said must") if candidate.choice == "must" else ""
         if candidate.choice == "never":
-            return "never", "a person said never"
+            return "never", stored("a person said never")
         if number in screened:
             return "screened", screened[number]
         if choice.chosen is None:
@@ -122,7 +123,8 @@ def _states(choice: ChosenColumns) -> list[tuple[CandidateState, str]]:
         if number in implying:
             more = len(implying[number]) - 3
             first = ", ".join(names[other] for other in implying[number][:3])
-            return "implied", f"by {first}{f' and {more} more' if more > 0 else ''}"
+            by_some = stored("by {names} and {count} more", names=first, count=more)
+            return "implied", by_some if more > 0 else stored("by {names}", names=first)
         return "left out", ""
 
     return [one(number, candidate) for number, candidate in enumerate(source.matrix.candidates)]
@@ -167,9 +169,15 @@ def check_text(check: Check) -> str:
 
 
 def _criterion(one: Criterion) -> PageCriterion:
-    origin = f"rule {one.rule}" if one.rule else f"version {one.version}" if one.version else ""
-    source = f"“{one.source}”" if one.source else ""
-    return PageCriterion(one.text, info_of(one.category).title, ", ".join(part for part in (origin, source) if part))
+    words = f"“{one.source}”" if one.source else ""
+    name = one.rule or one.version or ""
+    origin = words
+    if name and words:
+        template = stored("rule {name}, {words}") if one.rule else stored("version {name}, {words}")
+        origin = template.format(name=name, words=words)
+    elif name:
+        origin = stored("rule {ids}", ids=name) if one.rule else stored("version {name}", name=name)
+    return PageCriterion(one.text, info_of(one.category).title, origin)
 
 
 def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[Grade] = ()) -> tuple[PageExample, ...]:
@@ -234,7 +242,7 @@ def _reasons(choice: ChosenColumns, results: MatrixFile, rows: Sequence[int]) ->
 
 def page_implications(given: ImplicationStates) -> tuple[PageImplication, ...]:
     """The implications on file."""
-    words = {True: "accepted", False: "struck", None: ""}
+    words = {True: stored("accepted"), False: stored("struck"), None: ""}
     return tuple(
         PageImplication(one.stronger, one.weaker, _EVIDENCE[one.evidence], words[one.accepted], state)
         for one, state in given.states

@@ -208,9 +208,9 @@ def _notices(
         yield tr(
             "The candidates, outputs or labels have changed since this choice; choose again with `promptpex select`."
         )
-    yield from (sentence(one) for one in source.notices)
+    yield from (sentence(from_data(one)) for one in source.notices)
     short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
-    yield from (sentence(one.sentence) for one in short)
+    yield from (sentence(from_data(one.sentence)) for one in short)
     yield from indistinct_sentences(source.problem)
 
 
