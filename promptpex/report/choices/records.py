@@ -17,7 +17,6 @@ CandidateState = Literal["chosen", "implied", "left out", "open", "never", "scre
 neither; nothing, where there is no choice; refused by a person; telling nothing on these examples."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class ChosenShare:
     """Coverage or FFR of the choice.

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from promptpex.core.texts import reading_in
+from promptpex.core.texts import from_data, reading_in
 from promptpex.report.choices.csv_tables import candidates_csv, failures_csv
 from promptpex.report.choices.page import html
 from promptpex.report.choices.records import ChoicePage, PageCriterion, PageImplication
@@ -60,4 +60,4 @@ def test_the_tables_of_a_choice_stay_english() -> None:
     tables = (candidates_csv(given.candidates), failures_csv(given.examples))
     with reading_in("vi"):
         assert (candidates_csv(given.candidates), failures_csv(given.examples)) == tables
-        assert "bị sàng lọc" in html(given)
+        assert from_data("screened") in html(given)
