@@ -20,7 +20,7 @@ from promptpex.core.errors import InputError
 FOLDER = ".promptpex/schemas"
 _LINE = re.compile(
     rf"(?:#\s*yaml-language-server:\s*\$schema=|#:schema\s+)(?P<place>(?:\.\./)*{re.escape(FOLDER)}"
-    r"/(?P<name>spec|cases|candidates|settings)\.schema\.json)\s*\Z"
+    r"/(?P<name>prompt|spec|cases|candidates|settings)\.schema\.json)\s*\Z"
 )
 
 

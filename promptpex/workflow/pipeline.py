@@ -188,6 +188,7 @@ async def begin_run(session: Session, files: Files, subset: Subset = WHOLE, *, n
     """
     checked = check_run(session, files, subset)
     prompt = checked.prompt
+    keep_schema(files.prompt)
     keep_schema(files.spec)
     keep_schema(files.suite)
     if session.settings.effort:

@@ -94,7 +94,7 @@ def test_an_id_stays_wherever_the_case_stands(tmp_path: Path, texts: list[str], 
 made = st.builds(Case, id=st.sampled_from(["short-1", "short-2"]), rule=st.just("short"), inputs=st.just({"a": "b"}))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(writes=st.lists(st.lists(made, max_size=2, unique_by=lambda case: case.id), min_size=1, max_size=3))
 def test_machine_writes_leave_files_without_ids_as_they_are(folder: Path, writes: list[list[Case]]) -> None:
     path = folder / "mail.v2.cases.yaml"

@@ -68,6 +68,20 @@ def test_a_missing_or_old_copy_is_written_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("mail.prompt.yml", "# yaml-language-server: $schema=.promptpex/schemas/prompt.schema.json"),
+        ("promptpex.toml", "#:schema .promptpex/schemas/settings.schema.json"),
+    ],
+)
+def test_the_line_of_a_prompt_or_of_settings_leads_to_a_copy_too(tmp_path: Path, file: str, line: str) -> None:
+    (tmp_path / file).write_text(f"{line}\n", encoding="utf-8")
+    copy = keep_schema(tmp_path / file)
+    assert copy is not None
+    assert copy.read_text(encoding="utf-8") == shipped_schema(copy.name.partition(".")[0])
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "# yaml-language-server: $schema=https://example.org/spec.json",

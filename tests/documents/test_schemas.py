@@ -73,7 +73,7 @@ def test_all_benchmarks_are_valid(name: str) -> None:
     }
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=specs, suite=suites)
 def test_what_we_write_is_valid(tmp_path: Path, spec: Spec, suite: Suite) -> None:
     for name, path in (("spec", tmp_path / "a.yaml"), ("cases", tmp_path / "b.yaml")):
