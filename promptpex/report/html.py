@@ -15,7 +15,7 @@ import jinja2
 from markupsafe import Markup
 
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.wording import plural
+from promptpex.codecs.wording import plural, sentence
 from promptpex.core.texts import digits, from_data, shown, spoken
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.data_words import counted_reasons
@@ -117,6 +117,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "at_least": at_least,
         "reasons": counted_reasons,
         "from_data": from_data,
+        "sentence": sentence,
         "digits": digits,
         "anchor": anchor,
         "is_long": is_long,

@@ -94,7 +94,7 @@ def _elsewhere(choice: AlignedChoice) -> list[str]:
     without = f"; where nothing is good enough, in {whole.without}, nothing is flagged" if whole.without else ""
     known = (("coverage", made.coverage), ("FFR", made.ffr), ("alignment", made.alignment))
     figures = ", ".join(f"{name} {range_of(one)}" for name, one in known)
-    lacking = "".join(f" ({UNDEFINED[why]})" for why in made.undefined if why != "one-answer")
+    lacking = "".join(f" ({UNDEFINED[why].tr()})" for why in made.undefined if why != "one-answer")
     return [
         f"Chosen in the same way without the outputs that it is counted on ({whole.folds} folds{without}): "
         f"{figures}{lacking}."

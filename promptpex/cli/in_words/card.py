@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from promptpex.cli.in_words.layout import WIDTH, and_more, apart, indented, wrapped
-from promptpex.codecs.wording import cut, plural, quoted, sentence
+from promptpex.codecs.wording import cut, quoted, sentence
 from promptpex.core.records import (
     AlignmentFigures,
     CardAddition,
@@ -15,6 +15,7 @@ from promptpex.core.records import (
     CardRow,
     ReportCard,
 )
+from promptpex.core.texts import from_data, tr, tr_n
 from promptpex.report.cards import words
 from promptpex.report.percentages import listed
 
@@ -23,34 +24,45 @@ SHOWN = 60
 NAME, FIGURE = 16, 16
 """Columns for the name of a line and for a figure; kappa has what is left of 80."""
 
-_HEAD = f"{'':<{NAME}}{'coverage':<{FIGURE}}{'FFR':<{FIGURE}}{'alignment':<{FIGURE}}kappa"
-
 
 def card_lines(card: ReportCard) -> list[str]:
     """The lines of a card."""
     out = [one for one in card.candidates if one.state != "chosen"]
     people = [
-        f"{one.first} and {one.second} on {words.subject_name(one.subject)}: {words.people_of(one)}"
+        tr(
+            "{first} and {second} on {subject}: {agreement}",
+            first=one.first,
+            second=one.second,
+            subject=words.subject_name(one.subject),
+            agreement=words.people_of(one),
+        )
         for one in card.people
     ]
     parts = [
         wrapped(_title_of(card), *words.opening(card)),
-        _listed("What people say by rule and criterion", [_labels(one) for one in words.graded_parts(card)]),
-        _rows("The chosen set, on grades that had no part in choosing it", _of(card, "set", "criterion")),
-        _listed("What each chosen assertion adds to the set", list(map(_addition, card.additions))),
-        wrapped(*card.lacking),
-        _rows("The verdicts of the run", _of(card, "verdicts", "check", "judge")),
-        _listed("Candidates that were not chosen", list(map(_candidate, out))),
-        _listed("Person against person", people),
-        _listed(f"Since the run {card.against}", list(map(_effect, card.effects))),
-        wrapped(*map(sentence, card.notices)),
+        _listed(tr("What people say by rule and criterion"), [_labels(one) for one in words.graded_parts(card)]),
+        _rows(tr("The chosen set, on grades that had no part in choosing it"), _of(card, "set", "criterion")),
+        _listed(tr("What each chosen assertion adds to the set"), list(map(_addition, card.additions))),
+        wrapped(*map(from_data, card.lacking)),
+        _rows(tr("The verdicts of the run"), _of(card, "verdicts", "check", "judge")),
+        _listed(tr("Candidates that were not chosen"), list(map(_candidate, out))),
+        _listed(tr("Person against person"), people),
+        _listed(tr("Since the run {run}", run=card.against), list(map(_effect, card.effects))),
+        wrapped(*(sentence(from_data(notice)) for notice in card.notices)),
     ]
     return apart(parts)
 
 
 def _title_of(card: ReportCard) -> str:
-    runs = f", {plural(len(card.runs), 'run')} {listed(card.runs)}" if card.runs else ""
-    return f"Report card of {card.prompt}{runs}."
+    if not card.runs:
+        return tr("Report card of {prompt}.", prompt=card.prompt)
+    return tr_n(
+        "Report card of {prompt}, {count} run {names}.",
+        "Report card of {prompt}, {count} runs {names}.",
+        len(card.runs),
+        prompt=card.prompt,
+        names=listed(card.runs),
+    )
 
 
 def _of(card: ReportCard, *kinds: str) -> list[CardRow]:
@@ -60,11 +72,12 @@ def _of(card: ReportCard, *kinds: str) -> list[CardRow]:
 def _rows(title: str, rows: Sequence[CardRow]) -> list[str]:
     if not rows:
         return []
-    lines = [title, _HEAD]
+    head = f"{'':<{NAME}}{tr('coverage'):<{FIGURE}}{'FFR':<{FIGURE}}{tr('alignment'):<{FIGURE}}kappa"
+    lines = [title, head]
     for row in rows[:SHOWN]:
-        lines += [_title(row), _line(f"  graded, {row.graded.n}", row.graded)]
+        lines += [_title(row), _line("  " + tr("graded, {count}", count=row.graded.n), row.graded)]
         if row.sample is not None and row.sample.n < row.graded.n:
-            lines.append(_line(f"  random, {row.sample.n}", row.sample))
+            lines.append(_line("  " + tr("random, {count}", count=row.sample.n), row.sample))
         lines += indented("; ".join([words.counts_of(row), *words.remarks_of(row)]))
     return lines + and_more(len(rows), SHOWN)
 
@@ -97,7 +110,7 @@ def _addition(one: CardAddition) -> str:
 
 
 def _candidate(one: CardCandidate) -> str:
-    return f"{one.criterion} {one.id} ({one.by}): {one.why}; {words.candidate_counts(one)}"
+    return f"{one.criterion} {one.id} ({one.by}): {from_data(one.why)}; {words.candidate_counts(one)}"
 
 
 def _effect(one: CardEffect) -> str:
@@ -105,5 +118,5 @@ def _effect(one: CardEffect) -> str:
     notes = "".join(f"; {note}" for note in words.effect_notes(one))
     points = f": {words.points_of(one)}" if one.difference is not None else ""
     before, after = words.range_of(one.before), words.range_of(one.after)
-    what = f"{words.effect_name(one)}{by}, {words.FIGURES[one.figure]}"
-    return f"{what}: {before}, now {after}{points}{notes}"
+    what = f"{words.effect_name(one)}{by}, {words.FIGURES[one.figure].tr()}"
+    return f"{tr('{what}: {before}, now {after}', what=what, before=before, after=after)}{points}{notes}"

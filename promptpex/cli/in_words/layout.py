@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
+from promptpex.core.texts import tr
 from promptpex.report.percentages import percent
 
 WIDTH = 80
@@ -27,7 +28,7 @@ def share_line(name: str, share: float | None, count: str) -> str:
 
 def and_more(count: int, listed: int) -> list[str]:
     """The line that says how many items of a list are not ``listed``; none where all are."""
-    return [f"  and {count - listed} more; --json has all"] if count > listed else []
+    return ["  " + tr("and {count} more; --json has all", count=count - listed)] if count > listed else []
 
 
 def apart(parts: Iterable[Sequence[str]]) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptpex.codecs.wording import plural
 from promptpex.core.records import CardDistribution
+from promptpex.core.texts import Key, tr, tr_n
 from promptpex.report.choices.drawing import Place
 
 LEFT, RIGHT, TOP, BOTTOM = 9.0, 99.0, 6.0, 84.0
@@ -15,6 +15,7 @@ GAP = 0.12
 """The share of a bin that is left free between two bars."""
 
 KINDS = ("good", "bad", "unlabelled")
+KIND_NAMES = {"good": Key("good"), "bad": Key("bad"), "unlabelled": Key("unlabelled")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,13 @@ def _bin(given: CardDistribution, place: int, counts: Sequence[int], most: int, 
         if count:
             height = (BOTTOM - TOP) * count / most
             top -= height
-            words = f"{low:g} to {high:g}: {count} {kind}"
+            words = tr(
+                "{low} to {high}: {count} {kind}",
+                low=f"{low:g}",
+                high=f"{high:g}",
+                count=count,
+                kind=KIND_NAMES[kind].tr(),
+            )
             x = LEFT + width * (place + GAP / 2)
             bars.append(
                 HistogramBar(
@@ -89,6 +96,12 @@ def _bin(given: CardDistribution, place: int, counts: Sequence[int], most: int, 
 
 def _in_words(given: CardDistribution) -> str:
     totals = [(kind, sum(getattr(given, kind))) for kind in KINDS]
-    parts = [f"{count} {kind}" for kind, count in totals if count]
-    outputs = plural(sum(count for _, count in totals), "output")
-    return f"{given.name} of {outputs} ({', '.join(parts)}), from {given.edges[0]:g} to {given.edges[-1]:g}."
+    parts = [f"{count} {KIND_NAMES[kind].tr()}" for kind, count in totals if count]
+    return tr(
+        "{name} of {outputs} ({parts}), from {low} to {high}.",
+        name=given.name,
+        outputs=tr_n("{count} output", "{count} outputs", sum(count for _, count in totals)),
+        parts=", ".join(parts),
+        low=f"{given.edges[0]:g}",
+        high=f"{given.edges[-1]:g}",
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptpex.core.records import CardFigure, ReportCard
+from promptpex.core.texts import tr
 from promptpex.report.cards import words
 from promptpex.report.cards.histogram import BOTTOM, LEFT, drawn_histogram
 from promptpex.report.runs.listing import ListedRun
@@ -71,8 +72,12 @@ def _page(site: Site, card: ReportCard, limit: str, against: str) -> str:
         words=words,
         opening=list(words.opening(card)),
         parts=(
-            ("set", "The chosen set", [row for row in card.rows if row.kind in ("set", "criterion")]),
-            ("verdicts", "The verdicts of the run", [r for r in card.rows if r.kind in ("verdicts", "check", "judge")]),
+            ("set", tr("The chosen set"), [row for row in card.rows if row.kind in ("set", "criterion")]),
+            (
+                "verdicts",
+                tr("The verdicts of the run"),
+                [r for r in card.rows if r.kind in ("verdicts", "check", "judge")],
+            ),
         ),
         out=[one for one in card.candidates if one.id not in chosen][:MOST_CANDIDATES],
         more_candidates=max(0, len(card.candidates) - len(chosen) - MOST_CANDIDATES),
