@@ -6,7 +6,7 @@ made visible, and a Content-Security-Policy (W3C, CSP Level 3) lets the page loa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,26 @@ def environment(folder: Path) -> jinja2.Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = {
+    made.filters |= _filters()
+    made.globals |= {
+        "FEW": FEW,
+        "FOLD": FOLD,
+        "MOST": MOST,
+        "METRICS": NOTE,
+        "IDS": IDS,
+        "address": address,
+        "tr": tr_on_page,
+        "tr_n": tr_n_on_page,
+        "script_texts": script_texts,
+        "language": lambda: spoken().name,
+        **SECTION,
+    }
+    return made
+
+
+def _filters() -> dict[str, Callable[..., object]]:
+    """What templates turn values into texts by."""
+    return {
         "percent": percent,
         "plural": plural,
         "money": money,
@@ -123,19 +142,6 @@ def environment(folder: Path) -> jinja2.Environment:
         "is_long": is_long,
         "shortened": shortened,
         "shortened_list": shortened_list,
+        "interval": interval,
+        "pretty": pretty,
     }
-    made.filters |= {**filters, "interval": interval, "pretty": pretty}
-    made.globals |= {
-        "FEW": FEW,
-        "FOLD": FOLD,
-        "MOST": MOST,
-        "METRICS": NOTE,
-        "IDS": IDS,
-        "address": address,
-        "tr": tr_on_page,
-        "tr_n": tr_n_on_page,
-        "script_texts": script_texts,
-        "language": lambda: spoken().name,
-        **SECTION,
-    }
-    return made
