@@ -313,6 +313,32 @@ def _places(rng: Any, rounds: int, models: int, cases: int, repeats: int, correl
     return [percent(count, rounds) for count in counts]
 
 
+def batches(rng: Any, rounds: int) -> None:
+    """Several prompts at once, on each of which all models are equally good: how many show a difference."""
+
+    def lines() -> Iterator[list[str]]:
+        for prompts in (14, 40):
+            for models in (2, 5):
+                for cases in (30, 100):
+                    yield [str(prompts), str(models), str(cases), *_batches(rng, rounds, prompts, models, cases)]
+
+    print(
+        "\nOn each prompt all models break a rule equally often, at a rate drawn from 2% to 50%. Prompts in % that show"
+    )
+    print("a model as worse, and batches in % in which that many prompts do.")
+    rows(("prompts", "models", "cases", "prompts", "one or more", "two or more", "a fifth or more"), lines())
+
+
+def _batches(rng: Any, rounds: int, prompts: int, models: int, cases: int) -> list[str]:
+    wrong = np.zeros(rounds)
+    for number in range(rounds):
+        for rate in rng.uniform(0.02, 0.5, prompts):
+            decisions = suitability(drawn(rng, [float(rate)] * models, cases))
+            wrong[number] += any(one.outcome == "worse" for one in decisions.models.values())
+    batches_of = [percent(float((wrong >= least).sum()), rounds) for least in (1, 2, prompts / 5)]
+    return [percent(float(wrong.sum()), rounds * prompts), *batches_of]
+
+
 def looks(rng: Any, rounds: int) -> None:
     """--until-decided: models stop as they are settled; every claim ever made counts."""
     worlds = (
@@ -382,6 +408,7 @@ TABLES: dict[str, Callable[[Any, int], None]] = {
     "weights": weights,
     "differences": differences,
     "places": places,
+    "batches": batches,
     "looks": looks,
 }
 

@@ -112,7 +112,7 @@ MEANINGS: Mapping[str, str] = {
     "partial": "why the run is not complete, where it is not",
     "scored_prompts": "prompts on which an output of the model was scored",
     "without_failure": "of these, those on which none of its outputs broke a rule",
-    "decisions": "how often each decision was made about the model, the most frequent first: `3 best, 1 tied`",
+    "decisions": "how often each decision was made about the model: `3 best, 1 tied`",
     "mean_of": "prompts on which every model has a share that has one on any",
     "mean_non_compliance": "mean of the model's shares on these, each prompt counting the same; with `at_least` a "
     "lower bound",

@@ -41,10 +41,14 @@ OVER_PROMPTS_COLUMNS: Mapping[str, str] = {
 }
 """Columns of ``over_prompts``. ``prompts``: on how many the model was run; ``scored_prompts``: on how many of them an
 output was scored; ``without_failure``: on how many of those none broke a rule. ``decisions``: how often each decision
-was made about it, the most frequent first, such as ``3 best, 1 tied``. ``mean_non_compliance``: the mean over
+was made about it, such as ``3 best, 1 tied``. ``mean_non_compliance``: the mean over
 ``mean_of`` prompts, each counting the same: those on which every model has a share that has one on any. It describes
 these prompts; ``at_least``: one of its shares is a lower bound. ``lowest`` and ``highest``: of the shares on all
 prompts."""
+
+
+DECISIONS = ("best", "better", "reference", "tied", "below limit", "worse", "above limit", "undecided")
+"""In the order in which they are counted; others come after them."""
 
 
 def prompt_models(runs: Sequence[tuple[Mapping[str, str | None], pd.DataFrame]]) -> pd.DataFrame:
@@ -89,7 +93,7 @@ def _of_model(model: str, rows: Sequence[Mapping[str, Any]], shared: set[str]) -
         "prompts": len(rows),
         "scored_prompts": sum(row["scored"] > 0 for row in rows),
         "without_failure": sum(row["scored"] > 0 and not row["non_compliant"] for row in rows),
-        "decisions": ", ".join(f"{count} {decision}" for decision, count in made.most_common()),
+        "decisions": ", ".join(f"{made[decision]} {decision}" for decision in sorted(made, key=_rank)),
         "mean_of": len(compared),
         "mean_non_compliance": sum(row["non_compliance"] for row in compared) / len(compared) if compared else None,
         "at_least": any(row["at_least"] for row in compared),
@@ -97,3 +101,7 @@ def _of_model(model: str, rows: Sequence[Mapping[str, Any]], shared: set[str]) -
         "highest": max(shares, default=None),
         "cost_usd": None if None in costs else sum(costs),
     }
+
+
+def _rank(decision: str) -> tuple[int, str]:
+    return (DECISIONS.index(decision) if decision in DECISIONS else len(DECISIONS)), decision

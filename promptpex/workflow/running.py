@@ -116,7 +116,7 @@ def warn_about_self_preference(session: Session, made: Manifest) -> None:
     """Warns about judges from the same vendor as a model under test or the author, unless that is allowed."""
     if not session.settings.allow_self_judging:
         for warning in self_preference_warnings(made.judges, made.models, made.author, named=made.named):
-            session.emit(Notice(warning, "warning"))
+            session.roles.emit(Notice(warning, "warning"))
 
 
 def with_names(session: Session, manifest: Manifest) -> Manifest:

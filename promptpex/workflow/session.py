@@ -71,10 +71,10 @@ class Session:
         self.client.budget.spent = other.client.budget.spent
 
     def for_one_of(self, prompts: int, emit: Listener) -> Session:
-        """A session for one prompt of so many: with its own settings, meter and listener, and with the models, the
-        store, the budget and the pacing of all."""
+        """A session for one prompt of so many: with its own settings, meter and listener, and with the store, the
+        budget and the pacing of all. What there is to tell of models is told once for all prompts."""
         client = self.client.counting_apart()
-        roles = replace(self.roles, structured=Structured(client), emit=emit)
+        roles = replace(self.roles, structured=Structured(client))
         return replace(self, client=client, roles=roles, emit=emit, prompts=prompts)
 
 

@@ -227,3 +227,37 @@ def test_a_damaged_batch_is_one_sentence_until_something_else_is_run(project: Pa
     assert in_process("runs", cwd=project).code == 0
     assert run(project, "prompts/alpha.md", "--fresh").code == 0
     assert in_process("gate", "--max-non-compliance", "100%", cwd=project).code == 0
+
+
+def test_a_batch_has_the_name_of_its_runs(project: Path) -> None:
+    made = run_json(project, "--name", "before-edit")
+    assert made["name"] == "before-edit"
+    assert run(project, "prompts/alpha.md", models="good=fake/RED").code == 0
+    report = json.loads(in_process("report", "before-edit", "--json", cwd=project).out)
+    assert report["batch"] == made["batch"]
+
+
+def test_a_warning_says_which_prompt_it_is_about(project: Path) -> None:
+    spec = project / "prompts" / "beta.spec.yaml"
+    spec.write_text(
+        spec.read_text(encoding="utf-8").replace(
+            "    rule: The answer is a", "    source: no such words\n    rule: The answer is a"
+        )
+    )
+    done = run(project, "--judge", "fake/yes", "--judge-all", models="fake/RED")
+    assert "warning: prompts/beta.md: " in done.err
+    assert "alpha.md: " not in done.err
+
+
+def test_a_batch_from_elsewhere_names_no_run_outside_the_folder_of_the_runs(project: Path) -> None:
+    made = run_json(project)
+    file = project / "results" / "batches" / made["batch"] / "batch.json"
+    outside = project / "elsewhere" / "alpha"
+    outside.parent.mkdir()
+    (project / "results" / "alpha").rename(outside)
+    moved = file.read_text(encoding="utf-8").replace('"alpha/', '"../elsewhere/alpha/')
+    file.write_text(moved, encoding="utf-8")
+    gated = in_process("gate", made["batch"], "--max-non-compliance", "100%", cwd=project)
+    assert gated.code == 2
+    assert "its run ../elsewhere/alpha/" in gated.out
+    assert "is gone" in gated.out

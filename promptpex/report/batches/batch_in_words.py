@@ -92,4 +92,4 @@ def about_decisions(confidence: float) -> str:
 
 def about_mark() -> str:
     """What the mark of a decision means."""
-    return tr("{mark} would not hold if the rules of the prompt were a sample", mark=DAGGER)
+    return tr("{mark} would not hold if the rules of the prompt were only a sample.", mark=DAGGER)

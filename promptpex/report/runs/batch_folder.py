@@ -65,6 +65,15 @@ def batch_named(named: Path | None, results: Path) -> Path | None:
     return next((place for place in places if (place / BATCH).is_file() and place.name), None)
 
 
+def batch_called(name: str, results: Path) -> Path | None:
+    """The folder of the latest batch whose runs people gave this name; None where there is none."""
+    for folder in by_date(results):
+        with suppress(RunError):
+            if read_batch(folder).name == name:
+                return folder
+    return None
+
+
 def latest_batch(results: Path) -> Path | None:
     """The folder of the batch that was run last, if nothing was run or judged since; None otherwise.
 

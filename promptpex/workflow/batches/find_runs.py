@@ -10,7 +10,7 @@ from pathlib import Path
 from promptpex.core.errors import RunError
 from promptpex.promptfile import find_prompts, is_pattern, is_prompt, read
 from promptpex.report import runs
-from promptpex.report.runs.batch_folder import batch_named, latest_batch, read_batch, run_folder
+from promptpex.report.runs.batch_folder import batch_called, batch_named, latest_batch, read_batch, run_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,9 @@ def _meant_by(named: Path, results: Path) -> MeantRuns:
     try:
         return MeantRuns((MeantRun(folder=runs.resolve(named, results)),), is_one=True)
     except RunError:
+        called = batch_called(str(named), results)
+        if called is not None:
+            return _of_batch(called)
         if not (named.is_dir() or is_pattern(named) or (named.is_file() and is_prompt(named, named=True))):
             raise
     return MeantRuns(tuple(_of_prompts(find_prompts([named]), results)))
