@@ -36,9 +36,10 @@ def judges(cube: pd.DataFrame) -> pd.DataFrame:
     """
     import numpy as np
 
-    replies = cube.loc[
-        is_from(cube, "judge"), ["source", "model", "case", "repeat", "turn", "status", "unscored", "reason"]
-    ]
+    judged = is_from(cube, "judge")
+    if not judged.any():
+        return typed((), JUDGE_COLUMNS)
+    replies = cube.loc[judged, ["source", "model", "case", "repeat", "turn", "status", "unscored", "reason"]]
     request = grouped(replies, ["source", "model", "case", "repeat", "turn"])
     failed = _failed(replies)
     failed_first = np.argsort(~failed, kind="stable")

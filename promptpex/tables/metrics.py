@@ -133,10 +133,13 @@ def lowest_scores(scores: pd.DataFrame, rows: pd.DataFrame, most: int = 3) -> pd
         rows: the table of outputs of the same run.
         most: rows of each metric.
     """
+    names = metric_names(scores)
+    if not names:
+        return typed((), LOWEST_COLUMNS)
     counting, texts = _counting(scores), rows[[*_OUTPUT, "inputs", "output"]].drop_duplicates(_OUTPUT)
     below = counting[counting["value"].lt(1.0).fillna(False).to_numpy(bool)]
     lowest: list[dict[str, Any]] = []
-    for name in metric_names(scores):
+    for name in names:
         own = below[below["name"].isin([name]).to_numpy(bool)].sort_values("value", kind="stable").head(most)
         joined = own.merge(texts, on=_OUTPUT, how="left").assign(metric=name)
         lowest += records(joined)

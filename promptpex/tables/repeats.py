@@ -86,8 +86,10 @@ def _passed_and_failed(
 def repeats(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     """A row per model whose cases were asked more than once, from a table of outputs; columns ``STABILITY_COLUMNS``."""
     asked = rows.groupby("model", sort=False, observed=True)["repeat"].max().add(1)
-    counts = pass_counts(rows)
     some = [(str(model), int(times)) for model, times in asked.items() if times > 1]
+    if not some:
+        return typed((), STABILITY_COLUMNS)
+    counts = pass_counts(rows)
     lost = set(counted(rows).incomplete)
     return typed(
         (
