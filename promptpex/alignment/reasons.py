@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from promptpex.alignment.choose import CriterionChoice, Rated
 from promptpex.codecs.wording import quoted
+from promptpex.core.texts import stored
 
 
 def why(rated: Rated, choice: CriterionChoice) -> str:
@@ -17,36 +18,43 @@ def why(rated: Rated, choice: CriterionChoice) -> str:
     if rated.state == "worse":
         best = next((one for one in choice.rated if one.state == "chosen" and one.contender.wish != "must"), None)
         if best is None:
-            return "another one was wanted"
+            return stored("another one was wanted")
         if best.alignment == rated.alignment:
-            return f"as well aligned as {best.contender.id}, which is simpler"
-        return f"less aligned than {best.contender.id}"
+            return stored("as well aligned as {candidate}, which is simpler", candidate=best.contender.id)
+        return stored("less aligned than {candidate}", candidate=best.contender.id)
+    flags = stored(
+        "flags {count} of {number} good outputs, more than {share}", count=rated.flagged, number=rated.good, share=limit
+    )
     return {
-        "above-limit": f"flags {rated.flagged} of {rated.good} good outputs, more than {limit}",
-        "catches-nothing": "catches no bad output",
+        "above-limit": flags,
+        "catches-nothing": stored("catches no bad output"),
         "not-comparable": _unknown(rated),
-        "refused": "a person said never",
+        "refused": stored("a person said never"),
     }[rated.state]
 
 
 def _why_chosen(rated: Rated, choice: CriterionChoice) -> str:
     if rated.contender.wish == "must":
-        return "a person said must"
+        return stored("a person said must")
     if is_beyond(rated, choice):
-        return f"beyond {percent_of(choice.wanted.limit)}, since the criterion must have an assertion"
-    return "the best aligned within the limit"
+        limit = percent_of(choice.wanted.limit)
+        return stored("beyond {share}, since the criterion must have an assertion", share=limit)
+    return stored("the best aligned within the limit")
 
 
-def lacking(choices: Sequence[CriterionChoice], texts: Mapping[str, str]) -> list[str]:
+def lacking(
+    choices: Sequence[CriterionChoice], texts: Mapping[str, str], reading: Callable[[str], str] = str
+) -> list[str]:
     """The criteria without an assertion, and those whose assertion is beyond their limit, a sentence each.
 
     Args:
         texts: the words of the criteria, by id.
+        reading: how the reasons are shown; by default as files of data have them.
     """
-    sentences = [f"{_called(one, texts)}: {_why_none(one)}." for one in choices if not one.chosen]
+    sentences = [f"{_called(one, texts)}: {reading(_why_none(one))}." for one in choices if not one.chosen]
+    beyond = stored("chosen beyond its FFR limit of {share}, since it must have an assertion")
     return sentences + [
-        f"{_called(one, texts)}: chosen beyond its FFR limit of {percent_of(one.wanted.limit)}, since it must have an "
-        "assertion."
+        f"{_called(one, texts)}: {reading(beyond.format(share=percent_of(one.wanted.limit)))}."
         for one in choices
         if any(rated.state == "chosen" and is_beyond(rated, one) for rated in one.rated)
     ]
@@ -63,7 +71,9 @@ def percent_of(limit: Fraction) -> str:
 
 
 def _unknown(rated: Rated) -> str:
-    return "no output is known to keep it" if rated.bad else "no output is known or suspected to break it"
+    return (
+        stored("no output is known to keep it") if rated.bad else stored("no output is known or suspected to break it")
+    )
 
 
 def _called(one: CriterionChoice, texts: Mapping[str, str]) -> str:
@@ -72,16 +82,22 @@ def _called(one: CriterionChoice, texts: Mapping[str, str]) -> str:
 
 def _why_none(one: CriterionChoice) -> str:
     if not one.rated:
-        return "no candidate"
+        return stored("no candidate")
     limit = percent_of(one.wanted.limit)
     if all(rated.state == "refused" for rated in one.rated):
-        return "a person refused all candidates"
+        return stored("a person refused all candidates")
     if all(rated.state in ("not-comparable", "refused") for rated in one.rated):
-        return f"no good candidate, since {_unknown(one.rated[0])}"
+        return stored("no good candidate, since {reason}", reason=_unknown(one.rated[0]))
     if one.nearest is None:
-        return f"no good candidate: none within an FFR of {limit} catches a bad output"
+        return stored("no good candidate: none within an FFR of {share} catches a bad output", share=limit)
     near = one.nearest
-    return (
-        f"no good candidate within an FFR of {limit}; the nearest, {near.contender.id}, flags {near.flagged} of "
-        f"{near.good} good outputs and catches {near.caught} of {near.bad} bad ones"
+    return stored(
+        "no good candidate within an FFR of {share}; the nearest, {candidate}, flags {least} of "
+        "{count} good outputs and catches {most} of {number} bad ones",
+        share=limit,
+        candidate=near.contender.id,
+        least=near.flagged,
+        count=near.good,
+        most=near.caught,
+        number=near.bad,
     )

@@ -16,9 +16,9 @@ from promptpex.cases.batches import MOST_CASES, batches
 from promptpex.cases.case_request import request_text
 from promptpex.cases.plan import Generation, Plan
 from promptpex.cases.rate import unrated
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Completion, Message, Output, Prompt, Request, Spec, Suite
+from promptpex.core.texts import tr, tr_n
 from promptpex.core.time_allowance import Allowance
 from promptpex.judging.judge import Judge
 from promptpex.llm.stack import rates_for
@@ -165,11 +165,14 @@ def total_in_words(lines: Sequence[EstimateLine]) -> str:
 
     cost = sum(line.cost_usd for line in lines if line.cost_usd is not None)
     unpriced = ", ".join(sorted({line.model for line in lines if line.cost_usd is None}))
-    about = "" if all(line.exact for line in lines) else "about "
-    total = f"{about}{plural(sum(line.calls for line in lines), 'request')}"
+    total = tr_n("{count} request", "{count} requests", sum(line.calls for line in lines))
+    total = total if all(line.exact for line in lines) else tr("about {number}", number=total)
     if unpriced and not cost:
-        return f"{total}; the price of {unpriced} is unknown"
-    return f"{total}, about {money(cost)}" + (f" and the unknown price of {unpriced}" if unpriced else "")
+        return tr("{requests}; the price of {models} is unknown", requests=total, models=unpriced)
+    if unpriced:
+        words = {"requests": total, "money": money(cost), "models": unpriced}
+        return tr("{requests}, about {money} and the unknown price of {models}", **words)
+    return tr("{requests}, about {money}", requests=total, money=money(cost))
 
 
 def again_in_words(lines: Sequence[EstimateLine]) -> str:
@@ -178,11 +181,16 @@ def again_in_words(lines: Sequence[EstimateLine]) -> str:
     again = sum(line.again for line in lines)
     if not again:
         return ""
-    what = "a reply that cannot be read is asked for once more, and then in parts"
+    what = tr("a reply that cannot be read is asked for once more, and then in parts")
     if any(find(line.stage).refusals and line.calls for line in lines):
-        what += "; checks that are refused are proposed once more"
-    more = f"{plural(again, 'request')} more if that happens to every reply, not counting the parts"
-    return f"Not counted: {what}. That is {more}."
+        what = f"{what}; {tr('checks that are refused are proposed once more')}"
+    not_counted = tr("Not counted: {what}.", what=what)
+    more = tr_n(
+        "That is {count} request more if that happens to every reply, not counting the parts.",
+        "That is {count} requests more if that happens to every reply, not counting the parts.",
+        again,
+    )
+    return f"{not_counted} {more}"
 
 
 def tokens_of(messages: Iterable[Message]) -> int:

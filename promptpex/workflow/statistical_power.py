@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptpex.codecs.wording import plural
 from promptpex.config import Settings
+from promptpex.core.texts import digits, tr, tr_n
 from promptpex.stats import Resolution, smallest_shown
 from promptpex.workflow.session import Session
 
@@ -21,13 +21,13 @@ def detectable(session: Session, cases: int, *, guessed: bool = False) -> str:
     """
     settings = session.settings
     if not cases:
-        return "There are no cases, so nothing can be shown."
+        return tr("There are no cases, so nothing can be shown.")
     alpha = round(1.0 - settings.confidence, 12)
     shown = smallest_shown(
         cases, len(session.roles.models()), alpha, tolerance=settings.tolerance, rate=_rate(settings)
     )
-    about = "about " if guessed else ""
-    return " ".join(_sentences(shown, f"{about}{plural(cases, 'case')}", settings.repeats))
+    words = tr_n("{count} case", "{count} cases", cases)
+    return " ".join(_sentences(shown, tr("about {number}", number=words) if guessed else words, settings.repeats))
 
 
 def known_within(settings: Settings, cases: int) -> str:
@@ -43,27 +43,51 @@ def _rate(settings: Settings) -> float:
 
 
 def _sentences(shown: Resolution, cases: str, repeats: int) -> Iterator[str]:
-    points, rate = f"{100 * shown.tolerance:g} points", f"{100 * shown.rate:g}%"
+    rate = digits(f"{100 * shown.rate:g}%")
     if shown.models == 1:
-        yield f"With {cases} the share of a model at {rate} is known to about {_points(shown.half_width)} either way."
-    else:
-        gap = f"no gap under {_points(shown.gap)} can be shown" if shown.gap else "no gap at all can be shown"
-        tie = f"no tie within less than {_points(shown.tie)}" if shown.tie else "no tie at all"
-        yield f"With {cases} and {shown.models} models {gap} and {tie}."
-        least = (
-            f"To show {points} takes at least {shown.cases_to_call} cases for a gap and {shown.cases_to_tie} for a tie"
+        yield tr(
+            "With {cases} the share of a model at {rate} is known to about {points} either way.",
+            cases=cases,
+            rate=rate,
+            points=_points(shown.half_width),
         )
-        if shown.typical_to_call and shown.typical_to_tie:
-            likely = f"about {_about(shown.typical_to_call)} and {_about(shown.typical_to_tie)}"
-            least += f"; models that fail {rate} of the cases, independently of each other, take {likely}"
-        yield f"{least}."
+    else:
+        gap = tr("no gap under {points} can be shown", points=_points(shown.gap)) if shown.gap else ""
+        tie = tr("no tie within less than {points}", points=_points(shown.tie)) if shown.tie else tr("no tie at all")
+        yield tr(
+            "With {cases} and {models} models {gap} and {tie}.",
+            cases=cases,
+            models=shown.models,
+            gap=gap or tr("no gap at all can be shown"),
+            tie=tie,
+        )
+        yield f"{_least(shown, rate)}."
     if repeats > 1:
-        yield "Repeats make a case surer, but add no cases."
+        yield tr("Repeats make a case surer, but add no cases.")
+
+
+def _least(shown: Resolution, rate: str) -> str:
+    """How many cases it takes to show the tolerance."""
+    least = tr(
+        "To show {points} takes at least {gap} cases for a gap and {tie} for a tie",
+        points=tr("{count} points", count=digits(f"{100 * shown.tolerance:g}")),
+        gap=shown.cases_to_call,
+        tie=shown.cases_to_tie,
+    )
+    if not (shown.typical_to_call and shown.typical_to_tie):
+        return least
+    likely = tr(
+        "models that fail {rate} of the cases, independently of each other, take about {gap} and {tie}",
+        rate=rate,
+        gap=_about(shown.typical_to_call),
+        tie=_about(shown.typical_to_tie),
+    )
+    return f"{least}; {likely}"
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:.2g} points"
+    return tr("{count} points", count=digits(f"{100 * share:.2g}"))
 
 
 def _about(cases: int) -> str:
-    return f"{float(f'{cases:.2g}'):,.0f}"
+    return digits(f"{float(f'{cases:.2g}'):,.0f}")

@@ -13,6 +13,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import paragraph, say
+from promptpex.core.texts import Key, digits, tr
 
 if TYPE_CHECKING:
     from promptpex.report.terminal.fitted_table import Column
@@ -122,7 +123,9 @@ def show(lines: Sequence[EstimateLine], *, by_prompt: Mapping[Path, Sequence[Est
     columns = _of_stages(lines) if by_prompt is None else _of_prompts(by_prompt)
     table, left_out = fitted("", columns, console.width)
     console.print(table)
-    hidden = f"Hidden at this width: {', '.join(left_out)} (see --json)." if left_out else ""
+    hidden = (
+        tr("Hidden at this width: {names} (see {file}).", names=", ".join(left_out), file="--json") if left_out else ""
+    )
     for sentence in (hidden, total_in_words(lines), again_in_words(lines)):
         if sentence:
             paragraph(sentence)
@@ -132,8 +135,8 @@ def _of_stages(lines: Sequence[EstimateLine]) -> list[Column]:
     from promptpex.report.terminal import named
     from promptpex.report.terminal.fitted_table import Column
 
-    model = Column("model", [named(line.model) for line in lines])
-    return [model, Column("stage", [line.stage for line in lines]), *_figures(lines)]
+    model = Column(Key("model"), [named(line.model) for line in lines])
+    return [model, Column(Key("stage"), [line.stage for line in lines]), *_figures(lines)]
 
 
 def _of_prompts(by_prompt: Mapping[Path, Sequence[EstimateLine]]) -> list[Column]:
@@ -145,7 +148,7 @@ def _of_prompts(by_prompt: Mapping[Path, Sequence[EstimateLine]]) -> list[Column
     names = {prompt: read(prompt).name for prompt in by_prompt}
     taken = Counter(names.values())
     called = [names[prompt] if taken[names[prompt]] == 1 else prompt.as_posix() for prompt in by_prompt]
-    prompts = Column("prompt", list(map(named, called)))
+    prompts = Column(Key("prompt"), list(map(named, called)))
     return [prompts, *_figures([sum_of(lines) for lines in by_prompt.values()])]
 
 
@@ -154,12 +157,12 @@ def _figures(lines: Sequence[EstimateLine]) -> list[Column]:
     from promptpex.report.terminal import money
     from promptpex.report.terminal.fitted_table import Column
 
-    calls = [str(line.calls) if line.exact else f"about {line.calls}" for line in lines]
-    stored = Column("stored", [str(line.stored) for line in lines], 1)
+    calls = [str(line.calls) if line.exact else tr("about {number}", number=line.calls) for line in lines]
+    stored = Column(Key("stored"), [str(line.stored) for line in lines], 1)
     return [
-        Column("calls", calls),
+        Column(Key("calls"), calls),
         *([stored] if any(line.stored for line in lines) else []),
-        Column("tokens in", [f"{line.tokens_in:,}" for line in lines], 2),
-        Column("tokens out", [f"{line.tokens_out:,}" for line in lines], 3),
-        Column("price", [money(line.cost_usd) for line in lines]),
+        Column(Key("tokens in"), [digits(f"{line.tokens_in:,}") for line in lines], 2),
+        Column(Key("tokens out"), [digits(f"{line.tokens_out:,}") for line in lines], 3),
+        Column(Key("price"), [money(line.cost_usd) for line in lines]),
     ]

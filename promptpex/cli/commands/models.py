@@ -11,6 +11,7 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
 from promptpex.codecs.controls import visible
+from promptpex.core.texts import tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -73,9 +74,9 @@ def _named(resolved: Resolved) -> list[AvailableModel]:
 
 def _print(models: Sequence[AvailableModel]) -> None:
     if not models:
-        click.echo("No model can be reached.")
+        click.echo(tr("No model can be reached."))
         return
-    rows = [tuple(map(visible, (m.name, m.provider, ", ".join(m.roles) or "none", m.note))) for m in models]
+    rows = [tuple(map(visible, (m.name, m.provider, ", ".join(m.roles) or tr("none"), m.note))) for m in models]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         click.echo("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip())

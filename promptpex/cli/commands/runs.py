@@ -11,6 +11,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import CommandGroup
 from promptpex.cli.output import say
+from promptpex.core.texts import tr
 
 
 class Runs(CommandGroup):
@@ -61,8 +62,17 @@ def list_(prompt: str | None, as_json: bool, **flags: Any) -> int:
         for line in batch_lines(results) if prompt is None else ():
             say(line)
     else:
-        of = f" of {prompt}" if prompt is not None else ""
-        say(f"no run{of} in {results} yet; make one with `promptpex run PROMPT --models ...`")
+        command = "`promptpex run PROMPT --models ...`"
+        if prompt is None:
+            say(tr("no run in {results} yet; make one with {command}", results=results, command=command))
+        else:
+            none = tr(
+                "no run of {prompt} in {results} yet; make one with {command}",
+                prompt=prompt,
+                results=results,
+                command=command,
+            )
+            say(none)
     return 0
 
 

@@ -11,6 +11,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
+from promptpex.core.texts import tr
 from promptpex.synthesis.selection.methods import METHODS
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def _report(folder: Path, choice: FolderChoice, why_none: Sequence[str], as_json
     else:
         _, page = write_report(folder, source, CHOICE.read(SynthesisFolder(folder).selection))
     if not as_json:
-        say(f"\nReport in {page}")
+        say(f"\n{tr('Report in {page}', page=page)}")
 
 
 def _use(folder: Path, choice: FolderChoice, into_spec: bool, out: Path | None) -> None:

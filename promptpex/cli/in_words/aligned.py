@@ -6,9 +6,10 @@ from promptpex.alignment.choose import CriterionChoice, Rated
 from promptpex.alignment.cross_fit import WHOLE_SET
 from promptpex.alignment.reasons import lacking
 from promptpex.cli.in_words.choice import change_sentences, left_out_sentences
-from promptpex.cli.in_words.layout import and_more, apart, share_line, wrapped
+from promptpex.cli.in_words.layout import and_more, apart, right_aligned, share_line, wrapped
 from promptpex.cli.in_words.selection import MISSING, NAME
-from promptpex.codecs.wording import cut, plural
+from promptpex.codecs.wording import cut
+from promptpex.core.texts import from_data, tr, tr_n
 from promptpex.report.cards.words import UNDEFINED, range_of
 from promptpex.report.percentages import percent
 from promptpex.synthesis.selection.problem import SelectionFigures
@@ -21,7 +22,7 @@ SHOWN = 50
 def aligned_lines(made: AlignedChoice) -> list[str]:
     """The lines of a choice by alignment, at most 80 columns wide."""
     figures = made.choice.selection.figures
-    labels = [f"Labels: {made.labels}."] if made.labels else []
+    labels = [tr("Labels: {rules}.", rules=from_data(made.labels))] if made.labels else []
     return apart(
         (
             wrapped(*labels, *left_out_sentences(made.choice)),
@@ -39,24 +40,31 @@ def without_good_candidate(made: AlignedChoice) -> list[str]:
     """Why a criterion has no assertion, and what is nearest to one, a sentence each."""
     missing = MISSING.get(made.choice.selection.state)
     if missing:
-        return [missing]
-    sentences = lacking(made.criteria, made.texts)
-    more = [f"And {len(sentences) - SHOWN} more; --json has all."] if len(sentences) > SHOWN else []
+        return [missing.tr()]
+    sentences = lacking(made.criteria, made.texts, from_data)
+    more = [tr("And {count} more; --json has all.", count=len(sentences) - SHOWN)] if len(sentences) > SHOWN else []
     return sentences[:SHOWN] + more
 
 
 def _headline(made: AlignedChoice) -> str:
     chosen = made.choice.selection.chosen or ()
     served = sum(bool(one.chosen) for one in made.criteria)
-    candidates = plural(made.choice.source.problem.candidates, "candidate")
-    of_criteria = f"{served} of {plural(len(made.criteria), 'criterion', 'criteria')}"
-    return f"aligned chooses {len(chosen)} of {candidates}, for {of_criteria}."
+    count = made.choice.source.problem.candidates
+    return tr(
+        "aligned chooses {chosen} of {candidates}, for {served} of {criteria}.",
+        chosen=len(chosen),
+        candidates=tr_n("{count} candidate", "{count} candidates", count),
+        served=served,
+        criteria=tr_n("{count} criterion", "{count} criteria", len(made.criteria)),
+    )
 
 
 def _figures(figures: SelectionFigures) -> list[str]:
+    caught = tr("{some} of {all} bad outputs caught by the set", some=figures.caught, all=figures.bad)
+    flagged = tr("{some} of {all} good outputs flagged by the set", some=figures.flagged, all=figures.good)
     return [
-        share_line("coverage", figures.coverage, f"{figures.caught} of {figures.bad} bad outputs caught by the set"),
-        share_line("FFR", figures.ffr, f"{figures.flagged} of {figures.good} good outputs flagged by the set"),
+        share_line(tr("coverage"), figures.coverage, caught),
+        share_line("FFR", figures.ffr, flagged),
     ]
 
 
@@ -64,15 +72,23 @@ def _table(criteria: tuple[CriterionChoice, ...]) -> list[str]:
     """A line for each criterion that has an assertion: how far this one agrees with people where it was chosen."""
     rows = [
         f"  {cut(one.wanted.id, 14):<15}{cut(rated.contender.id, NAME - 10):<{NAME - 9}}"
-        f"{_share(rated.caught, rated.bad):>9}{_share(rated.flagged, rated.good):>8}{_alignment(rated):>12}"
+        f"{_cells(_share(rated.caught, rated.bad), _share(rated.flagged, rated.good), _alignment(rated))}"
         for one in criteria
         for rated in one.rated
         if rated.state == "chosen"
     ]
     if not rows:
         return []
-    head = f"  {'criterion':<15}{'candidate':<{NAME - 9}}{'coverage':>9}{'FFR':>8}{'alignment':>12}"
-    return [head, *rows[:SHOWN], *and_more(len(rows), SHOWN)]
+    names = f"{tr('criterion'):<15}{tr('candidate'):<{NAME - 9}}"
+    return [f"  {names}{_cells(*_headings())}", *rows[:SHOWN], *and_more(len(rows), SHOWN)]
+
+
+def _headings() -> tuple[str, ...]:
+    return tr("coverage"), "FFR", tr("alignment")
+
+
+def _cells(*cells: str) -> str:
+    return right_aligned(_headings(), (9, 8, 12), cells)
 
 
 def _share(part: int, whole: int) -> str:
@@ -86,16 +102,22 @@ def _alignment(rated: Rated) -> str:
 def _elsewhere(choice: AlignedChoice) -> list[str]:
     """The figures of the set, chosen without the outputs that it is counted on."""
     if not choice.choice.selection.chosen:
-        return ["Nothing is chosen, so there are no figures of a set."]
+        return [tr("Nothing is chosen, so there are no figures of a set.")]
     whole = choice.held_out.get(WHOLE_SET)
     if whole is None:
-        return ["There are too few examples to hold some out: expect worse figures on other outputs."]
+        return [tr("There are too few examples to hold some out: expect worse figures on other outputs.")]
     made = whole.figures
-    without = f"; where nothing is good enough, in {whole.without}, nothing is flagged" if whole.without else ""
-    known = (("coverage", made.coverage), ("FFR", made.ffr), ("alignment", made.alignment))
+    folds = tr("{count} folds", count=whole.folds)
+    if whole.without:
+        without = tr("where nothing is good enough, in {count}, nothing is flagged", count=whole.without)
+        folds = f"{folds}; {without}"
+    known = ((tr("coverage"), made.coverage), ("FFR", made.ffr), (tr("alignment"), made.alignment))
     figures = ", ".join(f"{name} {range_of(one)}" for name, one in known)
     lacking = "".join(f" ({UNDEFINED[why].tr()})" for why in made.undefined if why != "one-answer")
     return [
-        f"Chosen in the same way without the outputs that it is counted on ({whole.folds} folds{without}): "
-        f"{figures}{lacking}."
+        tr(
+            "Chosen in the same way without the outputs that it is counted on ({folds}): {shares}.",
+            folds=folds,
+            shares=f"{figures}{lacking}",
+        )
     ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.cli.in_words.layout import apart, wrapped
+from promptpex.cli.in_words.layout import apart, right_aligned, wrapped
 from promptpex.cli.in_words.selection import lines
-from promptpex.codecs.wording import NAMED, plural, sentence
+from promptpex.codecs.wording import NAMED, sentence
+from promptpex.core.texts import from_data, tr, tr_n
 from promptpex.report.percentages import percent, with_ends
 from promptpex.stats import Interval
 from promptpex.synthesis.choice_curve import CurvePoint
@@ -31,19 +32,30 @@ def folder_lines(choice: FolderChoice, *, with_curve: bool = False, with_bootstr
 
 def change_sentences(choice: FolderChoice) -> list[str]:
     """What a choice does otherwise than the one before it, a sentence each."""
-    return [f"Since the last choice: {one}." for one in (choice.change.sentences() if choice.change else [])]
+    return [
+        tr("Since the last choice: {change}.", change=from_data(one))
+        for one in (choice.change.sentences() if choice.change else [])
+    ]
 
 
 def left_out_sentences(choice: FolderChoice) -> list[str]:
     """What a choice was made from, what was not chosen from, and which labels to look at, a sentence each."""
     source, problem = choice.source, choice.source.problem
-    labelled = f"{plural(problem.good.bit_count(), 'good example')} and {problem.bad.bit_count()} bad"
-    sentences = [f"{labelled}, of {plural(len(source.matrix.examples), 'example')}.", *map(sentence, source.notices)]
-    sentences += [sentence(one.sentence) for one in choice.shortages]
+    labelled = tr_n(
+        "{count} good example and {bad} bad",
+        "{count} good examples and {bad} bad",
+        problem.good.bit_count(),
+        bad=problem.bad.bit_count(),
+    )
+    examples = tr_n("{count} example", "{count} examples", len(source.matrix.examples))
+    sentences = [tr("{labelled}, of {examples}.", labelled=labelled, examples=examples)]
+    sentences += [sentence(from_data(one)) for one in source.notices]
+    sentences += [sentence(from_data(one.sentence)) for one in choice.shortages]
     screens = sorted(source.screens, key=lambda one: one.state not in NOT_COMPARABLE)
-    sentences += [f"Not chosen from: {one.sentence}." for one in screens[:NAMED]]
+    sentences += [tr("Not chosen from: {reason}.", reason=from_data(one.sentence)) for one in screens[:NAMED]]
     if len(source.screens) > NAMED:
-        sentences.append(f"And {len(source.screens) - NAMED} more that are not chosen from; the report lists all.")
+        more = len(source.screens) - NAMED
+        sentences.append(tr("And {count} more that are not chosen from; the report lists all.", count=more))
     sentences += indistinct_sentences(problem)
     return sentences
 
@@ -52,20 +64,30 @@ def _figures_elsewhere(choice: FolderChoice) -> list[str]:
     """The figures with their intervals, where the choice was made and elsewhere."""
     sentences = []
     if choice.on_all is not None and _shares(choice.on_all):
-        sentences.append(f"On the examples that it was chosen by: {_shares(choice.on_all)}.")
+        sentences.append(tr("On the examples that it was chosen by: {shares}.", shares=_shares(choice.on_all)))
     if (held_out := choice.held_out) is not None:
-        without = f"; in {held_out.without} of them no set keeps the limits" if held_out.without else ""
+        folds = tr("{count} folds", count=held_out.folds)
+        if held_out.without:
+            folds = f"{folds}; {tr('in {count} of them no set keeps the limits', count=held_out.without)}"
         sentences.append(
-            f"Chosen in the same way without the examples that it is counted on ({held_out.folds} folds{without}): "
-            f"{_shares(held_out.shares)}."
+            tr(
+                "Chosen in the same way without the examples that it is counted on ({folds}): {shares}.",
+                folds=folds,
+                shares=_shares(held_out.shares),
+            )
         )
     elif choice.on_all is not None and choice.selection.method in FITTED:
-        sentences.append("There are too few examples to hold some out: expect worse figures on other outputs.")
+        sentences.append(tr("There are too few examples to hold some out: expect worse figures on other outputs."))
     elsewhere = choice.all_outputs
     if elsewhere is not None and elsewhere.power > 0.0:
         sentences.append(
-            f"FFR over all {elsewhere.labelled + elsewhere.unlabelled} outputs, {elsewhere.unlabelled} of them without "
-            f"a label, if those with one are a random sample (prediction-powered): {_range(elsewhere.interval)}."
+            tr(
+                "FFR over all {all} outputs, {some} of them without a label, if those with one are a random sample "
+                "(prediction-powered): {share}.",
+                all=elsewhere.labelled + elsewhere.unlabelled,
+                some=elsewhere.unlabelled,
+                share=_range(elsewhere.interval),
+            )
         )
     return sentences
 
@@ -73,27 +95,30 @@ def _figures_elsewhere(choice: FolderChoice) -> list[str]:
 def _bootstrap(choice: FolderChoice) -> list[str]:
     """The same intervals by a percentile bootstrap, with a word of caution."""
     places = (
-        ("on the examples that it was chosen by", choice.on_all),
-        ("on examples held out", choice.held_out.shares if choice.held_out else None),
+        (tr("on the examples that it was chosen by"), choice.on_all),
+        (tr("on examples held out"), choice.held_out.shares if choice.held_out else None),
     )
     sentences = [
-        f"Bootstrap intervals {where}: {_shares(given.bootstrap)}."
+        tr("Bootstrap intervals {where}: {shares}.", where=where, shares=_shares(given.bootstrap))
         for where, given in places
         if given is not None and given.bootstrap is not None and _shares(given.bootstrap)
     ]
-    caution = "A percentile bootstrap over cases is too short with few cases and near 0% and 100%: rely on those above."
+    caution = tr(
+        "A percentile bootstrap over cases is too short with few cases and near 0% and 100%: rely on those above."
+    )
     return [*sentences, caution] if sentences else []
 
 
 def _shares(given: Shares) -> str:
-    pairs = (("coverage", given.coverage), ("FFR", given.ffr))
+    pairs = ((tr("coverage"), given.coverage), ("FFR", given.ffr))
     return ", ".join(f"{name} {_range(one)}" for name, one in pairs if one is not None)
 
 
 def _range(one: Interval) -> str:
-    return "unknown" if one.estimate is None else with_ends(one.estimate, one.low, one.high)
+    return tr("unknown") if one.estimate is None else with_ends(one.estimate, one.low, one.high)
 
 
 def _curve(points: Sequence[CurvePoint]) -> list[str]:
-    head = f"  {'FFR':>6}{'coverage':>10}{'candidates':>12}"
-    return [head, *(f"  {percent(one.ffr):>6}{percent(one.coverage):>10}{len(one.selection):>12}" for one in points)]
+    words = ("FFR", tr("coverage"), tr("candidates"))
+    rows = [words, *((percent(one.ffr), percent(one.coverage), len(one.selection)) for one in points)]
+    return [f"  {right_aligned(words, (6, 10, 12), row)}" for row in rows]

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from promptpex.codecs.wording import cut, plural, quoted
+from promptpex.codecs.wording import cut, quoted
 from promptpex.core.records import Delta, History
+from promptpex.core.texts import from_data, tr, tr_n
 from promptpex.synthesis.portions import as_line
 from promptpex.synthesis.tagged_prompt import Segment
 from promptpex.synthesis.taxonomy import TAXONOMY, info_of
@@ -25,16 +26,17 @@ def history_lines(history: History) -> Iterator[str]:
         yield from (f"  {as_line(one.replace(text=cut(one.text, _LONGEST)))}" for one in delta.changes)
         if delta.moved or not delta.changes:
             yield f"  = {_unchanged(delta)}"
-        yield from (f"    {info_of(one.category).title}: {quoted(one.source)}" for one in delta.categories)
+        yield from (f"    {from_data(info_of(one.category).title)}: {quoted(one.source)}" for one in delta.categories)
 
 
 def category_lines(deltas: Sequence[Delta]) -> Iterator[str]:
     """How many changes of the history each category has, in the order of the taxonomy."""
     counts = Counter(category for delta in deltas for category in {one.category for one in delta.categories})
     rows = [(info, counts[info.name]) for info in TAXONOMY if counts[info.name]]
-    width = max((len(info.title) for info, _ in rows), default=0)
+    width = max((len(from_data(info.title)) for info, _ in rows), default=0)
     for info, times in rows:
-        yield f"  {info.title:<{width}}  {info.group:<10}  {plural(times, 'version')}"
+        versions = tr_n("{count} version", "{count} versions", times)
+        yield f"  {from_data(info.title):<{width}}  {from_data(info.group):<10}  {versions}"
 
 
 def plain_history(history: History, segments: Iterable[Segment]) -> dict[str, Any]:
@@ -57,5 +59,5 @@ def _plain_delta(delta: Delta) -> dict[str, Any]:
 
 def _unchanged(delta: Delta) -> str:
     if delta.moved:
-        return f"{plural(delta.moved, 'sentence')} moved"
-    return "the same words, in another form"
+        return tr_n("{count} sentence moved", "{count} sentences moved", delta.moved)
+    return tr("the same words, in another form")

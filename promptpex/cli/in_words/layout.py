@@ -26,6 +26,13 @@ def share_line(name: str, share: float | None, count: str) -> str:
     return f"  {name:<10}{'–' if share is None else percent(share):>7}   {count}"
 
 
+def right_aligned(words: Sequence[str], least: Sequence[int], cells: Sequence[object]) -> str:
+    """Cells of a row below these headings, each as wide as asked for and as its heading needs; the headings themselves
+    are the first row."""
+    widths = (max(width, len(word) + 1) for word, width in zip(words, least, strict=True))
+    return "".join(f"{cell!s:>{width}}" for cell, width in zip(cells, widths, strict=True))
+
+
 def and_more(count: int, listed: int) -> list[str]:
     """The line that says how many items of a list are not ``listed``; none where all are."""
     return ["  " + tr("and {count} more; --json has all", count=count - listed)] if count > listed else []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from promptpex.cli.in_words.layout import and_more, share_line, wrapped
-from promptpex.codecs.wording import NAMED, cut, plural
+from promptpex.cli.in_words.layout import and_more, right_aligned, share_line, wrapped
+from promptpex.codecs.wording import NAMED, cut
+from promptpex.core.texts import Key, shown, tr, tr_n
 from promptpex.report.percentages import as_given, limits_of_choice, percent
 from promptpex.synthesis.selection.explanation import Explanation, Reachable
 from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
@@ -18,16 +19,16 @@ SHOWN = 50
 """Candidates that are listed one by one."""
 
 GOALS = {
-    "weight": "the size",
+    "weight": Key("the size"),
     "weight-and-left-out": "|F'| + |G|",
     "left-out": "|G|",
-    "uncaught": "the coverage",
-    "flagged": "the FFR",
+    "uncaught": Key("the coverage"),
+    "flagged": Key("the FFR"),
 }
 MISSING = {
-    "no-examples": "There are no labelled outputs, so neither coverage nor FFR is defined.",
-    "no-good-examples": "No output is labelled good, so the FFR is not defined; label some good outputs.",
-    "no-bad-examples": "No output is labelled bad, so the coverage is not defined; label some bad outputs.",
+    "no-examples": Key("There are no labelled outputs, so neither coverage nor FFR is defined."),
+    "no-good-examples": Key("No output is labelled good, so the FFR is not defined; label some good outputs."),
+    "no-bad-examples": Key("No output is labelled bad, so the coverage is not defined; label some bad outputs."),
 }
 
 
@@ -38,7 +39,7 @@ def lines(problem: SelectionProblem, selection: Selection) -> list[str]:
     missing = MISSING.get(selection.state)
     return [
         *wrapped(_headline(problem, selection)),
-        *([missing] if missing else []),
+        *([missing.tr()] if missing else []),
         "",
         *_figures(selection, selection.figures),
         *_table(problem, selection.chosen),
@@ -47,45 +48,59 @@ def lines(problem: SelectionProblem, selection: Selection) -> list[str]:
 
 def _headline(problem: SelectionProblem, selection: Selection) -> str:
     assert selection.chosen is not None
-    start = f"{selection.method} chooses {len(selection.chosen)} of {plural(problem.candidates, 'candidate')}"
+    start = tr_n(
+        "{method} chooses {chosen} of {count} candidate",
+        "{method} chooses {chosen} of {count} candidates",
+        problem.candidates,
+        method=selection.method,
+        chosen=len(selection.chosen),
+    )
     if selection.objective is None:
         return f"{start}."
     if selection.optimal:
-        return f"{start}; proven optimal."
+        return f"{start}; {tr('proven optimal')}."
     if selection.gap:
-        return (
-            f"{start}; the time ended before that was proven optimal: {_objective(selection.objective)} was reached, "
-            f"less than {_objective(selection.bound)} is impossible (a gap of {percent(selection.gap)})."
+        unproven = tr(
+            "the time ended before that was proven optimal: {reached} was reached, less than {bound} is impossible "
+            "(a gap of {gap})",
+            reached=_objective(selection.objective),
+            bound=_objective(selection.bound),
+            gap=percent(selection.gap),
         )
-    open_goals = [GOALS[step.goal] for step in selection.steps if not step.proven]
-    return f"{start}; no set is smaller, but the time ended before {open_goals[0]} was proven best among equals."
+        return f"{start}; {unproven}."
+    goal = next(GOALS[step.goal] for step in selection.steps if not step.proven)
+    among = tr("no set is smaller, but the time ended before {goal} was proven best among equals", goal=shown(goal))
+    return f"{start}; {among}."
 
 
 def _objective(value: Fraction | None) -> str:
-    return f"{plain(value):g}" if value is not None else "nothing"
+    return f"{plain(value):g}" if value is not None else tr("nothing")
 
 
 def _figures(selection: Selection, figures: SelectionFigures) -> list[str]:
     limits = selection.limits
-    caught = f"{figures.caught} of {figures.bad} bad outputs caught"
-    flagged = f"{figures.flagged} of {figures.good} good outputs flagged"
-    shown = [
-        share_line("coverage", figures.coverage, f"{caught:<42}at least {as_given(float(limits.coverage))}"),
-        share_line("FFR", figures.ffr, f"{flagged:<42}at most {as_given(float(limits.ffr))}"),
+    caught = tr("{some} of {all} bad outputs caught", some=figures.caught, all=figures.bad)
+    flagged = tr("{some} of {all} good outputs flagged", some=figures.flagged, all=figures.good)
+    least = tr("at least {share}", share=as_given(float(limits.coverage)))
+    most = tr("at most {share}", share=as_given(float(limits.ffr)))
+    rows = [
+        share_line(tr("coverage"), figures.coverage, f"{caught:<42}{least}"),
+        share_line("FFR", figures.ffr, f"{flagged:<42}{most}"),
     ]
     within = figures.not_subsumed_within_ffr
-    left_out = f"neither chosen nor implied, {within} of which would fit the FFR"
-    shown.append(f"  {'left out':<10}{figures.not_subsumed:>7}   {left_out}")
+    left_out = tr("neither chosen nor implied, {count} of which would fit the FFR", count=within)
+    rows.append(f"  {tr('left out'):<10}{figures.not_subsumed:>7}   {left_out}")
     if figures.weight != len(selection.chosen or ()):
-        shown.append(f"  {'weight':<10}{_objective(figures.weight):>7}   of the chosen candidates together")
-    return shown
+        together = tr("of the chosen candidates together")
+        rows.append(f"  {tr('weight'):<10}{_objective(figures.weight):>7}   {together}")
+    return rows
 
 
 def _table(problem: SelectionProblem, chosen: Sequence[int]) -> list[str]:
     """What each chosen candidate catches, what it alone catches, what it flags, and how many others it implies."""
     if not chosen:
         return []
-    head = f"  {'candidate':<{NAME}}{'catches':>9}{'alone':>8}{'flags':>8}{'implies':>9}"
+    head = f"  {tr('candidate'):<{NAME}}{_cells(*_headings())}"
     rows = [_row(problem, chosen, candidate) for candidate in chosen[:SHOWN]]
     return ["", head, *rows, *and_more(len(chosen), SHOWN)]
 
@@ -97,7 +112,15 @@ def _row(problem: SelectionProblem, chosen: Sequence[int], candidate: int) -> st
     implied = problem.spares[candidate].bit_count() - 1
     name = _name(problem, candidate, NAME - 2)
     alone = (caught & ~others).bit_count()
-    return f"  {name:<{NAME}}{caught.bit_count():>9}{alone:>8}{flagged.bit_count():>8}{implied:>9}"
+    return f"  {name:<{NAME}}{_cells(caught.bit_count(), alone, flagged.bit_count(), implied)}"
+
+
+def _headings() -> tuple[str, ...]:
+    return tr("catches"), tr("alone"), tr("flags"), tr("implies")
+
+
+def _cells(*cells: object) -> str:
+    return right_aligned(_headings(), (9, 8, 8, 9), cells)
 
 
 def _name(problem: SelectionProblem, candidate: int, width: int) -> str:
@@ -110,10 +133,23 @@ def no_selection_sentences(problem: SelectionProblem, selection: Selection) -> l
     limits = selection.limits
     asked = limits_of_choice(float(limits.coverage), float(limits.ffr))
     missing = MISSING.get(selection.state)
-    sentences = {
-        "infeasible": [f"No set of the {plural(problem.candidates, 'candidate')} has {asked}."],
-        "undecided": [f"The time ended before a set with {asked} was found or ruled out; give a longer --time-limit."],
-    }.get(selection.state, [missing] if missing else [])
+    sentences = [missing.tr()] if missing else []
+    if selection.state == "infeasible":
+        sentences = [
+            tr_n(
+                "No set of the {count} candidate has {limits}.",
+                "No set of the {count} candidates has {limits}.",
+                problem.candidates,
+                limits=asked,
+            )
+        ]
+    elif selection.state == "undecided":
+        sentences = [
+            tr(
+                "The time ended before a set with {limits} was found or ruled out; give a longer --time-limit.",
+                limits=asked,
+            )
+        ]
     return sentences + (_explained(selection.explanation, problem, selection) if selection.explanation else [])
 
 
@@ -121,35 +157,47 @@ def _explained(why: Explanation, problem: SelectionProblem, selection: Selection
     sentences = []
     bad, good = problem.bad.bit_count(), problem.good.bit_count()
     if why.best_coverage is not None:
-        sentences.append(f"At this FFR the best coverage is {_nearest(why.best_coverage, bad, problem)}.")
+        sentences.append(
+            tr("At this FFR the best coverage is {share}.", share=_nearest(why.best_coverage, bad, problem))
+        )
     elif bad and good:
-        sentences.append("The candidates that must be chosen already flag more good outputs than the FFR allows.")
+        sentences.append(tr("The candidates that must be chosen already flag more good outputs than the FFR allows."))
     if why.least_ffr is not None:
-        sentences.append(f"At this coverage the least FFR is {_nearest(why.least_ffr, good, problem)}.")
+        sentences.append(tr("At this coverage the least FFR is {share}.", share=_nearest(why.least_ffr, good, problem)))
     elif bad and good:
-        sentences.append("This coverage is out of reach at any FFR.")
+        sentences.append(tr("This coverage is out of reach at any FFR."))
     if why.uncaught:
-        sentences.append(f"No candidate catches these bad outputs: {example_list(problem, why.uncaught)}.")
+        sentences.append(
+            tr("No candidate catches these bad outputs: {names}.", names=example_list(problem, why.uncaught))
+        )
     if checked := [number for number in why.bad_to_check if number not in why.uncaught]:
         sentences.append(
-            f"Only candidates above the FFR limit catch these bad outputs: {example_list(problem, checked)}."
+            tr(
+                "Only candidates above the FFR limit catch these bad outputs: {names}.",
+                names=example_list(problem, checked),
+            )
         )
     if why.good_to_check:
         sentences.append(
-            f"Most candidates flag these good outputs; check their labels: {example_list(problem, why.good_to_check)}."
+            tr(
+                "Most candidates flag these good outputs; check their labels: {names}.",
+                names=example_list(problem, why.good_to_check),
+            )
         )
     return sentences
 
 
 def _nearest(reached: Reachable, of: int, problem: SelectionProblem) -> str:
     """A share that can be reached, of how many outputs, and the candidates that reach it."""
-    known = "" if reached.proven else " as far as the search went"
+    values = {"share": percent(reached.share), "some": reached.count, "all": of}
     names = _listed(problem, reached.selection)
-    return f"{percent(reached.share)} ({reached.count} of {of}){known}: candidates {names}"
+    if reached.proven:
+        return tr("{share} ({some} of {all}): candidates {names}", **values, names=names)
+    return tr("{share} ({some} of {all}) as far as the search went: candidates {names}", **values, names=names)
 
 
 def _listed(problem: SelectionProblem, chosen: Sequence[int]) -> str:
-    return _first([_name(problem, candidate, NAME) for candidate in chosen]) if chosen else "none"
+    return _first([_name(problem, candidate, NAME) for candidate in chosen]) if chosen else tr("none")
 
 
 def example_list(problem: SelectionProblem, examples: Sequence[int]) -> str:
@@ -159,4 +207,5 @@ def example_list(problem: SelectionProblem, examples: Sequence[int]) -> str:
 
 def _first(names: Sequence[str]) -> str:
     more = len(names) - 2 * NAMED
-    return ", ".join(names[: 2 * NAMED]) + (f" and {more} more" if more > 0 else "")
+    first = ", ".join(names[: 2 * NAMED])
+    return tr("{names} and {count} more", names=first, count=more) if more > 0 else first
