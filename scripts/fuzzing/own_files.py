@@ -130,7 +130,8 @@ def run_lists(maker: Maker, folder: Path) -> object:
     (run / "report.csv").write_bytes(maker.bytes_of(table))
     try:
         (listed,) = RunList(folder).all()
-        return listed, Site(Ports(folder)).rendered("runs.html.jinja", "/", **list_values(RunList(folder), None))
+        values = list_values(RunList(folder), None)
+        return listed, Site(Ports(folder)).rendered("runs.html.jinja", "/", comparing=True, **values)
     except PromptpexError as error:
         raise RuntimeError("one hurt run hides the list") from error
 
