@@ -50,5 +50,3 @@ def test_all_benchmarks_on_a_recording_give_one_table_one_page_and_one_exit_code
         ("json", len(names)),
     }
     assert len(list(tmp_path.glob("results/batches/*/index.html"))) == 1
-    gated = in_process("gate", "--max-non-compliance", "0%", *where, cwd=tmp_path)
-    assert (gated.code, gated.out.count("\n")) == (1, 2 * len(names))

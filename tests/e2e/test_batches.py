@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,13 +19,32 @@ def project(tmp_path: Path) -> Path:
     return write_project(tmp_path, alpha=2, beta=5, gamma=9)
 
 
-def test_each_prompt_has_the_run_that_it_has_alone_and_one_table_and_page_have_all(project: Path) -> None:
-    done = run(project)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """Such a project whose prompts were run, and what the command printed."""
+    project = write_project(tmp_path_factory.mktemp("made"), alpha=2, beta=5, gamma=9)
+    return project, run_json(project, "--name", "before-edit")
+
+
+@pytest.fixture
+def batch(made: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
+    """What the command printed that ran the prompts of ``ran``."""
+    return made[1]
+
+
+@pytest.fixture
+def ran(made: tuple[Path, dict[str, Any]], tmp_path: Path) -> Path:
+    """A copy of a project whose prompts were run."""
+    return Path(shutil.copytree(made[0], tmp_path / "ran"))
+
+
+def test_each_prompt_has_the_run_that_it_has_alone_and_one_table_and_page_have_all(ran: Path) -> None:
+    project, done = ran, run(ran, "--name", "before-edit")
     assert done.code == 0, done.err
-    alone = {name: json.loads(run(project, f"prompts/{name}.md", "--json").out) for name in ("alpha", "beta", "gamma")}
+    alone = json.loads(run(project, "prompts/beta.md", "--json").out)
     kept = manifests(project)
-    assert {name: one["run"] for name, one in alone.items()} == {name: one["run"] for name, one in kept.items()}
-    assert all(one["answers"]["stored"] == 2 * cases for one, cases in zip(alone.values(), (2, 5, 9), strict=True))
+    assert alone["run"] == kept["beta"]["run"]
+    assert alone["answers"] == {"asked": 0, "stored": 2 * 5}
     lines = done.out.splitlines()
     assert lines[0].startswith("3 prompts: outputs that break a rule")
     assert [line.split()[0] for line in lines if line[:5] in ("alpha", "beta ", "gamma")] == ["alpha", "beta", "gamma"]
@@ -57,13 +78,12 @@ def test_a_budget_is_one_for_all_and_leaves_each_prompt_as_many_answers(project:
     assert not any(one.get("partial") for one in manifests(project).values())
 
 
-def test_a_mean_is_over_the_prompts_that_all_models_have_and_claims_nothing(project: Path) -> None:
-    report = run_json(project)
-    good, bad = report["models"]
+def test_a_mean_is_over_the_prompts_that_all_models_have_and_claims_nothing(batch: dict[str, Any]) -> None:
+    good, bad = batch["models"]
     assert (good["model"], good["mean_non_compliance"], good["without_failure"]) == ("good", 0.0, 3)
     assert (bad["model"], bad["mean_non_compliance"], bad["mean_of"]) == ("bad", 1.0, 3)
-    assert "Mean non-compliance over 3 prompts, each counting the same: good 0% and bad 100%." in report["answer"]
-    assert any("none is about all of them" in note for note in report["notes"])
+    assert "Mean non-compliance over 3 prompts, each counting the same: good 0% and bad 100%." in batch["answer"]
+    assert any("none is about all of them" in note for note in batch["notes"])
 
 
 def test_all_problems_of_all_prompts_are_told_before_anything_is_asked(project: Path) -> None:
@@ -111,9 +131,12 @@ def test_a_choice_of_cases_is_made_in_each_prompt_and_leaves_out_those_without(p
     done = run(project, "--case", "nosuch")
     assert done.code == 2
     assert "prompts/alpha.md: there is no case 'nosuch'" in done.err
-    whole = run_json(project, models="half=fake/RED")
-    assert len(whole["prompts"]) == 3
-    assert "no case failed" in run(project, "--only-failed", models="half=fake/RED").err
+
+
+def test_what_failed_is_run_again_in_each_prompt_where_something_failed(ran: Path) -> None:
+    assert run(ran, "prompts/alpha.md", models="good=fake/RED").code == 0
+    again = run_json(ran, "--only-failed")
+    assert [part["prompt"] for part in again["prompts"]] == ["beta", "gamma"]
 
 
 def test_prompts_under_settings_of_their_own_are_not_run_together(project: Path) -> None:
@@ -139,54 +162,50 @@ def test_wrong_usage_is_one_sentence(project: Path, arguments: tuple[str, ...], 
     assert why in " ".join(done.err.split())
 
 
-def test_latest_is_the_batch_where_several_runs_will_do_and_else_has_to_be_named(project: Path) -> None:
-    assert run(project).code == 0
+def test_latest_is_the_batch_where_several_runs_will_do_and_else_has_to_be_named(ran: Path) -> None:
     limit = ("--max-non-compliance", "10%")
-    gated = in_process("gate", *limit, "--json", cwd=project)
+    gated = in_process("gate", *limit, "--json", cwd=ran)
     assert gated.code == 1
     assert [one["prompt"] for one in json.loads(gated.out)["runs"]] == ["alpha", "beta", "gamma"]
     assert "gate failed: 3 of 3 prompts (alpha, beta, gamma)" in gated.err
-    assert in_process("gate", "prompts/", "--max-non-compliance", "100%", cwd=project).code == 0
-    refused = in_process("judge", "latest", cwd=project)
+    assert in_process("gate", "prompts/", "--max-non-compliance", "100%", cwd=ran).code == 0
+    refused = in_process("judge", "latest", cwd=ran)
     assert refused.code == 2
     assert "of 3 prompts (alpha, beta, gamma); name one of them" in refused.err
-    assert run(project, "prompts/beta.md").code == 0
-    one = in_process("gate", *limit, "--json", cwd=project)
-    assert json.loads(one.out)["run"] == manifests(project)["beta"]["run"]
+    assert run(ran, "prompts/beta.md").code == 0
+    one = in_process("gate", *limit, "--json", cwd=ran)
+    assert json.loads(one.out)["run"] == manifests(ran)["beta"]["run"]
 
 
-def test_a_gate_over_all_says_in_every_format_what_it_cannot_decide(project: Path) -> None:
-    assert run(project, models="good=fake/RED").code == 0
-    write_prompt(project / "prompts", "delta", cases=1)
+def test_a_gate_over_all_says_in_every_format_what_it_cannot_decide(ran: Path) -> None:
+    write_prompt(ran / "prompts", "delta", cases=1)
     for layout in ("text", "json", "markdown", "github", "junit"):
-        gated = in_process("gate", "prompts", "--max-non-compliance", "10%", "--format", layout, cwd=project)
+        gated = in_process("gate", "prompts", "--max-non-compliance", "10%", "--format", layout, cwd=ran)
         assert gated.code == 2
         assert "there is no run of it yet" in gated.out
         assert "the gate cannot decide about 1 of 4 prompts" in gated.err
         assert all(name in gated.out for name in ("alpha", "beta", "gamma", "delta"))
 
 
-def test_every_prompt_is_blessed_in_a_file_of_its_own_and_gated_against_it(project: Path) -> None:
-    assert run(project).code == 0
-    assert in_process("bless", "prompts/", cwd=project).code == 0
-    assert len(list((project / "prompts").glob("*.blessed.json"))) == 3
-    gated = in_process("gate", "--baseline", "blessed", "--json", cwd=project)
+def test_every_prompt_is_blessed_in_a_file_of_its_own_and_gated_against_it(ran: Path) -> None:
+    assert in_process("bless", "prompts/", cwd=ran).code == 0
+    assert len(list((ran / "prompts").glob("*.blessed.json"))) == 3
+    gated = in_process("gate", "--baseline", "blessed", "--json", cwd=ran)
     assert gated.code == 0, gated.err
     assert all("baseline" in one for one in json.loads(gated.out)["runs"])
-    assert in_process("bless", "prompts/", "--out", "x.json", cwd=project).code == 2
+    assert in_process("bless", "prompts/", "--out", "x.json", cwd=ran).code == 2
 
 
-def test_the_report_of_a_batch_is_made_again_from_its_folder(project: Path) -> None:
-    made = run_json(project)
-    index = project / "results" / "batches" / made["batch"] / "index.html"
+def test_the_report_of_a_batch_is_made_again_from_its_folder(ran: Path, batch: dict[str, Any]) -> None:
+    index = ran / "results" / "batches" / batch["batch"] / "index.html"
     before = index.read_text(encoding="utf-8")
     index.unlink()
-    again = json.loads(in_process("report", "--json", cwd=project).out)
+    again = json.loads(in_process("report", "--json", cwd=ran).out)
     assert index.read_text(encoding="utf-8") == before
-    assert {**again, "requests": None, "folder": None} == {**made, "requests": None, "folder": None}
-    part = json.loads(in_process("report", "prompts/alpha.md", "alpha", "beta", "--json", cwd=project).out)
+    assert {**again, "requests": None, "folder": None} == {**batch, "requests": None, "folder": None}
+    part = json.loads(in_process("report", "prompts/alpha.md", "alpha", "beta", "--json", cwd=ran).out)
     assert [one["prompt"] for one in part["prompts"]] == ["alpha", "beta"]
-    assert json.loads(in_process("report", "--json", cwd=project).out)["batch"] == made["batch"]
+    assert json.loads(in_process("report", "--json", cwd=ran).out)["batch"] == batch["batch"]
 
 
 def test_an_estimate_has_a_line_for_each_prompt_and_one_sum(project: Path) -> None:
@@ -203,38 +222,37 @@ def test_an_estimate_has_a_line_for_each_prompt_and_one_sum(project: Path) -> No
     assert [(line["prompt"], line["calls"]) for line in json.loads(part.out)] == [("prompts/gamma.md", 1)]
 
 
-def test_batches_are_listed_and_go_with_the_last_of_their_runs(project: Path) -> None:
-    made = run_json(project)["batch"]
-    listed = json.loads(in_process("runs", "--json", cwd=project).out)
+def test_batches_are_listed_and_go_with_the_last_of_their_runs(ran: Path, batch: dict[str, Any]) -> None:
+    made = batch["batch"]
+    listed = json.loads(in_process("runs", "--json", cwd=ran).out)
     assert [one["batches"] for one in listed] == [[made]] * 3
-    shown = in_process("runs", cwd=project).out
+    shown = in_process("runs", cwd=ran).out
     assert f"Batch {made} of 3 prompts, " in shown
     assert f": results/batches/{made}/index.html" in shown
-    folder = project / "results" / "batches" / made
-    assert in_process("runs", "prune", "--older-than", "0s", "--prompt", "alpha", cwd=project).code == 0
+    folder = ran / "results" / "batches" / made
+    assert in_process("runs", "prune", "--older-than", "0s", "--all", "--prompt", "alpha", cwd=ran).code == 0
     assert folder.exists()
-    assert in_process("gate", "--max-non-compliance", "100%", cwd=project).code == 2
-    assert in_process("runs", "prune", "--older-than", "0s", cwd=project).code == 0
+    assert in_process("gate", "--max-non-compliance", "100%", cwd=ran).code == 2
+    assert in_process("runs", "prune", "--older-than", "0s", "--all", cwd=ran).code == 0
     assert not folder.exists()
 
 
-def test_a_damaged_batch_is_one_sentence_until_something_else_is_run(project: Path) -> None:
-    made = run_json(project)["batch"]
-    (project / "results" / "batches" / made / "batch.json").write_text("{", encoding="utf-8")
-    gated = in_process("gate", "--max-non-compliance", "100%", cwd=project)
+def test_a_damaged_batch_is_one_sentence_until_something_else_is_run(ran: Path, batch: dict[str, Any]) -> None:
+    made = batch["batch"]
+    (ran / "results" / "batches" / made / "batch.json").write_text("{", encoding="utf-8")
+    gated = in_process("gate", "--max-non-compliance", "100%", cwd=ran)
     assert (gated.code, gated.err.count("promptpex:")) == (2, 1)
     assert "is damaged" in gated.err
-    assert in_process("runs", cwd=project).code == 0
-    assert run(project, "prompts/alpha.md", "--fresh").code == 0
-    assert in_process("gate", "--max-non-compliance", "100%", cwd=project).code == 0
+    assert in_process("runs", cwd=ran).code == 0
+    assert run(ran, "prompts/alpha.md", "--fresh").code == 0
+    assert in_process("gate", "--max-non-compliance", "100%", cwd=ran).code == 0
 
 
-def test_a_batch_has_the_name_of_its_runs(project: Path) -> None:
-    made = run_json(project, "--name", "before-edit")
-    assert made["name"] == "before-edit"
-    assert run(project, "prompts/alpha.md", models="good=fake/RED").code == 0
-    report = json.loads(in_process("report", "before-edit", "--json", cwd=project).out)
-    assert report["batch"] == made["batch"]
+def test_a_batch_has_the_name_of_its_runs(ran: Path, batch: dict[str, Any]) -> None:
+    assert batch["name"] == "before-edit"
+    assert run(ran, "prompts/alpha.md", models="good=fake/RED").code == 0
+    report = json.loads(in_process("report", "before-edit", "--json", cwd=ran).out)
+    assert report["batch"] == batch["batch"]
 
 
 def test_a_warning_says_which_prompt_it_is_about(project: Path) -> None:
@@ -249,15 +267,14 @@ def test_a_warning_says_which_prompt_it_is_about(project: Path) -> None:
     assert "alpha.md: " not in done.err
 
 
-def test_a_batch_from_elsewhere_names_no_run_outside_the_folder_of_the_runs(project: Path) -> None:
-    made = run_json(project)
-    file = project / "results" / "batches" / made["batch"] / "batch.json"
-    outside = project / "elsewhere" / "alpha"
+def test_a_batch_from_elsewhere_names_no_run_outside_the_folder_of_the_runs(ran: Path, batch: dict[str, Any]) -> None:
+    file = ran / "results" / "batches" / batch["batch"] / "batch.json"
+    outside = ran / "elsewhere" / "alpha"
     outside.parent.mkdir()
-    (project / "results" / "alpha").rename(outside)
+    (ran / "results" / "alpha").rename(outside)
     moved = file.read_text(encoding="utf-8").replace('"alpha/', '"../elsewhere/alpha/')
     file.write_text(moved, encoding="utf-8")
-    gated = in_process("gate", made["batch"], "--max-non-compliance", "100%", cwd=project)
+    gated = in_process("gate", batch["batch"], "--max-non-compliance", "100%", cwd=ran)
     assert gated.code == 2
     assert "its run ../elsewhere/alpha/" in gated.out
     assert "is gone" in gated.out
