@@ -30,7 +30,7 @@ async def opened(browser: Browser, folder: Path, fragment: str = "") -> Page:
     after = reworded(many(60, {"a": lambda n: n >= 20, "b": lambda n: n >= 20}))
     made = comparison_html(compare_runs(before, after), (RunLink("old"), RunLink("new")))
     (folder / "compared.html").write_text(made, encoding="utf-8")
-    page = await browser.page()
+    page = await browser.page(window=True)  # words that differ are marked once a frame is drawn
     await page.open(f"{(folder / 'compared.html').as_uri()}{fragment}")
     return page
 
