@@ -17,8 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from promptpex.core.records import Run  # noqa: E402
 from bench_report_page import ANSWER_S, MODELS, OPEN_S, TURNS, made_run, measured  # noqa: E402
+
+from promptpex.core.records import Run  # noqa: E402
 from tests.web.browser import chromium  # noqa: E402
 
 ACTIONS = {
@@ -73,10 +74,8 @@ def _failing(run: Run, at: int) -> Run:
     """The run with failures by turns, so that each pair is newly failing, fixed or still failing."""
     verdicts = tuple(
         one.replace(status="fail", reason="24 words, 40 wanted")
-        if (one.rule == f"r{number // 5 % 4}"
-        and (number // 5 + at) % 3 != 2)
-        or (one.rule == "r4"
-        and number // 5 % 3 != at)
+        if (one.rule == f"r{number // 5 % 4}" and (number // 5 + at) % 3 != 2)
+        or (one.rule == "r4" and number // 5 % 3 != at)
         else one.replace(status="pass", reason="")
         for number, one in enumerate(run.verdicts)
     )

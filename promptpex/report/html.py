@@ -23,9 +23,11 @@ from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
 from promptpex.report.page.addresses import address
+from promptpex.report.page.answer_links import in_answer
 from promptpex.report.page.asked import SentMessages
 from promptpex.report.page.cases import VERDICTS
 from promptpex.report.page.page_texts import moment, tr_n_on_page, tr_on_page
+from promptpex.report.page.run_before import RunBefore, run_before
 from promptpex.report.page.script import POLICY, script, script_policy, script_texts
 from promptpex.report.page.values import breakable, figure, pretty, visible
 from promptpex.report.percentages import at_least, ends
@@ -46,17 +48,25 @@ SECTION = {"MOST_SHOWN": 200, "MOST_CELL": 1_000}
 """Rows of a section below the main table, and characters of one of its cells."""
 
 
-def html(summary: Summary, tabs: Sequence[tuple[str, str, bool]] = (), *, sent: SentMessages | None = None) -> str:
+def html(
+    summary: Summary,
+    tabs: Sequence[tuple[str, str, bool]] = (),
+    *,
+    sent: SentMessages | None = None,
+    before: RunBefore | None = None,
+) -> str:
     """The page of a run; the same summary gives the same bytes.
 
     Args:
         tabs: where a server shows it, the other pages: title, address, whether this page belongs there.
         sent: says what models were sent, see ``promptfile.renderer``; without it the page does not.
+        before: the run that its figures can be compared with.
     """
     return rendered(
         "report.html.jinja",
         tabs=tabs,
         summary=summary,
+        before=before,
         run=summary.run,
         manifest=summary.run.manifest,
         page=page(summary, sent),
@@ -78,7 +88,7 @@ def rendered(template: str, **values: Any) -> str:
 def write(summary: Summary, folder: Path, sent: SentMessages | None = None) -> Path:
     """Writes the page as ``report.html`` into a run's folder, and returns its path."""
     path = folder / "report.html"
-    write_text(path, html(summary, sent=sent), links=False)
+    write_text(path, html(summary, sent=sent, before=run_before(summary)), links=False)
     return path
 
 
@@ -139,6 +149,7 @@ def _filters() -> dict[str, Callable[..., object]]:
         "sentence": sentence,
         "digits": digits,
         "anchor": anchor,
+        "in_answer": in_answer,
         "is_long": is_long,
         "shortened": shortened,
         "shortened_list": shortened_list,

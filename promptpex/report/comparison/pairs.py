@@ -13,7 +13,7 @@ from promptpex.core.texts import Key
 from promptpex.report.metrics_in_words import scales
 from promptpex.report.page.addresses import FirstTargets, Ids
 from promptpex.report.page.asked import Inputs, named_inputs
-from promptpex.report.page.cases import ShownOutput, right_text, shown_output, shown_scores, shown_verdicts
+from promptpex.report.page.cases import ShownOutput, after_of, right_text, shown_output, shown_scores, shown_verdicts
 from promptpex.report.run_comparison import ComparedRun, RunComparison
 from promptpex.tables import records
 from promptpex.tables.counts_per_case import asked
@@ -250,9 +250,10 @@ def _outputs(
     verdicts = shown_verdicts(side.verdicts, rows)
     scores = shown_scores(side.scores, {case for _, case in shown}, scales(side.run))
     by_cell: defaultdict[Cell, list[ShownOutput]] = defaultdict(list)
+    after = after_of(side.run)
     for row in records(rows):
         key, name = (row["case"], row["model"], row["repeat"]), called[row["model"]]
-        made = shown_output(row, place[name], verdicts.get(key, []))
+        made = shown_output(row, place[name], verdicts.get(key, []), after)
         by_cell[name, row["case"]].append(replace(made, scores=tuple(scores.get(key, ()))))
     return by_cell
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptpex.core.records import EXPECTED, NOT_CONCERNED, Case
+from promptpex.core.records import EXPECTED, NOT_CONCERNED, AnyRun, Case
 from promptpex.core.texts import Key, from_data, tr
 from promptpex.report.metrics_in_words import points, scales
 from promptpex.report.page.addresses import FirstTargets, Ids
@@ -62,6 +62,7 @@ class ShownOutput:
     Attributes:
         row: of the table of outputs.
         model_index: its model's position.
+        closed: by a rule that it breaks, those that can only be looked at where that one is kept.
         letters: its verdict on each rule of the page that counts, one of ``LETTERS`` or ``-``.
         marks: those of ``DISAGREE`` and ``FLAKY`` that hold.
         ids: by which links find it.
@@ -73,6 +74,7 @@ class ShownOutput:
     verdicts: tuple[ShownVerdict, ...]
     passed: tuple[str, ...]
     not_concerned: tuple[str, ...]
+    closed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     scores: tuple[ShownScore, ...] = ()
     letters: str = ""
     marks: tuple[str, ...] = ()
@@ -171,14 +173,14 @@ def _answers(
     place = {name: index for index, name in enumerate(names)}
     rows, verdicts = records(shown), shown_verdicts(summary.verdicts, shown)
     scores = shown_scores(summary.scores, {row["case"] for row in rows}, scales(summary.run))
-    contradicted, flaky = _contradicted(summary), _flaky(summary)
+    contradicted, flaky, after = _contradicted(summary), _flaky(summary), after_of(summary.run)
     by_case: dict[str, list[ShownOutput]] = defaultdict(list)
     for row in rows:
         key = _key(row)
         own = verdicts.get(key, [])
         marks = ((DISAGREE, key in contradicted or _judges_differ(own)), (FLAKY, key[:2] in flaky))
         answer = replace(
-            shown_output(row, place[row["model"]], own),
+            shown_output(row, place[row["model"]], own, after),
             scores=tuple(scores.get(key, ())),
             letters=_letters(own, rules),
             marks=tuple(mark for mark, holds in marks if holds),
@@ -224,16 +226,61 @@ def _differ(answers: Iterable[ShownOutput]) -> bool:
     return bool(passing and failing) and len(passing | failing) > 1
 
 
-def shown_output(row: Mapping[str, Any], index: int, verdicts: Sequence[ShownVerdict]) -> ShownOutput:
-    """A row of outputs with what is worth reading of its verdicts."""
+def shown_output(
+    row: Mapping[str, Any], index: int, verdicts: Sequence[ShownVerdict], after: Mapping[str, str]
+) -> ShownOutput:
+    """A row of outputs with what is worth reading of its verdicts.
+
+    Args:
+        after: by rules that come after another, that other one.
+    """
+    verdicts, closed = _one_cause(verdicts, after)
     own = [verdict for verdict in verdicts if verdict.source != "none" or verdict.unscored != row["error"]]
     shown = [verdict for verdict in own if verdict.status not in _LISTED or not verdict.counts]
     passed, left_out = (
         tuple(dict.fromkeys(verdict.rule for verdict in own if verdict.status == status and verdict.counts))
         for status in _LISTED
     )
-    return ShownOutput(row=row, model_index=index, verdicts=tuple(shown), passed=passed, not_concerned=left_out)
+    return ShownOutput(
+        row=row, model_index=index, verdicts=tuple(shown), passed=passed, not_concerned=left_out, closed=closed
+    )
 
+
+def _one_cause(
+    verdicts: Sequence[ShownVerdict], after: Mapping[str, str]
+) -> tuple[Sequence[ShownVerdict], Mapping[str, tuple[str, ...]]]:
+    """The verdicts without those on rules that a broken one closed, and these rules by that one: one cause is one
+    failure."""
+    waiting = [one for one in verdicts if one.unscored == AFTER and one.rule in after]
+    if not waiting:
+        return verdicts, {}
+    broken = {one.rule for one in verdicts if one.counts and one.status == "fail"}
+    by_cause: defaultdict[str, list[str]] = defaultdict(list)
+    for one in waiting:
+        cause = _first_broken(one.rule, after, broken)
+        if cause is not None and one.rule not in by_cause[cause]:
+            by_cause[cause].append(one.rule)
+    folded = {rule for rules in by_cause.values() for rule in rules}
+    kept = [one for one in verdicts if one.unscored != AFTER or one.rule not in folded]
+    return kept, {cause: tuple(rules) for cause, rules in by_cause.items()}
+
+
+def _first_broken(rule: str, after: Mapping[str, str], broken: Collection[str]) -> str | None:
+    """The broken rule that a rule comes after, directly or not: of several that from which all begins."""
+    cause, seen = None, {rule}
+    while (earlier := after.get(rule)) is not None and earlier not in seen:
+        seen.add(earlier)
+        cause, rule = earlier if earlier in broken else cause, earlier
+    return cause
+
+
+def after_of(run: AnyRun) -> dict[str, str]:
+    """By rules of a run that come after another, that other one."""
+    return {rule.id: rule.after for rule in run.spec.rules if rule.after}
+
+
+AFTER = "after"
+"""Why a rule is unscored that can only be looked at where another one is kept."""
 
 _LISTED = ("pass", NOT_CONCERNED)
 """What is said of an output in one line for all its rules."""

@@ -139,7 +139,7 @@ class RunList:
         stamp = stamp_of(folder, (MANIFEST, REPORT))
         kept = self._kept.get(folder)
         if kept is None or kept[0] != stamp:
-            kept = self._kept[folder] = (stamp, _read(key, folder))
+            kept = self._kept[folder] = (stamp, listed(folder, key))
         return kept[1]
 
 
@@ -155,7 +155,8 @@ def stamp_of(folder: Path, names: tuple[str, ...]) -> Stamp:
     return tuple(state_of(folder / name) for name in names)
 
 
-def _read(key: str, folder: Path) -> ListedRun:
+def listed(folder: Path, key: str = "") -> ListedRun:
+    """The run in a folder in one line, under this key."""
     try:
         manifest = read_manifest(folder)
     except RunError as error:

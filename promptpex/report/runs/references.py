@@ -151,10 +151,15 @@ def latest_of(results: Path, prompt_name: str) -> Path | None:
 
 def made_before(folder: Path) -> Path | None:
     """The folder of the run of the same prompt that was written last before this one; None where there is none."""
+    return next(iter(made_earlier(folder)), None)
+
+
+def made_earlier(folder: Path) -> list[Path]:
+    """The folders of the runs of the same prompt that were written before this one, newest first."""
     siblings = [path.parent for path in folder.parent.glob(f"*/{MANIFEST}") if is_inside(path, folder.parent)]
     ordered = newest_first(siblings)
     later = ordered.index(folder) + 1 if folder in ordered else len(ordered)
-    return next(iter(ordered[later:]), None)
+    return ordered[later:]
 
 
 def all_of(results: Path, prompt_name: str) -> list[Path]:

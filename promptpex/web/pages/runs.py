@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
+from promptpex.report.page.run_before import MOST_EARLIER
 from promptpex.report.page.script import script_policy
-from promptpex.report.runs.listing import ListedRun, RunList
+from promptpex.report.runs.folder import MANIFEST
+from promptpex.report.runs.listing import REPORT, ListedRun, RunList, stamp_of
+from promptpex.report.runs.references import made_earlier
 from promptpex.web.site import Site
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
+
+    from promptpex.report.page.run_before import RunBefore
 
 RUNS = "/runs"
 MOST_SHOWN = 300
@@ -32,7 +40,8 @@ def routes(site: Site) -> list[Route]:
         run = site.runs.one(request.path_params["key"])
         if run is None:
             raise HTTPException(404)
-        page = site.made.get(("report", run.folder), site.stamp(run.folder), lambda: _report(site, run))
+        stamp = site.stamp(run.folder), _stamp_before(run)
+        page = site.made.get(("report", run.folder), stamp, lambda: _report(site, run))
         return site.report(page, script_policy())
 
     return [Route("/", runs), Route(f"{RUNS}/{{key:path}}", report)]
@@ -51,10 +60,29 @@ def list_values(runs: RunList, prompt: str | None) -> dict[str, Any]:
 def _report(site: Site, run: ListedRun) -> str:
     from promptpex.report import runs, summarise
     from promptpex.report.html import html
+    from promptpex.report.page.run_before import run_before
 
     columns = runs.read_columns(run.folder)
     summary = summarise(columns, folder=run.folder, people=site.grades(run.folder, columns))
-    return html(summary, site.navigation(f"{RUNS}/{run.key}"), sent=site.sent(columns))
+    before = run_before(summary)
+    if before is not None:
+        before = _on_site(site, before, run)
+    return html(summary, site.navigation(f"{RUNS}/{run.key}"), sent=site.sent(columns), before=before)
+
+
+def _on_site(site: Site, before: RunBefore, run: ListedRun) -> RunBefore:
+    """The run before as the server shows it."""
+    key = site.runs.key(before.folder)
+    if key not in site.runs.folders():
+        return replace(before, address="")
+    pair = urlencode({"before": key, "after": run.key})
+    return replace(before, address=f"{RUNS}/{key}", comparison=f"/compare?{pair}" if site.ports.comparing else "")
+
+
+def _stamp_before(run: ListedRun) -> Hashable:
+    """What changes whenever the run before a run does, or is another one."""
+    earlier = made_earlier(run.folder)[:MOST_EARLIER]
+    return tuple((folder, stamp_of(folder, (MANIFEST, REPORT))) for folder in earlier)
 
 
 def _suggested(runs: list[ListedRun]) -> tuple[str, str]:
