@@ -22,8 +22,7 @@ from promptpex.report.data_words import counted_reasons
 from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
-from promptpex.report.page.addresses import address
-from promptpex.report.page.answer_links import in_answer
+from promptpex.report.page.addresses import address, in_answer
 from promptpex.report.page.asked import SentMessages
 from promptpex.report.page.cases import VERDICTS
 from promptpex.report.page.page_texts import moment, tr_n_on_page, tr_on_page

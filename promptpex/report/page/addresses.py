@@ -6,10 +6,14 @@ output that such an address shows has it as its ``id``, so that a link leads the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 from promptpex.report.page.values import visible
+
+SHORTEST = 2
+"""Characters of a model's name that is looked for: a single letter is a word of most languages."""
 
 Ids = tuple[str, str]
 """The ids of an element and of the one inside it; empty where they have none."""
@@ -27,6 +31,26 @@ def address(
 def _quoted(value: str) -> str:
     """As ``encodeURIComponent`` writes it: what the browser holds against an ``id`` is this text."""
     return quote(visible(value), safe="!'()*", errors="replace")
+
+
+def in_answer(answer: str, names: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """The answer in parts, each with the model that it names, if it is the first to name it.
+
+    A name is whole words, and of two that begin alike it is the longer one.
+    """
+    known = sorted((name for name in names if len(name) >= SHORTEST), key=len, reverse=True)
+    if not known:
+        yield answer, None
+        return
+    end, named = 0, set[str]()
+    for match in re.finditer(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)", answer):
+        if match[0] in named:
+            continue
+        named.add(match[0])
+        yield answer[end : match.start()], None
+        yield match[0], match[0]
+        end = match.end()
+    yield answer[end:], None
 
 
 class FirstTargets:

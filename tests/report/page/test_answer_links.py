@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptpex.report.page.answer_links import in_answer
+from promptpex.report.page.addresses import in_answer
 
 
 def linked(answer: str, *names: str) -> list[str]:

@@ -31,7 +31,7 @@ def test_one_cause_is_one_line() -> None:
     assert answer.closed == {"r1": ("r2", "r3")}
     assert answer.letters == "fuuf"
     text = Reader(html(summary)).text
-    assert "text before the JSON check:x so it was not looked at by r2, r3" in text
+    assert "so it was not looked at by r2, r3" in text
     assert "can only be looked at" not in text
 
 
