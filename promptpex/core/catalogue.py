@@ -33,7 +33,9 @@ _SHAPES = {
     "value": r"(?:['\"\[{\d-]|True|False|None).*?",
 }
 _NUMBERS = frozenset(("count", "failed", "least", "left_out", "limit", "most", "number", "passed", "score", "seconds"))
-_NESTED = frozenset(("excerpt", "function", "others", "outputs", "part", "reason", "remedy"))
+_NESTED = frozenset(
+    ("excerpt", "function", "others", "outputs", "part", "questions", "reason", "remedy", "requests", "rules", "shown")
+)
 """Places whose values are texts from files of data again; but for words in quotation marks, which are an output's."""
 
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from promptpex.core.texts import stored
+
 _FAMILIES = {
     "OpenAI": r"\b(?:gpt|chatgpt|o[134](?:-mini|-pro)?|davinci|openai)\b",
     "Anthropic": r"\b(?:claude|anthropic)\b",
@@ -60,11 +62,29 @@ def self_preference_warnings(
     for judge in judges:
         same = [model for model in models if vendor(model) == vendor(judge)]
         if same:
-            warnings.append(
-                f"the judge {judge} comes from the same vendor as {', '.join(same)} ({vendor(judge)}) and may favour "
-                f"{'its' if len(same) == 1 else 'their'} outputs; use a judge from another vendor, or pass "
-                "--allow-self-judging"
-            )
+            warnings.append(_may_favour(judge, same, vendor(judge)))
         if author and vendor(author) == vendor(judge):
-            warnings.append(f"the judge {judge} comes from the same vendor as the author {author} ({vendor(judge)})")
+            warnings.append(
+                stored(
+                    "the judge {judge} comes from the same vendor as the author {author} ({vendor})",
+                    judge=judge,
+                    author=author,
+                    vendor=vendor(judge),
+                )
+            )
     return warnings
+
+
+def _may_favour(judge: str, models: Sequence[str], vendor: str) -> str:
+    values = {"judge": judge, "models": ", ".join(models), "vendor": vendor}
+    if len(models) == 1:
+        return stored(
+            "the judge {judge} comes from the same vendor as {models} ({vendor}) and may favour its outputs; use a "
+            "judge from another vendor, or pass --allow-self-judging",
+            **values,
+        )
+    return stored(
+        "the judge {judge} comes from the same vendor as {models} ({vendor}) and may favour their outputs; use a "
+        "judge from another vendor, or pass --allow-self-judging",
+        **values,
+    )

@@ -92,7 +92,18 @@ CANDIDATES = (
     stored("does not count: {count} outputs pass the first and fail the second"),
 )
 """States, labels and evidence of candidate assertions."""
-WORDS = (*CANDIDATES, *MISSING, *DECISIONS, *CHANGES, *STATUSES, *CASE_TYPES, *REASONS)
+COUNTED = (
+    stored("{count} rule"),
+    stored("{count} rules"),
+    stored("{count} request"),
+    stored("{count} requests"),
+    stored("{count} question"),
+    stored("{count} questions"),
+    stored("{count} graded output"),
+    stored("{count} graded outputs"),
+)
+"""Counted things within notices."""
+WORDS = (*COUNTED, *CANDIDATES, *MISSING, *DECISIONS, *CHANGES, *STATUSES, *CASE_TYPES, *REASONS)
 
 
 def counted_reasons(counts: str) -> str:

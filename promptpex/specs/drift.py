@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from promptpex.codecs.wording import quoted
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
+from promptpex.core.texts import stored
 from promptpex.specs.source_quotes import SourceStatus, check_sources, prompt_text, uncovered
 
 MOST = 8
@@ -21,21 +22,19 @@ def notices(prompt: Prompt, spec: Spec) -> list[str]:
     """A sentence for each rule whose words are gone or changed, and for each sentence of the prompt without a rule."""
     rules = [rule for rule in spec.rules if not rule.stale]
     lost = [_lost(source) for source in check_sources(rules, prompt_text(prompt)) if source.status != "kept"]
-    return [*_few(lost, "rules whose words are gone"), *uncited(prompt, rules)]
+    return [*_few(lost, len(lost) - MOST, of_rules=True), *uncited(prompt, rules)]
 
 
 def uncited(prompt: Prompt, rules: Sequence[Rule]) -> list[str]:
     """A sentence for each sentence of the prompt that no rule cites; of many the first few."""
-    without = [f"no rule cites: {quoted(sentence)}" for sentence in uncovered(rules, prompt)]
-    return _few(without, "sentences that no rule cites")
+    without = [stored("no rule cites: {words}", words=quoted(sentence)) for sentence in uncovered(rules, prompt)]
+    return _few(without, len(without) - MOST, of_rules=False)
 
 
 def ungrounded(prompt: Prompt, rules: Sequence[Rule]) -> list[str]:
     """A sentence for each rule whose quoted words are not in the prompt, as far as code can tell."""
     return [
-        _lost(source, "are not in the prompt")
-        for source in check_sources(rules, prompt_text(prompt))
-        if source.status != "kept"
+        _lost(source, gone=False) for source in check_sources(rules, prompt_text(prompt)) if source.status != "kept"
     ]
 
 
@@ -45,12 +44,23 @@ def orphans(spec: Spec, suite: Suite) -> list[Case]:
     return [case for case in suite.cases if case.rule is not None and case.rule not in current]
 
 
-def _lost(source: SourceStatus, how: str = "are gone") -> str:
-    sentence = f"rule {source.rule} cites words that {how}: {quoted(source.source)}"
+def _lost(source: SourceStatus, *, gone: bool = True) -> str:
     changed_to = source.nearest if source.status == "changed" else None
-    return f"{sentence}; the prompt says {quoted(changed_to)}" if changed_to else sentence
+    values = {"rule": source.rule, "words": quoted(source.source), "other": quoted(changed_to or "")}
+    if gone and changed_to:
+        return stored("rule {rule} cites words that are gone: {words}; the prompt says {other}", **values)
+    if gone:
+        return stored("rule {rule} cites words that are gone: {words}", **values)
+    if changed_to:
+        return stored("rule {rule} cites words that are not in the prompt: {words}; the prompt says {other}", **values)
+    return stored("rule {rule} cites words that are not in the prompt: {words}", **values)
 
 
-def _few(lines: list[str], what: str) -> list[str]:
-    left = len(lines) - MOST
-    return lines if left <= 1 else [*lines[:MOST], f"and {left} more {what}; `promptpex validate` names them all"]
+def _few(lines: list[str], left: int, *, of_rules: bool) -> list[str]:
+    """The lines, of many the first; ``left`` are the others."""
+    if left <= 1:
+        return lines
+    more = stored("and {count} more sentences that no rule cites; `promptpex validate` names them all", count=left)
+    if of_rules:
+        more = stored("and {count} more rules whose words are gone; `promptpex validate` names them all", count=left)
+    return [*lines[:MOST], more]

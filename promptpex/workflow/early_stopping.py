@@ -14,6 +14,7 @@ from itertools import pairwise
 from promptpex import tables
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Output, Run, Score, Suite, Verdict
+from promptpex.core.texts import stored
 from promptpex.stats import looks_at
 from promptpex.workflow import running
 from promptpex.workflow.collect import cells
@@ -69,7 +70,8 @@ async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], 
         )
         stop = settled(session, done)
         for model in (model for model in asked if model.label in stop):
-            session.emit(Notice(f"{model.label} is settled after {_cases(done, model.label)} cases"))
+            count = _cases(done, model.label)
+            session.emit(Notice(stored("{model} is settled after {count} cases", model=model.label, count=count)))
         asked = [model for model in asked if model.label not in stop]
         if not asked:
             break

@@ -7,6 +7,7 @@ from pathlib import Path
 from promptpex.core.errors import RunError
 from promptpex.core.events import Notice
 from promptpex.core.records import Output, Run
+from promptpex.core.texts import stored
 from promptpex.report import runs
 from promptpex.workflow import early_stopping
 from promptpex.workflow.session import Session
@@ -45,10 +46,14 @@ def _beside(before: Path, folder: Path, run: Run) -> str:
     """What became of a run beside the complete one that was made from the same."""
     if folder != before:
         names = f"{before.name} {folder.name}"
-        return f"the earlier run {before.name} is kept; to compare the two: promptpex compare {names}"
+        command = f"promptpex compare {names}"
+        return stored("the earlier run {run} is kept; to compare the two: {command}", run=before.name, command=command)
     if run.manifest.asked:
         return ""
-    return f"nothing has changed since {run.manifest.created}: this is that run again; --fresh asks the models anew"
+    return stored(
+        "nothing has changed since {time}: this is that run again; --fresh asks the models anew",
+        time=run.manifest.created,
+    )
 
 
 def keep(results: Path, run: Run) -> Path:

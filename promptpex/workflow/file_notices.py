@@ -6,10 +6,11 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.wording import named
 from promptpex.config import EFFORT
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Rule, Spec, Suite
+from promptpex.core.texts import stored
 from promptpex.specs.drift import changed, notices, orphans, uncited, ungrounded
 from promptpex.workflow.estimate import EstimateLine, total_in_words
 from promptpex.workflow.files import Files
@@ -28,7 +29,13 @@ def announce_effort(session: Session, lines: Sequence[EstimateLine]) -> None:
         origin = session.resolved.origins[name]
         shown = ("no", "yes")[value] if isinstance(value, bool) else value
         counts.append(f"{name.replace('_', '-')} {shown}{'' if origin.startswith('preset') else f' ({origin})'}")
-    session.emit(Notice(f"effort {effort}: {', '.join(counts)}; this means {total_in_words(lines)}"))
+    message = stored(
+        "effort {effort}: {counts}; this means {what}",
+        effort=effort,
+        counts=", ".join(counts),
+        what=total_in_words(lines),
+    )
+    session.emit(Notice(message))
 
 
 def warn_about_ungrounded_rules(session: Session, prompt: Prompt, rules: Sequence[Rule]) -> None:
@@ -43,7 +50,8 @@ def name_uncited_sentences(session: Session, prompt: Prompt, rules: Sequence[Rul
     for line in lines:
         session.emit(Notice(line))
     if lines:
-        session.emit(Notice("where such a sentence sets a rule, add it, or ask with `promptpex extract PROMPT --more`"))
+        message = stored("where such a sentence sets a rule, add it, or ask with `promptpex extract PROMPT --more`")
+        session.emit(Notice(message))
 
 
 def warn_about_changed_prompt(session: Session, prompt: Prompt, spec: Spec, files: Files) -> None:
@@ -53,15 +61,21 @@ def warn_about_changed_prompt(session: Session, prompt: Prompt, spec: Spec, file
     all the same.
     """
     if spec.prompt and Path(spec.prompt).name != files.prompt.name:
-        warning = f"{files.spec.name} is the spec of {spec.prompt}, and is used for {files.prompt.name}"
+        warning = stored(
+            "{file} is the spec of {prompt}, and is used for {other}",
+            file=files.spec.name,
+            prompt=spec.prompt,
+            other=files.prompt.name,
+        )
         session.emit(Notice(warning, "warning"))
     if not changed(prompt, spec):
         warn_about_ungrounded_rules(session, prompt, [rule for rule in spec.rules if not rule.stale])
         return
-    change = f"{files.prompt.name} has changed since {files.spec.name} was written"
+    change = stored("{prompt} has changed since {file} was written", prompt=files.prompt.name, file=files.spec.name)
     for warning in (change, *notices(prompt, spec)):
         session.emit(Notice(warning, "warning"))
-    session.emit(Notice(f"to bring the spec up to date: promptpex extract {shlex.quote(str(files.prompt))} --update"))
+    command = f"promptpex extract {shlex.quote(str(files.prompt))} --update"
+    session.emit(Notice(stored("to bring the spec up to date: {command}", command=command)))
 
 
 def warn_about_unusable_expected(session: Session, suite: Suite) -> None:
@@ -69,10 +83,19 @@ def warn_about_unusable_expected(session: Session, suite: Suite) -> None:
     usable = {case.id for case in suite.usable()}
     problems = {case: why for case, why in unusable_expected(suite, session.settings.match).items() if case in usable}
     if problems:
-        count = plural(len(problems), "case has", "cases have")
-        what = f"{count} an expected output that cannot be compared with ({named(list(problems))})"
-        why = f"{next(iter(problems.values()))}; change it, or the comparison under match"
-        session.emit(Notice(f"{what}, so that outputs stay unscored: {why}", "warning"))
+        values = {"count": len(problems), "ids": named(list(problems)), "why": next(iter(problems.values()))}
+        message = stored(
+            "{count} cases have an expected output that cannot be compared with ({ids}), so that outputs stay "
+            "unscored: {why}; change it, or the comparison under match",
+            **values,
+        )
+        if len(problems) == 1:
+            message = stored(
+                "{count} case has an expected output that cannot be compared with ({ids}), so that outputs stay "
+                "unscored: {why}; change it, or the comparison under match",
+                **values,
+            )
+        session.emit(Notice(message, "warning"))
 
 
 def warn_about_orphans(session: Session, spec: Spec, suite: Suite) -> None:
@@ -80,5 +103,15 @@ def warn_about_orphans(session: Session, spec: Spec, suite: Suite) -> None:
     lost = orphans(spec, suite)
     if lost:
         ids = named([case.id for case in lost])
-        count = plural(len(lost), "case aims at a rule that is gone", "cases aim at rules that are gone")
-        session.emit(Notice(f"{count} ({ids}); `promptpex generate` retires those it made", "warning"))
+        message = stored(
+            "{count} cases aim at rules that are gone ({ids}); `promptpex generate` retires those it made",
+            count=len(lost),
+            ids=ids,
+        )
+        if len(lost) == 1:
+            message = stored(
+                "{count} case aims at a rule that is gone ({ids}); `promptpex generate` retires those it made",
+                count=1,
+                ids=ids,
+            )
+        session.emit(Notice(message, "warning"))

@@ -23,6 +23,7 @@ from promptpex.codecs.wording import named, plural
 from promptpex.config import Settings
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
+from promptpex.core.texts import stored
 from promptpex.workflow.collect import Cell, collect
 from promptpex.workflow.instructions import instructions_of, language_of, samples_of
 from promptpex.workflow.session import Session
@@ -182,12 +183,17 @@ def _say_what_no_rule_has(session: Session, spec: Spec, todo: Plan) -> None:
     """Tells of people's cases whose rule is gone, and of rules without an inverse to aim at."""
     for orphan in todo.orphans:
         if orphan.origin != "generated":
-            message = f"case {orphan.id} is yours and stays, but its rule {orphan.rule} is gone"
+            message = stored(
+                "case {case} is yours and stays, but its rule {rule} is gone", case=orphan.id, rule=orphan.rule
+            )
             session.emit(Notice(message, "warning"))
     bare = [rule.id for rule in spec.rules if lacks_inverse(rule)]
     if bare and session.settings.inverse_cases:
-        how = "`promptpex extract PROMPT --update` asks for it"
-        message = f"no inverse is written for {', '.join(bare)}, so no case aims at one; {how}"
+        message = stored(
+            "no inverse is written for {rules}, so no case aims at one; `promptpex extract PROMPT --update` asks "
+            "for it",
+            rules=", ".join(bare),
+        )
         session.emit(Notice(message, "warning"))
 
 

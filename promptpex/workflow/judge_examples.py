@@ -12,6 +12,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
 from promptpex.core.ids import digest, text_digest
 from promptpex.core.records import KEY_LENGTH, Example, Grade, Prompt, Rule, Spec
+from promptpex.core.texts import stored
 from promptpex.documents.human_grades import current, read_grades
 from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subjects_of
@@ -56,13 +57,20 @@ def take_judge_examples(session: Session, file: Path | None, prompt: Prompt, spe
 
 def _notice(examples: Sequence[JudgeExample], rules: Sequence[Rule]) -> Notice:
     if not examples:
-        message = (
+        message = stored(
             "judges are shown no graded outputs: none of those inputs that models may be shown is graded on a rule"
             " that a judge decides"
         )
         return Notice(message, "warning")
     shown = plural(len({one.rule for one in examples}), "rule")
-    return Notice(f"judges are shown {plural(len(examples), 'graded output')} on {shown} of {len(rules)}")
+    return Notice(
+        stored(
+            "judges are shown {outputs} on {shown} of {number}",
+            outputs=plural(len(examples), "graded output"),
+            shown=shown,
+            number=len(rules),
+        )
+    )
 
 
 def _items(session: Session, file: Path, prompt: Prompt, grades: Iterable[Grade]) -> Iterator[Example]:
@@ -80,7 +88,7 @@ def _of_runs(session: Session, prompt: Prompt) -> Iterator[Example]:
         try:
             yield from examples_of(runs.read(folder, verdicts=False)).examples
         except InputError as error:
-            session.emit(Notice(f"no examples for judges are taken from a run: {error}", "warning"))
+            session.emit(Notice(stored("no examples for judges are taken from a run: {why}", why=error), "warning"))
 
 
 def _chosen(book: GradeBook, items: Sequence[Example], rule: Rule, wanted: int) -> list[JudgeExample]:

@@ -9,6 +9,7 @@ from promptpex.config import Settings
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Spec
+from promptpex.core.texts import stored
 from promptpex.judging.judge import Judge, Judging
 from promptpex.judging.trust import Trust
 from promptpex.workflow.instructions import instructions_of
@@ -31,11 +32,21 @@ def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...
     examples = session.judge_examples
     judges = tuple(Judge(role_model, prompt, spec, options, examples) for role_model in session.roles.judges())
     if judges and session.settings.judge_examples and not options.judge_mode.examples_template:
-        session.emit(Notice(f"the judge mode {options.mode!r} shows the judge no graded outputs", "warning"))
+        session.emit(
+            Notice(
+                stored("the judge mode {mode} shows the judge no graded outputs", mode=repr(options.mode)), "warning"
+            )
+        )
     if judges and options.sees_input and not options.judge_mode.shows_inputs:
-        session.emit(Notice(f"the judge mode {options.mode!r} never shows the input to the judge", "warning"))
+        session.emit(
+            Notice(
+                stored("the judge mode {mode} never shows the input to the judge", mode=repr(options.mode)), "warning"
+            )
+        )
     if judges and options.confidence and not options.judge_mode.labels:
-        message = f"replies in the judge mode {options.mode!r} have no word that tells how sure the judge was"
+        message = stored(
+            "replies in the judge mode {mode} have no word that tells how sure the judge was", mode=repr(options.mode)
+        )
         session.emit(Notice(message, "warning"))
     _announce_trust(session, judges, spec)
     return judges
@@ -74,11 +85,14 @@ def _announce_trust(session: Session, judges: Iterable[Judge], spec: Spec) -> No
         rules = judge.rules
         ids = trust.untrusted(rules, judge.role_model.label, judge.fingerprint())
         if ids:
-            message = (
-                f"{judge.role_model.label} will not count on {len(ids)} of {plural(len(rules), 'rule')}"
-                f" ({_first(ids)}): no calibration that holds there says a kappa of {trust.min_agreement:g} or more;"
-                " its verdicts are kept."
-                " `promptpex grade` and `promptpex align` measure it"
+            message = stored(
+                "{judge} will not count on {count} of {rules} ({ids}): no calibration that holds there says a kappa of "
+                "{least} or more; its verdicts are kept. `promptpex grade` and `promptpex align` measure it",
+                judge=judge.role_model.label,
+                count=len(ids),
+                rules=plural(len(rules), "rule"),
+                ids=_first(ids),
+                least=f"{trust.min_agreement:g}",
             )
             session.emit(Notice(message, "warning"))
         _announce_labels(session, judge, trust)
@@ -90,10 +104,14 @@ def _announce_labels(session: Session, judge: Judge, trust: Trust) -> None:
     if trust.min_agreement is None:
         return
     for options, ids in trust.by_other_labels(judge.rules, label, judge.fingerprint()).items():
-        rules = plural(len(ids), "rule")
-        session.emit(
-            Notice(f"{label} counts on {rules} ({_first(ids)}) by a calibration on the labels of `{options}`", "always")
+        message = stored(
+            "{judge} counts on {rules} ({ids}) by a calibration on the labels of `{options}`",
+            judge=label,
+            rules=plural(len(ids), "rule"),
+            ids=_first(ids),
+            options=options,
         )
+        session.emit(Notice(message, "always"))
 
 
 def _first(ids: Sequence[str]) -> str:

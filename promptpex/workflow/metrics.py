@@ -125,9 +125,12 @@ def announce_requests(session: Session, metrics: Sequence[Metric], outputs: int)
     what = f"{plural(len(asked), 'metric')} beside the prompt ({names})"
     if judges:
         requests = plural(len(asked) * judges * outputs, "request")
-        session.emit(Notice(f"{what}: {requests} at most to judges; --metrics none leaves them out"))
+        rest = stored("{requests} at most to judges; --metrics none leaves them out", requests=requests)
+        session.emit(Notice(f"{what}: {rest}"))
     else:
-        session.emit(Notice(f"{what}: not scored, since that takes a judge and there is none", "warning"))
+        session.emit(
+            Notice(stored("{what}: not scored, since that takes a judge and there is none", what=what), "warning")
+        )
 
 
 _NAMED = 5

@@ -11,6 +11,7 @@ from promptpex.cases.plan import Plan
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Manifest, Metric, ModelName, PartOfSuite, Prompt, Run, Spec, Suite
+from promptpex.core.texts import stored
 from promptpex.documents.schema_ref import keep_schema
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
@@ -88,7 +89,7 @@ async def update(session: Session, files: Files, *, more: bool = False) -> Updat
     current = [rule for rule in done.spec.rules if not rule.stale]
     done = replace(done, uncited=uncovered(current, prompt))
     if more and not (done.added or done.back):
-        session.emit(Notice("the author names no further rule (--fresh asks it once more)"))
+        session.emit(Notice(stored("the author names no further rule (--fresh asks it once more)")))
     if done.asked:
         warn_about_ungrounded_rules(session, prompt, [rule for rule in current if rule.id in done.added])
         name_uncited_sentences(session, prompt, current)
@@ -197,7 +198,7 @@ async def begin_run(session: Session, files: Files, subset: Subset = WHOLE, *, n
     whole = await _suite_of_run(session, prompt, files, spec)
     suite, part = _part_of(session, whole, spec, subset, checked.failed)
     if part is not None:
-        session.emit(Notice(part.in_words))
+        session.emit(Notice(stored("{cases} of {of} cases: {words}", cases=part.cases, of=part.of, words=part.words)))
     session.emit(Notice(detectable(session, len(suite.usable()))))
     take_judge_examples(session, files.prompt, prompt, spec)
     author = checked.author.label if checked.author else None
@@ -263,9 +264,12 @@ def _tell_of_replaced(session: Session, before: Manifest, after: Manifest) -> No
     """Says so where verdicts of one judge mode took the place of another's."""
     modes = [manifest.settings.get("judge_mode") for manifest in (before, after)]
     if before.judges and after.judges and modes[0] is not None and modes[0] != modes[1]:
-        message = (
-            f"the verdicts in the mode {modes[0]!r} that this run had are replaced by those in the mode {modes[1]!r}; "
-            f"--judge-mode {modes[0]} brings them back from the store"
+        message = stored(
+            "the verdicts in the mode {before} that this run had are replaced by those in the mode {after}; {option} "
+            "brings them back from the store",
+            before=repr(modes[0]),
+            after=repr(modes[1]),
+            option=f"--judge-mode {modes[0]}",
         )
         session.emit(Notice(message))
 
@@ -301,7 +305,11 @@ def _earlier_cases(session: Session, files: Files) -> Suite | None:
     try:
         return read_suite(files.suite)
     except InputError as error:
-        session.emit(Notice(f"checks are not compared with the expected outputs of the cases: {error}", "warning"))
+        session.emit(
+            Notice(
+                stored("checks are not compared with the expected outputs of the cases: {why}", why=error), "warning"
+            )
+        )
         return None
 
 
@@ -313,7 +321,7 @@ def _latest_run(session: Session, prompt: Prompt) -> Run | None:
     try:
         return runs.read(folder) if folder is not None else None
     except InputError as error:
-        session.emit(Notice(f"checks are not compared with the latest run: {error}", "warning"))
+        session.emit(Notice(stored("checks are not compared with the latest run: {why}", why=error), "warning"))
         return None
 
 

@@ -20,6 +20,7 @@ from promptpex.codecs.wording import plural
 from promptpex.core.events import Notice
 from promptpex.core.judge_answers import Answers, JudgeAnswer
 from promptpex.core.records import Output, Prompt, Rule, Suite, Verdict
+from promptpex.core.texts import stored
 from promptpex.core.time_allowance import Allowance
 from promptpex.engines import Engine
 from promptpex.judging.questions import STAGE, QuestionJudge, ask_all, evaluated
@@ -44,8 +45,13 @@ def announce_questions(session: Session, judges: Sequence[QuestionJudge], rules:
     """Says how many requests the questions of checks take, before the first: a spec may be a stranger's."""
     count = questions_of(check for rule in rules for check in rule.checks)
     for judge in judges if outputs else ():
-        asked = f"checks put {plural(count, 'question')} about each output to {judge.role_model.label}"
-        session.emit(Notice(f"{asked}: about {plural(count * outputs, 'request')}"))
+        message = stored(
+            "checks put {questions} about each output to {judge}: about {requests}",
+            questions=plural(count, "question"),
+            judge=judge.role_model.label,
+            requests=plural(count * outputs, "request"),
+        )
+        session.emit(Notice(message))
 
 
 async def verdicts_with_answers(

@@ -12,6 +12,7 @@ from promptpex.config import Resolved, Settings
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import ModelName, Params
+from promptpex.core.texts import stored
 from promptpex.llm.names import parse_models
 from promptpex.llm.providers import AvailableModel, ProviderOptions, available_models
 from promptpex.llm.providers.weights import weights_digest
@@ -137,7 +138,8 @@ class Roles:
                     "or install the embedded one (promptpex[embedded])"
                 )
             self.chosen[role] = candidates[0].name
-            self.emit(Notice(f"{what}: {candidates[0].name} (none was set; this one can be reached)", "always"))
+            message = stored("{model} (none was set; this one can be reached)", model=candidates[0].name)
+            self.emit(Notice(f"{what}: {message}", "always"))
         return self.chosen[role]
 
     def _refuse_unused_names(self, role: str) -> None:
@@ -159,8 +161,16 @@ def with_weights(model: ModelName, configured: str | None) -> ModelName:
 def warn_about_small_model(role: str, name: str, emit: Listener) -> None:
     """Says plainly that the embedded model is not an author or a judge to rely on."""
     if role in ("author", "judge") and name.startswith("embedded/smollm2"):
-        what = "specs and cases" if role == "author" else "verdicts"
-        message = f"{name} is a very small model: its {what} show that the machinery runs; do not rely on them"
+        if role == "author":
+            message = stored(
+                "{model} is a very small model: its specs and cases show that the machinery runs; do not rely on them",
+                model=name,
+            )
+        else:
+            message = stored(
+                "{model} is a very small model: its verdicts show that the machinery runs; do not rely on them",
+                model=name,
+            )
         emit(Notice(message, "warning"))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Prompt, Rule, Run, Spec, Suite
+from promptpex.core.texts import stored
 from promptpex.specs.check_trials import Evidence, Proposal
 from promptpex.specs.describe_inputs import input_specs
 from promptpex.specs.extract import extract as extract_spec
@@ -52,8 +53,12 @@ async def add_checks(
         emit=session.emit,
     )
     for reason, names in _dropped(proposals).items():
-        who = f"rule {names[0]} has" if len(names) == 1 else f"{len(names)} rules ({', '.join(names)}) have"
-        session.emit(Notice(f"{who} no check: {reason}"))
+        message = stored(
+            "{count} rules ({ids}) have no check: {reason}", count=len(names), ids=", ".join(names), reason=reason
+        )
+        if len(names) == 1:
+            message = stored("rule {rule} has no check: {reason}", rule=names[0], reason=reason)
+        session.emit(Notice(message))
     return spec.replace(rules=tuple(with_checks(spec.rules, proposals)))
 
 
@@ -164,8 +169,11 @@ async def update(
         if _wants_checks(session):
             known = evidence_of(marked.rules, before, suite)
             return _update(spec, await _checked(session, prompt, marked, marked.rules, known), prompt)
-        why = "the prompt is the one that the spec was extracted from"
-        session.emit(Notice(f"{why}; the author was not asked (--more asks for further rules)"))
+        why = stored(
+            "the prompt is the one that the spec was extracted from; the author was not asked (--more asks for further "
+            "rules)"
+        )
+        session.emit(Notice(why))
         return _update(spec, marked, prompt)
     rules, new = await _asked_for(session, prompt, marked, suite)
     options = _options(session, prompt)

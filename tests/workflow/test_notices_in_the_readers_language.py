@@ -1,0 +1,66 @@
+"""Notices of a run are events in English, as logs keep them, and are said in the reader's language."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptpex.cli.progress import json_log, notices
+from promptpex.core.events import Event, Notice
+from promptpex.core.texts import from_data, reading_in
+from promptpex.judging.model_families import self_preference_warnings
+from promptpex.specs.drift import notices as drift_notices
+from promptpex.specs.drift import ungrounded
+from promptpex.workflow.roles import warn_about_small_model
+from tests.samples import prompt, spec
+
+
+def small_model(role: str) -> str:
+    heard: list[Event] = []
+    warn_about_small_model(role, "embedded/smollm2-135m", heard.append)
+    assert isinstance(heard[0], Notice)
+    return heard[0].message
+
+
+def test_notices_are_said_in_vietnamese_and_logged_in_english(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    event = Notice(self_preference_warnings(["gpt-4o"], ["o3"])[0], "warning")
+    with reading_in("vi"), json_log(tmp_path / "log") as log:
+        assert log is not None
+        for listen in (notices(verbose=False), log):
+            listen(event)
+    said = capsys.readouterr().err
+    assert said.startswith("cảnh báo: mô hình chấm gpt-4o cùng nhà cung cấp với o3 (OpenAI)")
+    logged = json.loads((tmp_path / "log").read_text(encoding="utf-8"))
+    assert logged["message"].startswith("the judge gpt-4o comes from the same vendor as o3")
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        (small_model("author"), "embedded/smollm2-135m là một mô hình rất nhỏ: bản đặc tả"),
+        (small_model("judge"), "embedded/smollm2-135m là một mô hình rất nhỏ: kết quả chấm"),
+        (
+            self_preference_warnings(["gpt-4o"], ["o3"], "gpt-4")[1],
+            "mô hình chấm gpt-4o cùng nhà cung cấp với mô hình soạn gpt-4",
+        ),
+        (drift_notices(prompt("Name it: in other words."), spec())[0], "quy tắc r1 trích những từ ngữ không còn nữa"),
+        (drift_notices(prompt("Name it: in other words."), spec())[-1], "không quy tắc nào trích: “"),
+        (ungrounded(prompt("Say it."), spec().rules)[0], "quy tắc r1 trích những từ ngữ không có trong prompt"),
+        ("2 of 9 cases: rule r1; the first 5", "2/9 ca kiểm thử: "),
+        (
+            "checks put 2 questions about each output to j: about 60 requests",
+            "phép kiểm tra đặt 2 câu hỏi về mỗi đầu ra cho j: khoảng 60 yêu cầu",
+        ),
+        (
+            "judges are shown 3 graded outputs on 2 rules of 7",
+            "mô hình chấm được xem 3 đầu ra đã được đánh giá về 2 quy tắc trong 7",
+        ),
+    ],
+)
+def test_what_a_notice_says_is_recognised(message: str, wanted: str) -> None:
+    with reading_in("vi"):
+        assert from_data(message).startswith(wanted)
