@@ -32,8 +32,8 @@ def test_notices_are_said_in_vietnamese_and_logged_in_english(
         assert log is not None
         for listen in (notices(verbose=False), log):
             listen(event)
-    said = capsys.readouterr().err
-    assert said.startswith("cảnh báo: mô hình chấm gpt-4o cùng nhà cung cấp với o3 (OpenAI)")
+    printed = capsys.readouterr().err
+    assert printed.startswith("cảnh báo: mô hình chấm gpt-4o cùng nhà cung cấp với o3 (OpenAI)")
     logged = json.loads((tmp_path / "log").read_text(encoding="utf-8"))
     assert logged["message"].startswith("the judge gpt-4o comes from the same vendor as o3")
 
