@@ -75,7 +75,7 @@ class Figure:
 
 
 def figures_of(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
-    """Every figure, of the package's modules and of its tests'."""
+    """Every figure, of the package's modules and of those of its tests in which a name may be that is looked for."""
     yield from _sizes(parts)
     yield from _names(parts, tests)
     yield from _uses(parts)
@@ -127,7 +127,7 @@ def _packages(parts: list[Module]) -> Iterator[Figure]:
 
 def measured() -> list[Figure]:
     """The figures of the tree that this script is in."""
-    return list(figures_of(modules(), modules(ROOT / "tests")))
+    return list(figures_of(modules(), modules(ROOT / "tests", figures.NARRATION)))
 
 
 def main() -> int:

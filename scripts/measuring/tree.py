@@ -42,13 +42,17 @@ class Module:
 
 
 @cache
-def modules(folder: Path = ROOT / PACKAGE) -> list[Module]:
-    """Every module below a package's folder, by path; read once, so do not change the list."""
-    return [_module(path, folder) for path in sorted(folder.rglob("*.py"))]
+def modules(folder: Path = ROOT / PACKAGE, words: frozenset[str] = frozenset()) -> list[Module]:
+    """Every module below a package's folder, by path; read once, so do not change the list.
+
+    With ``words``, only those in whose text one of them is: the others need not be parsed where these are looked for.
+    """
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py"))}
+    chosen = (path for path, text in texts.items() if not words or any(word in text for word in words))
+    return [_module(path, texts[path], folder) for path in chosen]
 
 
-def _module(path: Path, folder: Path) -> Module:
-    text = path.read_text(encoding="utf-8")
+def _module(path: Path, text: str, folder: Path) -> Module:
     relative = path.relative_to(folder.parent)
     parts = relative.with_suffix("").parts
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
