@@ -110,8 +110,10 @@ def _table(report: BatchReport, files: Sequence[str], width: int) -> tuple[Table
     for intervals in (True, False):
         columns = [Column(Key("prompt"), [*(named(report.names[file]) for file in files), _mean_of(report)])]
         for number, model in enumerate(report.models):
-            cells = [_cell(report.cells.get((file, model)), intervals=intervals) for file in files]
-            columns.append(Column(named(model), [*cells, _mean(report, model)], gives_way=number))
+            rows = [report.cells.get((file, model)) for file in files]
+            cells = [*(_cell(row, intervals=intervals) for row in rows), _mean(report, model)]
+            decisions = [*(str(row["decision"] or "") if row else "" for row in rows), ""]
+            columns.append(Column(named(model), cells, gives_way=number, decisions=decisions))
         table, left_out = fitted(title, columns, width, edges=False)
         if not left_out:
             break

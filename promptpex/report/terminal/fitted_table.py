@@ -26,11 +26,13 @@ WORDS = ("decision", "change", "stage")
 
 class Column(NamedTuple):
     """A header (a ``Key``, or a name) and its cells; of the columns that may give way to the others on a narrow
-    terminal, the greater ``gives_way``, the sooner."""
+    terminal, the greater ``gives_way``, the sooner. ``decisions``, where it has any, give the cells
+    their colours."""
 
     header: str
     cells: list[str]
     gives_way: int = 0
+    decisions: Sequence[str] = ()
 
 
 def fitted(title: str, columns: Sequence[Column], width: int, *, edges: bool = True) -> tuple[Table, list[str]]:
@@ -83,10 +85,17 @@ def _table_of(title: str, columns: Sequence[Column], name: int, *, narrow: bool,
         widest = max(map(cell_len, (*header.split("\n"), *column.cells)))
         justify: Literal["left", "right"] = "left" if column.header in WORDS else "right"
         table.add_column(header, justify=justify, no_wrap=True, min_width=widest)
-    for row in zip(*(column.cells for column in columns), strict=True):
-        words = [cell if column.header in WORDS else "" for cell, column in zip(row, columns, strict=True)]
+    for number, row in enumerate(zip(*(column.cells for column in columns), strict=True)):
+        words = [_decision(column, number, cell) for cell, column in zip(row, columns, strict=True)]
         table.add_row(*(Text(cell, style=of_word(word)) for cell, word in zip(row, words, strict=True)))
     return table
+
+
+def _decision(column: Column, row: int, cell: str) -> str:
+    """The word by which a cell has its colour; empty where it has none."""
+    if column.header in WORDS:
+        return cell
+    return column.decisions[row] if column.decisions else ""
 
 
 def _heading(column: Column, *, narrow: bool) -> str:
