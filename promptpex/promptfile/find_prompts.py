@@ -14,6 +14,9 @@ NOT_ENTERED = frozenset({"node_modules", "results", "site-packages", "venv", "__
 """Folders of other things, as far as their names tell; hidden folders are not entered either."""
 
 NOT_ENTERED_ENDING = ".synthesis"
+MOST_FOLDERS = 2_000
+"""Folders that are looked into below one that was named: far more than a project of prompts has."""
+
 ENVIRONMENT = "pyvenv.cfg"
 """What a virtual environment is known by (PEP 405)."""
 
@@ -68,7 +71,10 @@ def _in_folder(folder: Path) -> list[Path]:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
+    for number, (place, folders, files) in enumerate(os.walk(folder)):
+        if number >= MOST_FOLDERS:
+            message = f"this folder has more than {MOST_FOLDERS:,} others in it; name the one that has the prompts"
+            raise PromptFileError(message, path=folder)
         here = Path(place)
         folders[:] = sorted(name for name in folders if not _is_left_out(here / name))
         yield from (here / name for name in sorted(files) if not name.startswith(".") and is_prompt(here / name))
@@ -77,4 +83,4 @@ def _walk(folder: Path) -> Iterator[Path]:
 def _is_left_out(folder: Path) -> bool:
     name = folder.name
     by_name = name.startswith(".") or name in NOT_ENTERED or name.endswith(NOT_ENTERED_ENDING)
-    return by_name or (folder / ENVIRONMENT).exists()
+    return by_name or os.path.lexists(folder / ENVIRONMENT)

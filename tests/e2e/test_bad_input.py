@@ -46,14 +46,16 @@ def test_a_prompt_file_that_cannot_be_used(tmp_path: Path, name: str, content: b
 
 @pytest.mark.parametrize("verb", ["run", "estimate", "extract", "generate", "evaluate-paper", "validate"])
 @pytest.mark.parametrize("name", [".", "/", "..", "results"])
-def test_a_folder_is_no_prompt(tmp_path: Path, verb: str, name: str) -> None:
-    (tmp_path / "results").mkdir()
+def test_a_folder_is_no_prompt_and_may_have_none(tmp_path: Path, verb: str, name: str) -> None:
+    project = tmp_path / "project"
+    (project / "results").mkdir(parents=True)
     models = () if verb in ("extract", "generate", "validate") else MODEL[:2]
-    done = in_process(verb, name, *models, cwd=tmp_path)
+    done = in_process(verb, name, *models, cwd=project)
     assert done.code == 2
     if verb != "validate":
         is_one_sentence(done)
-    assert "is a folder" in done.err + done.out
+    searched = "others in it; name the one" if name == "/" else "no prompt in this folder"
+    assert (searched if verb in ("run", "estimate", "validate") else "is a folder") in done.err + done.out
     assert not Path("/.promptpex").exists()
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import PromptFileError
 from promptpex.promptfile import find_prompts, is_prompt
-from promptpex.promptfile.find_prompts import NOT_ENTERED
+from promptpex.promptfile.find_prompts import MOST_FOLDERS, NOT_ENTERED
 
 FOLDERS = ("a", "b.c", ".git", "node_modules", "results", "x.synthesis", "env")
 NAMES = ("prompt.md", "mail.md", "mail.spec.yaml", "mail.cases.yaml", "README.md", "tone.metric.md", ".hidden.md")
@@ -79,3 +79,10 @@ def test_what_stands_for_no_prompt_is_one_sentence(prompts: Path, named: str, wh
     (prompts / "b").mkdir()
     with pytest.raises(PromptFileError, match=why):
         find_prompts([prompts / named])
+
+
+def test_a_folder_that_holds_far_too_much_is_not_searched(tmp_path: Path) -> None:
+    for number in range(MOST_FOLDERS):
+        (tmp_path / str(number)).mkdir()
+    with pytest.raises(PromptFileError, match="2,000 others in it"):
+        find_prompts([tmp_path])
