@@ -13,7 +13,9 @@ def test_every_text_of_the_page_is_of_the_catalogue() -> None:
     before, after = drawn(1, repeats=2, unjudged=True), drawn(2, repeats=2, unjudged=False)
     other = after.replace(prompt=after.prompt.replace(messages=before.prompt.messages[:0]))
     with reading_in(Marked()):
-        page = comparison_html(compare_runs(before, other), (RunLink("old", "old.html"), RunLink("new")), other_way="/x")
+        page = comparison_html(
+            compare_runs(before, other), (RunLink("old", "old.html"), RunLink("new")), other_way="/x"
+        )
         texts = ReadPage(page).texts
     known = data_of(before) | data_of(after) | {"old", "new", "p (Holm)", "compare", "promptpex compare --json"}
     assert len(texts) > 100
