@@ -38,7 +38,7 @@ class Marked:
     def digits(self, figure: str) -> str:
         return figure
 
-    def day(self, date: datetime) -> str:
+    def day(self, date: datetime, *, with_year: bool = True) -> str:
         return date.strftime("%Y-%m-%d")
 
 

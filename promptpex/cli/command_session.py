@@ -53,7 +53,8 @@ def _speak(resolved: Resolved) -> None:
     import click
 
     context = click.get_current_context(silent=True)
-    as_json = context is not None and bool(context.params.get("as_json"))
+    flags = {} if context is None else context.params
+    as_json = bool(flags.get("as_json")) or flags.get("layout") == "json"
     speak(ENGLISH if as_json else resolved.settings.report_language)
     if context is not None:
         context.call_on_close(partial(speak, ENGLISH))

@@ -34,7 +34,20 @@ _SHAPES = {
 }
 _NUMBERS = frozenset(("count", "failed", "least", "left_out", "limit", "most", "number", "passed", "score", "seconds"))
 _NESTED = frozenset(
-    ("excerpt", "function", "others", "outputs", "part", "questions", "reason", "remedy", "requests", "rules", "shown")
+    (
+        "excerpt",
+        "function",
+        "others",
+        "outputs",
+        "part",
+        "questions",
+        "reason",
+        "remedy",
+        "requests",
+        "rules",
+        "shown",
+        "words",
+    )
 )
 """Places whose values are texts from files of data again; but for words in quotation marks, which are an output's."""
 
@@ -128,11 +141,11 @@ class Catalogue:
         """A figure with the decimal and group signs of the language."""
         return figure.translate(self._signs)
 
-    def day(self, date: datetime) -> str:
-        """A date in the order of the language, with the year in full."""
+    def day(self, date: datetime, *, with_year: bool = True) -> str:
+        """A date in the order of the language, with the year in full or without it."""
         from babel.dates import format_skeleton
 
-        return str(format_skeleton("yMd", date, locale=self._locale))
+        return str(format_skeleton("yMd" if with_year else "Md", date, locale=self._locale))
 
 
 class _Template:

@@ -47,7 +47,7 @@ class Language(Protocol):
     def digits(self, figure: str) -> str:
         """A figure with the decimal and group signs of the language."""
 
-    def day(self, date: datetime) -> str:
+    def day(self, date: datetime, *, with_year: bool = True) -> str:
         """A date in the order of the language."""
 
 
@@ -72,9 +72,9 @@ class English:
         """The figure itself."""
         return figure
 
-    def day(self, date: datetime) -> str:
+    def day(self, date: datetime, *, with_year: bool = True) -> str:
         """As in ISO 8601."""
-        return date.strftime("%Y-%m-%d")
+        return date.strftime("%Y-%m-%d" if with_year else "%m-%d")
 
 
 _process: Language = English()
@@ -175,6 +175,14 @@ def digits(figure: str) -> str:
     return spoken().digits(figure)
 
 
-def day(date: datetime) -> str:
+def day(date: datetime, *, with_year: bool = True) -> str:
     """A date in the order of the reader's language."""
-    return spoken().day(date)
+    return spoken().day(date, with_year=with_year)
+
+
+def day_of(moment: str, *, with_year: bool = True) -> str:
+    """The same of a moment as files have it (ISO 8601); what is no moment stays as it is, cut where its date ends."""
+    try:
+        return day(datetime.fromisoformat(moment[:10]), with_year=with_year)
+    except ValueError:
+        return moment[:10]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.cli.in_words.layout import WIDTH, and_more
 from promptpex.core.errors import RunError
-from promptpex.core.texts import digits, from_data, tr, tr_n
+from promptpex.core.texts import day_of, digits, from_data, tr, tr_n
 from promptpex.report.batches.batch_files import INDEX
 from promptpex.report.percentages import percent
 from promptpex.report.runs.batch_folder import by_date, read_batch
@@ -96,7 +96,9 @@ def _table(runs: Sequence[ListedRun]) -> Table:
 
 def _cells(run: ListedRun, year: str) -> tuple[str, ...]:
     """The cells of a run; of this year its day and time, of another its date."""
-    date = run.created[5:16].replace("T", " ") if run.created[:4] == year else run.created[:10]
+    date = day_of(run.created)
+    if run.created[:4] == year:
+        date = f"{day_of(run.created, with_year=False)} {run.created[11:16]}".strip()
     return (
         clean(run.name or run.folder.name),
         named(run.prompt),
