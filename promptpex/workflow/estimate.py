@@ -39,6 +39,10 @@ TYPICAL_RULES = 8
 """Rules of a prompt whose spec is not written yet; those of ``benchmarks/`` have 6 to 8."""
 
 
+OF_ALL = ""
+"""The stage and the model of a line that is the sum of others."""
+
+
 @dataclass(frozen=True, slots=True)
 class EstimateLine:
     """One stage with one model.
@@ -147,8 +151,8 @@ def sum_of(lines: Sequence[EstimateLine]) -> EstimateLine:
     """The lines in one, of all stages and models; its price is unknown where that of a line is."""
     costs = [line.cost_usd for line in lines]
     return EstimateLine(
-        stage="",
-        model="",
+        stage=OF_ALL,
+        model=OF_ALL,
         calls=sum(line.calls for line in lines),
         stored=sum(line.stored for line in lines),
         tokens_in=sum(line.tokens_in for line in lines),
