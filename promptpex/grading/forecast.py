@@ -11,8 +11,8 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from promptpex.codecs.wording import plural
 from promptpex.core.records import OUTPUT_SUBJECT, Example
+from promptpex.core.texts import tr, tr_n
 from promptpex.grading.book import GradeBook
 from promptpex.grading.machine_views import Judgements
 from promptpex.grading.random_sample import RANDOM_SHARE, SEED
@@ -52,13 +52,17 @@ class Forecast:
 
     def sentence(self) -> str:
         """In words, to be shown while people grade."""
-        who = f"{self.judge}'s" if self.judge else "the judge's"
-        what = f"{who} error on {'whole outputs' if self.subject == OUTPUT_SUBJECT else self.subject} is known"
+        subject = tr("whole outputs") if self.subject == OUTPUT_SUBJECT else self.subject
+        error = tr("{judge}'s error on {subject}", judge=self.judge, subject=subject)
+        error = error if self.judge else tr("the judge's error on {subject}", subject=subject)
+        known = tr("{error} is known to within {points}", error=error, points=_points(self.within))
         if not self.grades:
-            return f"{what} to within {_points(self.within)}"
-        how_well = "exactly for these outputs" if self.whole else f"to within {_points(self.within)}"
-        condition = "" if self.asked else f", if bad outputs are graded on {self.subject}, too"
-        return f"{self.grades} more and {what} {how_well}{condition}"
+            return known
+        known = tr("{error} is known exactly for these outputs", error=error) if self.whole else known
+        sentence = tr("{count} more and {known}", count=self.grades, known=known)
+        if self.asked:
+            return sentence
+        return tr("{sentence}, if bad outputs are graded on {subject}, too", sentence=sentence, subject=self.subject)
 
 
 def forecasts(
@@ -155,4 +159,4 @@ def more_needed(errors: int, n: int, within: float, *, confidence: float = 0.95)
 
 
 def _points(share: float) -> str:
-    return plural(round(share * 100), "point")
+    return tr_n("{count} point", "{count} points", round(share * 100))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptpex.core.records import Example
+from promptpex.core.texts import tr_n
 from promptpex.grading.book import GradeBook
 
 
@@ -73,5 +74,10 @@ def lacking_sentence(subject: str, count: int) -> str:
     Args:
         count: how many; 1 or more.
     """
-    wait = "1 bad output waits" if count == 1 else f"{count} bad outputs wait"
-    return f"{wait} to be graded on {subject}, too: go back, or `promptpex grade --on {subject}`."
+    return tr_n(
+        "{count} bad output waits to be graded on {subject}, too: go back, or {command}.",
+        "{count} bad outputs wait to be graded on {subject}, too: go back, or {command}.",
+        count,
+        subject=subject,
+        command=f"`promptpex grade --on {subject}`",
+    )

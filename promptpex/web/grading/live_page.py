@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.core.ids import text_digest
+from promptpex.core.texts import Key
 from promptpex.web.pages.card import CARD
 from promptpex.web.pages.criteria import CRITERIA
 from promptpex.web.ports import GradingPort
+from promptpex.web.script_texts import script_texts
 from promptpex.web.site import Tab
 
 SHARED_SCRIPTS = (
@@ -28,16 +30,16 @@ SHARED_SCRIPTS = (
 LIVE_SCRIPTS = (*SHARED_SCRIPTS, "ask.js", "unsent.js", "server_desk.js", "grading.js")
 
 POLICIES = {
-    "informative": "where machines disagree, and what has few grades",
-    "random": "by chance alone",
-    "highest": "what assertions fail most surely comes first",
-    "lowest": "what assertions fail least surely comes first",
-    "alternating": "the last two in turn, as EvalGen does",
+    "informative": Key("where machines disagree, and what has few grades"),
+    "random": Key("by chance alone"),
+    "highest": Key("what assertions fail most surely comes first"),
+    "lowest": Key("what assertions fail least surely comes first"),
+    "alternating": Key("the last two in turn, as EvalGen does"),
 }
 """The policies in words; each leaves a share to the random sample."""
 ENDINGS = (CARD, CRITERIA)
 """The pages that grading leads to."""
-AGAIN = "Start promptpex grade again and open the link that it prints"
+AGAIN = Key("Start {command} again and open the link that it prints")
 
 
 def live_page(grading: GradingPort, tabs: Sequence[Tab]) -> dict[str, Any]:
@@ -48,6 +50,7 @@ def live_page(grading: GradingPort, tabs: Sequence[Tab]) -> dict[str, Any]:
     """
     return {
         "prompt_name": grading.prompt_name,
+        "texts": script_texts(),
         "scripts": LIVE_SCRIPTS,
         "policies": [{"name": name, "sentence": sentence} for name, sentence in POLICIES.items()],
         "endings": [tab for tab in tabs if tab.path in ENDINGS],
@@ -60,6 +63,6 @@ def live_page(grading: GradingPort, tabs: Sequence[Tab]) -> dict[str, Any]:
             "first": grading.first,
             "variables": grading.variables,
             "criteria": any(tab.path == CRITERIA for tab in tabs),
-            "again": AGAIN,
+            "again": AGAIN.tr(command="promptpex grade"),
         },
     }

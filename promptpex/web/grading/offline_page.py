@@ -28,6 +28,7 @@ from promptpex.web.grading.live_page import SHARED_SCRIPTS
 from promptpex.web.grading.views import JsonData, content_view, own_policy, stale_views, subject_views
 from promptpex.web.pages.static_files import STATIC
 from promptpex.web.ports import GradingPort
+from promptpex.web.script_texts import script_texts
 from promptpex.web.site import TEMPLATES
 
 OFFLINE_SCRIPTS = (*SHARED_SCRIPTS, "sha256.js", "grade_line.js", "kept_desk.js", "download.js", "grading.js")
@@ -121,6 +122,7 @@ def _page(grading: GradingPort, items: list[JsonData]) -> str:
     }
     values: dict[str, Any] = {
         "prompt_name": grading.prompt_name,
+        "texts": script_texts(),
         "policies": (),
         "endings": (),
         "settings": settings,

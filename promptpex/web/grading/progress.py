@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.wording import named
 from promptpex.core.records import OUTPUT_SUBJECT
+from promptpex.core.texts import Key, tr, tr_n
 from promptpex.grading.book import GradeCounts
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.progress import Progress, lacking_sentence
@@ -16,7 +17,7 @@ ENOUGH_TO_CHOOSE = 8
 """Outputs with a label from which a choice of assertions means something: half of the 16 of EvalGen's evaluation."""
 MOST_FORECASTS = 100
 MOST_LACKING = 8
-KEPT = "The grades stand in a file beside the prompt: commit it, and others can add theirs."
+KEPT = Key("The grades stand in a file beside the prompt: commit it, and others can add theirs.")
 
 
 def progress_view(desk: GradingDesk, grader: str, policy: str | None = None) -> dict[str, Any]:
@@ -38,20 +39,36 @@ def progress_view(desk: GradingDesk, grader: str, policy: str | None = None) -> 
         "begun": len(seen) - mine,
         "sentences": [*_stand(progress, counts), *_people(desk), *_chosen(desk), _sample(sample, progress.items)],
         "forecasts": _forecasts(desk, policy),
-        "finish": [*_good_for(counts), *_measured(desk), KEPT],
+        "finish": [*_good_for(counts), *_measured(desk), KEPT.tr()],
     }
 
 
 def _stand(progress: Progress, counts: GradeCounts) -> list[str]:
     lines = [
-        f"{progress.done} of {plural(progress.items, 'output')} graded by anybody:"
-        f" {counts.good} good, {counts.bad} bad, {counts.unsure} unsure."
+        tr_n(
+            "{done} of {count} output graded by anybody: {good} good, {bad} bad, {unsure} unsure.",
+            "{done} of {count} outputs graded by anybody: {good} good, {bad} bad, {unsure} unsure.",
+            progress.items,
+            done=progress.done,
+            good=counts.good,
+            bad=counts.bad,
+            unsure=counts.unsure,
+        )
     ]
     if progress.disputed:
-        lines.append(f"On {plural(progress.disputed, 'output')} the graders disagree.")
+        lines.append(
+            tr_n(
+                "On {count} output the graders disagree.", "On {count} outputs the graders disagree.", progress.disputed
+            )
+        )
     if progress.stale:
-        has = "has a grade" if progress.stale == 1 else "have grades"
-        lines.append(f"{plural(progress.stale, 'output')} {has} under an older wording: offered again.")
+        lines.append(
+            tr_n(
+                "{count} output has a grade under an older wording: offered again.",
+                "{count} outputs have grades under an older wording: offered again.",
+                progress.stale,
+            )
+        )
     return lines
 
 
@@ -61,22 +78,28 @@ def _people(desk: GradingDesk) -> list[str]:
     if len(graders) < 2:
         return []
     tally = Counter({grader: len(trail(desk, grader)) for grader in graders})
-    return [f"By person: {', '.join(f'{name} {count}' for name, count in tally.most_common(20))}."]
+    return [tr("By person: {figures}.", figures=", ".join(f"{name} {count}" for name, count in tally.most_common(20)))]
 
 
 def _chosen(desk: GradingDesk) -> list[str]:
     """How the graded outputs were chosen."""
     own = (grade for item in desk.pool for grade in desk.book.given_on(item))
-    tally = Counter({grade.key: own_policy(grade.policy) or "by hand" for grade in own}.values())
-    return [f"Chosen: {', '.join(f'{name} {count}' for name, count in tally.most_common())}."] if tally else []
+    tally = Counter({grade.key: own_policy(grade.policy) or tr("by hand") for grade in own}.values())
+    chosen = ", ".join(f"{name} {count}" for name, count in tally.most_common())
+    return [tr("Chosen: {figures}.", figures=chosen)] if tally else []
 
 
 def _sample(size: int, items: int) -> str:
     if size == items:
-        return "All outputs are graded, so nothing is estimated from a sample."
+        return tr("All outputs are graded, so nothing is estimated from a sample.")
     if not size:
-        return "No output is in the random sample yet, from which estimates for all of them are made."
-    return f"The random sample is {plural(size, 'output')}: estimates for all {items} are made from it."
+        return tr("No output is in the random sample yet, from which estimates for all of them are made.")
+    return tr_n(
+        "The random sample is {count} output: estimates for all {all} are made from it.",
+        "The random sample is {count} outputs: estimates for all {all} are made from it.",
+        size,
+        all=items,
+    )
 
 
 def _forecasts(desk: GradingDesk, policy: str | None) -> list[str]:
@@ -89,7 +112,7 @@ def _measured(desk: GradingDesk) -> list[str]:
     """How many outputs of the random sample judges are held against, by what they judge."""
     judged = desk.judged
     sizes = [
-        f"{'whole outputs' if one.id == OUTPUT_SUBJECT else one.id}"
+        f"{tr('whole outputs') if one.id == OUTPUT_SUBJECT else one.id}"
         f" {len(desk.book.random_sample(one.id, desk.pool, desk.seed))}"
         for one in desk.subjects
         if one.asked and one.id in judged
@@ -97,18 +120,33 @@ def _measured(desk: GradingDesk) -> list[str]:
     if not sizes:
         return []
     waiting = [lacking_sentence(name, count) for name, count in desk.lacking().items()]
-    return [f"Judges are measured on the random sample alone. So far it has: {named(sizes)}.", *waiting[:MOST_LACKING]]
+    measured = tr("Judges are measured on the random sample alone. So far it has: {sizes}.", sizes=named(sizes))
+    return [measured, *waiting[:MOST_LACKING]]
 
 
 def _good_for(counts: GradeCounts) -> list[str]:
     labelled = counts.good + counts.bad
-    lines = [f"The grades come to {counts.good} good and {plural(counts.bad, 'bad output')}."]
+    lines = [
+        tr_n(
+            "The grades come to {good} good and {count} bad output.",
+            "The grades come to {good} good and {count} bad outputs.",
+            counts.bad,
+            good=counts.good,
+        )
+    ]
     if not counts.bad:
-        lines.append("No output is bad so far: what assertions catch cannot be told until one is.")
+        lines.append(tr("No output is bad so far: what assertions catch cannot be told until one is."))
     elif not counts.good:
-        lines.append("No output is good so far: how often assertions flag good ones cannot be told until one is.")
+        lines.append(tr("No output is good so far: how often assertions flag good ones cannot be told until one is."))
     elif labelled < ENOUGH_TO_CHOOSE:
-        lines.append(f"That is little to choose assertions by: from about {ENOUGH_TO_CHOOSE} on it means something.")
+        lines.append(
+            tr(
+                "That is little to choose assertions by: from about {count} on it means something.",
+                count=ENOUGH_TO_CHOOSE,
+            )
+        )
     else:
-        lines.append("That is enough to choose assertions by, with wide intervals; each further grade narrows them.")
+        lines.append(
+            tr("That is enough to choose assertions by, with wide intervals; each further grade narrows them.")
+        )
     return lines

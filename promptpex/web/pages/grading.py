@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.core.errors import GradeError
 from promptpex.core.records import KEY_LENGTH, Example
 from promptpex.core.records.grade import LONGEST_NAME
+from promptpex.core.texts import from_data, tr
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.policies import require_policy
 from promptpex.web.grading.given_grades import take
@@ -115,11 +116,11 @@ def _undo(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     grader = _grader(asked)
     undone = desk.undo(grader)
     if undone is None:
-        return {"item": None, "sentence": "There is nothing to undo."}
-    name = "the output" if undone.subject == "output" else undone.subject
+        return {"item": None, "sentence": tr("There is nothing to undo.")}
+    name = tr("the output") if undone.subject == "output" else undone.subject
     return {
         "item": item_view(desk, desk.item(undone.key), grader),
-        "sentence": f"Taken back: {name} is {undone.value}.",
+        "sentence": tr("Taken back: {subject} is {grade}.", subject=name, grade=from_data(undone.value)),
         "trail": trail(desk, grader),
         "subjects": subject_views(desk.subjects),
     }

@@ -14,16 +14,16 @@
         redirect: 'error',
       });
     } catch {
-      throw new own.Problem('gone', 'The server does not answer');
+      throw new own.Problem('gone', own.tr('The server does not answer'));
     }
-    if (reply.status === 403) throw new own.Problem('locked', 'This link is no longer valid');
+    if (reply.status === 403) throw new own.Problem('locked', own.tr('This link is no longer valid'));
     let data;
     try {
       data = await reply.json();
     } catch {
-      throw new own.Problem('gone', 'The server stopped in the middle of an answer');
+      throw new own.Problem('gone', own.tr('The server stopped in the middle of an answer'));
     }
-    if (!reply.ok) throw new own.Problem(reply.status >= 500 ? 'gone' : 'refused', data.error ?? 'The server refused this');
+    if (!reply.ok) throw new own.Problem(reply.status >= 500 ? 'gone' : 'refused', data.error ?? own.tr('The server refused this'));
     return data;
   };
 })();

@@ -19,8 +19,6 @@
     if (element.textContent !== text) element.textContent = text;
   };
 
-  own.plural = (count, one, more = `${one}s`) => `${count} ${count === 1 ? one : more}`;
-
   // What a browser that keeps nothing answers: reading and writing never throw.
   own.storage = {
     read(name) {

@@ -48,7 +48,7 @@
 
   const draw = () => {
     if (!now.item) return;
-    const number = now.place < now.trail.length ? `Output ${now.place + 1} of the ${now.trail.length} you graded` : 'A new output';
+    const number = now.place < now.trail.length ? own.tr('Output {number} of the {count} you graded', { number: now.place + 1, count: now.trail.length }) : own.tr('A new output');
     own.say(own.byId('place'), number);
     own.showOrigin(now.item);
     own.showSubjects(now.subjects, now.item, now.picked, { pick, give: (id, value) => give(id, value) });
@@ -60,11 +60,12 @@
   const drawBar = () => {
     const picked = subject(now.picked);
     const grade = ownGrade(now.picked);
-    own.byId('picked').replaceChildren('Grade ', own.make('bdi', {}, ...own.plainText(own.nameOf(picked))));
+    own.byId('picked').replaceChildren(...own.trParts('Grade {subject}', { subject: own.make('bdi', {}, ...own.plainText(own.nameOf(picked))) }));
     for (const value of own.VALUES) own.byId(`give-${value}`).setAttribute('aria-pressed', String(grade?.value === value));
-    own.byId('note-label').textContent = now.asking ? `Why is ${own.nameOf(picked)} bad?` : `Note on ${own.nameOf(picked)}`;
-    own.byId('note-hint').textContent = now.asking ? 'Enter saves the reason, Esc skips it.' : 'Enter saves it, Shift+Enter begins a new line.';
-    own.byId('note-save').textContent = now.asking ? 'Save the reason' : 'Save the note';
+    const about = { subject: own.nameOf(picked) };
+    own.byId('note-label').textContent = now.asking ? own.tr('Why is {subject} bad?', about) : own.tr('Note on {subject}', about);
+    own.byId('note-hint').textContent = now.asking ? own.tr('Enter saves the reason, Esc skips it.') : own.tr('Enter saves it, Shift+Enter begins a new line.');
+    own.byId('note-save').textContent = now.asking ? own.tr('Save the reason') : own.tr('Save the note');
   };
 
   const show = (item, place) => {
@@ -191,7 +192,7 @@
     const asked = now.asking;
     now.asking = null;
     leaveNote();
-    if (!grade) return hint(note ? 'The note is kept with the grade that you give next.' : '');
+    if (!grade) return hint(note ? own.tr('The note is kept with the grade that you give next.') : '');
     const saved = note === (grade.note ?? '') || (await keep([gradeOf(now.picked, grade.value, note)], asked?.goOn));
     if (saved && asked?.goOn) await onward();
   });
@@ -200,7 +201,7 @@
   const noteAsCriterion = alone(async () => {
     const note = own.byId('note').value.trim();
     const grade = ownGrade(now.picked);
-    if (!grade || !note) return hint('Grade it and write what is wrong: that becomes the criterion.');
+    if (!grade || !note) return hint(own.tr('Grade it and write what is wrong: that becomes the criterion.'));
     now.asking = null;
     leaveNote();
     if (note !== (grade.note ?? '') && !(await keep([gradeOf(now.picked, grade.value, note)]))) return;
@@ -217,9 +218,9 @@
   const othersGood = alone(async () => {
     if (!now.item) return;
     const others = now.subjects.filter((one) => one.id !== own.WHOLE && !ownGrade(one.id));
-    if (!others.length) return hint('Every rule has a grade of yours.');
+    if (!others.length) return hint(own.tr('Every rule has a grade of yours.'));
     await keep(others.map((one) => gradeOf(one.id, 'good', '')));
-    hint(`${own.plural(others.length, 'rule')} graded good. Enter goes on.`);
+    hint(own.trN('{count} rule graded good. Enter goes on.', '{count} rules graded good. Enter goes on.', others.length));
   });
 
   const onward = async () => {
@@ -234,7 +235,7 @@
     const reply = await desk.next(own.byId('policy')?.value);
     take(reply);
     if (!reply.item) return finish(true);
-    if (reply.item.id === now.item?.id) return hint('Grade the output as a whole (0) as well, or all rules that are left (a).');
+    if (reply.item.id === now.item?.id) return hint(own.tr('Grade the output as a whole (0) as well, or all rules that are left (a).'));
     now.fresh = reply.item;
     now.newest = reply.item.id;
     show(reply.item, now.trail.length);
@@ -243,14 +244,14 @@
   const forward = alone(async () => {
     hint('');
     if (own.byId('item').hidden) return resume();
-    if (now.item && now.place >= now.trail.length && !isGraded()) return hint('Grade it first; unsure is an answer, too.');
+    if (now.item && now.place >= now.trail.length && !isGraded()) return hint(own.tr('Grade it first; unsure is an answer, too.'));
     await onward();
   });
 
   const back = alone(async () => {
     hint('');
     if (own.byId('item').hidden) return resume();
-    if (now.place === 0) return hint('This is the first output that you graded.');
+    if (now.place === 0) return hint(own.tr('This is the first output that you graded.'));
     const place = Math.min(now.place, now.trail.length) - 1;
     const reply = await desk.at(now.trail[place]);
     take(reply);
@@ -273,7 +274,7 @@
 
   const opinions = alone(async () => {
     const panel = own.byId('opinions');
-    if (!now.item || !isGraded()) return hint('What others and machines say is shown once you have graded the output.');
+    if (!now.item || !isGraded()) return hint(own.tr('What others and machines say is shown once you have graded the output.'));
     if (panel.hidden) own.showOpinions((await desk.opinions(now.item.id)).opinions);
     panel.hidden = !panel.hidden;
     own.byId('opinions-toggle').setAttribute('aria-expanded', String(!panel.hidden));
@@ -281,7 +282,7 @@
   });
 
   const finish = (all) => {
-    own.byId('finish-title').textContent = all ? 'Every output is graded' : 'Finished for now';
+    own.byId('finish-title').textContent = all ? own.tr('Every output is graded') : own.tr('Finished for now');
     own.byId('resume').hidden = all === true;
     showScreen('finish');
     own.byId('finish-title').focus();
@@ -296,7 +297,7 @@
   const begin = alone(async (grader) => {
     now.grader = grader;
     own.byId('grader').replaceChildren(own.make('bdi', {}, grader));
-    own.byId('grader').setAttribute('aria-label', `Graded by ${grader}: change who grades`);
+    own.byId('grader').setAttribute('aria-label', own.tr('Graded by {grader}: change who grades', { grader }));
     const reply = await desk.start(grader);
     Object.assign(now, { trail: reply.trail, item: null, fresh: null });
     now.place = now.trail.length;
@@ -314,7 +315,7 @@
     if (!now.item) return;
     await reload(now.item.id);
     settle(now.item.id);
-    hint('The server is back, and everything is saved.');
+    hint(own.tr('The server is back, and everything is saved.'));
   });
 
   const change = () => own.askGrader({ present: now.grader, suggested: settings.suggested, named: settings.grader }, open);

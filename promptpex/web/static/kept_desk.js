@@ -32,7 +32,7 @@
     }
 
     opinions() {
-      throw new own.Problem('refused', 'What machines say is shown on the live page alone');
+      throw new own.Problem('refused', own.tr('What machines say is shown on the live page alone'));
     }
 
     give(given) {
@@ -45,11 +45,11 @@
     undo() {
       const mine = this._mine();
       const last = mine.at(-1);
-      if (!last) return { sentence: 'There is nothing to undo.', item: null };
-      if (this.grades.indexOf(last) < this.downloaded) return { sentence: 'It was downloaded, so it stays; grade the output again.', item: null };
+      if (!last) return { sentence: own.tr('There is nothing to undo.'), item: null };
+      if (this.grades.indexOf(last) < this.downloaded) return { sentence: own.tr('It was downloaded, so it stays; grade the output again.'), item: null };
       this._keep(this.grades.filter((grade) => grade !== last));
-      const name = last.subject === own.WHOLE ? 'the output' : last.subject;
-      return { sentence: `Taken back: ${name} is ${last.value}.`, trail: this._trail(), ...this.at(last.key) };
+      const name = last.subject === own.WHOLE ? own.tr('the output') : last.subject;
+      return { sentence: own.tr('Taken back: {subject} is {grade}.', { subject: name, grade: own.tr(last.value) }), trail: this._trail(), ...this.at(last.key) };
     }
 
     lines() {
@@ -128,13 +128,13 @@
     progress() {
       const mine = this._trail().length;
       const left = this.grades.length - this.downloaded;
-      const kept = `${own.plural(this.grades.length, 'grade')} in this browser, ${left} of them not downloaded yet`;
+      const kept = own.trN('{count} grade in this browser, {left} of them not downloaded yet', '{count} grades in this browser, {left} of them not downloaded yet', this.grades.length, { left });
       const progress = {
         items: this.items.length,
         mine,
         sentences: [kept],
         forecasts: [],
-        finish: [`${kept}.`, 'Download them and send the file to whoever gave you this page.'],
+        finish: [`${kept}.`, own.tr('Download them and send the file to whoever gave you this page.')],
       };
       return { progress };
     }

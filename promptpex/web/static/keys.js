@@ -3,26 +3,26 @@
 (() => {
   const own = globalThis.promptpex;
 
-  own.KEYS = [
-    { keys: ['g'], does: 'good', says: 'good' },
-    { keys: ['b'], does: 'bad', says: 'bad; a reason is asked for: Enter saves it, Esc skips it' },
-    { keys: ['u'], does: 'unsure', says: 'unsure: it counts neither as good nor as bad' },
-    { keys: ['0'], does: 'pickWhole', says: 'pick the output as a whole' },
-    { keys: ['1', '2', '3', '4', '5', '6', '7', '8', '9'], shown: '1 to 9', does: 'pickNumber', says: 'pick that rule or criterion' },
-    { keys: ['ArrowDown', 'j'], shown: '\u2193 j', does: 'pickNext', says: 'pick the next one' },
-    { keys: ['ArrowUp', 'k'], shown: '\u2191 k', does: 'pickPrevious', says: 'pick the one before' },
-    { keys: ['a'], does: 'othersGood', says: 'all other rules are good' },
-    { keys: ['n'], does: 'note', says: 'write a note on what is picked' },
-    { keys: ['z'], does: 'undo', says: 'undo' },
-    { keys: ['ArrowLeft', 'p'], shown: '\u2190 p', does: 'back', says: 'back to the output before' },
-    { keys: ['ArrowRight', 'Enter'], shown: '\u2192 Enter', does: 'forward', says: 'on to the next output' },
-    { keys: ['o'], does: 'opinions', says: 'what machines say of it, once you have graded it' },
-    { keys: ['w'], does: 'grader', says: 'who grades' },
-    { keys: ['f', 'q'], shown: 'f q', does: 'finish', says: 'finish' },
-    { keys: ['?', 'h'], shown: '? h', does: 'help', says: 'these keys' },
+  const rows = () => [
+    { keys: ['g'], does: 'good', says: own.tr('good') },
+    { keys: ['b'], does: 'bad', says: own.tr('bad; a reason is asked for: Enter saves it, Esc skips it') },
+    { keys: ['u'], does: 'unsure', says: own.tr('unsure: it counts neither as good nor as bad') },
+    { keys: ['0'], does: 'pickWhole', says: own.tr('pick the output as a whole') },
+    { keys: ['1', '2', '3', '4', '5', '6', '7', '8', '9'], shown: own.tr('1 to 9'), does: 'pickNumber', says: own.tr('pick that rule or criterion') },
+    { keys: ['ArrowDown', 'j'], shown: '\u2193 j', does: 'pickNext', says: own.tr('pick the next one') },
+    { keys: ['ArrowUp', 'k'], shown: '\u2191 k', does: 'pickPrevious', says: own.tr('pick the one before') },
+    { keys: ['a'], does: 'othersGood', says: own.tr('all other rules are good') },
+    { keys: ['n'], does: 'note', says: own.tr('write a note on what is picked') },
+    { keys: ['z'], does: 'undo', says: own.tr('undo') },
+    { keys: ['ArrowLeft', 'p'], shown: '\u2190 p', does: 'back', says: own.tr('back to the output before') },
+    { keys: ['ArrowRight', 'Enter'], shown: '\u2192 Enter', does: 'forward', says: own.tr('on to the next output') },
+    { keys: ['o'], does: 'opinions', says: own.tr('what machines say of it, once you have graded it') },
+    { keys: ['w'], does: 'grader', says: own.tr('who grades') },
+    { keys: ['f', 'q'], shown: 'f q', does: 'finish', says: own.tr('finish') },
+    { keys: ['?', 'h'], shown: '? h', does: 'help', says: own.tr('these keys') },
   ];
 
-  const ACTIONS = new Map(own.KEYS.flatMap((row) => row.keys.map((key) => [key, row.does])));
+  const ACTIONS = new Map(rows().flatMap((row) => row.keys.map((key) => [key, row.does])));
   const PRESSED_BY_THEMSELVES = 'button, a, summary, select, input';
 
   // On a keyboard of another script the letter keys are known by their place.
@@ -45,8 +45,8 @@
   };
 
   own.fillHelp = (list) => {
-    for (const row of own.KEYS) {
-      const shown = (row.shown ?? row.keys[0]).split(' ').map((word) => (word === 'to' ? ' to ' : own.make('kbd', {}, word)));
+    for (const row of rows()) {
+      const shown = (row.shown ?? row.keys[0]).split(' ').map((word) => (word.length > 1 && word === word.toLowerCase() ? ` ${word} ` : own.make('kbd', {}, word)));
       list.append(own.make('dt', {}, ...shown), own.make('dd', {}, row.says));
     }
   };

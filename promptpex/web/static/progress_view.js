@@ -10,8 +10,8 @@
     const bar = own.byId('graded-bar');
     bar.max = Math.max(1, progress.items);
     bar.value = progress.mine;
-    const begun = progress.begun ? `, ${progress.begun} more begun` : '';
-    own.byId('graded-count').textContent = `${progress.mine} of ${own.plural(progress.items, 'output')} graded by you${begun}`;
+    const graded = own.trN('{mine} of {count} output graded by you', '{mine} of {count} outputs graded by you', progress.items, { mine: progress.mine });
+    own.byId('graded-count').textContent = progress.begun ? own.tr('{graded}, {count} more begun', { graded, count: progress.begun }) : graded;
     lines(own.byId('progress-lines'), progress.sentences);
     lines(own.byId('forecast-lines'), progress.forecasts);
     own.byId('forecasts').hidden = !progress.forecasts.length;
@@ -24,14 +24,18 @@
     own.byId('countdown').hidden = false;
     own.byId('countdown-bar').value = Math.min(mine, first);
     own.byId('countdown-left').textContent = left
-      ? `${own.plural(left, 'more output')} to grade before you write down what you look for. Give a reason for each bad one.`
-      : 'That is enough to begin with.';
+      ? own.trN(
+          '{count} more output to grade before you write down what you look for. Give a reason for each bad one.',
+          '{count} more outputs to grade before you write down what you look for. Give a reason for each bad one.',
+          left,
+        )
+      : own.tr('That is enough to begin with.');
     const onward = own.byId('to-criteria');
     if (onward) onward.hidden = left > 0;
   };
 
   own.showFinish = (progress) => {
-    own.byId('finish-count').textContent = `You have graded ${own.plural(progress.mine, 'output')} of ${progress.items}.`;
+    own.byId('finish-count').textContent = own.trN('You have graded {count} output of {all}.', 'You have graded {count} outputs of {all}.', progress.mine, { all: progress.items });
     lines(own.byId('finish-lines'), progress.finish);
   };
 })();

@@ -8,10 +8,14 @@
     own.say(own.byId('trouble'), text);
   };
 
+  const notSaved = (count) => own.trN('{count} grade not saved', '{count} grades not saved', count);
+
   const waiting = ({ count, problem, safe }, again) => {
-    const them = count === 1 ? 'it' : 'them';
-    const kept = safe === false ? `Keep this page open: this browser cannot keep ${them}` : `This browser keeps ${them} and sends ${them} when the server is back`;
-    return `${problem.message}: ${own.plural(count, 'grade')} not saved. ${kept}. ${again}.`;
+    const kept =
+      safe === false
+        ? own.trN('Keep this page open: this browser cannot keep it', 'Keep this page open: this browser cannot keep them', count)
+        : own.trN('This browser keeps it and sends it when the server is back', 'This browser keeps them and sends them when the server is back', count);
+    return `${problem.message}: ${notSaved(count)}. ${kept}. ${again}.`;
   };
 
   // news: what a desk tells: {state: saving | saved | waiting | unsafe, count, problem, refused, safe}
@@ -19,14 +23,14 @@
     const line = own.byId('saved');
     line.className = news.state;
     if (news.state === 'saved') {
-      own.say(line, settings.offline ? '\u2713 kept here' : '\u2713 saved');
-      own.showTrouble(news.refused?.length ? `Not taken: ${news.refused.join('; ')}.` : '');
+      own.say(line, `\u2713 ${settings.offline ? own.tr('kept here') : own.tr('saved')}`);
+      own.showTrouble(news.refused?.length ? own.tr('Not taken: {reasons}.', { reasons: news.refused.join('; ') }) : '');
     } else if (news.state === 'unsafe') {
-      own.say(line, '\u2717 not kept');
-      own.showTrouble('This browser cannot keep grades: download them before you close the page.');
+      own.say(line, `\u2717 ${own.tr('not kept')}`);
+      own.showTrouble(own.tr('This browser cannot keep grades: download them before you close the page.'));
     } else if (news.state === 'waiting') {
-      own.say(line, `\u2717 ${own.plural(news.count, 'grade')} not saved`);
+      own.say(line, `\u2717 ${notSaved(news.count)}`);
       own.showTrouble(waiting(news, settings.again));
-    } else own.say(line, 'saving \u2026');
+    } else own.say(line, `${own.tr('saving')} \u2026`);
   };
 })();

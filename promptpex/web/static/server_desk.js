@@ -44,7 +44,7 @@
     }
 
     undo() {
-      if (this.unsent.all().length) throw new own.Problem('refused', 'Undo has to wait until what is not saved yet is saved');
+      if (this.unsent.all().length) throw new own.Problem('refused', own.tr('Undo has to wait until what is not saved yet is saved'));
       return own.ask('/grade/undo', { grader: this.grader });
     }
 

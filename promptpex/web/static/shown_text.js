@@ -29,19 +29,21 @@
     return text.slice(0, last >= 0xd800 && last <= 0xdbff ? BEGINNING - 1 : BEGINNING);
   };
 
-  // Fills the place with {text, more}: `more` characters of it were not sent.
-  own.showText = (place, shown, what) => {
+  own.counted = (count) => count.toLocaleString(document.documentElement.lang || 'en');
+
+  // Fills the place with {text, more}: `more` characters of it were not sent. empty: what stands there without a text.
+  own.showText = (place, shown, empty) => {
     const text = shown.text.replaceAll('\r\n', '\n');
     const body = own.make('div', { class: 'text', dir: 'auto' });
     place.replaceChildren(body);
     if (!text) {
-      body.append(own.make('span', { class: 'quiet' }, `(${what} is empty)`));
+      body.append(own.make('span', { class: 'quiet' }, empty));
       return;
     }
     const folded = text.length > FOLD;
     body.append(...pieces(folded ? beginningOf(text) : text));
     if (folded) {
-      const button = own.make('button', { type: 'button', class: 'unfold' }, `Show all ${text.length.toLocaleString('en')} characters`);
+      const button = own.make('button', { type: 'button', class: 'unfold' }, own.tr('Show all {count} characters', { count: own.counted(text.length) }));
       button.addEventListener('click', () => {
         body.replaceChildren(...pieces(text));
         button.remove();
@@ -50,7 +52,7 @@
       });
       place.append(button);
     }
-    if (shown.more) place.append(own.make('p', { class: 'quiet' }, `Cut: ${shown.more.toLocaleString('en')} more characters.`));
+    if (shown.more) place.append(own.make('p', { class: 'quiet' }, own.tr('Cut: {count} more characters.', { count: own.counted(shown.more) })));
   };
 
   own.plainText = pieces;

@@ -6,13 +6,14 @@
   own.VALUES = ['good', 'bad', 'unsure'];
   const MARKS = { good: '\u2713', bad: '\u2717', unsure: '?' };
 
-  own.nameOf = (subject) => (subject.id === own.WHOLE ? 'the output as a whole' : subject.id);
+  own.nameOf = (subject) => (subject.id === own.WHOLE ? own.tr('the output as a whole') : subject.id);
 
   const day = (time) => (time ? `, ${time.slice(0, 10)}` : '');
 
   const older = (grade) => {
-    const line = own.make('p', { class: 'older' }, `${grade.grader || 'You'} said ${grade.value} under an older wording${day(grade.time)}; it no longer counts.`);
-    if (grade.note) line.append(' The note: ', own.make('q', { dir: 'auto' }, ...own.plainText(grade.note)));
+    const values = { who: grade.grader || own.tr('You'), grade: own.tr(grade.value), day: day(grade.time) };
+    const line = own.make('p', { class: 'older' }, own.tr('{who} said {grade} under an older wording{day}; it no longer counts.', values));
+    if (grade.note) line.append(' ', ...own.trParts('The note: {note}', { note: own.make('q', { dir: 'auto' }, ...own.plainText(grade.note)) }));
     return line;
   };
 
@@ -21,9 +22,9 @@
       const pressed = grade?.value === value && !grade.derived;
       const button = own.make(
         'button',
-        { type: 'button', class: `give ${value}`, 'aria-pressed': String(pressed), 'aria-label': `${own.nameOf(subject)}: ${value}` },
+        { type: 'button', class: `give ${value}`, 'aria-pressed': String(pressed), 'aria-label': `${own.nameOf(subject)}: ${own.tr(value)}` },
         own.make('span', { 'aria-hidden': 'true' }, MARKS[value]),
-        ` ${value}`,
+        ` ${own.tr(value)}`,
       );
       button.addEventListener('click', () => onGive(subject.id, value));
       return button;
@@ -32,8 +33,8 @@
   const remarks = (grade, stale) => {
     const made = [];
     if (grade?.derived) {
-      const since = grade.derived === 'rules' ? 'by your grades on the rules' : 'since the output is good as a whole';
-      made.push(own.make('p', { class: 'quiet' }, `${MARKS[grade.value]} ${grade.value}, ${since}`));
+      const since = grade.derived === 'rules' ? own.tr('by your grades on the rules') : own.tr('since the output is good as a whole');
+      made.push(own.make('p', { class: 'quiet' }, `${MARKS[grade.value]} ${own.tr(grade.value)}, ${since}`));
     }
     if (grade?.note) made.push(own.make('p', { class: 'noted', dir: 'auto' }, ...own.plainText(grade.note)));
     if (stale && (!grade || grade.derived)) made.push(older(stale));
@@ -43,17 +44,17 @@
   const row = (subject, number, item, picked, on) => {
     const grade = item.grades[subject.id];
     const whole = subject.id === own.WHOLE;
-    const badge = own.make('button', { type: 'button', class: 'badge', 'aria-label': `Pick ${own.nameOf(subject)}` }, String(number));
+    const badge = own.make('button', { type: 'button', class: 'badge', 'aria-label': own.tr('Pick {subject}', { subject: own.nameOf(subject) }) }, String(number));
     badge.addEventListener('click', () => on.pick(subject.id));
     const text = own.make('div', { class: 'wording', dir: 'auto' });
-    if (whole) text.append('The output as a whole');
+    if (whole) text.append(own.tr('The output as a whole'));
     else text.append(own.make('code', {}, own.make('bdi', {}, ...own.plainText(subject.id))), ' ', ...own.plainText(subject.text));
     return own.make(
       'li',
       { class: `subject${grade ? ` has-${grade.value}` : ''}`, 'aria-current': picked ? 'true' : null, 'data-subject': subject.id },
       badge,
       own.make('div', { class: 'said' }, text, ...remarks(grade, item.stale[subject.id])),
-      own.make('div', { class: 'gives', role: 'group', 'aria-label': `Grade ${own.nameOf(subject)}` }, ...buttons(subject, grade, on.give)),
+      own.make('div', { class: 'gives', role: 'group', 'aria-label': own.tr('Grade {subject}', { subject: own.nameOf(subject) }) }, ...buttons(subject, grade, on.give)),
     );
   };
 

@@ -1,0 +1,41 @@
+"""What scripts of pages say is in the catalogue, and reaches them in the reader's language."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+from promptpex.core.texts import reading_in
+from promptpex.web.pages.static_files import STATIC
+from promptpex.web.script_texts import TEXTS, script_texts
+
+TEXT = r"""(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")"""
+CALL = re.compile(rf"own\.(?:tr|trN|trParts)\(\s*{TEXT}(?:,\s*{TEXT})?")
+BY_VALUE = {"good", "bad", "unsure"}
+"""Grades, which scripts look up by their values."""
+WORDS = re.compile(r"""(?:textContent = |hint\(|Problem\('\w+', |aria-label': )['"`][A-Z]""")
+
+
+def said() -> set[str]:
+    scripts = "".join(file.read_text(encoding="utf-8") for file in sorted(STATIC.glob("*.js")))
+    return {text for match in CALL.findall(scripts) for text in match if text}
+
+
+def test_scripts_say_what_the_catalogue_has() -> None:
+    assert said() | BY_VALUE == set(map(str, TEXTS))
+    assert len(said()) > 90
+
+
+def test_no_sentence_of_a_script_is_left_out() -> None:
+    for file in STATIC.glob("*.js"):
+        assert not WORDS.search(file.read_text(encoding="utf-8")), file.name
+
+
+def test_texts_of_scripts_in_the_readers_language() -> None:
+    assert script_texts() == {}
+    with reading_in("vi"):
+        texts = script_texts()
+    assert texts["A new output"] == "Một đầu ra mới"
+    assert len(texts) == len(TEXTS)
+    assert json.loads(unescape(json.dumps(texts))) == texts
