@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from promptpex import tables
@@ -72,6 +73,18 @@ class RunComparison:
     regressions: tuple[str, ...]
     confidence: float
     noise: tuple[TableRow, ...] = ()
+
+    def report(self, path: str | Path) -> Path:
+        """Writes the page of the comparison, as ``promptpex compare --out`` does, and gives its path; it has no links
+        to the reports of the runs.
+
+        Raises:
+            RunError: the file cannot be written.
+        """
+        from promptpex.report.comparison.files import write_page
+
+        write_page(self, Path(path), (None, None))
+        return Path(path)
 
     def _repr_html_(self) -> str:
         """What a notebook shows of it."""

@@ -61,6 +61,8 @@ def test_a_comparison_says_what_the_command_says(results: Path, capsys: pytest.C
         assert list(compared.models.columns) == list(COMPARISON_COLUMNS)
         assert list(compared.changed.columns) == list(CHANGED_COLUMNS)
         assert compared.changed["change"].tolist() == ["newly failing"] * 20
+        page = compared.report("compared.html").read_text(encoding="utf-8")
+        assert "a is clearly worse: 0% before, 33% after" in page
 
 
 def test_a_run_has_its_figures_and_writes_its_report(results: Path, tmp_path: Path) -> None:
