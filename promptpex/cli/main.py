@@ -36,6 +36,7 @@ ELSEWHERE = {
     "score": "judge",
     **dict.fromkeys(("show", "open", "serve", "ui"), "view"),
     "lint": "validate",
+    **dict.fromkeys(("list", "ls", "history"), "runs"),
 }
 """What other tools call our commands."""
 

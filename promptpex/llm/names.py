@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.wording import did_you_mean, with_hint
 from promptpex.core.errors import ConfigError, UnknownModel
 from promptpex.core.ids import digest
 from promptpex.core.records import ModelName, Params
@@ -230,7 +230,9 @@ def _pairs(query: str, name: str) -> list[tuple[str, str]]:
     for key, value in pairs:
         if key not in (*PARAMETERS, *FURTHER_PARAMETERS, "api_base"):
             known = ", ".join((*PARAMETERS, *FURTHER_PARAMETERS, "api_base"))
-            raise ConfigError(f"{name}: there is no parameter {scrub(key)[:40]!r}; these can be given: {known}.")
+            meant = did_you_mean(key[:40], (*PARAMETERS, *FURTHER_PARAMETERS, "api_base"))
+            message = with_hint(f"{name}: there is no parameter {scrub(key)[:40]!r}", meant.removesuffix("?"))
+            raise ConfigError(f"{message}; these can be given: {known}.")
         if value == "":
             raise ConfigError(f"{name}: the parameter {key} has no value; write {key}=VALUE.")
     return pairs

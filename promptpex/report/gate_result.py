@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from promptpex.codecs.ordinary_files import read_bytes
@@ -104,6 +105,19 @@ def gate_result(
     of_baseline = (tr("Against the baseline: {note}.", note=note) for note in (baseline.notes if baseline else ()))
     notes = (*_notes(manifest), *of_baseline, *(baseline.noise_notes if baseline else ()))
     return GateResult(manifest.prompt, manifest.run, file, manifest.subset, notes, models, rules, baseline)
+
+
+def told_apart(results: Sequence[tuple[str, GateResult]]) -> list[GateResult]:
+    """The results of several prompts, where several have one name under other names: the prompt's file, or its run.
+
+    Args:
+        results: each with its prompt's file as it was named; empty where the run itself was named.
+    """
+    count = Counter(result.prompt for _, result in results)
+    return [
+        replace(result, prompt=file or f"{result.prompt}/{result.run}") if count[result.prompt] > 1 else result
+        for file, result in results
+    ]
 
 
 def _notes(manifest: Manifest) -> Iterator[str]:

@@ -45,7 +45,7 @@ class SourceStatus(Record):
         rule: its id.
         status: ``kept``: all of them, a letter may be wrong; ``changed``: similar words; ``missing``: not.
         source: the words it cites.
-        nearest: the most similar sentence of the prompt, where they are not kept.
+        nearest: the most similar sentence of the prompt, or the similar words of a longer one, where they are not kept.
         likeness: how similar it is, 0 to 100.
     """
 
@@ -137,10 +137,11 @@ def _source_status(
     nearest, likeness = _nearest(source, parts, budget)
     fitting = [fragment for fragment in wanted if len(fragment) <= len(normalized)]
     near = min((_best_place(fragment, normalized, budget) for fragment in fitting), default=0.0)
-    similar = max(likeness, near if near >= OVERLAP else 0.0) >= CHANGED
+    if likeness < CHANGED and near >= OVERLAP:
+        nearest, likeness = _similar_words(source, parts, budget) or nearest, near
     return SourceStatus(
         rule=rule.id,
-        status="changed" if similar else "missing",
+        status="changed" if likeness >= CHANGED else "missing",
         source=source,
         nearest=nearest,
         likeness=round(likeness, 1),
@@ -155,6 +156,23 @@ def _nearest(source: str, parts: Sequence[str], budget: ComparisonBudget) -> tup
         return None, 0.0
     best = process.extractOne(source, parts, scorer=fuzz.ratio, processor=utils.default_process)
     return (best[0], float(best[1])) if best else (None, 0.0)
+
+
+def _similar_words(source: str, parts: Sequence[str], budget: ComparisonBudget) -> str | None:
+    """The words most similar to a quotation in the sentences that are at least as long; None if ``budget`` does not
+    allow it. What looks like one sentence may be a list without marks, of which one item was cited."""
+    from rapidfuzz import fuzz
+
+    best, words = 0.0, None
+    for part in parts:
+        if len(part) < len(source) or not budget.partial(len(source), len(part)):
+            continue
+        place = fuzz.partial_ratio_alignment(source, part, score_cutoff=best)
+        if place is not None and place.score > best:
+            end = part.find(" ", max(place.dest_end - 1, 0))
+            best = place.score
+            words = part[part.rfind(" ", 0, place.dest_start + 1) + 1 : end if end >= 0 else len(part)]
+    return words
 
 
 def _best_place(fragment: str, normalized: str, budget: ComparisonBudget) -> float:

@@ -267,6 +267,33 @@ def test_a_warning_says_which_prompt_it_is_about(project: Path) -> None:
     assert "alpha.md: " not in done.err
 
 
+def test_a_warning_that_several_prompts_have_is_said_once(project: Path) -> None:
+    for name in ("alpha", "beta"):
+        spec = project / "prompts" / f"{name}.spec.yaml"
+        spec.write_text(
+            spec.read_text(encoding="utf-8").replace(
+                "    rule: The answer is a", "    source: no such words\n    rule: The answer is a"
+            )
+        )
+    done = run(project, models="fake/RED")
+    assert done.err.count("no such words") == 1
+    assert "warning: prompts/alpha.md, prompts/beta.md: rule r2 cites words" in done.err
+
+
+def test_a_gate_calls_prompts_of_one_name_by_their_files(tmp_path: Path) -> None:
+    (tmp_path / "promptpex.toml").write_text('judge = ["none"]\n', encoding="utf-8")
+    for folder in ("sales", "support"):
+        write_prompt(tmp_path / folder, "prompt", cases=2)
+    assert run(tmp_path, "sales", "support", models="fake/red").code == 0
+    gate = in_process("gate", "--max-non-compliance", "10%", cwd=tmp_path)
+    assert gate.code == 1
+    assert [line.split(":")[0] for line in gate.out.splitlines()] == [
+        "FAIL  sales/prompt.md",
+        "FAIL  support/prompt.md",
+    ]
+    assert "2 of 2 prompts (sales/prompt.md, support/prompt.md)" in gate.err
+
+
 def test_a_batch_from_elsewhere_names_no_run_outside_the_folder_of_the_runs(ran: Path, batch: dict[str, Any]) -> None:
     file = ran / "results" / "batches" / batch["batch"] / "batch.json"
     outside = ran / "elsewhere" / "alpha"

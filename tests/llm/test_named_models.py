@@ -80,6 +80,7 @@ def test_a_name_of_the_settings_brings_server_parameters_and_price() -> None:
         ("a=openai/x,b=openai/x", "a and b are the same model with the same parameters"),
         ("smal", "No model is called 'smal'; did you mean 'small'"),
         ("a=openai/x?api_key=canary-93-canary", "a key|no parameter"),
+        ("a=openai/x?temprature=0", "no parameter 'temprature'; did you mean 'temperature'; these can be given"),
     ],
 )
 def test_a_name_that_would_mislead_is_refused_in_one_sentence(text: str, sentence: str) -> None:

@@ -81,6 +81,13 @@ def test_sources_are_kept_changed_or_missing() -> None:
     }  # fmt: skip
 
 
+def test_of_a_long_sentence_the_words_that_have_changed_are_named() -> None:
+    text = "You sort tickets.\n`queue` is a word of the list.\n`summary` is one sentence of at most 12 words.\nBe kind."
+    rule = Rule(id="short", rule="x", source="`summary` is one sentence of at most 20 words.")
+    (status,) = check_sources([rule], text)
+    assert (status.status, status.nearest) == ("changed", "`summary` is one sentence of at most 12 words.")
+
+
 def test_words_of_two_list_items_are_found_without_the_mark_between_them() -> None:
     text = 'Answer as JSON.\n\n- "sum": a number, or null.\n- "note": a short text. Keep it kind.\n'
     rule = Rule(id="a", rule="x", source='"sum": a number, or null. "note": a short text.')

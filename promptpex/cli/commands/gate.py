@@ -140,22 +140,25 @@ def _gate_several(
     """Gates each run; one that there is not, or that cannot be held against the limits, is bad input."""
     from promptpex.core.errors import GateFailed, InputError
     from promptpex.report.gate_formats import verdict_of_all
+    from promptpex.report.gate_result import told_apart
 
-    results, problems = [], {}
+    results: list[tuple[str, GateResult]] = []
+    problems: dict[str, str] = {}
     for one in meant.runs:
         if one.folder is None:
             problems[one.prompt] = one.problem
             continue
         try:
-            results.append(_gated(one.folder, resolved, asked, held))
+            results.append((one.prompt, _gated(one.folder, resolved, asked, held)))
         except InputError as error:
             where = f" ({error.path})" if error.path else ""
             problems[one.prompt or str(one.folder)] = f"{error.message}{where}"
-    print_results(results, layout, several=True, problems=problems)
+    named = told_apart(results)
+    print_results(named, layout, several=True, problems=problems)
     if problems:
         raise InputError(f"the gate cannot decide about {len(problems)} of {plural(len(meant.runs), 'prompt')}")
-    if any(result.failing for result in results):
-        raise GateFailed(plain_line(verdict_of_all(results)))
+    if any(result.failing for result in named):
+        raise GateFailed(plain_line(verdict_of_all(named)))
     return 0
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from promptpex.core.errors import InputError
-from promptpex.workflow.batches.run_batch import naming, refuse, require_one_settings_file
+from promptpex.workflow.batches.run_batch import refuse, require_one_settings_file
+from promptpex.workflow.batches.shared_notices import SharedNotices
 from promptpex.workflow.estimate import EstimateLine
 from promptpex.workflow.files import files_of
 from promptpex.workflow.pipeline import estimate_files
@@ -28,11 +29,13 @@ async def estimate_batch(
     require_one_settings_file(session.resolved, prompts, start)
     lines: dict[Path, list[EstimateLine]] = {}
     refused: dict[Path, InputError] = {}
-    for prompt in prompts:
-        own = session.for_one_of(len(prompts), naming(session.emit, str(prompt)))
-        try:
-            lines[prompt], _ = await estimate_files(own, files_of(prompt), subset)
-        except InputError as error:
-            refused[prompt] = error
+    notices = SharedNotices(session.emit)
+    with notices.together():
+        for prompt in prompts:
+            own = session.for_one_of(len(prompts), notices.of(str(prompt)))
+            try:
+                lines[prompt], _ = await estimate_files(own, files_of(prompt), subset)
+            except InputError as error:
+                refused[prompt] = error
     refuse(refused, len(prompts))
     return lines

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from promptpex.config import Resolved, find_file
 from promptpex.core.errors import ConfigError, InputError, ModelError, NothingChosen, PromptpexError
-from promptpex.core.events import Event, Listener, Notice
 from promptpex.core.records import Run
 from promptpex.engines import run_all
 from promptpex.workflow.batches.joint_collection import JointCollection
+from promptpex.workflow.batches.shared_notices import SharedNotices
 from promptpex.workflow.execute_run import execute_into_folder
 from promptpex.workflow.files import Files, files_of, read_existing
 from promptpex.workflow.pipeline import begin_run, check_run, needs_author
@@ -59,8 +59,10 @@ async def run_batch(
         StoreError: answers cannot be kept.
     """
     every = [files_of(prompt) for prompt in prompts]
-    sessions = [session.for_one_of(len(every), naming(session.emit, str(files.prompt))) for files in every]
-    begun, refused = await _begun(sessions, every, subset, name)
+    notices = SharedNotices(session.emit)
+    sessions = [session.for_one_of(len(every), notices.of(str(files.prompt))) for files in every]
+    with notices.together():
+        begun, refused = await _begun(sessions, every, subset, name)
     refuse({every[number].prompt: error for number, error in refused.items()}, len(every))
 
     async with JointCollection(len(every), session.emit) as together:
@@ -98,19 +100,6 @@ async def _begun(
         except InputError as error:
             refused[number] = error
     return begun, refused
-
-
-def naming(emit: Listener, prompt: str) -> Listener:
-    """A listener that says which prompt a warning is about; what is told of each prompt alone, and is no warning, is
-    too much where there are many."""
-
-    def listen(event: Event) -> None:
-        if not isinstance(event, Notice):
-            emit(event)
-        elif event.level != "info":
-            emit(replace(event, message=f"{prompt}: {event.message}"))
-
-    return listen
 
 
 def refuse(refused: Mapping[Path, InputError], prompts: int) -> None:

@@ -1,7 +1,9 @@
-"""Cases whose inputs are not what the spec or the front matter allows; such a case is run all the same."""
+"""Cases whose inputs are not what the spec or the front matter allows, or are those of another case; such a case is run
+all the same."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +12,9 @@ from typing import Any
 from promptpex.assertions import check_inputs
 from promptpex.cases.input_types import type_problems
 from promptpex.codecs.inputs_as_text import value_text
+from promptpex.codecs.wording import named
 from promptpex.core.errors import CheckError, PromptFileError
+from promptpex.core.ids import canonical
 from promptpex.core.records import Problem, Prompt, Spec, Suite, VariableSpec
 from promptpex.documents.document import Reading
 from promptpex.specs.input_declarations import declared
@@ -35,6 +39,22 @@ def problems_of_inputs(
         for sentence in wrong:
             line, message = reading.lines.get(case.id), f"the case {case.id!r}: {sentence}"
             yield Problem.warning(path, line, message, "change the input, or what is allowed")
+
+
+def equal_inputs(path: Path, reading: Reading[Suite]) -> Iterator[Problem]:
+    """A hint for each set of cases whose inputs are the same, at the second of them.
+
+    They look like several and are one: a model is asked once, and its answer counts for each. Cases that aim at
+    different rules are named too.
+    """
+    alike: dict[str, list[str]] = defaultdict(list)
+    for case in reading.record.cases:
+        if case.invalid is None:
+            alike[canonical(dict(case.inputs))].append(case.id)
+    for ids in alike.values():
+        if len(ids) > 1:
+            message = f"the cases {named(ids)} have the same inputs: they are asked once and count {len(ids)} times"
+            yield Problem.info(path, reading.lines.get(ids[1]), message, "change the inputs, or keep one of them")
 
 
 def _allowed(spec: Spec | None, prompt: Prompt | None) -> dict[str, list[VariableSpec]]:

@@ -30,7 +30,7 @@ from promptpex.workflow.instructions import checked_instructions, checked_langua
 from promptpex.workflow.scoring import unusable_expected
 from promptpex.workflow.validation import candidate_problems, metric_problems, rule_problems
 from promptpex.workflow.validation.grade_problems import problems_of_grades
-from promptpex.workflow.validation.input_problems import problems_of_inputs
+from promptpex.workflow.validation.input_problems import equal_inputs, problems_of_inputs
 from promptpex.workflow.validation.json_problems import paths_without_json
 
 SPEC_END, CASES_END, GRADES_END = ".spec.yaml", ".cases.yaml", grade_file.ENDING
@@ -138,6 +138,7 @@ def _of_set(files: _Set) -> list[Problem]:
         case_reading = case_file.examine(files.cases, spec, prompt)
         of_cases = [*case_reading.problems, *_far_prompts(files.cases, case_reading.record.prompt)]
         of_cases += problems_of_inputs(files.cases, spec, prompt, case_reading)
+        of_cases += equal_inputs(files.cases, case_reading)
         of_cases += _unusable_expected(files.cases, case_reading)
         of_cases += _without_cases(files.cases, case_reading)
         if spec is not None and files.spec is not None:

@@ -64,6 +64,16 @@ def test_inputs_are_held_to_what_is_allowed(
     assert warnings(tmp_path, inputs, spec=True) == by_both
 
 
+def test_cases_with_the_same_inputs_are_pointed_out(tmp_path: Path) -> None:
+    (tmp_path / "mail.md").write_text("{{a}} {{b}}", encoding="utf-8")
+    cases = ("one, inputs: {a: x, b: 1}", "two, inputs: {a: x, b: 2}", "three, inputs: {b: 1, a: x}")
+    listed = "".join(f"  - {{id: {case}}}\n" for case in cases)
+    (tmp_path / "mail.cases.yaml").write_text(f"cases:\n{listed}", encoding="utf-8")
+    (problem,) = [problem for problem in validate([tmp_path / "mail.md"]) if "same inputs" in problem.message]
+    assert (problem.severity, problem.line) == ("info", 4)
+    assert problem.message == "the cases one, three have the same inputs: they are asked once and count 2 times"
+
+
 def test_a_file_with_mistakes_still_belongs_to_the_prompt_that_its_name_says(tmp_path: Path) -> None:
     (tmp_path / "mail.md").write_text("{{a}}", encoding="utf-8")
     (tmp_path / "mail.spec.yaml").write_text("rules:\n  - {id: r1}\n", encoding="utf-8")
