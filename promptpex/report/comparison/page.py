@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,6 @@ OPEN_PAIRS = 100
 """Up to so many pairs, a few screens, the cases are unfolded from the start."""
 AXES = (0.1, 0.25, 0.5, 1.0)
 """Ends of the axis of differences, to either side: the first that all intervals fit in."""
-GONE = Key("In the first run alone, so not compared: {rules}.")
-ADDED = Key("In the second run alone, so not compared: {rules}.")
 ONLY = {SAME_TEXT: Key("same text, other verdict")}
 """What else pairs can be filtered by."""
 
@@ -57,7 +55,8 @@ class ComparisonPage:
     Attributes:
         axis: where the axis of the bars ends, to either side.
         rules: a row per rule and model where one of them is broken; ``unbroken`` are the rules that no model breaks.
-        one_sided: the rules that one of the runs alone has verdicts on, with a sentence that names them.
+        gone, added: the rules that the first run alone has verdicts on, and the second alone: a case that breaks one
+            fails no more, or newly, by that alone.
         texts: of the rules.
         compared: the cases.
         sections: the further tables.
@@ -70,7 +69,8 @@ class ComparisonPage:
     models: tuple[ChangeRow, ...]
     rules: tuple[ChangeRow, ...]
     unbroken: tuple[str, ...]
-    one_sided: tuple[tuple[Key, tuple[str, ...]], ...]
+    gone: tuple[str, ...]
+    added: tuple[str, ...]
     texts: Mapping[str, str]
     compared: ComparedCases
     sections: tuple[Section, ...]
@@ -147,6 +147,7 @@ def comparison_page(comparison: RunComparison) -> ComparisonPage:
     broken.sort(key=lambda row: (row["change"] == "undecided", *(-row[name] for name in counts)))
     shown = dict.fromkeys(row["rule"] for row in broken)
     noise = noise_sentences(comparison.noise, models)
+    old, new = (list(one.verdicts["rule"].unique()) for one in (comparison.before, comparison.after))
     texts = _texts(comparison.before.run) | _texts(comparison.after.run)
     return ComparisonPage(
         names=tuple(row["model"] for row in models),
@@ -155,21 +156,14 @@ def comparison_page(comparison: RunComparison) -> ComparisonPage:
         models=tuple(_row(row, axis) for row in models),
         rules=tuple(_row(row, axis) for row in broken),
         unbroken=tuple(dict.fromkeys(row["rule"] for row in rules if row["rule"] not in shown)),
-        one_sided=tuple(_one_sided(comparison)),
+        gone=tuple(rule for rule in old if rule not in new),
+        added=tuple(rule for rule in new if rule not in old),
         texts=texts,
         compared=compared_cases(comparison, list(shown)),
         sections=tuple(one for one in compared_sections(comparison) if one.id != "broken"),
         noise=tuple(noise),
         notes=tuple(note for note in comparison.notes if note not in noise),
     )
-
-
-def _one_sided(comparison: RunComparison) -> Iterator[tuple[Key, tuple[str, ...]]]:
-    """The rules that cannot be compared: a case that breaks one fails newly, or no more, by that alone."""
-    old, new = (list(one.verdicts["rule"].unique()) for one in (comparison.before, comparison.after))
-    for words, rules, others in ((GONE, old, new), (ADDED, new, old)):
-        if alone := tuple(rule for rule in rules if rule not in others):
-            yield words, alone
 
 
 def _texts(run: AnyRun) -> dict[str, str]:
