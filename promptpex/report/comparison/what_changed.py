@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any, Literal
 
 from promptpex.core.records import AnyRun, Case, Manifest, Message, Rule
-from promptpex.core.texts import Key
+from promptpex.core.texts import Key, tr
 from promptpex.report.comparison.word_differences import MOST_TEXT, TextPiece, word_differences
 from promptpex.report.page.values import pretty
 
@@ -163,17 +163,21 @@ def _facts(before: Manifest, after: Manifest) -> Iterator[ChangedFact]:
 def _of_manifest(manifest: Manifest) -> Mapping[str, Any]:
     """How a run was made, by what a reader calls it; what says the same as another part of the page is not in it."""
     part = manifest.subset.in_words if manifest.subset else None
-    models = {f"{name} is": target for name, target in manifest.named.items()}
-    reported = {f"{name}, as its provider calls it": ", ".join(ids) for name, ids in manifest.reported.items() if ids}
+    models = {tr("{name} is", name=name): target for name, target in manifest.named.items()}
+    reported = {
+        tr("{name}, as its provider calls it", name=name): ", ".join(ids)
+        for name, ids in manifest.reported.items()
+        if ids
+    }
     settings = {name: value for name, value in manifest.settings.items() if name not in ("models", "judges", "author")}
-    templates = {f"template {name}": mark for name, mark in manifest.templates.items()}
+    templates = {tr("template {name}", name=name): mark for name, mark in manifest.templates.items()}
     return {
-        "models": ", ".join(manifest.models),
+        tr("models"): ", ".join(manifest.models),
         **models,
         **reported,
-        "judges": ", ".join(manifest.judges),
-        "author": manifest.author,
-        "part of the suite": part,
+        tr("judges"): ", ".join(manifest.judges),
+        tr("author"): manifest.author,
+        tr("part of the suite"): part,
         **settings,
         **manifest.versions,
         **templates,
