@@ -15,8 +15,11 @@ from promptpex.codecs.wording import plural
 
 @click.command("validate", cls=Command)
 @click.argument("files", nargs=-1, required=True, type=options.PATH)
+@options.of_files(
+    "--fix", is_flag=True, help="Confirm that the rules fit the prompt as it is now: write its fingerprint."
+)
 @options.output_options
-def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -> int:
+def command(files: tuple[Path, ...], fix: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
     """Report every problem of prompts and the files beside them.
 
     Prompts, specs, cases, metrics and candidates are read; a prompt brings all of its own along, a folder or a pattern
@@ -27,9 +30,15 @@ def command(files: tuple[Path, ...], as_json: bool, quiet: bool, **flags: Any) -
       promptpex validate prompts/ 'more/*.md'
     """
     from promptpex.cli.output import print_json
+    from promptpex.workflow.validation.confirm_prompt import confirm_prompts
     from promptpex.workflow.validation.validate import validate
 
     problems = validate(files)
+    if fix and not any(problem.severity == "error" for problem in problems):
+        for spec in confirm_prompts(files):
+            if not quiet:
+                click.echo(f"{spec}: is for the prompt as it is now", err=True)
+        problems = validate(files)
     if as_json:
         print_json([problem.to_dict() for problem in problems])
     else:

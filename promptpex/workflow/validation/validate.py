@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -62,12 +62,25 @@ def validate(paths: Iterable[Path | str]) -> list[Problem]:
     return list(problems.values())
 
 
+def files_with_spec(paths: Iterable[Path | str]) -> Iterator[tuple[Prompt, Path]]:
+    """The prompts of these files that can be read, each with the file of its spec, where there is one."""
+    for path in map(Path, paths):
+        for file in _named_by(path):
+            files = _Set(None, None, None, None) if is_metric(file) else _belonging(file)
+            prompt, _ = _prompt(files.prompt)
+            if prompt is not None and files.spec is not None:
+                yield prompt, files.spec
+
+
 def _of_named(path: Path) -> list[Problem]:
     try:
-        files = [path] if path.is_file() else promptfile.find_prompts([path])
+        return [problem for file in _named_by(path) for problem in _of_file(file)]
     except PromptFileError as failure:
         return [as_problem(failure)]
-    return [problem for file in files for problem in _of_file(file)]
+
+
+def _named_by(path: Path) -> list[Path]:
+    return [path] if path.is_file() else promptfile.find_prompts([path])
 
 
 def _of_file(path: Path) -> list[Problem]:
@@ -194,7 +207,7 @@ def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Pr
         add(message, None, "warning", "correct 'prompt', or give the prompt a spec of its own")
     if spec.prompt_fingerprint and spec.prompt_fingerprint != prompt.fingerprint:
         message = f"the prompt has changed since this spec was written (it is {prompt.fingerprint} now)"
-        add(message, None, "warning", "look at its rules, or run extract --update")
+        add(message, None, "warning", "look at its rules and confirm them with --fix, or run extract --update")
     _against_words(spec.rules, prompt, lines, add)
     for name in spec.inputs:
         if name != WHOLE_INPUT and name not in prompt.variables:
