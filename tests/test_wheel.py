@@ -142,6 +142,7 @@ def test_the_wheel_holds_what_the_package_needs(wheel: Path) -> None:
     assert templates
     assert {f"promptpex/_prompts/{name}" for name in templates} <= names
     assert "promptpex/py.typed" in names
+    assert "promptpex/locale/vi/LC_MESSAGES/promptpex.po" in names
     assert data <= names
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from promptpex.cli import main
 from promptpex.cli.output import print_json, say
+from promptpex.core.texts import tr
 
 if TYPE_CHECKING:
     from promptpex.web.ports import Ports
@@ -34,14 +35,16 @@ def serve(ports: Ports, *, port: int | None, no_open: bool, as_json: bool = Fals
     listener = listening(wanted)
     show = _as_json if as_json else _in_words
     problems = partial(say, err=True)
-    server = LocalServer(listener, ports, problems, partial(show, "For another browser or person:"), _leave, main.DEBUG)
+    server = LocalServer(
+        listener, ports, problems, partial(show, tr("For another browser or person:")), _leave, main.DEBUG
+    )
     if wanted not in (0, server.port) and not quiet:
-        problems(f"Port {wanted} is taken; this is port {server.port}.")
+        problems(tr("Port {wanted} is taken; this is port {port}.", wanted=wanted, port=server.port))
 
     def begun() -> None:
-        show("Open", server.link)
+        show(tr("Open"), server.link)
         if not (as_json or quiet):
-            say("Ctrl-C ends it.")
+            say(tr("Ctrl-C ends it."))
         if not no_open:
             open_link(server.link)
 
