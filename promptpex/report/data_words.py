@@ -106,6 +106,12 @@ COUNTED = (
 WORDS = (*COUNTED, *CANDIDATES, *MISSING, *DECISIONS, *CHANGES, *STATUSES, *CASE_TYPES, *REASONS)
 
 
+def reason_of(reason: str, source: str) -> str:
+    """The reason of a verdict or score in the reader's language; what a judge wrote stays, even where it reads as a
+    sentence of a check."""
+    return reason if source.startswith("judge:") else from_data(reason)
+
+
 def counted_reasons(counts: str) -> str:
     """``3 timed-out, 1 empty`` in the reader's language."""
     parts = (part.partition(" ") for part in counts.split(", "))

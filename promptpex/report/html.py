@@ -18,7 +18,7 @@ from promptpex.codecs.atomic import write_text
 from promptpex.codecs.wording import plural, sentence
 from promptpex.core.texts import day_of, digits, from_data, shown, spoken
 from promptpex.report.caveats_in_words import FEW
-from promptpex.report.data_words import counted_reasons
+from promptpex.report.data_words import counted_reasons, reason_of
 from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
@@ -145,6 +145,7 @@ def _filters() -> dict[str, Callable[..., object]]:
         "at_least": at_least,
         "reasons": counted_reasons,
         "from_data": from_data,
+        "reason_of": reason_of,
         "day_of": day_of,
         "sentence": sentence,
         "digits": digits,

@@ -6,6 +6,8 @@ from __future__ import annotations
 from promptpex.core.texts import Key
 
 TEXTS = (
+    Key("what you wrote is still here"),
+    Key("open the one that the terminal shows"),
     Key("The server does not answer"),
     Key("This link is no longer valid"),
     Key("The server stopped in the middle of an answer"),

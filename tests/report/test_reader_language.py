@@ -15,6 +15,7 @@ from promptpex.core.texts import reading_in
 from promptpex.promptfile import renderer
 from promptpex.report import Summary, gate_formats, summarise, to_dict
 from promptpex.report.choices.page import html as choice_html
+from promptpex.report.data_words import reason_of
 from promptpex.report.files import write
 from promptpex.report.gate import Limits, breaches, stated
 from promptpex.report.gate_result import GateResult, gate_result
@@ -134,3 +135,9 @@ def test_a_report_in_vietnamese() -> None:
     assert "tỷ lệ vi phạm" in page
     assert "Lỗi theo quy tắc" in lines
     assert "chưa phân định" in lines
+
+
+def test_a_judge_is_shown_in_the_words_that_it_wrote() -> None:
+    with reading_in("vi"):
+        assert reason_of("the output is JSON", "judge:m") == "the output is JSON"
+        assert reason_of("the output is JSON", "check:is-json") == "đầu ra là JSON"

@@ -31,7 +31,7 @@ def _evaluate(assertion: Assertion, question: str, checked: CheckedOutput) -> Ki
     value, reason = answered(question, checked)
     if not reason:
         return KindResult(value, stored("the judge says {boolean}", boolean=value))
-    return KindResult(value, (stored("yes: {words}") if value else stored("no: {words}")).format(words=reason))
+    return KindResult(value, (stored("yes: {answer}") if value else stored("no: {answer}")).format(answer=reason))
 
 
 def answered(question: str, checked: CheckedOutput) -> tuple[bool, str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import InputError
 from promptpex.core.ids import digest
 from promptpex.core.records import Choice, Means, Record
 from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
+from promptpex.core.texts import Key, tr, tr_n
 from promptpex.web.ports import CriteriaPort
+from promptpex.web.script_texts import script_texts
 from promptpex.web.site import Site, answer, body, text_of
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ CRITERIA = "/criteria"
 LONGEST = 50_000
 """Characters of a text that is sent."""
 WISHES = {
-    "Others": "",
-    "Stricter": "Stricter ones: what is only nearly right fails.",
-    "Less strict": "Less strict ones: what is right in other words, or in another form, passes.",
-    "Simpler": "Simpler ones: as few lines as will do, nothing clever.",
-    "More thorough": "More thorough ones: look at everything that the criterion says, and at special cases.",
+    Key("Others"): "",
+    Key("Stricter"): "Stricter ones: what is only nearly right fails.",
+    Key("Less strict"): "Less strict ones: what is right in other words, or in another form, passes.",
+    Key("Simpler"): "Simpler ones: as few lines as will do, nothing clever.",
+    Key("More thorough"): "More thorough ones: look at everything that the criterion says, and at special cases.",
 }
 """What an author may be asked for at a criterion with one click, and how that is put."""
 
@@ -47,7 +48,9 @@ def routes(site: Site) -> list[Route]:
 
     def page(request: Request) -> Response:
         board = port.board()
-        return site.page(request, "criteria.html.jinja", board=board, versions=_versions(board), wishes=WISHES)
+        return site.page(
+            request, "criteria.html.jinja", board=board, versions=_versions(board), wishes=WISHES, texts=script_texts()
+        )
 
     doing = (Route(f"{CRITERIA}/{name}", _doing(port, work), methods=["POST"]) for name, work in ACTIONS.items())
     return [Route(CRITERIA, page), *doing]
@@ -80,10 +83,16 @@ def _summary(port: CriteriaPort, sent: Sent) -> str:
     board = port.board()
     if board.trouble:
         return board.trouble
-    made, criteria = plural(board.made, "candidate"), plural(len(board.criteria), "criterion", "criteria")
-    to_come = f" ({board.to_try} to come)" if board.to_try else ""
-    spent = f"; {board.spent}" if board.spent else ""
-    return f"{criteria}, {made} made, {plural(board.tried, 'result')}{to_come}, {board.culled} culled{spent}"
+    results = tr_n("{count} result", "{count} results", board.tried)
+    if board.to_try:
+        results = f"{results} ({tr('{count} to come', count=board.to_try)})"
+    parts = (
+        tr_n("{count} criterion", "{count} criteria", len(board.criteria)),
+        tr_n("{count} candidate made", "{count} candidates made", board.made),
+        results,
+        tr("{count} culled", count=board.culled),
+    )
+    return ", ".join(parts) + (f"; {board.spent}" if board.spent else "")
 
 
 def _text(sent: Sent, name: str, *, needed: bool = True) -> str:

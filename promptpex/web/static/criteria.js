@@ -5,7 +5,7 @@
   const QUICK_MS = 1000;
   const SLOW_MS = 2000;
   // How the sentence of a problem ends, by its kind.
-  const ENDINGS = { gone: '; what you wrote is still here.', locked: '; open the one that the terminal shows.', refused: '.' };
+  const ENDINGS = { gone: `; ${own.tr('what you wrote is still here')}.`, locked: `; ${own.tr('open the one that the terminal shows')}.`, refused: '.' };
   const statusLine = document.getElementById('said');
   let timer;
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from promptpex.codecs.wording import cut, plural
 from promptpex.core.records import Candidate, Criterion, Example, Rule, Synthesis
 from promptpex.core.records.criteria_board import AskedCriteria, CandidateState, ShownCandidate, ShownCriterion
+from promptpex.core.texts import stored
 from promptpex.documents.ownership import owned_by_people
 from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subject_of_criterion
@@ -129,12 +130,14 @@ def _shown(
 def comes_from(criterion: Criterion) -> str:
     """Where a criterion comes from, in words."""
     if criterion.rule is not None:
-        return f"rule {criterion.rule} of the spec"
+        return stored("rule {rule} of the spec", rule=criterion.rule)
     if criterion.notes:
-        return f"from {plural(len(criterion.notes), 'note')}"
+        count = len(criterion.notes)
+        return stored("from {count} note", count=1) if count == 1 else stored("from {count} notes", count=count)
     if criterion.version is not None:
-        return f"added by version {criterion.version}"
-    return "inferred from the prompt" if criterion.origin == "extracted" else "written by a person"
+        return stored("added by version {version}", version=criterion.version)
+    inferred, written = stored("inferred from the prompt"), stored("written by a person")
+    return inferred if criterion.origin == "extracted" else written
 
 
 def verdict_of(criterion: Criterion, candidates: Sequence[ShownCandidate], *, was_asked: bool) -> tuple[str, bool]:
@@ -261,7 +264,9 @@ def _fate(matrix: Matrix, number: int, screen: Screened | None) -> tuple[Candida
 
 def _why_aside(criterion: Criterion, candidate: Candidate) -> str:
     if not criterion.selected:
-        return "the criterion is set aside"
+        return stored("the criterion is set aside")
     return (
-        "the criterion is to be decided by code alone" if criterion.by == "code" else "it is to be decided by a judge"
+        stored("the criterion is to be decided by code alone")
+        if criterion.by == "code"
+        else stored("it is to be decided by a judge")
     )

@@ -173,8 +173,8 @@ def _criterion(one: Criterion) -> PageCriterion:
     name = one.rule or one.version or ""
     origin = words
     if name and words:
-        template = stored("rule {name}, {words}") if one.rule else stored("version {name}, {words}")
-        origin = template.format(name=name, words=words)
+        template = stored("rule {name}, {source}") if one.rule else stored("version {name}, {source}")
+        origin = template.format(name=name, source=words)
     elif name:
         origin = stored("rule {ids}", ids=name) if one.rule else stored("version {name}", name=name)
     return PageCriterion(one.text, info_of(one.category).title, origin)
