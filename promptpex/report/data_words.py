@@ -85,13 +85,18 @@ CANDIDATES = (
     stored("a person said never"),
     stored("{kind}, asks a judge"),
     stored("by {names} and {count} more"),
+    stored("waiting"),
+    stored("done"),
+    stored("failed"),
+    stored("dropped"),
+    stored("culled"),
     stored("counts"),
     stored("does not count: struck"),
     stored("does not count: one of the two flags too many good outputs"),
     stored("does not count: {count} output passes the first and fails the second"),
     stored("does not count: {count} outputs pass the first and fail the second"),
 )
-"""States, labels and evidence of candidate assertions."""
+"""States, labels and evidence of candidate assertions, and of the work on them."""
 COUNTED = (
     stored("{count} rule"),
     stored("{count} rules"),
