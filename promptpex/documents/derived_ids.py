@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from promptpex.core.ids import digest, text_digest
+from promptpex.core.normal_forms import normal_form
 
 _WORDS_LENGTH = 20
 _DIGITS = 8
@@ -48,7 +49,7 @@ def _first_words(value: Any) -> Iterable[str]:
     """Words of its first text in the order of names, as many as are short together."""
     values = [item for _, item in sorted(value.items(), key=_name)] if isinstance(value, Mapping) else [value]
     text = next((item for item in values if isinstance(item, str) and item.strip()), "")[:200]
-    plain = unicodedata.normalize("NFKD", text.translate(_LETTERS)).lower()
+    plain = normal_form("NFKD", text.translate(_LETTERS)).lower()
     words = re.findall(r"[a-z0-9]+", "".join(letter for letter in plain if not unicodedata.combining(letter)))
     length = 0
     for word in words:
