@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from promptpex.core.errors import EmptyReply, Filtered, TruncatedReply
 from promptpex.core.records import Completion
+from promptpex.core.texts import stored
 
 CUT = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
 """Finish reasons that mean: cut off at the token limit."""
@@ -34,20 +35,22 @@ def check_filtered(completion: Completion, model: str) -> None:
     """Raises ``Filtered`` where the answer was withheld."""
     if completion.refusal or _reason(completion) in WITHHELD:
         kept = completion.text or completion.refusal or ""
-        raise Filtered(f"{model} or its provider declined to answer.", model=model, reply=kept)
+        declined = stored("{model} or its provider declined to answer.", model=model)
+        raise Filtered(declined, model=model, reply=kept)
 
 
 def check_cut(completion: Completion, model: str) -> None:
     """Raises ``TruncatedReply`` where the answer was cut off."""
     if _reason(completion) in CUT:
-        message = f"{model} was cut off at its token limit; allow more with max_tokens."
+        message = stored("{model} was cut off at its token limit; allow more with max_tokens.", model=model)
         raise TruncatedReply(message, model=model, reply=completion.text)
 
 
 def check_empty(completion: Completion, model: str) -> None:
     """Raises ``EmptyReply`` where there is no text."""
     if not completion.text.strip():
-        raise EmptyReply(f"{model} answered with nothing.", model=model, reply=completion.text)
+        nothing = stored("{model} answered with nothing.", model=model)
+        raise EmptyReply(nothing, model=model, reply=completion.text)
 
 
 def _reason(completion: Completion) -> str:

@@ -111,10 +111,10 @@ COUNTED = (
 WORDS = (*COUNTED, *CANDIDATES, *MISSING, *DECISIONS, *CHANGES, *STATUSES, *CASE_TYPES, *REASONS)
 
 
-def reason_of(reason: str, source: str) -> str:
+def reason_of(reason: str, source: str, *, unscored: bool = False) -> str:
     """The reason of a verdict or score in the reader's language; what a judge wrote stays, even where it reads as a
-    sentence of a check."""
-    return reason if source.startswith("judge:") else from_data(reason)
+    sentence of a check. Of what is ``unscored`` the reason is why the judge wrote nothing."""
+    return reason if source.startswith("judge:") and not unscored else from_data(reason)
 
 
 def counted_reasons(counts: str) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import BudgetExceeded
 from promptpex.core.records import Completion, Request
+from promptpex.core.texts import stored
 from promptpex.llm.client import Client
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
 
@@ -94,8 +95,12 @@ class Budget:
         while what := self._passed(self.spent.plus(self._reserved).plus(need)):
             if not self._reserved.requests or self._passed(self.spent.plus(need)):
                 raise BudgetExceeded(
-                    f"{request.model} was not asked: the budget of {what} would be passed. Run the same command with "
-                    "a larger one to go on from here.",
+                    stored(
+                        "{model} was not asked: the budget of {limit_in_words} would be passed. Run the same command "
+                        "with a larger one to go on from here.",
+                        model=request.model,
+                        limit_in_words=what,
+                    ),
                     model=request.model,
                 )
             await self._next_settlement()
@@ -121,8 +126,11 @@ class Budget:
         rates = self._rates(request)
         if rates is None:
             raise BudgetExceeded(
-                f"{request.model} was not asked: its price is unknown, so the limit on cost cannot be kept. Give its "
-                "price in the configuration (prices), or limit requests or tokens instead.",
+                stored(
+                    "{model} was not asked: its price is unknown, so the limit on cost cannot be kept. Give its price "
+                    "in the configuration (prices), or limit requests or tokens instead.",
+                    model=request.model,
+                ),
                 model=request.model,
             )
         return (tokens_in * rates[0] + tokens_out * rates[1]) / 1e6

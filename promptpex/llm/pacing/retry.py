@@ -22,6 +22,7 @@ from promptpex.core.errors import (
 )
 from promptpex.core.events import Listener, Retrying, ignore_events
 from promptpex.core.records import Completion, Request
+from promptpex.core.texts import stored
 from promptpex.llm.client import Client
 from promptpex.llm.pacing import CALL_DEADLINE_S, MAX_ATTEMPTS
 from promptpex.llm.pacing.breaker import FIRST_PROBE_BACKOFF_S, MAX_FIRST_WAIT_S, MAX_WAIT_S, Breaker
@@ -150,8 +151,12 @@ class RetryingClient:
             async with asyncio.timeout(self._run_left()):
                 if not await breaker.admit(lambda: self._check(request)):
                     raise Unavailable(
-                        f"{request.model} was not asked: its server ({self._where(request).key}) has answered none of "
-                        "its requests for a while. See whether both are up, or run the same command again later.",
+                        stored(
+                            "{model} was not asked: its server ({server}) has answered none of its requests for a "
+                            "while. See whether both are up, or run the same command again later.",
+                            model=request.model,
+                            server=self._where(request).key,
+                        ),
                         model=request.model,
                     )
                 return await self._limiter.slot(request)
@@ -172,7 +177,8 @@ class RetryingClient:
         except TimeoutError:
             if run_left is not None and run_left <= left:
                 raise self._too_late(request) from None
-            message = f"{request.model} did not answer within {self._policy.call_deadline_s:g} s; allow it more time."
+            late = stored("{model} did not answer within {seconds} s; allow it more time.")
+            message = late.format(model=request.model, seconds=f"{self._policy.call_deadline_s:g}")
             raise TimedOut(message, model=request.model) from None
 
     def _wait_s(self, error: ModelError, attempt: int) -> float:
@@ -207,8 +213,12 @@ class RetryingClient:
         return None if self._run_ends is None else self._run_ends - self._clock()
 
     def _too_late(self, request: Request) -> DeadlinePassed:
-        message = f"{request.model} did not answer before the run's deadline of {self._policy.run_deadline_s:g} s; "
-        return DeadlinePassed(message + "the same command goes on from here.", model=request.model)
+        message = stored(
+            "{model} did not answer before the run's deadline of {seconds} s; the same command goes on from here.",
+            model=request.model,
+            seconds=f"{self._policy.run_deadline_s:g}",
+        )
+        return DeadlinePassed(message, model=request.model)
 
     def _breaker(self, request: Request) -> Breaker:
         """Of this model at its server: a gateway that fails one model may answer for the next."""

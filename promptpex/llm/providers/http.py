@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from promptpex.core.errors import BadRequest, ConfigError, GarbledReply, MalformedReply, ModelError, TimedOut
 from promptpex.core.surrogates import replace_surrogates
+from promptpex.core.texts import stored
 from promptpex.llm.failures import from_exception, from_status, short
 from promptpex.llm.sending import sending
 
@@ -178,8 +179,13 @@ class JsonPoster:
             if size > most:
                 response.close()
                 raise MalformedReply(
-                    f"{model} at {self.base_url}: the reply is larger than {most // 2**20} MB and was not read to its "
-                    "end; set max_tokens.",
+                    stored(
+                        "{model} at {server}: the reply is larger than {most} MB and was not read to its end; set "
+                        "max_tokens.",
+                        model=model,
+                        server=self.base_url,
+                        most=most // 2**20,
+                    ),
                     model=model,
                 )
             yield chunk
@@ -198,8 +204,13 @@ class JsonPoster:
 
     def _timed_out(self, model: str) -> TimedOut:
         return TimedOut(
-            f"{model} at {self.base_url}: no answer within {self._timeout_s:g} s; raise --timeout, or try when the "
-            "server is less busy.",
+            stored(
+                "{model} at {server}: no answer within {seconds} s; raise --timeout, or try when the server is "
+                "less busy.",
+                model=model,
+                server=self.base_url,
+                seconds=f"{self._timeout_s:g}",
+            ),
             model=model,
         )
 
