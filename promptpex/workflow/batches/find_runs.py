@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpex.core.errors import RunError
+from promptpex.core.errors import PromptFileError, RunError
 from promptpex.promptfile import find_prompts, is_pattern, is_prompt, read
 from promptpex.report import runs
 from promptpex.report.runs.batch_folder import batch_called, batch_named, latest_batch, read_batch, run_folder
@@ -72,13 +72,17 @@ def _meant_by(named: Path, results: Path) -> MeantRuns:
         return _of_batch(batch)
     try:
         return MeantRuns((MeantRun(folder=runs.resolve(named, results)),), is_one=True)
-    except RunError:
+    except RunError as no_run:
         called = batch_called(str(named), results)
         if called is not None:
             return _of_batch(called)
         if not (named.is_dir() or is_pattern(named) or (named.is_file() and is_prompt(named, named=True))):
             raise
-    return MeantRuns(tuple(_of_prompts(find_prompts([named]), results)))
+        try:
+            prompts = find_prompts([named])
+        except PromptFileError:
+            raise no_run from None
+    return MeantRuns(tuple(_of_prompts(prompts, results)))
 
 
 def _of_batch(folder: Path) -> MeantRuns:
