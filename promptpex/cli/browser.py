@@ -9,6 +9,7 @@ import webbrowser
 from pathlib import Path
 
 from promptpex.cli.output import say
+from promptpex.core.texts import tr
 
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 """What an environment with a screen has; without one, a browser would take over the terminal."""
@@ -23,9 +24,9 @@ def open_link(link: str) -> None:
 def open_report(path: Path) -> None:
     """Opens a report, or says on stderr why not and where it is. A browser that ``BROWSER`` names needs no screen."""
     if not (_has_screen() or os.environ.get("BROWSER")):
-        say(f"no display here to open a browser on; the report is {path}", err=True)
+        say(tr("no display here to open a browser on; the report is {path}", path=path), err=True)
     elif not webbrowser.open(path.resolve().as_uri()):
-        say(f"no browser could be opened; the report is {path}", err=True)
+        say(tr("no browser could be opened; the report is {path}", path=path), err=True)
 
 
 def _has_screen() -> bool:

@@ -10,7 +10,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.codecs.wording import plural
+from promptpex.core.texts import from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.core.records import Blessed, RunColumns
@@ -82,8 +82,10 @@ def _to_dict(path: Path, blessed: Blessed) -> dict[str, Any]:
 
 def _say(path: Path, blessed: Blessed, folder: Path, columns: RunColumns) -> None:
     if columns.manifest.subset is not None:
-        say(f"note: only {plural(len(blessed.cases), 'case')} of {columns.manifest.subset.of} were run", err=True)
+        cases = tr_n("{count} case", "{count} cases", len(blessed.cases))
+        say(tr("note: only {cases} of {all} were run", cases=cases, all=columns.manifest.subset.of), err=True)
     if columns.manifest.partial:
-        say(f"note: this run is not complete ({columns.manifest.partial})", err=True)
-    what = f"{plural(len(blessed.models), 'model')} on {plural(len(blessed.cases), 'case')}"
-    say(f"{path}: {what}, of the run {folder.name}")
+        say(tr("note: this run is not complete ({reason})", reason=from_data(columns.manifest.partial)), err=True)
+    models = tr_n("{count} model", "{count} models", len(blessed.models))
+    cases = tr_n("{count} case", "{count} cases", len(blessed.cases))
+    say(tr("{file}: {models} on {cases}, of the run {run}", file=path, models=models, cases=cases, run=folder.name))

@@ -10,6 +10,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
+from promptpex.core.texts import tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -126,5 +127,5 @@ def _of_choice(folder: Path, as_json: bool) -> Path:
         return path
     for line in wrapped(page.answer, *filter(None, [page.labels]), *page.notices):
         say(line)
-    say(f"\nReport in {path}")
+    say("\n" + tr("Report in {path}", path=path))
     return path
