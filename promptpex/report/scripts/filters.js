@@ -236,12 +236,18 @@
     }
   };
 
-  bar.addEventListener('input', () => {
+  // Whoever has scrolled into the outputs would otherwise see only the last of those that are left.
+  const showFirst = () => {
+    if (list.getBoundingClientRect().top < bar.getBoundingClientRect().bottom) document.getElementById('outputs').scrollIntoView();
+  };
+
+  bar.addEventListener('input', (event) => {
     readControls();
     state.case = '';
     inOrder();
     own.apply();
     own.writeSoon();
+    if (event.target !== side) showFirst();
   });
   document.getElementById('filter-clear').addEventListener('click', own.clear);
   addEventListener('hashchange', () => follow(false));
