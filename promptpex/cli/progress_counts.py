@@ -68,7 +68,8 @@ class StageProgress:
         if self.unasked:
             parts.append(tr("{count} not asked", count=self.unasked))
         if self.cached:
-            parts.append(tr("{count} from the store", count=self.cached))
+            # a step may have two answers, such as one that could not be read and the one after it
+            parts.append(tr("{count} from the store", count=min(self.cached, self.total)))
         rate = self.rate(now)
         if rate is not None:
             parts.append(tr("{count}/s", count=digits(f"{rate:.1f}")))

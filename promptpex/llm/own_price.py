@@ -10,15 +10,19 @@ class OwnPriceClient:
     """Puts the cost on answers to requests that carry a price; all others pass as they are.
 
     One model may have a price at each of its servers, so the price goes with the request and not with the model.
+
+    Args:
+        only_unknown: whether a cost that is known stays: what a stored answer cost when it was paid for.
     """
 
-    def __init__(self, inner: Client) -> None:
+    def __init__(self, inner: Client, *, only_unknown: bool = False) -> None:
         self._inner = inner
+        self._only_unknown = only_unknown
 
     async def complete(self, request: Request) -> Completion:
         """The answer of ``inner``; its cost is unknown where its tokens were not counted."""
         completion = await self._inner.complete(request)
-        if request.price is None:
+        if request.price is None or (self._only_unknown and completion.cost_usd is not None):
             return completion
         usd_in, usd_out = request.price
         counts = completion.tokens_in, completion.tokens_out

@@ -4,15 +4,16 @@
 
     RecordingClient    what the run asked and got, stored answers and errors included
       MeteredClient    counts and events
-        CachedClient   paid for once; lets so many through at a time
-          SchemaFallback   reply schemas in words where a model takes none
-            FirstRequestClient      each model once before many times
-              RetryingClient   queue, deadlines, attempts
-                FirstAttemptClient      the first attempt's answer lets all go
-                  BudgetedClient   reserves what is about to be sent
-                    OwnPriceClient   reckons by the price of a named model
-                      CountedClient    counts what is sent
-                        the provider
+        OwnPriceClient   reckons what was stored before its model had a price
+          CachedClient   paid for once; lets so many through at a time
+            SchemaFallback   reply schemas in words where a model takes none
+              FirstRequestClient      each model once before many times
+                RetryingClient   queue, deadlines, attempts
+                  FirstAttemptClient      the first attempt's answer lets all go
+                    BudgetedClient   reserves what is about to be sent
+                      OwnPriceClient   reckons by the price of a named model
+                        CountedClient    counts what is sent
+                          the provider
 
 The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is below
 the queue, so that what merely waits reserves nothing, and stored answers are free.
@@ -163,7 +164,7 @@ def build(
     )
     client = SchemaFallback(FirstRequestClient(client, gate, emit), emit)
     if store is not None:
-        client = CachedClient(
+        stored = CachedClient(
             client,
             store,
             concurrency=options.concurrency,
@@ -172,6 +173,7 @@ def build(
             sleep=sleep,
             emit=emit,
         )
+        client = OwnPriceClient(stored, only_unknown=True)
     client = MeteredClient(client, meter, emit)
     if options.record is not None:
         client = RecordingClient(client, options.record)

@@ -185,6 +185,17 @@ def test_prices_are_the_users_then_none_for_local_models_then_the_known_ones(
     assert rates(request(model=model, api_base=api_base), {"mine": (1.0, 2.0)}) == expected
 
 
+async def test_an_answer_that_was_stored_before_its_model_had_a_price_has_a_cost(tmp_path: Path) -> None:
+    costs = []
+    async with SqliteStore(tmp_path / "store.db") as store:
+        for price in (None, (2.0, 8.0), (4.0, 16.0)):
+            client = stack(FakeClient(lambda asked: Completion(text="fine", tokens_in=10, tokens_out=5)), store)
+            completion = await client.complete(request("x").replace(price=price))
+            costs.append((completion.cost_usd, completion.cached))
+            assert client.meter.total.cost_usd == 0.0, "nothing is paid for twice"
+    assert costs == [(None, False), (6e-5, True), (12e-5, True)]
+
+
 def test_a_known_price_is_found() -> None:
     known = rates(request(model="gpt-4o-mini"), {})
     assert known is not None
