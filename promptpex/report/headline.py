@@ -16,6 +16,9 @@ from promptpex.tables import RANKED_BY, Rankings
 FAILING_JUDGE = 0.05
 """A judge that failed on a greater share of what it was asked is the first thing to be said."""
 
+FEW_MORE = 5
+"""So few more cases are hardly a lower end: what would be said is "between 1 and 700"."""
+
 EVEN = 0.001
 """A mean over cases that differs by more from the share of outputs is said to be one: both would be rounded alike."""
 
@@ -255,13 +258,18 @@ def _why_undecided(rows: Sequence[TableRow]) -> list[str]:
 
 
 def _more(rows: Sequence[TableRow]) -> str:
-    low = _rounded(max(row["more_cases_low"] for row in rows))
+    low = rounded_cases(max(row["more_cases_low"] for row in rows))
     highs = [row["more_cases_high"] for row in rows]
     if any(high is None for high in highs):
         return tr(
             "At least about {low} more cases would probably be needed to settle it, perhaps very many more.", low=low
         )
-    high = _rounded(max(highs))
+    high = rounded_cases(max(highs))
+    if max(row["more_cases_low"] for row in rows) < FEW_MORE:
+        return tr(
+            "Up to about {high} more cases would probably settle it, if the true rates are close to these.",
+            high=high,
+        )
     if low == high:
         return tr(
             "About {low} more cases would probably settle it, if the true rates are close to these.",
@@ -401,6 +409,6 @@ def _points(tolerance: float) -> str:
     return tr("{count} percentage points", count=digits(f"{100 * tolerance:g}"))
 
 
-def _rounded(cases: int) -> str:
+def rounded_cases(cases: int) -> str:
     """Two digits: a plan is no more exact than that."""
     return digits(f"{float(f'{cases:.2g}'):,.0f}")

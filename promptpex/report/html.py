@@ -19,6 +19,7 @@ from promptpex.codecs.wording import plural, sentence
 from promptpex.core.texts import day_of, digits, from_data, shown, spoken
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.data_words import counted_reasons, reason_of
+from promptpex.report.headline import rounded_cases
 from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
@@ -148,6 +149,7 @@ def _filters() -> dict[str, Callable[..., object]]:
         "reason_of": reason_of,
         "day_of": day_of,
         "sentence": sentence,
+        "rounded_cases": rounded_cases,
         "digits": digits,
         "anchor": anchor,
         "in_answer": in_answer,
