@@ -167,3 +167,13 @@ def test_choices_and_weights_of_the_file_hold(capsys: pytest.CaptureFixture[str]
     assert (result["selection"], result["objective"], result["weight"]) == ([1, 2], 3.5, 3.5)
     _, out, _ = called(capsys, problem, "--method", "cov", "--coverage", "0.5", "--ffr", "1")
     assert "weight" in out
+
+
+def test_a_choice_is_told_in_the_readers_language(capsys: pytest.CaptureFixture[str]) -> None:
+    limits = ("--coverage", "1", "--ffr", "0", "--report-language", "vi")
+    code, out, _ = called(capsys, PROBLEM, *limits)
+    assert code == 0
+    assert "bắt được 2/2 đầu ra xấu" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "selection" in called(capsys, PROBLEM, *limits, "--json")[1]
+    assert "gắn cờ" not in called(capsys, PROBLEM, *limits[:4])[1]

@@ -52,6 +52,7 @@ ALIGNED = "aligned"
 )
 @options.of_files("--pipeline", metavar="NAME", help="Which problem of a file that holds several.")
 @options.output_options
+@options.report_language
 def command(
     source: Path,
     method: Any,
@@ -67,6 +68,7 @@ def command(
     into_spec: bool,
     out: Path | None,
     pipeline: str | None,
+    report_language: str | None,
     as_json: bool,
     **flags: Any,
 ) -> int:
@@ -85,6 +87,9 @@ def command(
       promptpex select problem.json --method cov --coverage 60% --ffr 25%
       promptpex select prompt.synthesis --method aligned --ffr 20%
     """
+    from promptpex.cli.command_session import settings
+
+    settings({"report_language": report_language}, start=source.parent)
     if method == ALIGNED:
         return _by_alignment(source, coverage, ffr, graders, as_json=as_json, into_spec=into_spec, out=out)
     limits = _limits(coverage, ffr)
