@@ -68,7 +68,6 @@ def command(
     into_spec: bool,
     out: Path | None,
     pipeline: str | None,
-    report_language: str | None,
     as_json: bool,
     **flags: Any,
 ) -> int:
@@ -89,7 +88,7 @@ def command(
     """
     from promptpex.cli.command_session import settings
 
-    settings({"report_language": report_language}, start=source.parent)
+    settings({"report_language": flags["report_language"]}, start=source.parent)
     if method == ALIGNED:
         return _by_alignment(source, coverage, ffr, graders, as_json=as_json, into_spec=into_spec, out=out)
     limits = _limits(coverage, ffr)
