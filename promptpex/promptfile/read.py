@@ -85,7 +85,9 @@ def _variables(parsed: ParsedPrompt, path: Path | str) -> tuple[str, ...]:
             names.update(dict.fromkeys(named_variables([each.message.content])))
         except TemplateSyntaxError as failure:
             line = each.line + max(failure.lineno, 1) - 1
-            problem = f"the template is broken: {failure.message}; text with {{{{ or {{% goes between "
+            problem = (
+                f"the template is broken: {(failure.message or '').rstrip('.')}; text with {{{{ or {{% goes between "
+            )
             raise PromptFileError(problem + "{% raw %} and {% endraw %}", path=path, line=line) from None
     return tuple(names)
 

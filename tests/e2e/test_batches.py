@@ -284,7 +284,9 @@ def test_a_gate_calls_prompts_of_one_name_by_their_files(tmp_path: Path) -> None
     (tmp_path / "promptpex.toml").write_text('judge = ["none"]\n', encoding="utf-8")
     for folder in ("sales", "support"):
         write_prompt(tmp_path / folder, "prompt", cases=2)
-    assert run(tmp_path, "sales", "support", models="fake/red").code == 0
+    ran = run(tmp_path, "sales", "support", models="fake/red")
+    assert ran.code == 0
+    assert "fake/red: failures on all 2 prompts." in ran.out
     gate = in_process("gate", "--max-non-compliance", "10%", cwd=tmp_path)
     assert gate.code == 1
     assert [line.split(":")[0] for line in gate.out.splitlines()] == [
