@@ -60,6 +60,7 @@ class RunPlace:
         self.before: Path | None = None
         self._results, self._own, self._fresh = results, begun.manifest, fresh
         self._folder: Path | None = None
+        self._goes_on = False
         self._locks: list[LockFile] = []
         self._open = ExitStack()
         self._writer: RecordWriter | None = None
@@ -68,6 +69,7 @@ class RunPlace:
 
     def __enter__(self) -> Self:
         self._folder, self.before = self._unfinished(), self._complete()
+        self._goes_on = self._folder is not None
         if self._folder is not None:
             self._begin_with(_going_on(self._folder, self._own))
         elif self.before is not None:
@@ -113,6 +115,8 @@ class RunPlace:
                     return self._as_kept(run, kept)
             folder = self._folder or self._new_folder()
             self._close()
+            if not self._goes_on:
+                run = run.replace(manifest=run.manifest.replace(created=self._own.created))
             finish(folder, run)
             return run, folder
 

@@ -59,7 +59,9 @@ def test_another_answer_is_another_run_and_the_first_is_kept(results: Path) -> N
     first = execute(results, made)
     before = contents(first)
     other = changed(made, 2, text="PINK")
+    other = other.replace(manifest=other.manifest.replace(created="2031-05-06T07:08:09+00:00"))
     second = execute(results, other)
+    assert [runs.read(folder).manifest.created[:4] for folder in (first, second)] == [made.manifest.created[:4], "2031"]
     assert second.name == f"{first.name}-2"
     assert contents(first) == before
     assert runs.read(second).outputs == other.outputs
