@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Literal
 
@@ -39,6 +39,16 @@ class Limits:
     min_scored: int = 0
     decide: Decide = "point"
 
+    def of_others(self, models: Collection[str]) -> list[str]:
+        """The labels that limits of single models are for, and that are not among these."""
+        return list(dict.fromkeys(name for name in (*self.of_model, *self.accuracy_of_model) if name not in models))
+
+    def only_of(self, models: Collection[str]) -> Limits:
+        """The same without the limits of single models that are not among these labels."""
+        of_model = {name: share for name, share in self.of_model.items() if name in models}
+        accuracies = {name: share for name, share in self.accuracy_of_model.items() if name in models}
+        return replace(self, of_model=of_model, accuracy_of_model=accuracies)
+
 
 SEEN = {"point": "non_compliance", "low": "ci_low", "high": "ci_high"}
 AT_WORST = {"point": "worst_case", "low": "worst_low", "high": "worst_high"}
@@ -66,8 +76,7 @@ def breaches(rows: Sequence[TableRow], limits: Limits, metrics: Sequence[TableRo
         InputError: a limit is for a model or a metric that the run does not have.
     """
     names = [row["model"] for row in rows]
-    unknown = [model for model in (*limits.of_model, *limits.accuracy_of_model) if model not in names]
-    if unknown:
+    if unknown := limits.of_others(names):
         raise InputError(f"{unknown[0]} is not a model of the run; its models are {', '.join(names)}")
     by_metric = _counting(metrics)
     _refuse_unknown(limits.min_metrics, [name for _, name in by_metric])

@@ -12,6 +12,7 @@ from promptpex.codecs.quote_match import LONGEST_SEARCHED, line_of
 from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, PartOfSuite
 from promptpex.core.texts import from_data, tr
+from promptpex.report.percentages import listed
 from promptpex.report.regression import Regressions
 from promptpex.report.summary import Summary
 from promptpex.tables import records
@@ -105,6 +106,16 @@ def gate_result(
     of_baseline = (tr("Against the baseline: {note}.", note=note) for note in (baseline.notes if baseline else ()))
     notes = (*_notes(manifest), *of_baseline, *(baseline.noise_notes if baseline else ()))
     return GateResult(manifest.prompt, manifest.run, file, manifest.subset, notes, models, rules, baseline)
+
+
+def without_model(models: Sequence[str]) -> str:
+    """That limits are for models that a run does not have; empty where there are none."""
+    return tr("Limits for models that this run does not have: {models}.", models=listed(models)) if models else ""
+
+
+def with_note(result: GateResult, note: str) -> GateResult:
+    """The result with one more note; as it is where the note is empty."""
+    return replace(result, notes=(*result.notes, note)) if note else result
 
 
 def told_apart(results: Sequence[tuple[str, GateResult]]) -> list[GateResult]:

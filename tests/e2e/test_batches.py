@@ -187,6 +187,19 @@ def test_a_gate_over_all_says_in_every_format_what_it_cannot_decide(ran: Path) -
         assert all(name in gated.out for name in ("alpha", "beta", "gamma", "delta"))
 
 
+def test_a_limit_of_one_model_holds_where_the_model_is_and_is_an_error_where_none_is(ran: Path) -> None:
+    assert run(ran, "prompts/beta.md", models="good=fake/RED").code == 0
+    gated = in_process("gate", "prompts", "--max-non-compliance", "bad=10%", cwd=ran)
+    assert gated.code == 1, gated.err
+    assert "gate failed: 2 of 3 prompts (alpha, gamma)" in gated.err
+    assert gated.out.count("Limits for models that this run does not have: bad.") == 1
+    mistyped = in_process("gate", "prompts", "--max-non-compliance", "bda=10%", cwd=ran)
+    assert (mistyped.code, mistyped.out) == (2, "")
+    assert "bda is not a model of any of the runs; their models are good, bad" in " ".join(mistyped.err.split())
+    alone = in_process("gate", "prompts/beta.md", "--max-non-compliance", "bad=10%", cwd=ran)
+    assert alone.code == 2
+
+
 def test_every_prompt_is_blessed_in_a_file_of_its_own_and_gated_against_it(ran: Path) -> None:
     assert in_process("bless", "prompts/", cwd=ran).code == 0
     assert len(list((ran / "prompts").glob("*.blessed.json"))) == 3

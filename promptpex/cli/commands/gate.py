@@ -137,11 +137,19 @@ def _gate_one(result: GateResult, layout: str) -> int:
 def _gate_several(
     meant: MeantRuns, resolved: Resolved, asked: Limits, held: tuple[str, float] | None, layout: str
 ) -> int:
-    """Gates each run; one that there is not, or that cannot be held against the limits, is bad input."""
+    """Gates each run; one that there is not, or that cannot be held against the limits, is bad input.
+
+    Limits of single models hold where the model is.
+
+    Raises:
+        InputError: none of the runs has such a model.
+    """
     from promptpex.core.errors import GateFailed, InputError
     from promptpex.report.gate_formats import verdict_of_all
-    from promptpex.report.gate_result import told_apart
+    from promptpex.report.gate_result import told_apart, with_note, without_model
 
+    models = {one.folder: _models_of(one.folder) for one in meant.runs if one.folder is not None}
+    _refuse_model_of_none(asked, [name for names in models.values() for name in names])
     results: list[tuple[str, GateResult]] = []
     problems: dict[str, str] = {}
     for one in meant.runs:
@@ -149,7 +157,8 @@ def _gate_several(
             problems[one.prompt] = one.problem
             continue
         try:
-            results.append((one.prompt, _gated(one.folder, resolved, asked, held)))
+            result = _gated(one.folder, resolved, asked.only_of(models[one.folder]), held)
+            results.append((one.prompt, with_note(result, without_model(asked.of_others(models[one.folder])))))
         except InputError as error:
             where = f" ({error.path})" if error.path else ""
             problems[one.prompt or str(one.folder)] = f"{error.message}{where}"
@@ -160,6 +169,25 @@ def _gate_several(
     if any(result.failing for result in named):
         raise GateFailed(plain_line(verdict_of_all(named)))
     return 0
+
+
+def _models_of(folder: Path) -> tuple[str, ...]:
+    """The labels of a run's models; none where its manifest cannot be read, which is told where it is gated."""
+    from promptpex.core.errors import RunError
+    from promptpex.report.runs.folder import read_manifest
+
+    try:
+        return read_manifest(folder).models
+    except RunError:
+        return ()
+
+
+def _refuse_model_of_none(asked: Limits, models: Sequence[str]) -> None:
+    from promptpex.core.errors import InputError
+
+    if models and (unknown := asked.of_others(models)):
+        names = ", ".join(dict.fromkeys(models))
+        raise InputError(f"{unknown[0]} is not a model of any of the runs; their models are {names}")
 
 
 def _gated(folder: Path, resolved: Resolved, asked: Limits, held: tuple[str, float] | None) -> GateResult:
