@@ -21,6 +21,7 @@ from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, withi
 from promptpex.cases.validity import ValidityCheck
 from promptpex.codecs.wording import named, plural
 from promptpex.config import Settings
+from promptpex.core.errors import ModelError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.core.texts import stored
@@ -108,6 +109,22 @@ def _options(session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes:
     if not wishes.more:
         return replace(options, own_count=wishes.rating)
     return with_more(options, prompt, spec, suite, author=session.roles.author().label, more=wishes.more)
+
+
+def require_cases(session: Session, made: Generated) -> None:
+    """Refuses a suite for which its author has made no case at all.
+
+    Raises:
+        ModelError: with what to do.
+    """
+    if made.suite.cases or not made.plan.missing:
+        return
+    author = session.roles.author().label
+    many = plural(made.plan.missing, "case")
+    raise ModelError(
+        f"the author {author} made none of {many}: its replies were of no use; name another author, or write cases",
+        model=author,
+    )
 
 
 async def generate(

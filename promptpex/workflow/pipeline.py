@@ -293,6 +293,7 @@ async def _generate(
     unmet = _untriggered(session, prompt, spec, suite)
     made = await generating.generate(session, prompt, spec, suite, wishes, unmet)
     raise_if_cancelled(session)
+    generating.require_cases(session, made)
     write_suite(files.suite, made.suite)
     return made
 

@@ -44,6 +44,17 @@ def test_a_prompt_file_that_cannot_be_used(tmp_path: Path, name: str, content: b
     assert says in done.err
 
 
+@pytest.mark.parametrize("more", [("generate",), ("run", "--models", "fake/x", "--judge", "none")])
+def test_an_author_that_makes_no_case_is_what_is_wrong(tmp_path: Path, more: tuple[str, ...]) -> None:
+    (tmp_path / "mail.md").write_text("Answer {{question}} in a word.", encoding="utf-8")
+    (tmp_path / "mail.spec.yaml").write_text("rules: [{id: short, rule: One word., inverse: Two.}]", encoding="utf-8")
+    done = in_process(more[0], "mail.md", *more[1:], "--author", "fake/nonsense", cwd=tmp_path)
+    assert done.code == 3
+    is_one_sentence(done)
+    assert "the author fake/nonsense made none of 3 cases: its replies were of no use; name another" in done.err
+    assert not (tmp_path / "mail.cases.yaml").exists()
+
+
 @pytest.mark.parametrize("verb", ["run", "estimate", "extract", "generate", "evaluate-paper", "validate"])
 @pytest.mark.parametrize("name", [".", "/", "..", "results"])
 def test_a_folder_is_no_prompt_and_may_have_none(tmp_path: Path, verb: str, name: str) -> None:
