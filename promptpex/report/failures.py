@@ -31,13 +31,18 @@ Key = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class FailedOutput:
-    """An output that breaks a rule, and how many break it for such a reason."""
+    """An output that breaks a rule, and how many break it for such a reason.
+
+    Attributes:
+        source: who gives the reason, as in ``Verdict.source``.
+    """
 
     model: str
     case: str
     inputs: str
     output: str
     reason: str
+    source: str
     alike: int
 
 
@@ -55,6 +60,7 @@ class FailureExample:
     inputs: str
     output: str
     reason: str
+    source: str
     failures: tuple[FailedOutput, ...]
 
 
@@ -66,6 +72,7 @@ class _Failing(NamedTuple):
     model: str
     repeat: int
     reason: str
+    source: str
 
     @property
     def key(self) -> Key:
@@ -103,6 +110,7 @@ def failure_examples(
             inputs=first.inputs,
             output=first.output,
             reason=first.reason,
+            source=first.source,
             failures=failures,
         )
 
@@ -154,4 +162,4 @@ def _texts(rows: pd.DataFrame, keys: Sequence[Key]) -> Mapping[Key, Mapping[str,
 
 def _failed(one: _Failing, alike: int, texts: Mapping[str, Any]) -> FailedOutput:
     inputs, output = texts.get("inputs", ""), texts.get("output", "")
-    return FailedOutput(one.model, one.case, inputs, output, one.reason, alike)
+    return FailedOutput(one.model, one.case, inputs, output, one.reason, one.source, alike)

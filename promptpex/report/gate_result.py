@@ -12,6 +12,7 @@ from promptpex.codecs.quote_match import LONGEST_SEARCHED, line_of
 from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, PartOfSuite
 from promptpex.core.texts import from_data, tr
+from promptpex.report.data_words import reason_of
 from promptpex.report.percentages import listed
 from promptpex.report.regression import Regressions
 from promptpex.report.summary import Summary
@@ -165,7 +166,7 @@ def _examples(summary: Summary, failing: Sequence[str]) -> dict[str, tuple[str, 
     cube = summary.verdicts
     broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["model"].isin(list(failing))]
     return {
-        row["rule"]: (row["model"], row["case"], from_data(row["reason"] or ""))
+        row["rule"]: (row["model"], row["case"], reason_of(row["reason"] or "", row["source"] or ""))
         for row in records(broken.drop_duplicates("rule"))
     }
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.core.texts import Key, from_data, tr, tr_n
+from promptpex.core.texts import Key, tr, tr_n
 from promptpex.report.comparison_sections import changed_section, compared_sections
+from promptpex.report.data_words import reason_of
 from promptpex.report.html import rendered
 from promptpex.report.quantities import quantities
 from promptpex.report.run_comparison import RunComparison
@@ -44,7 +45,7 @@ def run_html(summary: Summary) -> str:
             named(one.rule),
             tr("{some} of {all}", some=one.broken, all=one.scored),
             clean(one.text),
-            clean(from_data(one.reason)) or clean(one.output),
+            clean(reason_of(one.reason, one.source)) or clean(one.output),
         )
         for one in summary.examples[:MOST_FAILURES]
     )

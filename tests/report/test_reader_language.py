@@ -26,7 +26,8 @@ from tests.marked_language import Marked, ReadPage, data_of, unmarked
 from tests.report.choices.choice_records import page as choice
 from tests.report.printed import printed
 from tests.report.test_secondary_tables import full
-from tests.tables.by_hand import colours
+from tests.tables.by_hand import colours, output, score, verdict
+from tests.tables.by_hand import run as hand_made
 from tests.tables.test_accuracy import answered
 from tests.tables.test_metrics import scored
 
@@ -141,3 +142,21 @@ def test_a_judge_is_shown_in_the_words_that_it_wrote() -> None:
     with reading_in("vi"):
         assert reason_of("the output is JSON", "judge:m") == "the output is JSON"
         assert reason_of("the output is JSON", "check:is-json") == "đầu ra là JSON"
+
+
+@pytest.mark.parametrize(("source", "words"), [("judge:m", "the output is JSON"), ("check:is-json", "đầu ra là JSON")])
+def test_an_example_of_a_failure_is_in_the_words_that_its_judge_wrote(source: str, words: str) -> None:
+    given = {"reason": "the output is JSON", "source": source}
+    made = hand_made([output("c1")], [verdict("fail", **given)], scores=[score(0.0, name="tone", **given)])
+    with reading_in("vi"):
+        summary = summarise(made)
+        exceeded = breaches(records(summary.models), Limits(max_non_compliance=0.0))
+        shown = {
+            "page": " ".join(ReadPage(html(summary).partition(' id="results"')[0]).texts),
+            "brief": printed(summary, width=400),
+            "full": printed(summary, width=400, full=True),
+            "notebook": run_html(summary),
+            "gate": gate_formats.markdown(gate_result(summary, exceeded, {"m": "100%"}, None)),
+        }
+    other = ({"the output is JSON", "đầu ra là JSON"} - {words}).pop()
+    assert [name for name, text in shown.items() if words not in text or other in text] == []

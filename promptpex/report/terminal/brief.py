@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpex.core.texts import from_data, tr, tr_n
+from promptpex.core.texts import tr, tr_n
 from promptpex.report.colours import BAD
+from promptpex.report.data_words import reason_of
 from promptpex.report.failures import FailureExample
 from promptpex.report.page.addresses import address
 from promptpex.report.secondary_tables import trust_note
@@ -130,7 +131,7 @@ def _failures(worst: Sequence[FailureExample], page: Path | None, most: int) -> 
         lines.append(_cut(Text.assemble("  ", rule, f"  {count}: {clean(example.text)}")))
         if number < examples:
             place = tr("{model}, case {case}", model=named(example.model), case=named(example.case))
-            reason = clean(from_data(example.reason)) or clean(example.output)
+            reason = clean(reason_of(example.reason, example.source)) or clean(example.output)
             lines.append(_cut(Text(f"      {place}: {reason}")))
     return lines
 

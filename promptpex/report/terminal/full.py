@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpex.core.texts import from_data, tr
+from promptpex.core.texts import tr
+from promptpex.report.data_words import reason_of
 from promptpex.report.failures import FailureExample
 from promptpex.report.metrics_in_words import metric_section, points, scales
 from promptpex.report.secondary_tables import footnotes, rule_section, sections
@@ -61,7 +62,7 @@ def _metrics(summary: Summary, console: Console) -> None:
         lines = [
             "  " + tr("lowest {metric}: {score}, {place}", metric=row["metric"], score=score, place=place),
             "      " + tr("output: {text}", text=clean(row["output"])),
-            f"      {clean(from_data(row['reason'] or ''))}",
+            f"      {clean(reason_of(row['reason'] or '', row['source'] or ''))}",
         ]
         print_cut(lines, console)
 
@@ -73,6 +74,6 @@ def _example(example: FailureExample, console: Console) -> None:
         f"  {named(example.rule)}  {count}: {clean(example.text)}",
         f"      {place}: {clean(example.inputs)}",
         "      " + tr("output: {text}", text=clean(example.output)),
-        f"      {clean(from_data(example.reason))}",
+        f"      {clean(reason_of(example.reason, example.source))}",
     ]
     print_cut(lines, console)
