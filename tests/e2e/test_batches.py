@@ -192,7 +192,7 @@ def test_a_limit_of_one_model_holds_where_the_model_is_and_is_an_error_where_non
     gated = in_process("gate", "prompts", "--max-non-compliance", "bad=10%", cwd=ran)
     assert gated.code == 1, gated.err
     assert "gate failed: 2 of 3 prompts (alpha, gamma)" in gated.err
-    assert gated.out.count("Limits for models that this run does not have: bad.") == 1
+    assert gated.err.startswith("beta: Limits for models that this run does not have: bad.\n")
     mistyped = in_process("gate", "prompts", "--max-non-compliance", "bda=10%", cwd=ran)
     assert (mistyped.code, mistyped.out) == (2, "")
     assert "bda is not a model of any of the runs; their models are good, bad" in " ".join(mistyped.err.split())
