@@ -46,7 +46,7 @@ READER_LEFT = 141
 """Exit code if the reader of stdout, such as ``head``, closed it: that of a program that SIGPIPE ends."""
 
 _FULL_OR_BROKEN = ("ENOSPC", "EDQUOT", "EFBIG", "EIO")
-_NOT_WRITABLE = ("EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "EISDIR", "ENAMETOOLONG", "ELOOP")
+_NOT_WRITABLE = ("EROFS", "EACCES", "EPERM", "ENOENT", "EEXIST", "ENOTDIR", "EISDIR", "ENAMETOOLONG", "ELOOP")
 DISK_ERRORS = frozenset(getattr(errno, name, None) for name in (*_FULL_OR_BROKEN, *_NOT_WRITABLE)) - {None}
 """Errors of the file system that are not promptpex's fault."""
 

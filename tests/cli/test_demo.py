@@ -66,3 +66,13 @@ def test_it_speaks_the_language_that_is_asked_for(tmp_path: Path) -> None:
     assert "careful" in done.out
     assert "is clearly the best" not in done.out
     assert "tốt nhất" in done.out
+
+
+def test_what_is_in_the_way_of_the_files_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "endless").symlink_to("endless")
+    (tmp_path / "gone").symlink_to("nowhere")
+    for command in ("demo", "init"):
+        for name in ("endless", "gone"):
+            done = in_process(command, name, cwd=tmp_path)
+            assert done.code == 2
+            assert done.err.startswith(f"promptpex: {name} cannot be written or read (File exists)"), done.err

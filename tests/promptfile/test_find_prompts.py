@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import glob
+import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import PromptFileError
 from promptpex.promptfile import find_prompts, is_prompt
-from promptpex.promptfile.find_prompts import MOST_FOLDERS, NOT_ENTERED
+from promptpex.promptfile.entered_folders import MOST_FOLDERS, NOT_ENTERED
+from promptpex.promptfile.path_patterns import paths_that_fit
 
 FOLDERS = ("a", "b.c", ".git", "node_modules", "results", "x.synthesis", "env")
 NAMES = ("prompt.md", "mail.md", "mail.spec.yaml", "mail.cases.yaml", "README.md", "tone.metric.md", ".hidden.md")
@@ -86,3 +89,30 @@ def test_a_folder_that_holds_far_too_much_is_not_searched(tmp_path: Path) -> Non
         (tmp_path / str(number)).mkdir()
     with pytest.raises(PromptFileError, match="2,000 others in it"):
         find_prompts([tmp_path])
+
+
+def test_links_in_a_circle_are_one_folder_to_a_pattern(tmp_path: Path) -> None:
+    """Followed, they would be 2^40 paths."""
+    fill(tmp_path, {(("a",), "prompt.md"), (("node_modules", "x"), "README.md")})
+    for name in ("here", "there"):
+        (tmp_path / "a" / name).symlink_to(tmp_path / "a", target_is_directory=True)
+    (tmp_path / "endless").symlink_to("endless")
+    meant = [tmp_path / "a" / "prompt.md"]
+    for pattern in ("**/*.md", "**", "*", "/".join(["**"] * 20 + ["*.md"])):
+        assert find_prompts([tmp_path / pattern]) == meant
+    assert len(find_prompts([tmp_path / "a" / ("*/" * 20) / "prompt.md"])) == 1
+    assert find_prompts([tmp_path / "endless" / "prompt.md"]) == [tmp_path / "endless" / "prompt.md"]
+
+
+@few
+@given(files=st.sets(PATHS.map(lambda drawn: (tuple(drawn[0]), drawn[1])), max_size=12), data=st.data())
+def test_a_pattern_fits_what_the_standard_library_says_where_nothing_is_left_out(
+    tmp_path_factory: pytest.TempPathFactory, files: set[tuple[tuple[str, ...], str]], data: st.DataObject
+) -> None:
+    top = tmp_path_factory.mktemp("prompts")
+    fill(top, {(folders, name) for folders, name in files if not LEFT_OUT & set(folders)})
+    pattern = "/".join(
+        data.draw(st.lists(st.sampled_from(["**", "*", "a", "[ab]*", "*.md", ".*", ".."]), min_size=1, max_size=4))
+    )
+    expected = {os.path.realpath(path) for path in glob.glob(str(top / pattern), recursive=True)}
+    assert {os.path.realpath(path) for path in paths_that_fit(top / pattern)} == expected

@@ -37,7 +37,7 @@ def command(files: tuple[Path, ...], fix: bool, as_json: bool, quiet: bool, **fl
     if fix and not any(problem.severity == "error" for problem in problems):
         for spec in confirm_prompts(files):
             if not quiet:
-                click.echo(f"{spec}: is for the prompt as it is now", err=True)
+                say(f"{spec}: is for the prompt as it is now", err=True)
         problems = validate(files)
     if as_json:
         print_json([problem.to_dict() for problem in problems])
