@@ -27,8 +27,13 @@ two scored answers or more of the chance that two answers differ in whether they
 ``points``: by how much, as a share, the model's non-compliance in two runs differs by that alone at most, as often as
 the confidence says; ``points_at_most``: the same at the upper end of the interval."""
 
-_SAME_ANSWER = ["case", "model", "repeat", "request", "latency_ms", "tokens_out", "output"]
-"""What is the same where two runs read one answer from the response store."""
+OWN = "own"
+"""A column that tables of outputs may have here: whether an answer is known to be the run's own, none that it may have
+read from the response store."""
+
+_PLACE = ["case", "model", "repeat"]
+_SAME_ANSWER = [*_PLACE, "request", "latency_ms", "tokens_out", "output"]
+"""What is the same where two runs read one answer from the response store, if it took a time at all."""
 
 
 def noise(
@@ -41,8 +46,10 @@ def noise(
     """A row per model that has answered a case twice; columns ``NOISE_COLUMNS``.
 
     Args:
-        groups: tables of outputs, those of one group from runs that were made from the same; answers that two of them
-            read from the store count once. Cases of different groups are different cases.
+        groups: tables of outputs, those of one group from different runs that were made from the same; answers that
+            two of them read from the store count once. Where a column ``own`` does not say whose an answer is, its
+            latency tells it from others; without one it counts where no other run has an answer. Cases of different
+            groups are different cases.
         repeats: how often a run asks each case.
         confidence: of the intervals.
         weights: how many times each case counts.
@@ -56,7 +63,7 @@ def noise(
     ]
     if not marked:
         return typed([], NOISE_COLUMNS)
-    every = pd.concat(marked, ignore_index=True).drop_duplicates(_SAME_ANSWER)
+    every = _each_once(pd.concat(marked, ignore_index=True))
     counts = counted(every, weights=weights).asked
     rows: list[dict[str, Any]] = []
     for number, model in enumerate(counts.models):
@@ -76,3 +83,15 @@ def noise(
                 }
             )
     return typed(rows, NOISE_COLUMNS)
+
+
+def _each_once(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows without answers that are another run's, or may be: equal ones that took no time could be either, and
+    where only those were left out that are equal, all that is left would differ."""
+    import numpy as np
+
+    own = rows[OWN].eq(True).to_numpy(bool) if OWN in rows else np.zeros(len(rows), dtype=bool)
+    timed = rows["latency_ms"].fillna(0.0).gt(0.0).to_numpy(bool)
+    known = rows.assign(rank=np.select([own, timed], [0, 1], 2)).sort_values("rank", kind="stable")
+    again = known.duplicated(_SAME_ANSWER) | (known["rank"].eq(2) & known.duplicated(_PLACE))
+    return known[known["rank"].eq(0) | ~again].sort_index()

@@ -38,8 +38,8 @@ RULE_CHANGE_COLUMNS: Mapping[str, str] = {
     "because": "string",
 }
 """Columns of ``rule_changes``: as those of ``comparison``, of the outputs that each rule concerns in both runs.
-``p_adjusted`` is corrected by Holm over all rules and models of which a case came out otherwise: the others could not
-show a change, whatever the correction."""
+``p_adjusted`` is corrected by Holm over all rules and models of which a case came out otherwise, or may have, since an
+output is unscored: the others could not show a change, whatever the correction."""
 
 
 def rule_changes(
@@ -68,9 +68,8 @@ def rule_changes(
         for names in models
     ]
     rows = [_cells(rule, names, counts, confidence) for rule, names, counts in made]
-    scored = [(row, counts) for row, (_, _, counts) in zip(rows, made, strict=True) if row["cases"]]
-    _decide([(row, counts) for row, counts in scored if row["newly_failing"] or row["fixed"]], confidence)
-    return typed((row for row, _ in scored), RULE_CHANGE_COLUMNS)
+    _decide([(row, counts) for row, (_, _, counts) in zip(rows, made, strict=True)], confidence)
+    return typed((row for row in rows if row["cases"]), RULE_CHANGE_COLUMNS)
 
 
 def _by_rule(cube: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -88,12 +87,14 @@ def _cells(rule: str, names: tuple[str, str], counts: Counted, confidence: float
 
 
 def _decide(rows: Sequence[tuple[dict[str, Any], Counted]], confidence: float) -> None:
-    """Adds to the cells of each rule and model whether the change is shown."""
+    """Adds to the cells of each rule and model of which a case came out otherwise whether the change is shown."""
     alpha = round(1.0 - confidence, 12)
-    changes = [likelier_change(counts.asked) for _, counts in rows]
-    adjusted = holm([p for _, p, _ in changes])
-    seen = holm([likelier_change(counts.asked, reading="seen")[1] for _, counts in rows])
-    for number, (row, counts) in enumerate(rows):
+    changed = [(row, counts) for row, counts in rows if row["newly_failing"] or row["fixed"]]
+    hidden = sum(bool(counts.asked.open.any()) for row, counts in rows if not (row["newly_failing"] or row["fixed"]))
+    changes = [likelier_change(counts.asked) for _, counts in changed]
+    adjusted = holm([*(p for _, p, _ in changes), *[1.0] * hidden])
+    seen = holm([likelier_change(counts.asked, reading="seen")[1] for _, counts in changed])
+    for number, (row, counts) in enumerate(changed):
         change, p, _ = changes[number]
         shown = adjusted[number] <= alpha
         because = missing_in_words(counts.asked, WHEN) if not shown and seen[number] <= alpha else None

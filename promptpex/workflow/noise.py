@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from promptpex import tables
 from promptpex.core.errors import RunError
@@ -12,6 +14,11 @@ from promptpex.report import runs
 from promptpex.report.percentages import TableRow
 from promptpex.report.runs.keeping import executions
 from promptpex.tables import Weights
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
 
 MOST = 4
 """Runs of the same that are read, the latest of them."""
@@ -39,7 +46,7 @@ def noise_around(
     repeats = max(int(run.manifest.settings.get("repeats", 1)) for run in read)
     if repeats == 1 and all(len(group) == 1 for group in groups):
         return []
-    frames = [[tables.outputs(run) for run in group] for group in groups]
+    frames = [_whose(group) for group in groups]
     return tables.records(tables.noise(frames, repeats=repeats, confidence=confidence, weights=weights))
 
 
@@ -68,16 +75,59 @@ def _made_alike(
     return alike
 
 
-def _with_others(results: Path, group: _Group) -> list[AnyRun]:
-    """The runs of a group, with the others beside them that were made from the same."""
+@dataclass(frozen=True, slots=True)
+class _Execution:
+    """A run of a group; its folder where it is known."""
+
+    run: AnyRun
+    outputs: pd.DataFrame
+    folder: Path | None = None
+
+    @property
+    def since(self) -> tuple[str, int, str]:
+        """What the first execution of a group has the lowest of."""
+        name = "" if self.folder is None else self.folder.name
+        return self.run.manifest.created, len(name), name
+
+    def same_as(self, other: _Execution) -> bool:
+        """Whether the other holds the same answers, as a run in memory and its folder do."""
+        return self.run.manifest.created == other.run.manifest.created and self.outputs.equals(other.outputs)
+
+
+def _with_others(results: Path, group: _Group) -> list[_Execution]:
+    """The runs of a group, with the others beside them that were made from the same; each once, also where it is given
+    in memory and kept in a folder."""
     first = next(iter(group.values()))
     others = [folder for folder in executions(results, first.manifest) if folder.resolve() not in group]
-    made = list(group.values())
+    made = [_Execution(run, tables.outputs(run), place) for place, run in group.items() if isinstance(place, Path)]
     for folder in others[: MOST - len(made)]:
         try:
             other = runs.read_columns(folder)
         except RunError:
             continue  # `report` says what is wrong with it
         if other.manifest.run == first.manifest.run and not other.manifest.partial:
-            made.append(other)
+            made.append(_Execution(other, tables.outputs(other), folder))
+    in_memory = (_Execution(run, tables.outputs(run)) for place, run in group.items() if isinstance(place, int))
+    for one in in_memory:
+        if not any(map(one.same_as, made)):
+            made.append(one)
     return made
+
+
+def _whose(group: Sequence[_Execution]) -> list[pd.DataFrame]:
+    """The tables of outputs of a group, with a column that says whose answers they are: a run that asked everything
+    again has its own, and so has the first, since nothing was stored before it. A recording gives everyone the same."""
+    first = min(group, key=lambda one: one.since)
+    return [
+        one.outputs.assign(
+            **{tables.OWN: ~_replayed(one) & bool(one is first or one.run.manifest.settings.get("fresh"))}
+        )
+        for one in group
+    ]
+
+
+def _replayed(one: _Execution) -> npt.NDArray[np.bool_]:
+    """Which outputs are from a recording."""
+    manifest = one.run.manifest
+    names = [model for model in manifest.models if manifest.named.get(model, model).startswith("replay/")]
+    return one.outputs["model"].isin(names).to_numpy(bool)

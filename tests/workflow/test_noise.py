@@ -67,6 +67,39 @@ def test_what_was_read_twice_from_the_store_is_no_second_answer(results: Path) -
     assert len(noise([[same, outputs(answered(10, 3))]]))
 
 
+def instant(failing: int, *, model: str = "a", **settings: object) -> Run:
+    """60 cases of which so many fail, by a stand-in that takes no time."""
+    return many(60, {model: lambda n: n >= failing}, settings=settings)
+
+
+def test_stand_ins_that_take_no_time_are_noisy_by_whose_answers_they_are(results: Path) -> None:
+    keep(results, AFTER[::-1], "", instant(6))
+    keep(results, AFTER[::-1], "-2", instant(9, fresh=True))
+    (row,) = measured(results, AFTER[::-1])
+    assert (row["runs"], row["cases"], row["differing"]) == (2, 60, 0.05)
+    (results / "colours" / f"{AFTER[::-1]}-2" / "manifest.json").unlink()
+    keep(results, AFTER[::-1], "-3", instant(9))
+    assert measured(results, AFTER[::-1]) == []
+
+
+def test_a_recording_that_is_replayed_again_gives_no_second_answer(results: Path) -> None:
+    for number in ("", "-2"):
+        keep(results, AFTER[::-1], number, instant(6, model="replay/r.jsonl#openai/m", fresh=True))
+    assert measured(results, AFTER[::-1]) == []
+
+
+def test_a_run_in_memory_and_in_its_folder_is_one(results: Path) -> None:
+    keep(results, AFTER[::-1], "", instant(6))
+    keep(results, AFTER[::-1], "-2", instant(6, fresh=True))
+    folder = results / "colours" / f"{AFTER[::-1]}-2"
+    run = runs.read_columns(folder)
+    (row,) = noise_around([run], [None], results, confidence=0.95)
+    assert (row["runs"], row["cases"], row["differing"]) == (2, 60, 0.0)
+    assert [row] == list(noise_around([run, run], [None, folder], results, confidence=0.95))
+    kept_once = [row for row in noise_around([run, run], [None, None], results / "none", confidence=0.95)]
+    assert kept_once == []
+
+
 def test_runs_that_are_partial_damaged_or_others_are_left_out(results: Path) -> None:
     keep(results, AFTER, "-2", answered(30, 5, partial="budget"))
     damaged = keep(results, AFTER, "-3", answered(30, 6))
