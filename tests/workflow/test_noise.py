@@ -96,7 +96,7 @@ def test_a_run_in_memory_and_in_its_folder_is_one(results: Path) -> None:
     (row,) = noise_around([run], [None], results, confidence=0.95)
     assert (row["runs"], row["cases"], row["differing"]) == (2, 60, 0.0)
     assert [row] == list(noise_around([run, run], [None, folder], results, confidence=0.95))
-    kept_once = [row for row in noise_around([run, run], [None, None], results / "none", confidence=0.95)]
+    kept_once = list(noise_around([run, run], [None, None], results / "none", confidence=0.95))
     assert kept_once == []
 
 
