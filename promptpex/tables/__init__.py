@@ -41,7 +41,7 @@ from promptpex.tables.metrics import (
     with_metrics,
     with_scores,
 )
-from promptpex.tables.noise import NOISE_COLUMNS, OWN, noise
+from promptpex.tables.noise import NOISE_COLUMNS, noise, with_owner
 from promptpex.tables.over_prompts import OVER_PROMPTS_COLUMNS, PROMPT_MODEL_COLUMNS, over_prompts, prompt_models
 from promptpex.tables.peoples_grades import PeoplesGrades
 from promptpex.tables.plain_values import plain_values, records
@@ -73,8 +73,8 @@ __all__ = [
     "PROMPT_MODEL_COLUMNS",
     "over_prompts",
     "prompt_models",
-    "OWN",
     "noise",
+    "with_owner",
     "REGRESSION_COLUMNS",
     "blessed_outputs",
     "counts_of_cases",

@@ -45,7 +45,8 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
 on the ``cases`` scored in both; the two shares are means over these cases of the case's mean over its repeats, and
 ``difference`` is the second minus the first, with Tango's interval. Where usable answers have no verdict
 (``at_least``) counts and shares are of all usable answers, and the shares lower bounds. ``newly_failing`` and
-``fixed`` are the cases whose mean went up or down, ``still_failing`` those that are broken as often as before. ``p``
+``fixed`` are the cases whose mean went up or down, whatever missing verdicts would have been, ``still_failing`` those
+without missing ones that are broken as often as before. ``p``
 is that of exact sign flips of the differences of the cases, at the completion of the unscored outputs that speaks most
 against a change, and ``p_adjusted`` is corrected over the models by Holm; both are missing where there is no
 difference. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where
@@ -219,9 +220,7 @@ def figures_of_both(counts: Counted, confidence: float) -> dict[str, Any]:
         "before_scored": int(both.sizes(how)[BEFORE].sum()),
         "after": int(both.broken[AFTER].sum()),
         "after_scored": int(both.sizes(how)[AFTER].sum()),
-        "newly_failing": int((paired.shift > 0).sum()),
-        "fixed": int((paired.shift < 0).sum()),
-        "still_failing": int(((paired.shift == 0) & (both.broken[AFTER] > 0)).sum()),
+        **_of_cases(both, bound=bound),
         "at_least": bound,
     }
     if not paired.n:
@@ -230,6 +229,20 @@ def figures_of_both(counts: Counted, confidence: float) -> dict[str, Any]:
     cells |= {"non_compliance_before": shares[BEFORE], "non_compliance_after": shares[AFTER]}
     gap = difference(counts, AFTER, BEFORE, confidence)
     return cells | ({"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high} if gap else {})
+
+
+def _of_cases(both: Grid, *, bound: bool) -> dict[str, int]:
+    """How many cases are newly failing, fixed and still failing, however those without a verdict would have come out.
+
+    Args:
+        bound: whether those count among the sizes.
+    """
+    sizes, open_ = both.sizes("best" if bound else "seen"), both.open if bound else 0 * both.open
+    least, most = both.broken, both.broken + open_
+    newly = least[AFTER] * sizes[BEFORE] > most[BEFORE] * sizes[AFTER]
+    fixed = most[AFTER] * sizes[BEFORE] < least[BEFORE] * sizes[AFTER]
+    still = ~newly & ~fixed & ~open_.any(axis=0) & (least[AFTER] > 0)
+    return {"newly_failing": int(newly.sum()), "fixed": int(fixed.sum()), "still_failing": int(still.sum())}
 
 
 def _of(counts: tuple[int, int]) -> str:

@@ -85,6 +85,16 @@ def noise(
     return typed(rows, NOISE_COLUMNS)
 
 
+def with_owner(rows: pd.DataFrame, *, is_own: bool, never: Sequence[str] = ()) -> pd.DataFrame:
+    """A table of outputs with the column ``own`` that ``noise`` goes by.
+
+    Args:
+        is_own: whether the run asked for all of its answers itself, or nothing was stored before it.
+        never: models whose answers are never a run's own, as those from a recording.
+    """
+    return rows.assign(**{OWN: ~rows["model"].isin(list(never)) & is_own})
+
+
 def _each_once(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows without answers that are another run's, or may be: equal ones that took no time could be either, and
     where only those were left out that are equal, all that is left would differ."""

@@ -87,12 +87,13 @@ def _cells(rule: str, names: tuple[str, str], counts: Counted, confidence: float
 
 
 def _decide(rows: Sequence[tuple[dict[str, Any], Counted]], confidence: float) -> None:
-    """Adds to the cells of each rule and model of which a case came out otherwise whether the change is shown."""
+    """Adds to the cells of each rule and model of which a case came out otherwise, or may have, whether the change is
+    shown."""
     alpha = round(1.0 - confidence, 12)
-    changed = [(row, counts) for row, counts in rows if row["newly_failing"] or row["fixed"]]
-    hidden = sum(bool(counts.asked.open.any()) for row, counts in rows if not (row["newly_failing"] or row["fixed"]))
+    open_ = [bool(counts.asked.open.any()) for _, counts in rows]
+    changed = [one for one, lost in zip(rows, open_, strict=True) if lost or one[0]["newly_failing"] or one[0]["fixed"]]
     changes = [likelier_change(counts.asked) for _, counts in changed]
-    adjusted = holm([*(p for _, p, _ in changes), *[1.0] * hidden])
+    adjusted = holm([p for _, p, _ in changes])
     seen = holm([likelier_change(counts.asked, reading="seen")[1] for _, counts in changed])
     for number, (row, counts) in enumerate(changed):
         change, p, _ = changes[number]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from promptpex import tables
 from promptpex.core.errors import RunError
@@ -14,11 +14,6 @@ from promptpex.report import runs
 from promptpex.report.percentages import TableRow
 from promptpex.report.runs.keeping import executions
 from promptpex.tables import Weights
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pandas as pd
 
 MOST = 4
 """Runs of the same that are read, the latest of them."""
@@ -77,10 +72,10 @@ def _made_alike(
 
 @dataclass(frozen=True, slots=True)
 class _Execution:
-    """A run of a group; its folder where it is known."""
+    """A run of a group with its table of outputs; its folder where it is known."""
 
     run: AnyRun
-    outputs: pd.DataFrame
+    outputs: Any
     folder: Path | None = None
 
     @property
@@ -91,7 +86,7 @@ class _Execution:
 
     def same_as(self, other: _Execution) -> bool:
         """Whether the other holds the same answers, as a run in memory and its folder do."""
-        return self.run.manifest.created == other.run.manifest.created and self.outputs.equals(other.outputs)
+        return self.run.manifest.created == other.run.manifest.created and bool(self.outputs.equals(other.outputs))
 
 
 def _with_others(results: Path, group: _Group) -> list[_Execution]:
@@ -114,20 +109,19 @@ def _with_others(results: Path, group: _Group) -> list[_Execution]:
     return made
 
 
-def _whose(group: Sequence[_Execution]) -> list[pd.DataFrame]:
+def _whose(group: Sequence[_Execution]) -> list[Any]:
     """The tables of outputs of a group, with a column that says whose answers they are: a run that asked everything
     again has its own, and so has the first, since nothing was stored before it. A recording gives everyone the same."""
     first = min(group, key=lambda one: one.since)
     return [
-        one.outputs.assign(
-            **{tables.OWN: ~_replayed(one) & bool(one is first or one.run.manifest.settings.get("fresh"))}
+        tables.with_owner(
+            one.outputs, is_own=one is first or bool(one.run.manifest.settings.get("fresh")), never=_replayed(one)
         )
         for one in group
     ]
 
 
-def _replayed(one: _Execution) -> npt.NDArray[np.bool_]:
-    """Which outputs are from a recording."""
+def _replayed(one: _Execution) -> list[str]:
+    """The models whose answers are from a recording."""
     manifest = one.run.manifest
-    names = [model for model in manifest.models if manifest.named.get(model, model).startswith("replay/")]
-    return one.outputs["model"].isin(names).to_numpy(bool)
+    return [model for model in manifest.models if manifest.named.get(model, model).startswith("replay/")]

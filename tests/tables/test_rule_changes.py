@@ -38,4 +38,10 @@ def test_a_rule_that_may_have_changed_is_corrected_for(lost: str) -> None:
     assert both["r1"]["p_adjusted"] == pytest.approx(2 * alone["r1"]["p"])  # type: ignore[operator]
     assert both["r1"]["change"] == "undecided"
     assert both["r1"]["p"] == alone["r1"]["p"]
-    assert both.get("r2", {"p": None})["p"] is None
+    assert both.get("r2", {"change": "undecided"})["change"] == "undecided"
+
+
+def test_cases_are_fixed_or_newly_failing_whatever_is_missing() -> None:
+    before, after = "ffuuppuf" + "p" * 12, "upfpfpuf" + "p" * 12
+    row = changes(judged(before, "p" * 20), judged(after, "p" * 20))["r1"]
+    assert (row["at_least"], row["newly_failing"], row["fixed"], row["still_failing"]) == (True, 1, 1, 1)

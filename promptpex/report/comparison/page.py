@@ -54,7 +54,8 @@ class ComparisonPage:
 
     Attributes:
         axis: where the axis of the bars ends, to either side.
-        rules: a row per rule and model where one of them is broken; ``unbroken`` are the rules that no model breaks.
+        rules: a row per rule and model where one of them is broken, or answers have no verdict; ``unbroken`` are the
+            rules that no model breaks.
         gone, added: the rules that the first run alone has verdicts on, and the second alone: a case that breaks one
             fails no more, or newly, by that alone.
         texts: of the rules.
@@ -142,7 +143,7 @@ def comparison_page(comparison: RunComparison) -> ComparisonPage:
     """What the page shows of a comparison."""
     models, rules = records(comparison.models), records(comparison.rules)
     axis = _axis(models)
-    broken = [row for row in rules if row["newly_failing"] or row["fixed"] or row["still_failing"]]
+    broken = [row for row in rules if row["before"] or row["after"] or row["at_least"]]
     counts = ("newly_failing", "fixed", "still_failing")
     broken.sort(key=lambda row: (row["change"] == "undecided", *(-row[name] for name in counts)))
     shown = dict.fromkeys(row["rule"] for row in broken)

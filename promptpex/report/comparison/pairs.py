@@ -39,8 +39,9 @@ _COLUMNS = ["case", "model", "repeat", "output", "message", "verdict", "unscored
 
 Cell = tuple[str, str]
 """A model, as the comparison calls it, and a case."""
-FailureCount = tuple[int, int]
-"""How many outputs break a rule, of how many that count."""
+FailureCount = tuple[int, int, int]
+"""How many outputs break a rule, how many have no verdict, and how many count, these among them."""
+NOTHING: FailureCount = (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def _changes(comparison: RunComparison) -> dict[Cell, str]:
         for at, one in enumerate((comparison.before, comparison.after))
     ]
     cells = dict.fromkeys([*sides[1], *sides[0]])
-    changes = {cell: _change(*(side.get(cell, (0, 0)) for side in sides)) for cell in cells}
+    changes = {cell: _change(*(side.get(cell, NOTHING) for side in sides)) for cell in cells}
     return {(model, case): change for (model, case), change in changes.items() if change is not None}
 
 
@@ -165,28 +166,32 @@ def _failures(rows: pd.DataFrame, keys: Sequence[str], bounds: set[Any]) -> dict
     """How many outputs break a rule, by these columns.
 
     Args:
-        bounds: the models, or rules and models, of which every usable output counts, as those without a verdict could
-            only be kept.
+        bounds: the models, or rules and models, of which every usable output counts, also without a verdict.
     """
-    counts: defaultdict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
+    counts: defaultdict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0, 0])
     columns = (rows[name].tolist() for name in (*keys, "verdict"))
     for *key, verdict, unusable in zip(*columns, rows["error"].notna().tolist(), strict=True):
         cell = tuple(key)
         kind = cell[0] if len(keys) == 2 else cell[:2]
         if verdict in ("pass", "fail") or (kind in bounds and not unusable):
             counts[cell][0] += verdict == "fail"
-            counts[cell][1] += 1
-    return {cell: (failed, size) for cell, (failed, size) in counts.items()}
+            counts[cell][1] += verdict not in ("pass", "fail")
+            counts[cell][2] += 1
+    return {cell: (failed, open_, size) for cell, (failed, open_, size) in counts.items()}
 
 
 def _change(before: FailureCount, after: FailureCount) -> str | None:
-    """The change from one count to another; empty where nothing is broken in either."""
-    (old, old_size), (new, new_size) = before, after
-    if not old_size or not new_size:
-        return "open" if old_size or new_size else None
-    shift = new * old_size - old * new_size
-    if shift:
-        return "new" if shift > 0 else "fixed"
+    """The change from one count to another, whatever missing verdicts would have been; empty where nothing is broken in
+    either."""
+    (old, old_open, old_size), (new, new_open, new_size) = before, after
+    if old_open == old_size or new_open == new_size:
+        return "open" if old_open < old_size or new_open < new_size else None
+    if new * old_size > (old + old_open) * new_size:
+        return "new"
+    if (new + new_open) * old_size < old * new_size:
+        return "fixed"
+    if old_open or new_open:
+        return "open"
     return "still" if new else ""
 
 
@@ -201,7 +206,7 @@ def _rule_changes(comparison: RunComparison) -> dict[Cell, dict[str, str]]:
         sides.append(_failures(_common(comparison, at, concerned), ["rule", "model", "case"], bounds))
     changes: defaultdict[Cell, dict[str, str]] = defaultdict(dict)
     for rule, model, case in dict.fromkeys([*sides[1], *sides[0]]):
-        before, after = (side.get((rule, model, case), (0, 0)) for side in sides)
+        before, after = (side.get((rule, model, case), NOTHING) for side in sides)
         change = _change(before, after)
         if change and (change != "open" or before[0] or after[0]):
             changes[model, case][rule] = change
