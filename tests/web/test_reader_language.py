@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.core.records import Criterion
 from promptpex.core.records.criteria_board import CriteriaBoard, ShownCandidate, ShownCriterion, ShownWork
 from promptpex.core.texts import reading_in
 from promptpex.report.html import environment
@@ -18,6 +19,7 @@ from promptpex.web.pages.criteria import WISHES
 from promptpex.web.ports import GradingPort
 from promptpex.web.script_texts import script_texts
 from promptpex.web.site import TEMPLATES, Tab
+from promptpex.workflow.criteria.state import verdict_of
 from tests.marked_language import Marked, ReadPage, data_of, unmarked
 from tests.web.grading_pool import desk_of, texts
 
@@ -127,3 +129,31 @@ def test_a_page_brings_the_texts_of_its_scripts(tmp_path: Path) -> None:
     brought = page.partition("data-texts='")[2].partition("'")[0]
     assert json.loads(unescape(brought))["A new output"] == "Một đầu ra mới"
     assert 'lang="vi"' in page
+
+
+def _verdicts() -> list[str]:
+    plain = Criterion(id="short", text="Short.", origin="added")
+    boards = (
+        (plain.replace(selected=False), ()),
+        (plain, ()),
+        (plain, (CHECKED.replace(choice="never"),)),
+        (plain.replace(by="code"), (CHECKED.replace(state="aside"),)),
+        (plain.replace(by="judge"), (CHECKED.replace(state="aside"),)),
+        (plain, (CHECKED.replace(choice=None),)),
+        (plain, (CHECKED.replace(outdated=False, state="culled"),)),
+        (plain, (CHECKED.replace(outdated=False, waiting=2),)),
+        (plain, (CHECKED.replace(waiting=0, good=0, bad=0),)),
+        (plain, (CHECKED.replace(waiting=0, flagged=0),)),
+        (plain, (CHECKED.replace(waiting=0, flagged=0, bad=0),)),
+        (plain, (CHECKED.replace(waiting=0, flagged=3),)),
+    )
+    return [verdict_of(one, rows, was_asked=asked)[0] for one, rows in boards for asked in (False, True)]
+
+
+def test_what_is_known_of_the_candidates_of_a_criterion_is_of_the_catalogue() -> None:
+    with reading_in("en"):
+        english = _verdicts()
+    with reading_in(Marked()):
+        marked = _verdicts()
+    assert len(set(english)) == 13
+    assert not [text for text in marked if unmarked(text, ())]

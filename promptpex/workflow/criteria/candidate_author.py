@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from promptpex.codecs.inputs_as_text import named_text
-from promptpex.codecs.wording import plural
 from promptpex.core.records import Example, Prompt, Synthesis
 from promptpex.core.records.criteria_board import AskedCriterion
+from promptpex.core.texts import tr, tr_n
 from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subject_of_criterion
 from promptpex.synthesis import edit_criteria
@@ -74,7 +74,7 @@ class CandidateAuthor:
         synthesis = self._files.read()
         graded = self.noted(synthesis, self._files.book(synthesis))
         if not graded.bad:
-            return "No bad output has a note that no criterion was made from."
+            return tr("No bad output has a note that no criterion was made from.")
         return await self._suggested(Suggesting(graded=graded, taken=taken_ids(self._files.rules())), NOTES)
 
     def noted(self, synthesis: Synthesis, book: GradeBook, most: int = MOST_BAD) -> GradedExamples:
@@ -89,8 +89,10 @@ class CandidateAuthor:
             self._in_vain[stage] += 1
             return _nothing_usable(session, stage)
         self._files.add(lambda synthesis: synthesis.replace(criteria=(*synthesis.criteria, *new)))
-        names = f": {', '.join(one.id for one in new)}" if new else ""
-        return f"{plural(len(new), 'new criterion', 'new criteria')}{names}."
+        names = ", ".join(one.id for one in new)
+        if not names:
+            return tr("0 new criteria.")
+        return tr_n("{count} new criterion: {names}.", "{count} new criteria: {names}.", len(new), names=names)
 
     async def reworded(self, name: str) -> str:
         """Clearer words for a criterion; empty where the author gave none.
@@ -185,12 +187,18 @@ class CandidateAuthor:
 
 def _nothing_usable(session: Session, stage: str) -> str:
     label = session.roles.author().label
-    return f"{label} gave nothing usable for {stage}; another author may (--author NAME)."
+    return tr(
+        "{author} gave nothing usable for {stage}; another author may (--author NAME).", author=label, stage=stage
+    )
 
 
 def _what_came(names: Sequence[str], made: NewCandidates, graded: GradedExamples) -> str:
-    parts = [plural(len(names), "new candidate")]
+    parts = [tr_n("{count} new candidate", "{count} new candidates", len(names))]
     if made.dropped:
-        parts.append(f"{len(made.dropped)} refused")
-    shown = len(graded.good) + len(graded.bad)
-    return f"{', '.join(parts)}; the author saw {plural(shown, 'graded output')}."
+        parts.append(tr("{count} refused", count=len(made.dropped)))
+    return tr_n(
+        "{what}; the author saw {count} graded output.",
+        "{what}; the author saw {count} graded outputs.",
+        len(graded.good) + len(graded.bad),
+        what=", ".join(parts),
+    )

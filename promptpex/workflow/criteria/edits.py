@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Choice, Means, Synthesis
 from promptpex.core.records.criteria_board import CandidateForm
+from promptpex.core.texts import tr, tr_n
 from promptpex.synthesis import edit_criteria
 from promptpex.synthesis.suggest_criteria import LONGEST_CRITERION
 from promptpex.synthesis.written_candidates import name_of, written
@@ -32,7 +32,7 @@ class CriteriaEdits:
         Raises:
             InputError: it cannot be added.
         """
-        return f"{self._added(text, title, ())} is a criterion now."
+        return tr("{name} is a criterion now.", name=self._added(text, title, ()))
 
     def from_note(self, grader: str, output: str, subject: str) -> str:
         """Makes a criterion of what a grader noted on a subject of an output, and says what it is called.
@@ -46,11 +46,12 @@ class CriteriaEdits:
         grade = self.files.grade(grader, output, subject)
         known = next((one.id for one in self.files.read().criteria if grade.id in one.notes), None)
         if known is not None:
-            return f"{known} was made of this note."
+            return tr("{name} was made of this note.", name=known)
         if not grade.note.strip():
             raise SynthesisError("this grade has no note; write what is wrong with the output first")
         text = " ".join(grade.note.split())[:LONGEST_CRITERION]
-        return f"{self._added(text, '', (grade.id,))} is a criterion now; reword it so that it holds for all outputs."
+        name = self._added(text, "", (grade.id,))
+        return tr("{name} is a criterion now; reword it so that it holds for all outputs.", name=name)
 
     def _added(self, text: str, title: str, notes: Sequence[str]) -> str:
         made: list[str] = []
@@ -75,10 +76,16 @@ class CriteriaEdits:
         self.leave_words(name)
         after = edit_criteria.find(written, name)
         if before.text == after.text:
-            return "Nothing has changed."
+            return tr("Nothing has changed.")
         self._took(written)
-        rule = f" So is the rule {after.rule} of the spec." if after.rule is not None else ""
-        return f"{name} is reworded.{rule} Its grades and candidates were given for other words."
+        if after.rule is not None:
+            return tr(
+                "{name} is reworded. So is the rule {rule} of the spec. Its grades and candidates were given for other "
+                "words.",
+                name=name,
+                rule=after.rule,
+            )
+        return tr("{name} is reworded. Its grades and candidates were given for other words.", name=name)
 
     def merge(self, names: Sequence[str], text: str) -> str:
         """Makes one criterion of several.
@@ -90,8 +97,14 @@ class CriteriaEdits:
         written = self.files.merge(names, text)
         self._took(written)
         reworded = [one.rule for one in written.criteria if one.rule is not None and one.text != before[one.id]]
-        rules = "".join(f" The rule {name} of the spec is reworded." for name in reworded)
-        return f"{plural(len(set(names)), 'criterion', 'criteria')} merged; their candidates follow.{rules}"
+        rules = [tr("The rule {rule} of the spec is reworded.", rule=name) for name in reworded]
+        count = len(set(names))
+        merged = tr_n(
+            "{count} criterion merged; their candidates follow.",
+            "{count} criteria merged; their candidates follow.",
+            count,
+        )
+        return " ".join((merged, *rules))
 
     def delete(self, name: str) -> str:
         """Deletes a criterion with its candidates.
@@ -100,7 +113,7 @@ class CriteriaEdits:
             InputError: it cannot be done.
         """
         self._edit(lambda synthesis: edit_criteria.delete(synthesis, name))
-        return f"{name} is deleted."
+        return tr("{name} is deleted.", name=name)
 
     def settle(self, name: str, by: Means, selected: bool, max_ffr: float | None, must: bool) -> str:
         """Sets what a person decides of a criterion.
@@ -113,7 +126,7 @@ class CriteriaEdits:
                 synthesis, name, by=by, selected=selected, max_ffr=max_ffr, must=must
             )
         )
-        return f"{name} is set."
+        return tr("{name} is set.", name=name)
 
     def add_candidate(self, criterion: str, form: CandidateForm, text: str) -> str:
         """Adds a person's candidate, which is run at once.
@@ -130,7 +143,7 @@ class CriteriaEdits:
             return after
 
         self._edit(step)
-        return f"{made[-1]} is a candidate now."
+        return tr("{name} is a candidate now.", name=made[-1])
 
     def edit_candidate(self, name: str, form: CandidateForm, text: str) -> str:
         """Puts another check under a candidate's name; it is run again.
@@ -140,7 +153,7 @@ class CriteriaEdits:
         """
         check = written(form, text)
         self._edit(lambda synthesis: edit_criteria.edit_candidate(synthesis, name, check))
-        return f"{name} is edited, and run again."
+        return tr("{name} is edited, and run again.", name=name)
 
     def keep_candidate(self, name: str) -> str:
         """Says that a candidate fits the present words.
@@ -149,7 +162,7 @@ class CriteriaEdits:
             InputError: it cannot be done.
         """
         self._edit(lambda synthesis: edit_criteria.keep_candidate(synthesis, name))
-        return f"{name} counts as up to date."
+        return tr("{name} counts as up to date.", name=name)
 
     def choose(self, name: str, choice: Choice | None) -> str:
         """Sets a person's choice of a candidate.
@@ -158,8 +171,13 @@ class CriteriaEdits:
             InputError: it cannot be done.
         """
         self._edit(lambda synthesis: edit_criteria.choose(synthesis, name, choice))
-        words = {"must": "is always chosen", "never": "is never chosen", None: "is left to the choice"}
-        return f"{name} {words[choice]}."
+        if choice == "must":
+            return tr("{name} is always chosen.", name=name)
+        return (
+            tr("{name} is never chosen.", name=name)
+            if choice == "never"
+            else tr("{name} is left to the choice.", name=name)
+        )
 
     def delete_candidate(self, name: str) -> str:
         """Deletes a candidate.
@@ -168,12 +186,12 @@ class CriteriaEdits:
             InputError: it cannot be done.
         """
         self._edit(lambda synthesis: edit_criteria.delete_candidate(synthesis, name))
-        return f"{name} is deleted."
+        return tr("{name} is deleted.", name=name)
 
     def leave_words(self, name: str) -> str:
         """Puts suggested words away."""
         self._suggestions.pop(name, None)
-        return "The words stay as they are."
+        return tr("The words stay as they are.")
 
     def _edit(self, step: Callable[[Synthesis], Synthesis]) -> None:
         self._took(self.files.edit(step))

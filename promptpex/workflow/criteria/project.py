@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 
-from promptpex.codecs.wording import plural
 from promptpex.config import Resolved
 from promptpex.core.errors import InputError, PromptpexError
 from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.records import Example, Synthesis
 from promptpex.core.records.criteria_board import CriteriaBoard
+from promptpex.core.texts import stored, tr, tr_n
 from promptpex.grading.labels import LabelRules
 from promptpex.llm.client import Client
 from promptpex.report.terminal import money
@@ -149,9 +149,11 @@ class CriteriaProject(CriteriaEdits):
         total = session.meter.total
         if not (total.requests or total.cached or total.failed):
             return ""
-        stored = f", {total.cached} from the store" if total.cached else ""
-        unpriced = f", {total.unpriced} of unknown price" if total.unpriced else ""
-        return f"{plural(total.requests, 'request')}{stored}, {money(total.cost_usd)}{unpriced}"
+        parts = [tr_n("{count} request", "{count} requests", total.requests)]
+        parts += [tr("{count} from the store", count=total.cached)] if total.cached else []
+        parts += [money(total.cost_usd)]
+        parts += [tr("{count} of unknown price", count=total.unpriced)] if total.unpriced else []
+        return ", ".join(parts)
 
     def _ask_price(self, criteria: int) -> None:
         """Has the price of so many criteria estimated, which may mean to look for an author."""
@@ -179,14 +181,14 @@ class CriteriaProject(CriteriaEdits):
     def infer(self) -> str:
         """Has criteria inferred from the prompt."""
         require_author(self._settings)
-        self._start("criteria from the prompt", "", self._author.infer)
-        return "The author is asked for criteria."
+        self._start(stored("criteria from the prompt"), "", self._author.infer)
+        return tr("The author is asked for criteria.")
 
     def from_notes(self) -> str:
         """Has criteria made of notes."""
         require_author(self._settings)
-        self._start("criteria from notes", "", self._author.from_notes)
-        return "The author is asked for criteria."
+        self._start(stored("criteria from notes"), "", self._author.from_notes)
+        return tr("The author is asked for criteria.")
 
     def suggest_words(self, name: str) -> str:
         """Has other words suggested for a criterion; they are shown, and taken only by a person."""
@@ -196,10 +198,10 @@ class CriteriaProject(CriteriaEdits):
             words = await self._author.reworded(name)
             if words:
                 self._suggestions[name] = words
-            return "Other words are suggested." if words else "The author gave no other words."
+            return tr("Other words are suggested.") if words else tr("The author gave no other words.")
 
-        self._start("other words", name, work)
-        return "The author is asked for other words."
+        self._start(stored("other words"), name, work)
+        return tr("The author is asked for other words.")
 
     def make(self, name: str = "", wish: str = "") -> str:
         """Has candidates made: for one criterion, or for all that nothing was asked for in their present words.
@@ -213,20 +215,24 @@ class CriteriaProject(CriteriaEdits):
         if name:
             edit_criteria.find(self.files.read(), name)
             self._make(name, wish)
-            return f"The author is asked for candidates for {name}."
+            return tr("The author is asked for candidates for {name}.", name=name)
         due = self._open(self._sources())
         for one in due:
             self._make(one)
         self._run_soon()
         if not due:
-            return "Candidates were asked for for every criterion; ask for more at the criterion."
-        return f"The author is asked for candidates for {plural(len(due), 'criterion', 'criteria')}."
+            return tr("Candidates were asked for for every criterion; ask for more at the criterion.")
+        return tr_n(
+            "The author is asked for candidates for {count} criterion.",
+            "The author is asked for candidates for {count} criteria.",
+            len(due),
+        )
 
     def ask_judge(self) -> str:
         """Lets the judge answer the questions of candidates."""
         self._runs.asks = True
         self._run_soon()
-        return "The judge is asked."
+        return tr("The judge is asked.")
 
     def renew(self, on: bool) -> str:
         """Whether candidates are made again as grades come."""
@@ -235,12 +241,17 @@ class CriteriaProject(CriteriaEdits):
             self._renewing, self._runs.asks = True, True
             self._background.start(self._keep_looking())
         self._renewing = on
-        return "Candidates are made again as grades come." if on else "Candidates are made when you ask for them."
+        again, asked = tr("Candidates are made again as grades come."), tr("Candidates are made when you ask for them.")
+        return again if on else asked
 
     def stop(self) -> str:
         """Starts nothing more; what is on its way still comes in and is kept."""
         dropped = self._halt()
-        return f"Stopped; {plural(dropped, 'request')} not sent. What is on its way still comes in."
+        return tr_n(
+            "Stopped; {count} request not sent. What is on its way still comes in.",
+            "Stopped; {count} requests not sent. What is on its way still comes in.",
+            dropped,
+        )
 
     def _halt(self) -> int:
         self._renewing = False
@@ -275,7 +286,7 @@ class CriteriaProject(CriteriaEdits):
             self._made += made
             return sentence
 
-        self._start("candidates", name, work)
+        self._start(stored("candidates"), name, work)
 
     def _start(self, what: str, name: str, work: Callable[[], Awaitable[str]]) -> None:
         async def and_then() -> str:
@@ -294,7 +305,7 @@ class CriteriaProject(CriteriaEdits):
         try:
             await self._runs.run()
         except (PromptpexError, OSError) as failure:
-            self._notices.append(f"candidates were not run: {failure}")
+            self._notices.append(tr("candidates were not run: {reason}", reason=failure))
 
     async def _keep_looking(self) -> None:
         """Asks again where grades or criteria have changed, as long as that is wanted."""
@@ -329,4 +340,11 @@ def _gone(sources: BoardSources) -> list[str]:
     """That there are grades on rules or criteria which are gone."""
     lost = sorted({one.subject for one in sources.book.grades} - set(sources.book.subjects))
     count = sum(one.subject in set(lost) for one in sources.book.grades)
-    return [f"{plural(count, 'grade')} on what is gone ({', '.join(lost[:5])}) no longer counted"] if lost else []
+    names = ", ".join(lost[:5])
+    gone = tr_n(
+        "{count} grade on what is gone ({names}) no longer counted",
+        "{count} grades on what is gone ({names}) no longer counted",
+        count,
+        names=names,
+    )
+    return [gone] if lost else []

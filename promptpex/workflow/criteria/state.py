@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from promptpex.codecs.wording import cut, plural
+from promptpex.codecs.wording import cut
 from promptpex.core.records import Candidate, Criterion, Example, Rule, Synthesis
 from promptpex.core.records.criteria_board import AskedCriteria, CandidateState, ShownCandidate, ShownCriterion
-from promptpex.core.texts import stored
+from promptpex.core.texts import Key, stored, tr, tr_n
 from promptpex.documents.ownership import owned_by_people
 from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subject_of_criterion
@@ -22,7 +22,7 @@ from promptpex.synthesis.written_candidates import form_of, shown
 
 USUAL_LIMIT = 0.2
 """The share of good outputs that an assertion may flag where its criterion sets no limit (the study's default)."""
-WAYS_OUT = "Ask for others, write one, keep the criterion without an assertion, or delete it."
+WAYS_OUT = Key("Ask for others, write one, keep the criterion without an assertion, or delete it.")
 _CULLING = ("always-errs", "same-results")
 
 
@@ -146,21 +146,19 @@ def verdict_of(criterion: Criterion, candidates: Sequence[ShownCandidate], *, wa
     A candidate is good if it keeps to the limit of false alarms and catches a bad output, where there are any.
     """
     if not criterion.selected:
-        return "Set aside: it is not graded, and its candidates are neither run nor chosen from.", False
+        return tr("Set aside: it is not graded, and its candidates are neither run nor chosen from."), False
     if not candidates:
         if not was_asked:
-            return "No candidate yet.", True
-        return f"The author gave no candidate that can be used. {WAYS_OUT}", True
+            return tr("No candidate yet."), True
+        return _with_ways_out(tr("The author gave no candidate that can be used.")), True
     left = [one for one in candidates if one.state != "aside" and one.choice != "never"]
     if not left:
-        means = {"code": "by code, and its candidates ask a judge", "judge": "by a judge, and its candidates are code"}
-        why = f"It is to be decided {means[criterion.by]}" if criterion.by in means else "Every candidate is refused"
-        return f"{why}. {WAYS_OUT}", True
+        return _with_ways_out(_why_none_is_left(criterion)), True
     if all(one.outdated and one.choice != "must" for one in left):
-        return "Its candidates were written for other words. Ask for new ones, or say that they still fit.", True
+        return tr("Its candidates were written for other words. Ask for new ones, or say that they still fit."), True
     left = [one for one in left if not one.outdated or one.choice == "must"]
     if all(one.state == "culled" and one.errors for one in left):
-        return f"Each of its candidates errs on every output. {WAYS_OUT}", True
+        return _with_ways_out(tr("Each of its candidates errs on every output.")), True
     return _by_grades(criterion, left)
 
 
@@ -169,18 +167,50 @@ def _by_grades(criterion: Criterion, left: Sequence[ShownCandidate]) -> tuple[st
     run = [one for one in left if not one.waiting and one.state == "kept"]
     graded = max((one.good + one.bad for one in left), default=0)
     if not run:
-        return "Its candidates have not been run on all outputs yet.", False
+        return tr("Its candidates have not been run on all outputs yet."), False
     if not graded:
-        return "No output that tells how good they are is graded by this criterion yet.", False
+        return tr("No output that tells how good they are is graded by this criterion yet."), False
     good = [one for one in run if one.flagged <= limit * one.good and (one.caught or not one.bad)]
     if good:
-        agrees = "agrees" if len(good) == 1 else "agree"
-        untried = "" if any(one.bad for one in good) else ", who called nothing bad by it yet"
-        return f"{len(good)} of {plural(len(run), 'candidate')} {agrees} with people so far{untried}.", False
-    return (
-        f"None is good: each flags more than {limit:.0%} of the good outputs, or catches no bad one. {WAYS_OUT}",
-        True,
+        return _agreeing(len(good), len(run), tried=any(one.bad for one in good)), False
+    none = tr(
+        "None is good: each flags more than {share} of the good outputs, or catches no bad one.", share=f"{limit:.0%}"
     )
+    return _with_ways_out(none), True
+
+
+def _agreeing(good: int, run: int, *, tried: bool) -> str:
+    """How many of the candidates that were run agree with people.
+
+    Args:
+        tried: whether people called an output bad.
+    """
+    candidates = tr_n("{count} candidate", "{count} candidates", run)
+    if tried:
+        return tr_n(
+            "{count} of {candidates} agrees with people so far.",
+            "{count} of {candidates} agree with people so far.",
+            good,
+            candidates=candidates,
+        )
+    return tr_n(
+        "{count} of {candidates} agrees with people so far, who called nothing bad by it yet.",
+        "{count} of {candidates} agree with people so far, who called nothing bad by it yet.",
+        good,
+        candidates=candidates,
+    )
+
+
+def _why_none_is_left(criterion: Criterion) -> str:
+    if criterion.by == "code":
+        return tr("It is to be decided by code, and its candidates ask a judge.")
+    if criterion.by == "judge":
+        return tr("It is to be decided by a judge, and its candidates are code.")
+    return tr("Every candidate is refused.")
+
+
+def _with_ways_out(sentence: str) -> str:
+    return f"{sentence} {WAYS_OUT.tr()}"
 
 
 class _CandidateRows:
@@ -258,7 +288,10 @@ def _fate(matrix: Matrix, number: int, screen: Screened | None) -> tuple[Candida
     errors = matrix.errors[number]
     if errors:
         reason, count = errors.most_common(1)[0]
-        return "kept", f"errs on {plural(count, 'output')}: {cut(reason, 160)}"
+        words = tr_n(
+            "errs on {count} output: {reason}", "errs on {count} outputs: {reason}", count, reason=cut(reason, 160)
+        )
+        return "kept", words
     return "kept", ""
 
 
