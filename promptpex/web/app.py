@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from promptpex.core.errors import PromptpexError
 from promptpex.core.texts import Key, tr
-from promptpex.web.pages import card, choice, comparison, criteria, entrance, grading, runs, static_files
+from promptpex.web.pages import batches, card, choice, comparison, criteria, entrance, grading, runs, static_files
 from promptpex.web.ports import Ports
 from promptpex.web.security import FAILED, App, Door, Guard, Refusal, sentence_alone, wants_page
 from promptpex.web.site import Site, Tab
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 PAGES: tuple[tuple[Callable[[Site], Sequence[Route]], Tab | None], ...] = (
     (entrance.routes, None),
     (static_files.routes, None),
-    (runs.routes, Tab(Key("Runs"), "/", (runs.RUNS, comparison.COMPARE))),
+    (runs.routes, Tab(Key("Runs"), "/", (runs.RUNS, batches.BATCHES, comparison.COMPARE))),
+    (batches.routes, None),
     (comparison.routes, None),
     (grading.routes, Tab(Key("Grade"), "/grade")),
     (criteria.routes, Tab(Key("Criteria"), criteria.CRITERIA)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,7 +14,7 @@ from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.core.errors import RunError
 from promptpex.core.texts import tr
 from promptpex.report.batches.batch_in_words import decisions_in_words
-from promptpex.report.batches.batch_report import BatchReport
+from promptpex.report.batches.batch_report import BatchReport, ReportedPart
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.files import csv_text
 from promptpex.report.html import rendered
@@ -44,22 +45,36 @@ def write_index(report: BatchReport) -> Path:
     return report.folder / INDEX
 
 
-def index_html(report: BatchReport) -> str:
-    """The page of a batch: links to the reports of its runs; the same report gives the same bytes."""
+def page_beside(one: ReportedPart) -> str:
+    """The address of a run's page as seen from the batch's folder; empty where there is none."""
+    return "" if one.part.run is None or one.summary is None else f"../../{quote(one.part.run)}/{PAGE}"
+
+
+def index_html(
+    report: BatchReport,
+    tabs: Sequence[tuple[str, str, bool]] = (),
+    *,
+    page_of: Callable[[ReportedPart], str] = page_beside,
+) -> str:
+    """The page of a batch: links to the reports of its runs; the same report gives the same bytes.
+
+    Args:
+        tabs: where a server shows it, the other pages: title, address, whether this page belongs there.
+        page_of: the address of a run's page; empty where there is none.
+    """
     return rendered(
         "batch.html.jinja",
+        tabs=tabs,
         report=report,
-        rows=[_row(report, number) for number in range(len(report.parts))],
+        rows=[_row(report, one, page_of(one)) for one in report.parts],
         by_model=[(row, decisions_in_words(row)) for row in records(report.by_model)],
         script=Markup(script(SORTING)),
         policy=Markup(script_policy(SORTING)),
     )
 
 
-def _row(report: BatchReport, number: int) -> dict[str, Any]:
+def _row(report: BatchReport, one: ReportedPart, page: str) -> dict[str, Any]:
     """A prompt as the page shows it: what it is called, where its report is, and a cell for each model."""
-    one = report.parts[number]
-    page = "" if one.part.run is None or one.summary is None else f"../../{quote(one.part.run)}/{PAGE}"
     cells = []
     for model in report.models:
         figures = report.cells.get((one.part.file, model))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from promptpex.report.page.run_before import MOST_EARLIER
 from promptpex.report.page.script import script_policy
+from promptpex.report.runs.batch_folder import latest_batch
 from promptpex.report.runs.folder import MANIFEST
 from promptpex.report.runs.listing import REPORT, ListedRun, RunList, stamp_of
-from promptpex.report.runs.references import made_earlier
+from promptpex.report.runs.references import LATEST, made_earlier, refer
+from promptpex.web.pages.batches import BATCHES, listed_batches
 from promptpex.web.site import Site
 
 if TYPE_CHECKING:
@@ -28,8 +31,10 @@ MOST_SHOWN = 300
 
 def routes(site: Site) -> list[Route]:
     """``/``: the runs; ``/runs/KEY``, and with a reference such as ``/runs/latest~1``: the report of one, made by the
-    template of ``report.html`` from its files as they are now."""
+    template of ``report.html`` from its files as they are now; ``/runs/latest`` right after a batch leads to its index.
+    """
     from starlette.exceptions import HTTPException
+    from starlette.responses import RedirectResponse
     from starlette.routing import Route
 
     def runs(request: Request) -> Response:
@@ -39,7 +44,10 @@ def routes(site: Site) -> list[Route]:
     def report(request: Request) -> Response:
         run = site.runs.one(request.path_params["key"])
         if run is None:
-            raise HTTPException(404)
+            batch = _batch_meant(site, request.path_params["key"])
+            if batch is None:
+                raise HTTPException(404)
+            return RedirectResponse(f"{BATCHES}/{quote(batch.name)}", status_code=303)
         stamp = site.stamp(run.folder), _stamp_before(run)
         page = site.made.get(("report", run.folder), stamp, lambda: _report(site, run))
         return site.report(page, script_policy())
@@ -54,7 +62,22 @@ def list_values(runs: RunList, prompt: str | None) -> dict[str, Any]:
     wanted = prompt if prompt in prompts else None
     listed = [run for run in every if wanted in (None, run.prompt)]
     shown = {"runs": listed[:MOST_SHOWN], "more": len(listed) - MOST_SHOWN, "pair": _suggested(listed)}
-    return {"prompts": prompts, "wanted": wanted, "results": runs.results, "latest": runs.latest(), **shown}
+    batches = listed_batches(runs.results, wanted)
+    values = {"prompts": prompts, "wanted": wanted, "results": runs.results, "latest": runs.latest()}
+    return {**values, "batches": batches, **shown}
+
+
+def _batch_meant(site: Site, key: str) -> Path | None:
+    """The folder of the batch that ``latest`` means; None where it means a run, or something else is meant.
+
+    Raises:
+        RunError: the run before a batch of several is meant, which is that of one of its prompts; the batch is damaged.
+    """
+    word, back, _ = key.partition("~")
+    batch = latest_batch(site.runs.results) if word == LATEST else None
+    if batch is not None and back:
+        refer(Path(key), site.runs.results)
+    return batch
 
 
 def _report(site: Site, run: ListedRun) -> str:
