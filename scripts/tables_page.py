@@ -111,7 +111,7 @@ MEANINGS: Mapping[str, str] = {
     "run": "folder of the run under that of all runs",
     "partial": "why the run is not complete, where it is not",
     "scored_prompts": "prompts on which an output of the model was scored",
-    "without_failure": "of these, those on which none of its outputs broke a rule",
+    "without_failure": "of these, those on which all of its outputs were scored and none broke a rule",
     "decisions": "how often each decision was made about the model: `3 best, 1 tied`",
     "mean_of": "prompts on which every model has a share that has one on any",
     "mean_non_compliance": "mean of the model's shares on these, each prompt counting the same; with `at_least` a "

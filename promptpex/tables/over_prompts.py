@@ -40,8 +40,8 @@ OVER_PROMPTS_COLUMNS: Mapping[str, str] = {
     "cost_usd": "Float64",
 }
 """Columns of ``over_prompts``. ``prompts``: on how many the model was run; ``scored_prompts``: on how many of them an
-output was scored; ``without_failure``: on how many of those none broke a rule. ``decisions``: how often each decision
-was made about it, such as ``3 best, 1 tied``. ``mean_non_compliance``: the mean over
+output was scored; ``without_failure``: on how many of those all were and none broke a rule. ``decisions``: how often
+each decision was made about it, such as ``3 best, 1 tied``. ``mean_non_compliance``: the mean over
 ``mean_of`` prompts, each counting the same: those on which every model has a share that has one on any. It describes
 these prompts; ``at_least``: one of its shares is a lower bound. ``lowest`` and ``highest``: of the shares on all
 prompts."""
@@ -92,7 +92,7 @@ def _of_model(model: str, rows: Sequence[Mapping[str, Any]], shared: set[str]) -
         "model": model,
         "prompts": len(rows),
         "scored_prompts": sum(row["scored"] > 0 for row in rows),
-        "without_failure": sum(row["scored"] > 0 and not row["non_compliant"] for row in rows),
+        "without_failure": sum(row["scored"] > 0 and not row["non_compliant"] and not row["unscored"] for row in rows),
         "decisions": ", ".join(f"{made[decision]} {decision}" for decision in sorted(made, key=_rank)),
         "mean_of": len(compared),
         "mean_non_compliance": sum(row["non_compliance"] for row in compared) / len(compared) if compared else None,

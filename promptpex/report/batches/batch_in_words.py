@@ -36,7 +36,7 @@ def _of_model(row: TableRow) -> str:
         return tr("{model}: {findings}.", model=row["model"], findings=nothing)
     prompts = tr_n("{count} prompt", "{count} prompts", row["scored_prompts"])
     kept = tr("no failure on {count} of {prompts}", count=row["without_failure"], prompts=prompts)
-    if not row["without_failure"]:
+    if row["lowest"]:
         kept = tr_n("failures on {count} prompt", "failures on all {count} prompts", row["scored_prompts"])
     missing = row["prompts"] - row["scored_prompts"]
     unscored = tr_n("nothing scored on {count} prompt", "nothing scored on {count} prompts", missing) if missing else ""
