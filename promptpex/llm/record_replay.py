@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from promptpex.codecs import jsonl
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import created
-from promptpex.codecs.wording import named
+from promptpex.codecs.wording import cut, named
 from promptpex.core import errors
 from promptpex.core.errors import ConfigError, ModelError, NotRecorded, StoreError
 from promptpex.core.ids import canonical, digest
@@ -29,6 +29,8 @@ from promptpex.llm.client import Client
 from promptpex.llm.redaction import scrub, scrubbed_request, without_own_keys
 from promptpex.llm.replay_differences import differences
 
+LONGEST_DIFFERENCES = 600
+"""Characters of what was asked otherwise: a recording may come from a stranger."""
 UNRECORDED = frozenset({"interrupted", "deadline", "not-recorded"})
 """Reasons that say something about the moment, not about the request."""
 
@@ -178,12 +180,12 @@ class ReplayClient:
         if answers:
             names = ", ".join(sorted(answers))
             return f"it holds answers of several models ({names}); name one: replay/{self._path.name}#MODEL"
-        recorded = [line for line in self._by_id.values() if line["stage"] == request.stage]
+        recorded = [line for line in self._by_id.values() if line.get("stage") == request.stage]
         models = sorted({line["request"]["model"] for line in recorded})
         if wanted is not None and models and wanted not in models:
             return f"it holds no answer of {wanted} (stage {request.stage}), but of {named(models)}"
         others = [line["request"] for line in recorded if wanted in (None, line["request"]["model"])]
-        differing = "; ".join(differences(asked, others))
+        differing = cut("; ".join(differences(asked, others)), LONGEST_DIFFERENCES)
         why = f"what it holds was asked otherwise: {differing}" if differing else "it holds no answer to this request"
         return f"{why} (stage {request.stage}); record the run again with --record"
 

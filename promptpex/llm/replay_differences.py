@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from promptpex.codecs.wording import cut
+from promptpex.llm.redaction import HIDDEN, names_key, scrub
 
 SETTINGS = ("params", "reply_schema", "template", "repeat", "backend")
 """The parts of a request, next to its messages, by which a replay tells requests apart."""
 LONGEST = 40
-"""Characters of a setting's value that are shown."""
+"""Characters of a setting's name, and of its value, that are shown."""
 
 
 def differences(asked: Mapping[str, Any], recorded: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -19,18 +20,27 @@ def differences(asked: Mapping[str, Any], recorded: Iterable[Mapping[str, Any]])
 
     Args:
         asked: the request, as a recording holds it.
-        recorded: requests of the recording, in their order; of equally near ones the first counts.
+        recorded: requests of the recording, in their order; of equally near ones the first counts. What has not the
+            shape of a request is passed over.
 
     Returns:
         A phrase for each setting (``temperature is 0.7, recorded without it``); where no request has the same
         messages, one phrase for those that differ from the nearest of the same stage; nothing where none is near.
+        No phrase holds a key.
     """
-    requests = list(recorded)
+    requests = list(filter(_is_request, recorded))
     same = [request for request in requests if request["messages"] == asked["messages"]]
     if same:
         return min((_settings(asked, request) for request in same), key=len)
     near = [words for request in requests if (words := _messages(asked["messages"], request["messages"]))]
     return near[:1]
+
+
+def _is_request(recorded: Mapping[str, Any]) -> bool:
+    messages, params = recorded.get("messages"), recorded.get("params", {})
+    has_messages = isinstance(messages, list) and all(isinstance(one, Mapping) for one in messages)
+    has_params = isinstance(params, Mapping) and isinstance(params.get("extra", {}), Mapping)
+    return has_messages and has_params and isinstance(recorded.get("repeat", 0), int)
 
 
 def _settings(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> list[str]:
@@ -59,15 +69,16 @@ def _difference(name: str, here: Mapping[str, Any], there: Mapping[str, Any]) ->
             return "the model behind the name is another"
         case "repeat":
             return f"it is repeat {here[name] + 1}, recorded is repeat {there[name] + 1}"
+    shown = cut(scrub(name), LONGEST)
     if name not in there:
-        return f"{name} is {_shown(here[name])}, recorded without it"
+        return f"{shown} is {_shown(name, here)}, recorded without it"
     if name not in here:
-        return f"{name} is not set, recorded with {_shown(there[name])}"
-    return f"{name} is {_shown(here[name])}, recorded with {_shown(there[name])}"
+        return f"{shown} is not set, recorded with {_shown(name, there)}"
+    return f"{shown} is {_shown(name, here)}, recorded with {_shown(name, there)}"
 
 
-def _shown(value: Any) -> str:
-    return cut(json.dumps(value, ensure_ascii=False), LONGEST)
+def _shown(name: str, settings: Mapping[str, Any]) -> str:
+    return HIDDEN if names_key(name) else cut(scrub(json.dumps(settings[name], ensure_ascii=False)), LONGEST)
 
 
 def _messages(asked: Sequence[Mapping[str, Any]], recorded: Sequence[Mapping[str, Any]]) -> str | None:

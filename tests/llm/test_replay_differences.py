@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,31 @@ async def test_a_model_that_the_recording_does_not_hold_is_named_with_those_that
 async def test_nothing_is_compared_with_what_is_not_alike(tmp_path: Path, asked: Request) -> None:
     recorded = request("hello") if asked.stage == "output" else TAG.replace(model="m", repeat=0)
     assert await why(tmp_path, asked, recorded) == "it holds no answer to this request"
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        {"params": {"extra": {"x_api_key": "secret", "note": "sk-" + "a1b2c3d4" * 6}}},
+        {"params": {"extra": {"long" * 90: "b" * 9_000, **{f"p{number}": 1 for number in range(900)}}}},
+        {"params": {"extra": None}},
+        {"params": []},
+        {"repeat": "x"},
+        {"messages": None},
+        {"messages": ["x"]},
+    ],
+)
+async def test_no_line_of_a_recording_shows_a_key_or_breaks_the_sentence(
+    tmp_path: Path, recorded: dict[str, object]
+) -> None:
+    await why(tmp_path, TAG.replace(repeat=2), TAG)
+    file = tmp_path / "run.jsonl"
+    line = json.loads(file.read_text(encoding="utf-8"))
+    line["request"] |= recorded
+    file.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    with pytest.raises(NotRecorded) as raised:
+        await ReplayClient(file).complete(TAG.replace(model="replay/run.jsonl", repeat=2))
+    sentence = str(raised.value)
+    assert "secret" not in sentence
+    assert "a1b2c3d4" not in sentence
+    assert len(sentence) < 1_000 + len(str(file))
