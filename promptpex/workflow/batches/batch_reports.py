@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from promptpex.core.events import Listener
@@ -74,7 +75,8 @@ async def run_and_report(
 def report_kept_runs(
     meant: MeantRuns, results: Path, summary_of: Callable[[Path], Summary], *, created: str
 ) -> BatchReport:
-    """The report of runs that there are, and its index; runs that are no batch yet become one.
+    """The report of runs that there are, and its index; runs that are no batch yet become one. Several runs of one prompt
+    are called by their folders.
 
     Args:
         meant: which runs.
@@ -99,7 +101,10 @@ def report_kept_runs(
 def _kept_batch(meant: MeantRuns, results: Path, created: str) -> tuple[BatchManifest, Path]:
     if meant.batch is not None:
         return read_batch(meant.batch), meant.batch
-    parts = [part_of_run(one) for one in meant.runs]
+    taken = Counter(one.prompt for one in meant.runs)
+    parts = [
+        part_of_run(replace(one, prompt="") if one.folder and taken[one.prompt] > 1 else one) for one in meant.runs
+    ]
     batch = BatchManifest(batch=batch_id(parts), created=created, parts=tuple(parts), ran=False)
     known = batch_named(Path(batch.batch), results)
     return batch, known or write_batch(results, batch)
