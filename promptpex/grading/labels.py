@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from promptpex.codecs.wording import did_you_mean, plural
+from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Example, Grade, GradeValue
 from promptpex.core.texts import stored
@@ -139,15 +139,19 @@ def label_of(
         elif how.unsure == "bad":
             clear.append(("bad", vote))
     if not clear:
-        return None, f"unsure: {_who(voices)}" if voices else ""
+        return None, stored("unsure: {names}", names=_who(voices)) if voices else ""
     label = _joint(clear, how, accuracy or {})
     if label is None:
         tally = Counter(value for value, _ in clear)
         if how.adjudicator:
-            return None, f"{how.adjudicator} has to decide: {tally['good']} good, {tally['bad']} bad"
-        return None, f"the graders disagree: {tally['good']} good, {tally['bad']} bad"
+            decides = stored("{grader} has to decide: {passed} good, {failed} bad")
+            return None, decides.format(grader=how.adjudicator, passed=tally["good"], failed=tally["bad"])
+        disagree = stored("the graders disagree: {passed} good, {failed} bad")
+        return None, disagree.format(passed=tally["good"], failed=tally["bad"])
     agreeing = [vote for value, vote in clear if value == label]
-    return label, _who(agreeing) if len(agreeing) == len(clear) else f"{len(agreeing)} of {len(clear)} graders"
+    if len(agreeing) == len(clear):
+        return label, _who(agreeing)
+    return label, stored("{count} of {number} graders", count=len(agreeing), number=len(clear))
 
 
 def _joint(clear: Sequence[tuple[Label, Vote]], how: LabelRules, accuracy: Mapping[str, float]) -> Label | None:
@@ -179,7 +183,7 @@ def accuracies(things: Iterable[Sequence[Vote]]) -> dict[str, float]:
 
 def _who(votes: Sequence[Vote]) -> str:
     names = list(dict.fromkeys(f"{vote.grader}, by rules" if vote.by_rules else vote.grader for vote in votes))
-    return ", ".join(names) if len(names) <= 3 else plural(len(names), "grader")
+    return ", ".join(names) if len(names) <= 3 else stored("{count} graders", count=len(names))
 
 
 def require_known_grader(how: LabelRules, graders: Collection[str]) -> None:

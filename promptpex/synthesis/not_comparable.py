@@ -8,6 +8,7 @@ from pathlib import Path
 from promptpex.codecs.wording import named, plural
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Candidate, Criterion
+from promptpex.core.texts import stored
 from promptpex.synthesis.in_force import admits
 from promptpex.synthesis.matrix import Matrix
 from promptpex.synthesis.screens import Screened, ScreenState
@@ -85,7 +86,8 @@ def require_run(matrix: Matrix, left_out: Iterable[Screened], path: Path, graded
 
 
 def _run_them(judge: bool) -> str:
-    return f"`promptpex synthesize PROMPT{' --judge MODEL' if judge else ''}` runs what is missing"
+    alone = stored("`promptpex synthesize PROMPT` runs what is missing")
+    return stored("`promptpex synthesize PROMPT --judge MODEL` runs what is missing") if judge else alone
 
 
 def _needed(matrix: Matrix, graded: int) -> int:
@@ -103,10 +105,25 @@ def _not_run(matrix: Matrix, number: int, needed: int) -> Screened | None:
     if not missing:
         return None
     asking = matrix.asking(number)
-    why = ": no judge was named, or none gave an answer that can be used" if asking else ""
-    kind = "example" if needed.bit_count() == len(matrix.examples) else "labelled example"
-    examples = plural(needed.bit_count(), kind)
-    return Screened(number, "not-run", f"{name} was not run on {missing} of {examples}{why}; {_run_them(asking)}")
+    words = (
+        stored(
+            "{candidate} was not run on {number} of {part}: no judge was named, or none gave an answer that can be "
+            "used; {remedy}"
+        )
+        if asking
+        else stored("{candidate} was not run on {number} of {part}; {remedy}")
+    )
+    examples = _examples(needed.bit_count(), of_all=needed.bit_count() == len(matrix.examples))
+    sentence = words.format(candidate=name, number=missing, part=examples, remedy=_run_them(asking))
+    return Screened(number, "not-run", sentence)
+
+
+def _examples(count: int, *, of_all: bool) -> str:
+    if of_all:
+        return stored("{count} example", count=count) if count == 1 else stored("{count} examples", count=count)
+    if count == 1:
+        return stored("{count} labelled example", count=count)
+    return stored("{count} labelled examples", count=count)
 
 
 def _outdated(matrix: Matrix, number: int, reworded: dict[int, list[str]]) -> Screened | None:
@@ -115,6 +132,10 @@ def _outdated(matrix: Matrix, number: int, reworded: dict[int, list[str]]) -> Sc
     return Screened(
         number,
         "outdated",
-        f"{matrix.candidates[number].id} was written for other words of {named(reworded[number])}; replace it, or keep"
-        " it as it is: press “It still fits” on the criteria page, or remove its `wordings` from candidates.yaml",
+        stored(
+            "{candidate} was written for other words of {names}; replace it, or keep it as it is: press “It still "
+            "fits” on the criteria page, or remove its `wordings` from candidates.yaml",
+            candidate=matrix.candidates[number].id,
+            names=named(reworded[number]),
+        ),
     )

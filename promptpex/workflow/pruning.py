@@ -11,6 +11,7 @@ from pathlib import Path
 from promptpex.codecs.file_state import state_of
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.records import Run
+from promptpex.core.texts import stored
 from promptpex.documents.human_grades import read_grades
 from promptpex.promptfile import sibling
 from promptpex.report import blessing, runs
@@ -20,9 +21,9 @@ from promptpex.report.runs.keeping import remove, remove_unwritten
 from promptpex.report.runs.references import newest_first, runs_in
 from promptpex.workflow.grading.peoples_grades import prompt_file_of
 
-NAMED, BLESSED, GRADED = "named {name}", "blessed in {file}", "graded in {file}"
-DAMAGED = "damaged, so that it cannot be told whether people graded it"
-FOREIGN = "not a folder that `promptpex run` makes"
+NAMED, BLESSED, GRADED = stored("named {name}"), stored("blessed in {file}"), stored("graded in {file}")
+DAMAGED = stored("damaged, so that it cannot be told whether people graded it")
+FOREIGN = stored("not a folder that `promptpex run` makes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def card_lines(card: ReportCard) -> list[str]:
         _listed(tr("What people say by rule and criterion"), [_labels(one) for one in words.graded_parts(card)]),
         _rows(tr("The chosen set, on grades that had no part in choosing it"), _of(card, "set", "criterion")),
         _listed(tr("What each chosen assertion adds to the set"), list(map(_addition, card.additions))),
-        wrapped(*map(from_data, card.lacking)),
+        wrapped(*map(words.lacking, card.lacking)),
         _rows(tr("The verdicts of the run"), _of(card, "verdicts", "check", "judge")),
         _listed(tr("Candidates that were not chosen"), list(map(_candidate, out))),
         _listed(tr("Person against person"), people),

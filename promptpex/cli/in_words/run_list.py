@@ -174,7 +174,7 @@ def pruned_lines(
     verb = tr("would delete") if dry_run else tr("deleted")
     lines = []
     for one in old:
-        why = f" ({'; '.join(one.reasons)})" if one.reasons else ""
+        why = f" ({'; '.join(map(from_data, one.reasons))})" if one.reasons else ""
         what = verb if one.folder in gone else tr("in use") if one.folder in busy else tr("kept")
         lines.append(f"{what}  {_short(one.folder)}{why}")
     total = f", {in_bytes(sum(size[folder] for folder in gone))}" if gone else ""

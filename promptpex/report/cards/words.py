@@ -88,6 +88,13 @@ def opening(card: ReportCard) -> Iterator[str]:
             yield tr("Labels of that choice: {rules}.", rules=from_data(card.choice_rules))
 
 
+def lacking(sentence: str) -> str:
+    """Why a criterion has no good candidate: what it is called stays, with its words, and the reason after them is in
+    the reader's language."""
+    called, end, reason = sentence.rpartition("”: ")
+    return f"{called}{end}{from_data(reason.removesuffix('.'))}." if end else from_data(sentence)
+
+
 def _outputs(count: int) -> str:
     return tr_n("{count} output", "{count} outputs", count)
 
