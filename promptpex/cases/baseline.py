@@ -17,6 +17,7 @@ from promptpex.core.events import Listener, Notice, StepDone, ignore_events, sta
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
+from promptpex.core.texts import stored
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import list_up_to
 
@@ -58,7 +59,7 @@ async def baseline(
         emit(StepDone(STAGE, author.label))
     cases = _cases(reply.value, prompt, spec, author.label, count, instructions)
     if len(cases) < count:
-        emit(Notice(f"baseline: {len(cases)} of {count} cases were made", "warning"))
+        emit(Notice(stored("baseline: {count} of {number} cases were made", count=len(cases), number=count), "warning"))
     return Suite(prompt=suite_for, cases=tuple(cases))
 
 

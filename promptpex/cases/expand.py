@@ -22,6 +22,7 @@ from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
+from promptpex.core.texts import stored
 from promptpex.llm.map_requests import map_batches
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import REASON, list_up_to, one_of, readable, reply_model
@@ -189,7 +190,16 @@ async def _grown(
         variants |= {case.id: reply for case, reply in zip(cases, replies, strict=True) if reply is not None}
     if len(variants) < len(make):
         missing = len(make) - len(variants)
-        emit(Notice(f"expand: {missing} of {len(make)} cases did not grow; run generate again", "warning"))
+        emit(
+            Notice(
+                stored(
+                    "expand: {count} of {number} cases did not grow; run generate again",
+                    count=missing,
+                    number=len(make),
+                ),
+                "warning",
+            )
+        )
     return suite.replace(cases=tuple(_placed(suite.cases, variants)))
 
 

@@ -24,6 +24,7 @@ from promptpex.codecs.wording import plural
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events
 from promptpex.core.records import Case, Prompt, Spec, Suite
+from promptpex.core.texts import stored
 from promptpex.engines import run_all
 from promptpex.llm.map_requests import SMALLER_MAY_HELP
 from promptpex.llm.role_model import RoleModel
@@ -163,7 +164,13 @@ class _Work:
         if len(batch.parts) > 1 and isinstance(error, SMALLER_MAY_HELP):
             return None
         self.failed += [part.target for part in batch.parts]
-        message = f"{STAGE}: {self.author.label} gave no usable reply ({error.reason}): {error}"
+        message = stored(
+            "{stage}: {label} gave no usable reply ({reason}): {part}",
+            stage=STAGE,
+            label=self.author.label,
+            reason=error.reason,
+            part=error,
+        )
         self.emit(Notice(message, "warning"))
         return []
 

@@ -11,6 +11,7 @@ from promptpex.cases.validity import Validity, ValidityCheck, validity
 from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Case, Suite
+from promptpex.core.texts import stored
 from promptpex.llm.role_model import RoleModel
 
 
@@ -113,4 +114,9 @@ def _notify(checked: Sequence[Validity], suite: Suite, emit: Listener) -> None:
         emit(Notice(f"validity: {len(marked)} of {plural(len(checked), 'case')} excluded as invalid"))
     for finding in invalid:
         if finding.case not in excluded:
-            emit(Notice(f"validity: your case {finding.case} stays, but: {finding.reasons[0]}", "warning"))
+            emit(
+                Notice(
+                    stored("validity: your case {case} stays, but: {why}", case=finding.case, why=finding.reasons[0]),
+                    "warning",
+                )
+            )

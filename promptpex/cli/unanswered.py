@@ -70,7 +70,7 @@ def silent_answerers(summary: Summary) -> Iterator[str]:
     judges = asked["source"].astype(str).map(lambda source: source.partition("@")[2])
     for judge, group in asked.groupby(judges, sort=False, observed=True):
         if group["unscored"].astype("string").str.startswith("judge-").fillna(False).all():
-            why = clean(group["reason"].iloc[0], LONGEST)
+            why = clean(from_data(group["reason"].iloc[0]), LONGEST)
             counts = _counted(Counter(group["unscored"]))
             judge = clean(str(judge))
             yield tr("the judge {judge} answered no question ({counts}): {why}", judge=judge, counts=counts, why=why)
@@ -88,7 +88,7 @@ def silent_scorers(summary: Summary) -> Iterator[str]:
     for (judge, name), group in asked.groupby(["source", "name"], sort=False, observed=True):
         failed = group["unscored"].notna() & group["unscored"].ne(UNCLEAR)
         if failed.all():
-            label, why = clean(str(judge).removeprefix("judge:")), clean(group["reason"].iloc[0], LONGEST)
+            label, why = clean(str(judge).removeprefix("judge:")), clean(from_data(group["reason"].iloc[0]), LONGEST)
             counts = _counted(Counter(group["unscored"]))
             if judge in CODE:
                 who = tr("the script of the metric {metric} scored no output", metric=clean(name))

@@ -22,6 +22,7 @@ from promptpex.core.errors import (
     Unavailable,
     UnknownModel,
 )
+from promptpex.core.texts import stored
 from promptpex.llm.redaction import scrub
 
 CLASSES: Mapping[str, type[ModelError]] = {
@@ -99,19 +100,6 @@ CLASSES: Mapping[str, type[ModelError]] = {
     "builtins.TimeoutError": TimedOut,
     "builtins.ConnectionError": Unavailable,
     "builtins.OSError": Unavailable,
-}
-
-HINTS: Mapping[type[ModelError], str] = {
-    RateLimited: "wait, or lower --concurrency or --rpm",
-    TimedOut: "raise --timeout, or try when the server is less busy",
-    Unavailable: "check that the server is up and reachable, then repeat the command: what was answered is kept",
-    NotAuthorised: "check the key in the environment and what it may use",
-    UnknownModel: "check the name; `promptpex models` lists what can be reached",
-    RetiredModel: "choose another model; `promptpex models` lists what can be reached",
-    ContextTooSmall: "shorten the prompt or the input, or use a model with a larger context",
-    Filtered: "nothing was scored; reword the input if it should pass",
-    BadRequest: "check the parameters after the model's name",
-    MalformedReply: "check that the address is that of an OpenAI-compatible or Ollama API",
 }
 
 _CONTEXT = re.compile(
@@ -227,29 +215,93 @@ def refined(error_class: type[ModelError], text: str, status: int | None = None)
 
 
 def build(
-    kind: type[ModelError], *, model: str, where: str = "", detail: str = "", retry_after: float | None = None
+    kind: type[ModelError], *, model: str, detail: str, where: str = "", retry_after: float | None = None
 ) -> ModelError:
     """An error of ``kind`` whose sentence names the model, the server, what it said, and what to do."""
-    place = f"{model} at {where}" if where else model
-    hint = HINTS.get(kind, "repeat the command; if it happens again, report it")
-    wait = f", which asks to wait {retry_after:g} s" if retry_after else ""
-    quoted = f" ({short(detail)})" if detail else ""
-    return kind(
-        f"{scrub(place)}: {_WHAT.get(kind, 'failed')}{quoted}{wait}; {hint}.", model=model, retry_after=retry_after
-    )
+    shown = f"({short(detail)})"
+    if retry_after:
+        shown = stored("{shown}, which asks to wait {seconds} s", shown=shown, seconds=f"{retry_after:g}")
+    sentences = SENTENCES_WITH_SERVER if where else SENTENCES
+    message = sentences.get(kind, sentences[ModelError]).format(model=scrub(model), where=scrub(where), shown=shown)
+    return kind(message, model=model, retry_after=retry_after)
 
 
-_WHAT: Mapping[type[ModelError], str] = {
-    RateLimited: "too many requests for the provider",
-    TimedOut: "no answer in time",
-    Unavailable: "the server could not be reached, broke off or failed",
-    NotAuthorised: "the provider refused the key or the account",
-    UnknownModel: "the provider does not know this model",
-    RetiredModel: "the provider has withdrawn this model",
-    ContextTooSmall: "the prompt does not fit the model's context",
-    Filtered: "the provider's filter withheld the answer",
-    BadRequest: "the provider rejected the request",
-    MalformedReply: "the reply is not what the API promises",
+SENTENCES: Mapping[type[ModelError], str] = {
+    RateLimited: stored("{model}: too many requests for the provider {shown}; wait, or lower --concurrency or --rpm."),
+    TimedOut: stored("{model}: no answer in time {shown}; raise --timeout, or try when the server is less busy."),
+    Unavailable: stored(
+        "{model}: the server could not be reached, broke off or failed {shown}; "
+        "check that the server is up and reachable, then repeat the command: what was answered is kept."
+    ),
+    NotAuthorised: stored(
+        "{model}: the provider refused the key or the account {shown}; "
+        "check the key in the environment and what it may use."
+    ),
+    UnknownModel: stored(
+        "{model}: the provider does not know this model {shown}; "
+        "check the name; `promptpex models` lists what can be reached."
+    ),
+    RetiredModel: stored(
+        "{model}: the provider has withdrawn this model {shown}; "
+        "choose another model; `promptpex models` lists what can be reached."
+    ),
+    ContextTooSmall: stored(
+        "{model}: the prompt does not fit the model's context {shown}; "
+        "shorten the prompt or the input, or use a model with a larger context."
+    ),
+    Filtered: stored(
+        "{model}: the provider's filter withheld the answer {shown}; "
+        "nothing was scored; reword the input if it should pass."
+    ),
+    BadRequest: stored(
+        "{model}: the provider rejected the request {shown}; check the parameters after the model's name."
+    ),
+    MalformedReply: stored(
+        "{model}: the reply is not what the API promises {shown}; "
+        "check that the address is that of an OpenAI-compatible or Ollama API."
+    ),
+    ModelError: stored("{model}: failed {shown}; repeat the command; if it happens again, report it."),
+}
+"""What is said of a failure, and what to do: ``shown`` is what the server said, in brackets."""
+SENTENCES_WITH_SERVER: Mapping[type[ModelError], str] = {
+    RateLimited: stored(
+        "{model} at {where}: too many requests for the provider {shown}; wait, or lower --concurrency or --rpm."
+    ),
+    TimedOut: stored(
+        "{model} at {where}: no answer in time {shown}; raise --timeout, or try when the server is less busy."
+    ),
+    Unavailable: stored(
+        "{model} at {where}: the server could not be reached, broke off or failed {shown}; "
+        "check that the server is up and reachable, then repeat the command: what was answered is kept."
+    ),
+    NotAuthorised: stored(
+        "{model} at {where}: the provider refused the key or the account {shown}; "
+        "check the key in the environment and what it may use."
+    ),
+    UnknownModel: stored(
+        "{model} at {where}: the provider does not know this model {shown}; "
+        "check the name; `promptpex models` lists what can be reached."
+    ),
+    RetiredModel: stored(
+        "{model} at {where}: the provider has withdrawn this model {shown}; "
+        "choose another model; `promptpex models` lists what can be reached."
+    ),
+    ContextTooSmall: stored(
+        "{model} at {where}: the prompt does not fit the model's context {shown}; "
+        "shorten the prompt or the input, or use a model with a larger context."
+    ),
+    Filtered: stored(
+        "{model} at {where}: the provider's filter withheld the answer {shown}; "
+        "nothing was scored; reword the input if it should pass."
+    ),
+    BadRequest: stored(
+        "{model} at {where}: the provider rejected the request {shown}; check the parameters after the model's name."
+    ),
+    MalformedReply: stored(
+        "{model} at {where}: the reply is not what the API promises {shown}; "
+        "check that the address is that of an OpenAI-compatible or Ollama API."
+    ),
+    ModelError: stored("{model} at {where}: failed {shown}; repeat the command; if it happens again, report it."),
 }
 
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from promptpex.core.errors import ContextTooSmall, EmptyReply, Filtered, MalformedReply, ModelError, TruncatedReply
 from promptpex.core.events import Listener, Notice, StepDone, stage_events
+from promptpex.core.texts import stored
 from promptpex.engines import run_all
 
 Item = TypeVar("Item")
@@ -91,4 +92,13 @@ async def map_batches(
 
 
 def _no_reply(stage: str, label: str, error: ModelError) -> Notice:
-    return Notice(f"{stage}: {label} gave no usable reply ({error.reason}): {error}", "warning")
+    return Notice(
+        stored(
+            "{stage}: {label} gave no usable reply ({reason}): {part}",
+            stage=stage,
+            label=label,
+            reason=error.reason,
+            part=error,
+        ),
+        "warning",
+    )

@@ -12,6 +12,7 @@ from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import BadRequest
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Message, Request
+from promptpex.core.texts import stored
 from promptpex.llm.client import Client
 from promptpex.llm.schemas import described, follows
 
@@ -71,7 +72,9 @@ class SchemaFallback:
         model = (request.model, request.api_base)
         if model not in self._refusing:
             self._refusing.add(model)
-            self._emit(Notice(f"{request.model} takes no reply schema; it is asked in words from now on."))
+            self._emit(
+                Notice(stored("{model} takes no reply schema; it is asked in words from now on.", model=request.model))
+            )
 
     def _watched(self, completion: Completion, request: Request) -> Completion:
         """The completion, after a look whether its model followed the schema."""

@@ -6,6 +6,7 @@ import os
 
 from promptpex.config import Resolved, Settings
 from promptpex.core.events import Listener, Notice, ignore_events
+from promptpex.core.texts import stored
 from promptpex.llm.named_models import spelled
 from promptpex.llm.names import parse_model
 from promptpex.llm.providers import ProviderOptions, key_for
@@ -74,11 +75,19 @@ def named_servers(resolved: Resolved, *, by_user: bool) -> list[str]:
 def warn_about_unkeyed_servers(resolved: Resolved, options: ProviderOptions, emit: Listener) -> None:
     """Says which servers are sent no key, where the environment has one that they may be waiting for."""
     for name in resolved.untrusted_keys:
-        where = f"key_env of [models.{name}] is not used, since a settings file of the project says it"
-        emit(Notice(f"{where}; put it into your own settings, or allow it with --trust-settings", "warning"))
+        message = stored(
+            "key_env of [models.{name}] is not used, since a settings file of the project says it; put it into your "
+            "own settings, or allow it with --trust-settings",
+            name=name,
+        )
+        emit(Notice(message, "warning"))
     if not os.environ.get("PROMPTPEX_API_KEY"):
         return
     for base in dict.fromkeys(named_servers(resolved, by_user=False)):
         if key_for(base, options.key_servers) is None:
-            warning = f"no key is sent to {origin(base)}: only a settings file of the project names it"
-            emit(Notice(f"{warning}; name it with --api-base, or allow it with --trust-settings", "warning"))
+            message = stored(
+                "no key is sent to {server}: only a settings file of the project names it; name it with --api-base, "
+                "or allow it with --trust-settings",
+                server=origin(base),
+            )
+            emit(Notice(message, "warning"))

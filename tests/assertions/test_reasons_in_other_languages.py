@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from promptpex.assertions.evaluator import check
 from promptpex.assertions.rule_conditions import about_input
 from promptpex.codecs.wording import beginning, quoted_json
+from promptpex.core.errors import ModelError
 from promptpex.core.texts import from_data, reading_in
+from promptpex.llm.failures import from_status
 from tests.pseudo_language import bold, pseudo_language, stored_keys
 
 HOSTILE = st.lists(
@@ -149,3 +151,23 @@ def test_a_reason_about_an_input_calls_it_so() -> None:
 def test_what_a_judge_says_of_a_question_is_left() -> None:
     with reading_in("vi"):
         assert from_data("question: no: the output is JSON") == "question: không: the output is JSON"
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (
+            from_status(401, model="m", where="http://h", detail="bad key; sorry"),
+            "m tại http://h: nhà cung cấp từ chối khóa hoặc tài khoản (HTTP 401: bad key; sorry); hãy kiểm tra khóa "
+            "trong biến môi trường và quyền sử dụng của nó.",
+        ),
+        (
+            from_status(429, model="m", retry_after=2.5),
+            "m: nhà cung cấp nhận quá nhiều yêu cầu (HTTP 429), phía đó yêu cầu đợi 2,5 giây; hãy đợi, hoặc hạ "
+            "--concurrency hay --rpm.",
+        ),
+    ],
+)
+def test_failures_of_servers_in_vietnamese(error: ModelError, shown: str) -> None:
+    with reading_in("vi"):
+        assert from_data(error.message) == shown

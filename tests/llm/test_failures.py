@@ -22,7 +22,7 @@ from promptpex.core.errors import (
     Unavailable,
     UnknownModel,
 )
-from promptpex.llm.failures import CLASSES, HINTS, class_of, from_exception, from_status
+from promptpex.llm.failures import CLASSES, SENTENCES, class_of, from_exception, from_status
 
 
 def _classes(module: ModuleType) -> list[type[BaseException]]:
@@ -121,7 +121,7 @@ def test_statuses(status: int, detail: str, expected: type[ModelError]) -> None:
     assert type(error) is expected
     assert error.model == "m"
     assert "m at http://h" in str(error)
-    assert HINTS[expected] in str(error)
+    assert SENTENCES[expected].partition("{shown}")[2] in str(error)
 
 
 @given(st.integers(300, 999), st.text(max_size=100), st.text(max_size=20))

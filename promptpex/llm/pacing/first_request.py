@@ -7,6 +7,7 @@ import asyncio
 from promptpex.core.errors import ModelError, NotAuthorised, RetiredModel, UnknownModel
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
+from promptpex.core.texts import stored
 from promptpex.llm.client import Client, Loading
 
 FIRST_ALONE_S = 1.0
@@ -80,7 +81,11 @@ class FirstRequestClient:
             return await self._inner.complete(request)
         except FATAL as error:
             gate.dead[who] = error
-            message = f"{request.label or request.model} cannot be asked, so it is asked nothing more: {error.message}"
+            message = stored(
+                "{label} cannot be asked, so it is asked nothing more: {part}",
+                label=request.label or request.model,
+                part=error.message,
+            )
             self._emit(Notice(message, "warning"))
             raise
         except ModelError:

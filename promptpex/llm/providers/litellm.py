@@ -22,6 +22,7 @@ from typing import Any
 from promptpex.core.errors import BadRequest, MalformedReply, ModelError, NotAuthorised, Unavailable
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Request
+from promptpex.core.texts import stored
 from promptpex.llm.failures import from_exception, short
 from promptpex.llm.names import FURTHER_PARAMETERS
 from promptpex.llm.providers.http import MAX_REPLY_BYTES, STREAM_SHARE, retry_after_s
@@ -121,7 +122,10 @@ class LitellmClient:
         missing = missing_keys(litellm, model)
         if missing:
             names = " and ".join(missing)
-            raise NotAuthorised(f"{model}: no key for its provider; set {names} in the environment.", model=model)
+            raise NotAuthorised(
+                stored("{model}: no key for its provider; set {names} in the environment.", model=model, names=names),
+                model=model,
+            )
         _refuse_openai_for_others(litellm, request)
         self._checked.add(model)
 
@@ -137,7 +141,11 @@ class LitellmClient:
         for name in known:
             if name in body and name not in supported and (model, name) not in self._warned:
                 self._warned.add((model, name))
-                self._options.emit(Notice(f"{model} does not take {name}; it is asked without.", "warning"))
+                self._options.emit(
+                    Notice(
+                        stored("{model} does not take {name}; it is asked without.", model=model, name=name), "warning"
+                    )
+                )
 
     def _cost(self, model: str, answer: Completion, reckoned: object) -> float | None:
         """The user's price, else what litellm reckons (it knows of cached tokens), else its table."""
@@ -192,7 +200,11 @@ def _refuse_openai_for_others(litellm: Any, request: Request) -> None:
         message = f"{request.model}: no address for its provider; set {variable}_API_BASE in the environment."
         raise NotAuthorised(message, model=request.model)
     if not key:
-        message = f"{request.model}: no key for its provider; set {variable}_API_KEY in the environment."
+        message = stored(
+            "{model}: no key for its provider; set {names} in the environment.",
+            model=request.model,
+            names=f"{variable}_API_KEY",
+        )
         raise NotAuthorised(message, model=request.model)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from promptpex.core.errors import ModelError, Unavailable, UnknownModel
+from promptpex.core.texts import stored
 from promptpex.llm.failures import from_exception, from_status
 from promptpex.llm.providers.http import checked_base, proxy_for
 from promptpex.llm.providers.openai_format import count_or_none
@@ -128,8 +129,13 @@ def pull(name: str, on_progress: OnProgress | None = None, host: str | None = No
 def missing(name: str, where: str) -> UnknownModel:
     """The error for a model that the server lacks."""
     return UnknownModel(
-        f"{name}: the Ollama server at {where} does not have this model; run `ollama pull {name}`, or repeat the "
-        "command with --pull.",
+        stored(
+            "{model}: the Ollama server at {where} does not have this model; run `ollama pull {name}`, or repeat the "
+            "command with --pull.",
+            model=name,
+            where=where,
+            name=name,
+        ),
         model=name,
     )
 
@@ -137,7 +143,12 @@ def missing(name: str, where: str) -> UnknownModel:
 def not_running(name: str, where: str) -> Unavailable:
     """The error for a server that is not there."""
     return Unavailable(
-        f"{name}: no Ollama server answers at {where}; start it with `ollama serve`, or set OLLAMA_HOST or --api-base.",
+        stored(
+            "{model}: no Ollama server answers at {where}; start it with `ollama serve`, or set OLLAMA_HOST or "
+            "--api-base.",
+            model=name,
+            where=where,
+        ),
         model=name,
     )
 

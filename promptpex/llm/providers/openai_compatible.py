@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from promptpex.core.errors import BadRequest, ModelError, NotAuthorised
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Request
+from promptpex.core.texts import stored
 from promptpex.llm.providers.http import JsonPoster, JsonReply, checked_base
 from promptpex.llm.providers.openai_format import completion_of, request_body
 from promptpex.llm.providers.options import ProviderOptions
@@ -114,7 +115,9 @@ class OpenAICompatible:
         if key:
             return {"Authorization": f"Bearer {key}"}
         if self.is_openai:
-            raise NotAuthorised(f"{model}: no key for OpenAI; set OPENAI_API_KEY in the environment.", model=model)
+            raise NotAuthorised(
+                stored("{model}: no key for OpenAI; set OPENAI_API_KEY in the environment.", model=model), model=model
+            )
         return {}
 
     def _body(self, request: Request, model: str) -> dict[str, object]:
@@ -140,7 +143,11 @@ class OpenAICompatible:
         if not new:  # another request was refused at the same time
             return True
         names = ", ".join(sorted(new))
-        self._options.emit(Notice(f"{model} refuses {names}; it is asked without from now on.", "warning"))
+        self._options.emit(
+            Notice(
+                stored("{model} refuses {names}; it is asked without from now on.", model=model, names=names), "warning"
+            )
+        )
         return True
 
 

