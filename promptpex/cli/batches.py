@@ -56,14 +56,15 @@ def show_batch_report(
 
 def ending_of(report: BatchReport, totals: Mapping[str, Any]) -> BatchEnding:
     """How the command ends that made a batch."""
-    from promptpex.cli.command_session import resume_line
+    from promptpex.cli.command_session import kept_and_resumed, resume_line
     from promptpex.report.batches.batch_screen import BatchEnding
 
     incomplete = any(one.summary is None or one.summary.run.manifest.partial for one in report.parts)
     stopped = any(one.summary and one.summary.run.manifest.partial == "interrupted" for one in report.parts)
     again = resume_line() if incomplete and not stopped else ""  # a command that was stopped says so itself
+    then = f"promptpex: {kept_and_resumed()}" if stopped else ""
     gate = "" if incomplete else "promptpex gate latest --max-non-compliance 10%"
-    return BatchEnding(asked_in_words(totals), again, gate)
+    return BatchEnding(asked_in_words(totals), again, gate, then)
 
 
 def batch_exit_code(made: MadeBatch, *, stopped: bool, fail_over: float | None, allow_missing: bool) -> int:

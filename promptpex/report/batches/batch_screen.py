@@ -14,7 +14,7 @@ from promptpex.report.percentages import TableRow, percent, with_ends
 from promptpex.report.terminal.brief import MOST_LINES
 from promptpex.report.terminal.ending import link, print_renderable
 from promptpex.report.terminal.fitted_table import Column, fitted
-from promptpex.report.terminal.texts import LONG, clean, decision_text, exact, named, print_cut, print_line
+from promptpex.report.terminal.texts import LONG, clean, decision_text, exact, named
 from promptpex.tables import records
 
 if TYPE_CHECKING:
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-FEWEST_PROMPTS = 5
+FEWEST_PROMPTS = 3
 """Prompts that are shown, however little room there is."""
+MOST_MISSING = 3
+"""Lines for prompts without a run; the index has all."""
 NONE = "–"
 
 
@@ -35,35 +37,54 @@ class BatchEnding:
         requests: what it asked, in a sentence; empty where it asked nothing.
         again: the command as it was typed, where the same one goes on with what is missing.
         gate: the command that holds the runs against a limit; empty where there is none.
+        then: what is said after it, on stderr; it takes its lines of the same screen.
     """
 
     requests: str = ""
     again: str = ""
     gate: str = ""
+    then: str = ""
 
 
 def show_batch(report: BatchReport, console: Console, ending: BatchEnding, *, full: bool = False) -> None:
     """Prints the report of a batch; on 24 lines of 80 columns unless ``full``, with the prompts that fail most."""
+    from rich.text import Text
+
     end = _end(report, ending, full=full)
-    room = MOST_LINES - sum(_height(line, console) for line in end)
-    files = [one.part.file for one in report.parts if one.summary is not None]
-    shown = len(files) if full else max(FEWEST_PROMPTS, room - 4)
-    worst = files if len(files) <= shown else _worst_first(report, files)[: shown - 1]
-    table, left_out = _table(report, worst, console.width)
-    print_renderable(table, console)
-    if len(worst) < len(files):
-        print_cut([_and_more(len(files) - len(worst))], console)
-    if left_out:
-        print_line(tr("Hidden at this width: {columns} (see the index).", columns=", ".join(left_out)), console)
-    for line in end:
+    room = MOST_LINES - sum(_height(line, console) for line in [*end, *([Text(ending.then)] if ending.then else [])])
+    for line in [*_prompts(report, console, None if full else room), *end]:
         print_renderable(line, console)
+
+
+def _prompts(report: BatchReport, console: Console, room: int | None) -> list[Table | Text]:
+    """The table of prompts, on so many lines at most the prompts that fail most, and what is left out of it."""
+    files = [one.part.file for one in report.parts if one.summary is not None]
+    shown = len(files) if room is None else min(len(files), max(FEWEST_PROMPTS, room))
+    while True:
+        worst = files if len(files) <= shown else _worst_first(report, files)[:shown]
+        table, left_out = _table(report, worst, console.width)
+        lines: list[Table | Text] = [table, *_left_out(len(files) - len(worst), left_out)]
+        excess = 0 if room is None else sum(_height(line, console) for line in lines) - room
+        if excess <= 0 or shown <= FEWEST_PROMPTS:
+            return lines
+        shown = max(FEWEST_PROMPTS, shown - excess)
+
+
+def _left_out(prompts: int, models: Sequence[str]) -> list[Text]:
+    from rich.text import Text
+
+    hidden = tr("Hidden at this width: {columns} (see the index).", columns=", ".join(models))
+    more = [Text(_and_more(prompts), no_wrap=True, overflow="ellipsis")] if prompts else []
+    return [*more, *([Text(hidden)] if models else [])]
 
 
 def _end(report: BatchReport, ending: BatchEnding, *, full: bool) -> list[Text]:
     from rich.text import Text
 
     missing = [one.part for one in report.parts if one.summary is None]
-    lines = [Text(clean(f"{part.file}: {part.problem or tr('its run is gone')}", LONG)) for part in missing]
+    listed = missing if full or len(missing) <= MOST_MISSING else missing[: MOST_MISSING - 1]
+    lines = [Text(clean(f"{part.file}: {part.problem or tr('its run is gone')}", LONG)) for part in listed]
+    lines += [Text(tr("and {count} more", count=len(missing) - len(listed)))] if len(listed) < len(missing) else []
     lines += [Text(clean(note, LONG)) for note in (report.notes if full else [*report.incomplete, *report.marks])]
     lines += [Text(), *([Text(ending.requests)] if ending.requests else [])]
     steps = [*([ending.again] if ending.again else []), *([ending.gate] if ending.gate else [])]
@@ -87,8 +108,9 @@ def _unbroken(text: str) -> Text:
     return Text(text, no_wrap=True, overflow="ignore")
 
 
-def _height(line: Text, console: Console) -> int:
-    return len(console.render_lines(line, pad=False)) if line.overflow != "ignore" else 1
+def _height(line: Table | Text, console: Console) -> int:
+    """How many lines of the console it takes; what is printed unbroken is counted as one."""
+    return 1 if getattr(line, "overflow", None) == "ignore" else len(console.render_lines(line, pad=False))
 
 
 def _worst_first(report: BatchReport, files: Sequence[str]) -> list[str]:
