@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from promptpex.cli.output import say
 from promptpex.core.errors import ConfigError, GradeError
+from promptpex.core.texts import tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -49,7 +50,7 @@ def serve_page(
     from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 
     require_extra()
-    say(f"Grades go to {project.grades}")
+    say(tr("Grades go to {file}", file=project.grades))
     results, grades = Path(resolved.settings.results), GradesOfRuns()
     card = CardOfRuns(sources, results, CardWishes(project.file, rules))
     with (
@@ -63,7 +64,7 @@ def serve_page(
         code = serve(pages, port=number, no_open=no_open)
     project.desk.refresh()
     progress = project.desk.progress(port.grader)
-    say(f"{graded_so_far(progress)}; the grades are in {project.grades}")
+    say(tr("{what}; the grades are in {file}", what=graded_so_far(progress), file=project.grades))
     return code
 
 

@@ -15,23 +15,24 @@ import click
 from promptpex.cli.output import say
 from promptpex.codecs.controls import visible
 from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.wording import named
 from promptpex.core.records import OUTPUT_SUBJECT, Grade
+from promptpex.core.texts import Key, digits, from_data, tr, tr_n
 from promptpex.grading.desk import Assignment, GradingDesk
 from promptpex.grading.labels import LabelRules
 from promptpex.grading.progress import Progress, lacking_sentence
 from promptpex.grading.subjects import Subject
 
-KEYS = "g good  b bad  u unsure  n note  z undo  p back  r rules  m all  ? help  q end"
-KEYS_OF_RULES = "g good  b bad  u unsure  n note  z undo  p back  a all others good  x leave  q end"
+KEYS = Key("g good  b bad  u unsure  n note  z undo  p back  r rules  m all  ? help  q end")
+KEYS_OF_RULES = Key("g good  b bad  u unsure  n note  z undo  p back  a all others good  x leave  q end")
 HELP = {
-    "g b u": "the whole output is good, bad, or you are unsure",
-    "n": "a note, which goes with the next grade; on an output that you have graded, with that grade",
-    "r": "grade the rules and criteria one by one; there: g b u n, p the one before, a all others good, x leave",
-    "z": "take your latest grade back, again and again; what you said before of the same holds again",
-    "p, left": "back to the output before; right: on again",
-    "m": "the whole of it: all inputs, the prompt as it was sent, the output",
-    "q": "the end, for today; each grade is on disk as soon as you have given it",
+    "g b u": Key("the whole output is good, bad, or you are unsure"),
+    "n": Key("a note, which goes with the next grade; on an output that you have graded, with that grade"),
+    "r": Key("grade the rules and criteria one by one; there: g b u n, p the one before, a all others good, x leave"),
+    "z": Key("take your latest grade back, again and again; what you said before of the same holds again"),
+    "p, left": Key("back to the output before; right: on again"),
+    "m": Key("the whole of it: all inputs, the prompt as it was sent, the output"),
+    "q": Key("the end, for today; each grade is on disk as soon as you have given it"),
 }
 _KEYS_WIDTH = 11
 ROWS = 24
@@ -43,7 +44,12 @@ _FORECASTS = 8
 
 def show_head(prompt: str, grader: str, rules: LabelRules) -> None:
     """What is graded, by whom, and what grades come to."""
-    text = f"{prompt}, graded by {grader} (--as NAME); labels: {rules.sentence()}"
+    text = tr(
+        "{prompt}, graded by {grader} (--as NAME); labels: {rules}",
+        prompt=prompt,
+        grader=grader,
+        rules=from_data(rules.sentence()),
+    )
     say(click.wrap_text(visible(text), _width(), preserve_paragraphs=False))
 
 
@@ -55,52 +61,59 @@ def show_item(assignment: Assignment, progress: Progress, own: Sequence[Grade], 
     """
     subject_of = {subject.id: subject for subject in subjects}
     item = assignment.item
-    where = f" · case {item.case}" if item.case else f" · production, {item.put_up}" if item.put_up else ""
-    _title(f"{graded_so_far(progress)}{where}")
+    where = [tr("case {case}", case=item.case)] if item.case else []
+    if item.put_up and not item.case:
+        where = [tr("production, {why}", why=item.put_up)]
+    _title(" · ".join((graded_so_far(progress), *where)))
     for name, value in item.inputs.items():
         _named(name)
         _text(value_text(value), ROWS)
-    _named("output")
+    _named(tr("output"))
     _text(item.output, ROWS)
     _title("")
     for grade in own:
-        what = "You" if grade.subject == OUTPUT_SUBJECT else f"{grade.subject}: you"
-        say(f"{what} said {_value_of(grade, subject_of.get(grade.subject))}")
+        value = _value_of(grade, subject_of.get(grade.subject))
+        if grade.subject == OUTPUT_SUBJECT:
+            say(tr("You said {grade}", grade=value))
+        else:
+            say(tr("{subject}: you said {grade}", subject=grade.subject, grade=value))
 
 
 def show_all(assignment: Assignment) -> None:
     """All of an item, the prompt as it was sent too."""
     item = assignment.item
     if item.prompt:
-        _named("prompt, as it was sent")
+        _named(tr("prompt, as it was sent"))
         say(item.prompt)
     for name, value in item.inputs.items():
         _named(name)
         say(value_text(value))
-    _named("output")
+    _named(tr("output"))
     say(item.output)
     _title("")
 
 
 def show_subject(subject: Subject, number: int, of: int, own: Grade | None) -> None:
     """A rule or criterion, and what the grader has said of it."""
-    _named(f"{subject.id} ({number} of {of})")
+    _named(tr("{subject} ({number} of {all})", subject=subject.id, number=number, all=of))
     say(subject.text)
     if own is not None:
-        say(f"You said {_value_of(own, subject)}")
+        say(tr("You said {grade}", grade=_value_of(own, subject)))
 
 
 def _value_of(grade: Grade, subject: Subject | None) -> str:
     """A grade with its note, and whether it was given to older words of the rule or criterion."""
-    older = "" if subject is None or grade.subject_digest == subject.digest else " of older words of it"
-    return f"{grade.value}{older}{f': {grade.note}' if grade.note else ''}"
+    value = from_data(grade.value)
+    if subject is not None and grade.subject_digest != subject.digest:
+        value = tr("{grade} of older words of it", grade=value)
+    return f"{value}{f': {grade.note}' if grade.note else ''}"
 
 
 def show_help() -> None:
     """What each key does, in lines that the terminal has room for."""
     width, indent = max(40, _width()), " " * _KEYS_WIDTH
     for keys, meaning in HELP.items():
-        for line in wrap(meaning, width, initial_indent=keys.ljust(_KEYS_WIDTH), subsequent_indent=indent):
+        for line in wrap(meaning.tr(), width, initial_indent=keys.ljust(_KEYS_WIDTH), subsequent_indent=indent):
             say(line)
 
 
@@ -111,8 +124,10 @@ def show_keys(keys: str) -> None:
 
 def graded_so_far(progress: Progress) -> str:
     """How many outputs are graded in full, and how many in part."""
-    begun = f", {progress.begun} more begun" if progress.begun else ""
-    return f"{progress.done} of {plural(progress.items, 'output')} graded{begun}"
+    graded = tr_n(
+        "{done} of {count} output graded", "{done} of {count} outputs graded", progress.items, done=progress.done
+    )
+    return f"{graded}, {tr('{count} more begun', count=progress.begun)}" if progress.begun else graded
 
 
 def show_end(progress: Progress, path: str) -> None:
@@ -120,17 +135,21 @@ def show_end(progress: Progress, path: str) -> None:
     open_items = progress.items - progress.done
     parts = [graded_so_far(progress)]
     for count, what in (
-        (progress.unsure, "of them unsure"),
-        (progress.disputed, "with graders who disagree"),
-        (progress.stale, "with grades on older words, which count no more"),
+        (progress.unsure, Key("{count} of them unsure")),
+        (progress.disputed, Key("{count} with graders who disagree")),
+        (progress.stale, Key("{count} with grades on older words, which count no more")),
     ):
-        parts += [f"{count} {what}"] if count else []
-    say(f"{', '.join(parts)}; the grades are in {path}")
+        parts += [what.tr(count=count)] if count else []
+    say(tr("{what}; the grades are in {file}", what=", ".join(parts), file=path))
     if not open_items and progress.unseen:
-        these = "1 that" if progress.unseen == 1 else f"{progress.unseen} that"
-        say(f"Nothing is left but {these} others have graded and you have not: --second-opinions 1 shows them.")
+        say(
+            tr(
+                "Nothing is left but {count} that others have graded and you have not: --second-opinions 1 shows them.",
+                count=progress.unseen,
+            )
+        )
     elif not open_items:
-        say("Nothing is left to grade.")
+        say(tr("Nothing is left to grade."))
 
 
 def show_outlook(desk: GradingDesk) -> None:
@@ -139,10 +158,19 @@ def show_outlook(desk: GradingDesk) -> None:
         both = sum(map(sum, pair.table))
         if both:
             same = pair.table[0][0] + pair.table[1][1]
-            say(f"{pair.first} and {pair.second} agree on {same} of {plural(both, 'output')} that both have graded.")
+            say(
+                tr_n(
+                    "{first} and {second} agree on {same} of {count} output that both have graded.",
+                    "{first} and {second} agree on {same} of {count} outputs that both have graded.",
+                    both,
+                    first=pair.first,
+                    second=pair.second,
+                    same=same,
+                )
+            )
     accuracies = [f"{name} {share:.0%}" for name, share in desk.book.accuracies.items()]
     if accuracies:
-        say(f"Estimated accuracy: {named(accuracies)}.")
+        say(tr("Estimated accuracy: {names}.", names=named(accuracies)))
     for forecast in desk.forecasts()[:_FORECASTS]:
         say(f"{forecast.sentence()}.")
     for subject, count in list(desk.lacking().items())[:_FORECASTS]:
@@ -165,9 +193,10 @@ def _named(name: str) -> None:
 def _text(text: str, rows: int) -> None:
     """The beginning of a text that fits into so many rows, and how much there is besides."""
     shown = _beginning(visible(text), rows, shutil.get_terminal_size().columns)
-    say(shown.removesuffix("\n") if text.strip() else "(empty)")
+    say(shown.removesuffix("\n") if text.strip() else tr("(empty)"))
     if len(shown) < len(text):
-        click.secho(f"... {len(text) - len(shown):,} more characters: m shows all of it", dim=True)
+        left = digits(f"{len(text) - len(shown):,}")
+        click.secho(tr("... {count} more characters: m shows all of it", count=left), dim=True)
 
 
 def _beginning(text: str, rows: int, columns: int) -> str:

@@ -8,6 +8,7 @@ from promptpex.cli.grading.keys import BACK, END, FORWARD, Keys
 from promptpex.cli.grading.screen import KEYS, KEYS_OF_RULES, show_all, show_help, show_item, show_keys, show_subject
 from promptpex.cli.output import say
 from promptpex.core.records import OUTPUT_SUBJECT, Grade, GradeValue
+from promptpex.core.texts import from_data, tr
 from promptpex.grading.desk import Assignment, GradingDesk
 from promptpex.grading.subjects import Subject
 
@@ -38,7 +39,7 @@ class TerminalGrading:
                     self._drop_note()
                 shown = assignment.item.id
                 show_item(assignment, self._desk.progress(self._grader), self._own(assignment), self._desk.subjects)
-                show_keys(KEYS)
+                show_keys(KEYS.tr())
                 if not self._at(assignment):
                     return
         finally:
@@ -47,7 +48,7 @@ class TerminalGrading:
     def _drop_note(self) -> None:
         """A note belongs to the output that it was written on; one that no grade has taken is not lost unsaid."""
         if self._note:
-            say(f"Your note was not saved, since no grade came after it: {self._note}")
+            say(tr("Your note was not saved, since no grade came after it: {note}", note=self._note))
         self._note = ""
 
     def _may_end(self, key: str) -> bool:
@@ -55,7 +56,7 @@ class TerminalGrading:
         if key == END or not self._note or self._has_asked:
             return True
         self._has_asked = True
-        say("Your note is not saved yet: g, b or u saves it with a grade, q ends without it.")
+        say(tr("Your note is not saved yet: g, b or u saves it with a grade, q ends without it."))
         return False
 
     def _current(self) -> Assignment | None:
@@ -104,27 +105,27 @@ class TerminalGrading:
         elif key == "?":
             show_help()
         elif key == FORWARD:
-            say("Grade it first; u is unsure.")
+            say(tr("Grade it first; u is unsure."))
         elif key not in ("z", "p", BACK, ""):
-            say(f"There is no key {key!r}; ? shows what there is.")
+            say(tr("There is no key {key}; ? shows what there is.", key=repr(key)))
 
     def _give(self, assignment: Assignment, subject: str, value: GradeValue) -> None:
         """Gives a grade with the note, if there is one; the same grade again keeps the note that it has."""
         before = self._desk.book.tip(self._grader, assignment.item.id, subject)
         kept = before.note if before is not None and before.value == value and not before.withdrawn else ""
         grade = self._desk.give(self._grader, assignment.item.id, subject, value, self._note or kept, assignment)
-        say(f"{value}{f': {grade.note}' if grade.note else ''}")
+        say(f"{from_data(value)}{f': {grade.note}' if grade.note else ''}")
         self._note = ""
 
     def _take_note(self, assignment: Assignment, subject: str = OUTPUT_SUBJECT) -> None:
         """Keeps a note for the next grade, or adds it to the one that is there."""
-        say("Note:")
+        say(tr("Note:"))
         self._note, self._has_asked = self._keys.line(), False
         given = self._desk.book.tip(self._grader, assignment.item.id, subject)
         if given is not None and not given.withdrawn:
             self._give(assignment, subject, given.value)
         else:
-            say("It goes with the next grade.")
+            say(tr("It goes with the next grade."))
 
     def _rules(self) -> list[Subject]:
         return [one for one in self._desk.subjects if one.asked and one.id != OUTPUT_SUBJECT]
@@ -140,12 +141,12 @@ class TerminalGrading:
         False: the person finishes.
         """
         if not subjects:
-            say("There are no rules or criteria to grade.")
+            say(tr("There are no rules or criteria to grade."))
         number = 0
         while number < len(subjects):
             subject = subjects[number]
             show_subject(subject, number + 1, len(subjects), self._said(assignment, subject))
-            show_keys(KEYS_OF_RULES)
+            show_keys(KEYS_OF_RULES.tr())
             key = self._keys.key()
             if key in ("q", END):
                 if self._may_end(key):
@@ -177,7 +178,7 @@ class TerminalGrading:
             self._say_undone(self._desk.undo(self._grader))
             return max(0, number - 1)
         else:
-            say(f"There is no key {key!r} here.")
+            say(tr("There is no key {key} here.", key=repr(key)))
         return number
 
     def _forward(self) -> bool:
@@ -186,7 +187,7 @@ class TerminalGrading:
 
     def _back(self) -> bool:
         if self._place == 0:
-            say("This is the first one.")
+            say(tr("This is the first one."))
             return False
         self._place -= 1
         return True
@@ -201,10 +202,13 @@ class TerminalGrading:
 
     def _say_undone(self, undone: Grade | None) -> None:
         if undone is None:
-            say("There is no grade of yours to take back.")
+            say(tr("There is no grade of yours to take back."))
         else:
-            what = "" if undone.subject == OUTPUT_SUBJECT else f" on {undone.subject}"
-            say(f"Taken back: {undone.value}{what}, case {undone.case}")
+            values = {"grade": from_data(undone.value), "case": undone.case, "subject": undone.subject}
+            if undone.subject == OUTPUT_SUBJECT:
+                say(tr("Taken back: {grade}, case {case}", grade=values["grade"], case=undone.case))
+            else:
+                say(tr("Taken back: {grade} on {subject}, case {case}", **values))
 
     def _place_of(self, grade: Grade) -> int:
         for place, assignment in enumerate(self._seen):
