@@ -78,6 +78,25 @@ def test_a_budget_is_one_for_all_and_leaves_each_prompt_as_many_answers(project:
     assert not any(one.get("partial") for one in manifests(project).values())
 
 
+def test_prompts_that_are_asked_until_decided_keep_one_budget_and_have_the_runs_that_they_have_alone(
+    tmp_path: Path,
+) -> None:
+    project = write_project(tmp_path, alpha=2, beta=60, gamma=80)
+    decided = ("--until-decided", "--models", "good=fake/RED,bad=fake/red")
+    cut = run_json(project, "--max-requests", "9", *decided)
+    assert cut["requests"]["sent"] == 9
+    assert sum(one.get("asked", 0) for one in manifests(project).values()) == 9
+    whole = run_json(project, *decided)
+    together = manifests(project)
+    answers = {name: one.get("asked", 0) + one.get("stored", 0) for name, one in together.items()}
+    assert 9 + whole["requests"]["sent"] == sum(answers.values()) < 2 * (2 + 60 + 80)
+    for name in ("beta", "gamma"):
+        fresh = ("--store", "alone.db", "--results", "alone")
+        alone = json.loads(run(project, f"prompts/{name}.md", *decided, *fresh, "--json").out)
+        assert alone["run"] == together[name]["run"]
+        assert alone["answers"]["asked"] == answers[name]
+
+
 def test_a_mean_is_over_the_prompts_that_all_models_have_and_claims_nothing(batch: dict[str, Any]) -> None:
     good, bad = batch["models"]
     assert (good["model"], good["mean_non_compliance"], good["without_failure"]) == ("good", 0.0, 3)
