@@ -242,4 +242,4 @@ def _use(folder: Path, choice: FolderChoice, into_spec: bool, out: Path | None) 
         for sentence in made.left_out:
             say(f"promptpex: {sentence}", err=True)
     for path in (*written, *([put_into_spec(folder, synthesis, chosen)] if into_spec else [])):
-        say(f"promptpex: wrote {path}", err=True)
+        say(f"promptpex: {tr('wrote {file}', file=path)}", err=True)
