@@ -95,7 +95,8 @@ _NAMED_SCENARIO = {
 USED: Mapping[str, Key] = {
     "name": {
         **_TEXT,
-        "description": "What reports and the folder of the runs call the prompt; without it the name of its file.",
+        "description": "What reports and the folder of the runs call the prompt. Without it the name of its file, or "
+        "of its folder where the file is prompt.md or the like.",
         "examples": ["ticket-triage"],
     },
     "description": {

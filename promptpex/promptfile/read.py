@@ -12,6 +12,7 @@ from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.ids import canonical, text_digest
 from promptpex.core.records import INPUT_VARIABLE, Problem, Prompt
+from promptpex.promptfile.discovery import NAME
 from promptpex.promptfile.formats import WHAT, ParsedPrompt, parse_text, stem
 from promptpex.promptfile.front_matter import KNOWN
 from promptpex.promptfile.render import named_variables
@@ -49,6 +50,13 @@ def parse(text: str, path: Path | str = "prompt.md") -> Prompt:
     return _build(parse_text(_lines(text), path), path)[0]
 
 
+def default_name(path: Path | str) -> str:
+    """The name of a prompt that gives itself none: the file's stem; that of its folder where the file is ``prompt.*``,
+    as many prompts are that have a folder each."""
+    folder = Path(path).absolute().parent.name
+    return folder if stem(path) == NAME and folder else stem(path)
+
+
 def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -66,7 +74,7 @@ def _build(
     meta = _normalised(meta, parsed, path)
     name = meta.get("name")
     prompt = Prompt(
-        name=name.strip() if isinstance(name, str) and name.strip() else stem(path),
+        name=name.strip() if isinstance(name, str) and name.strip() else default_name(path),
         messages=messages,
         variables=named or (INPUT_VARIABLE,),
         implicit_input=not named,

@@ -196,3 +196,25 @@ def test_letters_that_only_look_like_a_role_in_some_case_begin_no_message(tmp_pa
     path.write_text("---\nname: p\n---\nSYSTEM:\nSay it.\nsy\u017ftem:\nAnd more.\n", encoding="utf-8")
     (message,) = read(path).messages
     assert "And more." in message.content
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("prompts/triage/prompt.md", "triage"),
+        ("prompts/triage/prompt.prompt.yml", "triage"),
+        ("prompts/triage.md", "triage"),
+        ("/prompt.md", "prompt"),
+        ("prompts/triage/prompts.md", "prompts"),
+    ],
+)
+def test_a_prompt_of_a_folder_of_its_own_is_called_after_it(path: str, name: str) -> None:
+    text = "messages:\n- role: user\n  content: Hello.\n" if path.endswith(".yml") else "Hello."
+    assert parse(text, path).name == name
+
+
+def test_the_name_is_the_same_from_wherever_a_prompt_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "triage").mkdir()
+    (tmp_path / "triage" / "prompt.md").write_text("Hello.", encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "triage")
+    assert read("prompt.md").name == read(tmp_path / "triage" / "prompt.md").name == "triage"

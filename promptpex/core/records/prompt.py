@@ -29,7 +29,7 @@ class Prompt(Record):
     """A prompt as read from its file.
 
     Attributes:
-        name: the file's stem, or the front matter's name.
+        name: the front matter's; without one the file's stem, or its folder's name where the file is ``prompt.*``.
         messages: the turns, in order, as Jinja text.
         variables: the inputs' names, in order of appearance; ``("input",)`` if the text names none.
         implicit_input: whether the text names no variable, so that the input is an added user message.

@@ -149,7 +149,7 @@ def test_align_writes_it_unless_told_not_to_and_the_report_shows_it(tmp_path: Pa
     assert f"r1 {JUDGE} of {one.date} 100" in shown
     assert "not held against people" not in (place / "report.html").read_text(encoding="utf-8")
     as_json = in_process("align", str(place), "--json", "-q", cwd=tmp_path)
-    assert json.loads(as_json.out)["prompt"] == "prompt"
+    assert json.loads(as_json.out)["prompt"] == tmp_path.name
     assert "already says" in as_json.err
 
 
