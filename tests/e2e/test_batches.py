@@ -315,17 +315,17 @@ def test_a_warning_that_several_prompts_have_is_said_once(project: Path) -> None
 def test_a_gate_calls_prompts_of_one_name_by_their_files(tmp_path: Path) -> None:
     (tmp_path / "promptpex.toml").write_text('judge = ["none"]\n', encoding="utf-8")
     for folder in ("sales", "support"):
-        write_prompt(tmp_path / folder, "prompt", cases=2)
+        write_prompt(tmp_path / folder, "mail", cases=2)
     ran = run(tmp_path, "sales", "support", models="fake/red")
     assert ran.code == 0
     assert "fake/red: failures on all 2 prompts." in ran.out
     gate = in_process("gate", "--max-non-compliance", "10%", cwd=tmp_path)
     assert gate.code == 1
     assert [line.split(":")[0] for line in gate.out.splitlines()] == [
-        "FAIL  sales/prompt.md",
-        "FAIL  support/prompt.md",
+        "FAIL  sales/mail.md",
+        "FAIL  support/mail.md",
     ]
-    assert "2 of 2 prompts (sales/prompt.md, support/prompt.md)" in gate.err
+    assert "2 of 2 prompts (sales/mail.md, support/mail.md)" in gate.err
 
 
 def test_a_batch_from_elsewhere_names_no_run_outside_the_folder_of_the_runs(ran: Path, batch: dict[str, Any]) -> None:
