@@ -112,7 +112,8 @@ def test_a_pattern_fits_what_the_standard_library_says_where_nothing_is_left_out
     top = tmp_path_factory.mktemp("prompts")
     fill(top, {(folders, name) for folders, name in files if not LEFT_OUT & set(folders)})
     pattern = "/".join(
-        data.draw(st.lists(st.sampled_from(["**", "*", "a", "[ab]*", "*.md", ".*", ".."]), min_size=1, max_size=4))
+        data.draw(st.lists(st.sampled_from(["**", "*", "a", "[ab]*", "*.md", ".*", "a/.."]), min_size=1, max_size=4))
     )
-    expected = {os.path.realpath(path) for path in glob.glob(str(top / pattern), recursive=True)}
+    fitting = (path for path in glob.glob(str(top / pattern), recursive=True) if os.path.exists(path))
+    expected = {os.path.realpath(path) for path in fitting}
     assert {os.path.realpath(path) for path in paths_that_fit(top / pattern)} == expected
