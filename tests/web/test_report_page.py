@@ -266,8 +266,11 @@ async def test_a_hostile_corpus_can_be_filtered_searched_and_compared(tmp_path: 
         await choose(page, "text", "")
         for _ in range(3):
             await page.press("j")
-        await page.evaluate("document.querySelectorAll('.case').forEach((one) => one.scrollIntoView())")
-        await page.until("document.querySelectorAll('mark.differs').length > 5")
+        await page.until(
+            "(() => { const every = document.querySelectorAll('.case');"
+            " every[globalThis.next = ((globalThis.next ?? -1) + 1) % every.length].scrollIntoView();"
+            " return document.querySelectorAll('mark.differs').length > 5; })()"
+        )
         assert await page.evaluate("document.querySelectorAll('img, iframe, object, embed, base, link, b').length") == 0
         assert (page.dialogs, page.failures, page.console) == ([], [], [])
 
