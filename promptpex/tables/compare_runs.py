@@ -17,8 +17,7 @@ from promptpex.tables.repeats import pass_counts
 if TYPE_CHECKING:
     import pandas as pd
 
-COMPARISON_COLUMNS: Mapping[str, str] = {
-    "model": "string",
+FIGURES_OF_BOTH: Mapping[str, str] = {
     "cases": "Int64",
     "before": "Int64",
     "before_scored": "Int64",
@@ -36,6 +35,12 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
     "p": "Float64",
     "p_adjusted": "Float64",
     "change": "string",
+}
+"""The columns that every comparison of outputs has; ``COMPARISON_COLUMNS`` says what they mean."""
+
+COMPARISON_COLUMNS: Mapping[str, str] = {
+    "model": "string",
+    **FIGURES_OF_BOTH,
     "holds_sampled": "boolean",
     "because": "string",
     "within_tolerance": "boolean",

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import holm
-from promptpex.tables.compare_runs import WHEN, counts_of_both, figures_of_both, likelier_change, name_in_both
+from promptpex.tables.compare_runs import (
+    FIGURES_OF_BOTH,
+    WHEN,
+    counts_of_both,
+    figures_of_both,
+    likelier_change,
+    name_in_both,
+)
 from promptpex.tables.counts_per_case import Counted, Weights
 from promptpex.tables.frames import rule_outcomes, typed
 from promptpex.tables.rankings import missing_in_words
@@ -18,23 +25,7 @@ if TYPE_CHECKING:
 RULE_CHANGE_COLUMNS: Mapping[str, str] = {
     "rule": "string",
     "model": "string",
-    "cases": "Int64",
-    "before": "Int64",
-    "before_scored": "Int64",
-    "after": "Int64",
-    "after_scored": "Int64",
-    "non_compliance_before": "Float64",
-    "non_compliance_after": "Float64",
-    "newly_failing": "Int64",
-    "fixed": "Int64",
-    "still_failing": "Int64",
-    "at_least": "boolean",
-    "difference": "Float64",
-    "difference_low": "Float64",
-    "difference_high": "Float64",
-    "p": "Float64",
-    "p_adjusted": "Float64",
-    "change": "string",
+    **FIGURES_OF_BOTH,
     "because": "string",
 }
 """Columns of ``rule_changes``: as those of ``comparison``, of the outputs that each rule concerns in both runs.
