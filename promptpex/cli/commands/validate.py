@@ -35,10 +35,10 @@ def command(files: tuple[Path, ...], fix: bool, as_json: bool, quiet: bool, **fl
 
     problems = validate(files)
     if fix and not any(problem.severity == "error" for problem in problems):
-        for spec in confirm_prompts(files):
-            if not quiet:
-                say(f"{spec}: is for the prompt as it is now", err=True)
-        problems = validate(files)
+        confirmed = confirm_prompts(files)
+        for spec in () if quiet else confirmed:
+            say(f"{spec}: is for the prompt as it is now", err=True)
+        problems = validate(files) if confirmed else problems
     if as_json:
         print_json([problem.to_dict() for problem in problems])
     else:
