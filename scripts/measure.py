@@ -28,7 +28,7 @@ FOR_LATER = {
     "promptpex.workflow.stages.register": "stages of other programs, such as synthesis",
     "promptpex.workflow.stages.unregister": "stages of other programs, such as synthesis",
     "promptpex.core.response_store.ResponseStore.entries": "stores: moving replies from one backend to another",
-    "promptpex.store.sqlite_store.SqliteStore.entries": "stores: moving replies from one backend to another",
+    "promptpex.store.sqlite.store.SqliteStore.entries": "stores: moving replies from one backend to another",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""

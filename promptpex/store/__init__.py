@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from promptpex.core.response_store import ResponseStore
-from promptpex.store.sqlite_store import SqliteStore
+from promptpex.store.sqlite.store import SqliteStore
 
 __all__ = ["SqliteStore", "open_store"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.store.leases import Owner
+from promptpex.store.sqlite.leases import Owner
 
 Row = tuple[str, str, str, float, int, str, str]
 """A row of the table of replies."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.store import SqliteStore
-from promptpex.store.leases import LEASE_S, Owner, host_name, process_start
+from promptpex.store.sqlite.leases import LEASE_S, Owner, host_name, process_start
 from tests.llm.questions import request
 
 ID = request().id

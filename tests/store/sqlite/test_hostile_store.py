@@ -10,7 +10,7 @@ import pytest
 from promptpex.core.errors import StoreDamaged, StoreError, StoreReadOnly
 from promptpex.core.records import Completion
 from promptpex.store import SqliteStore
-from promptpex.store.sqlite_file import APPLICATION_ID, SCHEMA_VERSION, store_error
+from promptpex.store.sqlite.file import APPLICATION_ID, SCHEMA_VERSION, store_error
 from tests.llm.questions import request
 
 pytestmark = pytest.mark.timeout(60)

@@ -19,11 +19,11 @@ from promptpex.core.ids import canonical
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import StoreEntry, StoreProblem, StoreStats
 from promptpex.llm.redaction import scrubbed_request
-from promptpex.store.leases import Owner
-from promptpex.store.sqlite_file import FAILURES, Synchronous, named_errors, open_database, store_error
+from promptpex.store.sqlite.file import FAILURES, Synchronous, named_errors, open_database, store_error
+from promptpex.store.sqlite.leases import Owner
+from promptpex.store.sqlite.writer import GroupWriter
+from promptpex.store.sqlite.writer_jobs import Claim, Put, Release, Row
 from promptpex.store.useless_replies import useless_replies
-from promptpex.store.writer import GroupWriter
-from promptpex.store.writer_jobs import Claim, Put, Release, Row
 
 IDS_PER_QUERY = 500
 """Ids in one query of ``get_many``; SQLite before 3.32 takes 999 at most."""

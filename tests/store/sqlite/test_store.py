@@ -22,8 +22,8 @@ from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.structured import ask
 from promptpex.store import SqliteStore
-from promptpex.store.sqlite_file import store_error
-from promptpex.store.sqlite_store import LOCK_POLL_S
+from promptpex.store.sqlite.file import store_error
+from promptpex.store.sqlite.store import LOCK_POLL_S
 from tests.llm.questions import request
 
 

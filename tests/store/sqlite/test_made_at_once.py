@@ -6,7 +6,7 @@ import multiprocessing
 import multiprocessing.synchronize
 from pathlib import Path
 
-from promptpex.store.sqlite_file import open_database
+from promptpex.store.sqlite.file import open_database
 
 ROUNDS, PROCESSES = 12, 4
 

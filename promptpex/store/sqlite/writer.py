@@ -13,9 +13,9 @@ import threading
 from pathlib import Path
 
 from promptpex.core.errors import StoreError
-from promptpex.store.leases import HEARTBEAT_S, Owner
-from promptpex.store.sqlite_file import Synchronous, open_database, store_error
-from promptpex.store.writer_jobs import Job, execute, needs_durability
+from promptpex.store.sqlite.file import Synchronous, open_database, store_error
+from promptpex.store.sqlite.leases import HEARTBEAT_S, Owner
+from promptpex.store.sqlite.writer_jobs import Job, execute, needs_durability
 
 MAX_GROUP_WRITES = 1000
 """Writes in one transaction."""

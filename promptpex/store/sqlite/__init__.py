@@ -1,0 +1,1 @@
+"""The response store in one SQLite file: one writer thread, many processes."""
