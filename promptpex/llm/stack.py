@@ -198,7 +198,12 @@ def _pacing(
         run_deadline_s=options.run_deadline_s,
     )
     limiter = Limiter(
-        concurrency=options.concurrency, rpm=options.rpm, tpm=options.tpm, clock=clock, cancel_token=cancel_token
+        concurrency=options.concurrency,
+        rpm=options.rpm,
+        tpm=options.tpm,
+        clock=clock,
+        cancel_token=cancel_token,
+        longest_pause_s=options.call_deadline_s,
     )
     return policy, limiter
 

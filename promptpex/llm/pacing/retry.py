@@ -15,7 +15,6 @@ from promptpex.core.errors import (
     BudgetExceeded,
     DeadlinePassed,
     ModelError,
-    RateLimited,
     Stopped,
     TimedOut,
     Unavailable,
@@ -27,7 +26,7 @@ from promptpex.llm.client import Client
 from promptpex.llm.pacing import CALL_DEADLINE_S, MAX_ATTEMPTS
 from promptpex.llm.pacing.breaker import FIRST_PROBE_BACKOFF_S, MAX_FIRST_WAIT_S, MAX_WAIT_S, Breaker
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.server_queue import Limiter, Slot
+from promptpex.llm.pacing.server_queue import HeldSlot, Slots
 from promptpex.llm.resolve_model import Server, server_of
 
 
@@ -74,7 +73,7 @@ class RetryingClient:
         inner: Client,
         policy: RetryPolicy,
         *,
-        limiter: Limiter,
+        limiter: Slots,
         cancel_token: CancelToken,
         rng: random.Random,
         clock: Callable[[], float],
@@ -122,7 +121,6 @@ class RetryingClient:
 
     async def _attempt(self, request: Request, left: float) -> tuple[Completion | ModelError, float, bool]:
         """What one attempt gave, the seconds from sending to the end, and whether it probed a server that was down."""
-        self._refuse_if_closed(request)
         breaker = self._breaker(request)
         slot = await self._slot(request, breaker)
         probe = breaker.open
@@ -132,7 +130,6 @@ class RetryingClient:
         except ModelError as error:
             took = self._clock() - slot.started
             slot.failed(error)
-            self._close_queue(slot)
             _tell(breaker, error)
             return error, took, probe
         except BaseException:
@@ -145,7 +142,7 @@ class RetryingClient:
         breaker.succeeded()
         return completion, took, probe
 
-    async def _slot(self, request: Request, breaker: Breaker) -> Slot:
+    async def _slot(self, request: Request, breaker: Breaker) -> HeldSlot:
         """A slot at a server that is up."""
         try:
             async with asyncio.timeout(self._run_left()):
@@ -187,18 +184,6 @@ class RetryingClient:
         if error.retry_after is not None:
             return error.retry_after + self._rng.uniform(0, policy.first_backoff_s)
         return self._rng.uniform(0, min(policy.max_backoff_s, policy.first_backoff_s * 2 ** (attempt - 1)))
-
-    def _refuse_if_closed(self, request: Request) -> None:
-        """Refuses a request to a server that asks for a longer pause than a call may take."""
-        wait = self._limiter.queue_of(request).pause_left_s()
-        if wait > self._policy.call_deadline_s:
-            raise _closed(request.model, wait)
-
-    def _close_queue(self, slot: Slot) -> None:
-        """The same for those who wait for the server already."""
-        wait = slot.queue.pause_left_s()
-        if wait > self._policy.call_deadline_s:
-            slot.queue.refuse_waiting(lambda model: _closed(model, wait))
 
     def _check(self, request: Request) -> None:
         self._cancel_token.raise_if_cancelled(request.model)
@@ -247,11 +232,6 @@ def _tell(breaker: Breaker, error: ModelError) -> None:
         breaker.inconclusive()
     else:
         breaker.succeeded()
-
-
-def _closed(model: str, wait: float) -> RateLimited:
-    message = f"{model} was not asked: the provider asks to wait {wait:.0f} s, longer than a call may take; "
-    return RateLimited(message + "run the same command again then, or raise --timeout.", model=model)
 
 
 def _tried(error: ModelError, attempts: int) -> ModelError:

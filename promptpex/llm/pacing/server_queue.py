@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from promptpex.core.errors import BadRequest, ModelError, RateLimited
 from promptpex.core.records import Completion, Request
@@ -93,6 +95,25 @@ class SlidingWindow:
             self._sum -= self._spent.popleft().amount
 
 
+class HeldSlot(Protocol):
+    """Leave to send one request now, since ``started``; told what came of it, and then freed."""
+
+    @property
+    def started(self) -> float: ...
+
+    def answered(self, completion: Completion, took_s: float) -> None: ...
+
+    def failed(self, error: ModelError) -> None: ...
+
+    def free(self) -> None: ...
+
+
+class Slots(Protocol):
+    """Who says when a request may be sent: a ``Limiter``, here or in another process."""
+
+    async def slot(self, request: Request) -> HeldSlot: ...
+
+
 class Limiter:
     """Slots for requests, per server.
 
@@ -101,6 +122,7 @@ class Limiter:
         rpm, tpm: most requests, and tokens in and out, that start within ``window_s``; None = no limit.
         clock: seconds, monotonic.
         cancel_token: once it is cancelled, whoever waits for a slot gets ``Stopped``.
+        longest_pause_s: seconds beyond which a pause that a server asks for is not waited for.
         window_s: a minute.
         where: the server of a request.
     """
@@ -113,10 +135,12 @@ class Limiter:
         tpm: int | None = None,
         clock: Callable[[], float],
         cancel_token: CancelToken,
+        longest_pause_s: float = math.inf,
         window_s: float = 60.0,
         where: Callable[[Request], Server] = server_of,
     ) -> None:
         self._cap = max(1, concurrency)
+        self._longest_pause_s = longest_pause_s
         self._rpm, self._tpm, self._window_s = rpm, tpm, window_s
         self._clock = clock
         self._where = where
@@ -130,11 +154,14 @@ class Limiter:
         Raises:
             Stopped: the run is being stopped.
             BadRequest: the request alone may take more tokens than ``tpm``.
+            RateLimited: its server asks for a longer pause than is waited for.
         """
         self._cancel_token.raise_if_cancelled(request.model)
         if problem := beyond_tpm(request, self._tpm):
             raise BadRequest(f"{request.model} was not asked: {problem}", model=request.model)
-        return await self.queue_of(request).slot(request)
+        queue = self.queue_of(request)
+        queue.refuse_if_closed(request.model)
+        return await queue.slot(request)
 
     def queue_of(self, request: Request) -> ServerQueue:
         """The queue of the request's server."""
@@ -143,7 +170,8 @@ class Limiter:
         if queue is None:
             controller = ConcurrencyController(self._cap, server.start, self._clock)
             windows = SlidingWindow(self._rpm, self._window_s), SlidingWindow(self._tpm, self._window_s)
-            queue = self._queues[server.key] = ServerQueue(server, controller, *windows, self._clock)
+            queue = ServerQueue(server, controller, *windows, self._clock, longest_pause_s=self._longest_pause_s)
+            self._queues[server.key] = queue
         return queue
 
     def _refuse_waiting(self) -> None:
@@ -169,7 +197,7 @@ class Slot:
     def failed(self, error: ModelError) -> None:
         """The request failed."""
         if isinstance(error, RateLimited) and error.retryable:
-            self.queue.controller.refused(self.started, error.retry_after)
+            self.queue.refused(self.started, error.retry_after)
 
     def free(self) -> None:
         """Gives the slot back."""
@@ -197,12 +225,15 @@ class ServerQueue:
         requests: SlidingWindow,
         tokens: SlidingWindow,
         clock: Callable[[], float],
+        *,
+        longest_pause_s: float = math.inf,
     ) -> None:
         self.server = server
         self.controller = controller
         self.requests = requests
         self.tokens = tokens
         self.in_flight = 0
+        self._longest_pause_s = longest_pause_s
         self._clock = clock
         self._waiting: dict[str, deque[_Waiting]] = {}
         self._active_model: str | None = None
@@ -244,7 +275,20 @@ class ServerQueue:
                 if not waiting.turn.done():
                     waiting.turn.set_exception(why(waiting.model))
 
-    def pause_left_s(self) -> float:
+    def refused(self, started: float, retry_after: float | None) -> None:
+        """A request sent at ``started`` was refused for rate; those who wait are too, where the pause is too long."""
+        self.controller.refused(started, retry_after)
+        pause_s = self._pause_left_s()
+        if pause_s > self._longest_pause_s:
+            self.refuse_waiting(lambda model: _closed(model, pause_s))
+
+    def refuse_if_closed(self, model: str) -> None:
+        """Refuses a request to a server that asks for a longer pause than is waited for."""
+        pause_s = self._pause_left_s()
+        if pause_s > self._longest_pause_s:
+            raise _closed(model, pause_s)
+
+    def _pause_left_s(self) -> float:
         """Seconds for which the server asked not to be sent anything."""
         return self.controller.not_before - self._clock()
 
@@ -318,6 +362,11 @@ class ServerQueue:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(wait_s, self._dispatch)
+
+
+def _closed(model: str, wait: float) -> RateLimited:
+    message = f"{model} was not asked: the provider asks to wait {wait:.0f} s, longer than a call may take; "
+    return RateLimited(message + "run the same command again then, or raise --timeout.", model=model)
 
 
 def tokens_expected(request: Request) -> int:

@@ -49,8 +49,15 @@ def retrying(inner: FakeClient, *, cancel_token: CancelToken | None = None, **op
     cancel_token = cancel_token or CancelToken()
     clock = options.pop("clock", now)
     kept = {key: options.pop(key) for key in ("sleep", "emit") if key in options}
-    limiter = Limiter(concurrency=options.pop("concurrency", 64), clock=now, cancel_token=cancel_token)
-    policy = RetryPolicy(**{"first_backoff_s": 0.001, **options})
+    policy = RetryPolicy(
+        **{"first_backoff_s": 0.001, **{name: options[name] for name in options if name != "concurrency"}}
+    )
+    limiter = Limiter(
+        concurrency=options.get("concurrency", 64),
+        clock=now,
+        cancel_token=cancel_token,
+        longest_pause_s=policy.call_deadline_s,
+    )
     return RetryingClient(
         inner, policy, limiter=limiter, cancel_token=cancel_token, rng=random.Random(1), clock=clock, **kept
     )
