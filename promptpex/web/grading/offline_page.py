@@ -105,7 +105,8 @@ def _within_bounds(items: list[JsonData]) -> list[JsonData]:
 
 def _page(grading: GradingPort, items: list[JsonData]) -> str:
     scripts = list(map(_static, OFFLINE_SCRIPTS))
-    styles = rendered("report.css.jinja") + "".join(map(_static, ("page.css", "grading.css")))
+    sheets = map(rendered, ("report.css.jinja", "print.css.jinja"))
+    styles = "".join((*sheets, *map(_static, ("page.css", "grading.css"))))
     settings = {
         "offline": True,
         "project": digest([grading.prompt_name, [item["id"] for item in items]], KEY_LENGTH),

@@ -17,7 +17,7 @@ STATIC = TEMPLATES.parent / "static"
 ICON = "icon.svg"
 SORT = SCRIPTS / "sort_table.js"
 """The one script that pages share with reports."""
-COLOURS = ("report.css.jinja", "navigation.css.jinja")
+COLOURS = ("report.css.jinja", "navigation.css.jinja", "print.css.jinja")
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
