@@ -21,7 +21,7 @@ from promptpex.stats import (
 )
 from promptpex.stats import share as mean_share
 from promptpex.tables.counts_per_case import Counted, counted
-from promptpex.tables.frames import outputs, typed
+from promptpex.tables.frames import TEXT, outputs, typed
 from promptpex.tables.proportions import estimated
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _paired(
     parts = []
     for called, rows in (("prompt", ours), ("spec", theirs)):
         some = rows[rows["model"].isin([model])]
-        parts.append(some.assign(model=pd.array([called] * len(some), dtype="string")))
+        parts.append(some.assign(model=pd.array([called] * len(some), dtype=TEXT)))
     grid = counted(pd.concat(parts, ignore_index=True), ("prompt", "spec")).asked
     both = grid.only(np.flatnonzero((grid.sizes("seen") > 0).all(axis=0)))
     pairs, alike = pair(both, 0, 1), cosines.get(model, ())

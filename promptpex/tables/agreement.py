@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import clustered_agreement
-from promptpex.tables.frames import is_from, typed
+from promptpex.tables.frames import dtypes, is_from, typed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,7 +118,7 @@ def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[
     shown = odd.merge(rows[["model", "case", "repeat", "inputs", "output"]], on=KEYS[:3], how="left")
     named = {"status_code": "code", "status": "judge", "source_code": "check", "source": "judged_by"}
     shown = shown.rename(columns=named | {"reason_code": "code_reason", "reason": "judge_reason"})
-    return shown[list(DISAGREEMENT_COLUMNS)].astype(dict(DISAGREEMENT_COLUMNS))
+    return shown[list(DISAGREEMENT_COLUMNS)].astype(dtypes(DISAGREEMENT_COLUMNS))
 
 
 def _code(scored: pd.DataFrame, partly: Collection[str]) -> pd.DataFrame:

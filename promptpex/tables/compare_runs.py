@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.stats import Completion, Grid, Reading, holm, more_failures_p, pair, share, statements, tie_p
 from promptpex.tables.accuracy import ACCURACY_CHANGE_COLUMNS, accuracy_change
 from promptpex.tables.counts_per_case import Counted, Weights, counted
-from promptpex.tables.frames import typed
+from promptpex.tables.frames import TEXT, typed
 from promptpex.tables.proportions import difference
 from promptpex.tables.rankings import missing_in_words
 from promptpex.tables.repeats import pass_counts
@@ -189,7 +189,7 @@ def counts_of_both(
     parts = []
     for rows, name, run in zip((before, after), names, ("before", "after"), strict=True):
         some = rows[rows["model"].isin([name]) & rows["case"].isin(list(cases))]
-        parts.append(some.assign(model=pd.array([run] * len(some), dtype="string")))
+        parts.append(some.assign(model=pd.array([run] * len(some), dtype=TEXT)))
     return counted(pd.concat(parts, ignore_index=True), ("before", "after"), weights=weights)
 
 

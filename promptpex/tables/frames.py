@@ -156,6 +156,9 @@ def scores(run: AnyRun) -> pd.DataFrame:
     return _framed(data, SCORE_COLUMNS)
 
 
+TEXT = "string[python]"
+"""Texts of Python also where pyarrow is installed, which refuses lone surrogates."""
+
 KEYS = ("model", "case", "repeat")
 """What tells an output."""
 ROW_COLUMNS = ("verdict", "unscored", "asked", "broken_rules", "contradicted", "reasons")
@@ -308,6 +311,11 @@ def typed(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.D
     return _framed({name: [row.get(name) for row in listed] for name in columns}, columns)
 
 
+def dtypes(columns: Mapping[str, str]) -> dict[str, Any]:
+    """The columns with their dtypes as ``astype`` takes them."""
+    return {name: _dtype(kind) for name, kind in columns.items()}
+
+
 def _framed(data: Mapping[str, Column], columns: Mapping[str, str]) -> pd.DataFrame:
     """A DataFrame with exactly these columns and dtypes; those without data are missing throughout."""
     import pandas as pd
@@ -341,7 +349,7 @@ def _dtype(kind: str) -> Any:
     """What pandas would look up again for each column."""
     from pandas.api.types import pandas_dtype
 
-    return pandas_dtype(kind)
+    return pandas_dtype(TEXT if kind == "string" else kind)
 
 
 def _broken(

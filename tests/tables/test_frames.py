@@ -193,3 +193,10 @@ def test_sources_are_marked_row_by_row_under_the_same_index() -> None:
     cube = verdicts(run([output()], judged))[1:]
     assert is_from(cube, "judge").to_dict() == {1: True, 2: False, 3: False, 4: True}
     assert not is_from(verdicts(EMPTY), "judge").any()
+
+
+def test_texts_are_those_of_python_whatever_else_is_installed() -> None:
+    made = run([output(text="a\ud800b")], [verdict("fail", reason="\ud83d")])
+    texts = [*outputs(made).dtypes, *verdicts(made).dtypes]
+    assert {kind.storage for kind in texts if isinstance(kind, pd.StringDtype)} == {"python"}
+    assert outputs(made)["output"].tolist() == ["a\ud800b"]
