@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.core.records import EXPECTED, NOT_ASKED
 from promptpex.stats import Completion, Grid, Interval, share, share_interval
 from promptpex.tables.counts_per_case import Counted
-from promptpex.tables.frames import OUTPUT_COLUMNS, TEXT, dtypes, marked
+from promptpex.tables.frames import OUTPUT_COLUMNS, dtypes, marked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +87,7 @@ def expected_outcomes(rows: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     own = scores.loc[counting.fillna(False).to_numpy(bool), [*keys, "value", "unscored"]].drop_duplicates(keys)
     merged = rows.drop(columns=["verdict", "unscored", "asked"]).merge(own, on=keys, how="inner")
     right, known = merged["value"].eq(1.0).fillna(False), merged["value"].notna()
-    merged["verdict"] = right.map({True: "pass", False: "fail"}).where(known, "unscored").astype(TEXT)
+    merged["verdict"] = right.map({True: "pass", False: "fail"}).where(known, "unscored")
     cut = marked(merged["unscored"], NOT_ASKED.__contains__) | marked(merged["error"], NOT_ASKED.__contains__)
     merged["asked"] = ~cut
     return merged[list(OUTPUT_COLUMNS)].astype(dtypes(OUTPUT_COLUMNS))
