@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from promptpex.core.records import (
     NOT_ASKED,
@@ -156,7 +156,7 @@ def scores(run: AnyRun) -> pd.DataFrame:
     return _framed(data, SCORE_COLUMNS)
 
 
-TEXT = "string[python]"
+TEXT: Final = "string[python]"
 """Texts of Python also where pyarrow is installed, which refuses lone surrogates."""
 
 KEYS = ("model", "case", "repeat")

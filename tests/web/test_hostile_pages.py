@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from promptpex.core.records import ReportCard
+from promptpex.core.records import BatchManifest, BatchPart, ReportCard
 from promptpex.core.records.criteria_board import CriteriaBoard
+from promptpex.report.runs.batch_folder import write_batch
 from promptpex.web.ports import Ports
 from tests.report.choices.choice_records import page as choice_page
+from tests.tables.by_hand import output, run, verdict
 from tests.web.browser import Browser
 from tests.web.hostile import HOSTILE, assert_nothing_runs
 from tests.web.hostile_records import filled
@@ -44,6 +46,22 @@ async def test_no_page_of_runs_executes_what_it_shows(tmp_path: Path, browser: B
             ("/compare?before=evil%2Ffirst&after=evil%2Fsecond", "what changed?"),
         ):
             await assert_nothing_runs(page, f"{page_server.address}{path}", expected)
+
+
+@pytest.mark.browser
+async def test_no_page_of_a_batch_executes_what_it_shows(tmp_path: Path, browser: Browser) -> None:
+    parts = [BatchPart(file=f"{at}{text}", prompt=text, problem=text) for at, text in enumerate(HOSTILE)]
+    for at, text in enumerate(text for text in HOSTILE if "script" in text):
+        made = run([output(model=text)], [verdict("fail", model=text, reason=text)], models=(text,), name=text)
+        store(named_run(f"r{at}", text, made), tmp_path, folder=f"evil/r{at}", report=False)
+        parts.append(BatchPart(file=f"file {at}", prompt=text, run=f"evil/r{at}"))
+    write_batch(tmp_path, BatchManifest(batch="0123456789", name=JOINED, created=JOINED, parts=tuple(parts)))
+    with served(Ports(tmp_path)) as page_server:
+        page = await browser.page()
+        await page.open(page_server.link)
+        for path, expected in (("/", f"{len(parts)} prompts"), ("/batches/0123456789", "over all prompts")):
+            await assert_nothing_runs(page, f"{page_server.address}{path}", expected)
+            assert "<script>alert(1)</script>" in await page.text("main")
 
 
 class Stub:
