@@ -46,7 +46,7 @@ async def test_batches_are_listed_and_their_index_leads_to_the_live_reports(resu
             await page_of(server, f"/batches/{wrong}", 404)
     assert policy == f"{script_policy(SORTING)}; frame-ancestors 'none'"
     assert '<a href="/batches/0123456789">3 prompts</a>' in runs
-    assert "Batches 3 prompts : colours, letters, numbers tuesday 0123456789 2026-02-02 03:05" in words(runs)
+    assert "Batches 3 prompts : colours , letters , numbers tuesday 0123456789 2026-02-02 03:05" in words(runs)
     assert "0123456789" in of_letters
     assert 'href="/runs/colours/first"' in index
     assert 'href="/runs/letters/other#' in index
