@@ -16,6 +16,7 @@ from hypothesis import settings
 from promptpex.__main__ import GARBAGE_AFTER
 from promptpex.assertions import strikes
 from promptpex.llm.providers.weights import DEFAULT_NAME, found_default, weights_path
+from tests.fork_server import start
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer
 from tests.shallow_model import write_shallow
 
@@ -24,6 +25,7 @@ os.environ["PROMPTPEX_EMBEDDED_THREADS"] = "1"
 os.environ.pop("CI", None)  # a command that chooses its judge itself refuses there
 settings.register_profile("promptpex", deadline=None)  # a busy machine is not a failure
 settings.load_profile("promptpex")
+start.install()
 
 _LOOPBACK = ("127.", "::1", "localhost")
 _REAL_CONNECT = socket.socket.connect

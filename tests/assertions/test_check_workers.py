@@ -19,6 +19,7 @@ import pytest
 from promptpex.assertions.batch import CHUNK
 from promptpex.cli.main import run_cli
 from tests.e2e.command import environment
+from tests.fork_server.start import forking
 
 CHECKS = """
 threshold: 0.5
@@ -114,17 +115,18 @@ def _deepest() -> int:
 
 
 @contextlib.contextmanager
-def checking(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def checking(folder: Path, *arguments: str, forked: bool = True) -> Iterator[subprocess.Popen[bytes]]:
     """The command in a process group of its own, on rows that take long; killed at the end if it still runs."""
     (folder / "slow.yaml").write_text(ENDLESS, encoding="utf-8")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "promptpex", "check", *arguments, "--json", "--workers", "2"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-        start_new_session=True,
-    )
+    with forking(forked):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "promptpex", "check", *arguments, "--json", "--workers", "2"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            start_new_session=True,
+        )
     try:
         yield process
     finally:
@@ -162,7 +164,7 @@ def test_a_worker_that_dies_is_one_sentence(tmp_path: Path) -> None:
 
 def test_rows_are_printed_while_others_are_still_to_come_and_a_reader_may_leave(tmp_path: Path) -> None:
     written(tmp_path, [])
-    with checking(tmp_path, "-", "--assertions", str(tmp_path / "checks.yaml"), "-q") as process:
+    with checking(tmp_path, "-", "--assertions", str(tmp_path / "checks.yaml"), "-q", forked=False) as process:
         assert process.stdout is not None
         writing = threading.Thread(target=_write_for_ever, args=(process.stdin,))
         writing.start()

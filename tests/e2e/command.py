@@ -35,6 +35,7 @@ class Done:
 def environment(**more: str) -> dict[str, str]:
     """This process's environment without anybody's keys, one thread for the embedded model."""
     kept = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_API_BASE"))}
+    kept.pop("PYTHONUNBUFFERED", None)  # people do not have it either
     return {**kept, "PROMPTPEX_EMBEDDED_THREADS": "1", "PYTHONUTF8": "1", "COLUMNS": "100", **more}
 
 

@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from tests.e2e.command import Done, environment
 from tests.e2e.faults import MODEL, Place
+from tests.fork_server.start import forking
 from tests.servers import ScriptedServer
 
 STARTED: list[Process] = []
@@ -27,15 +28,16 @@ async def nobody_stays() -> AsyncIterator[None]:
             await process.communicate()
 
 
-async def started(arguments: list[str], here: Place, *, stderr: int = PIPE) -> Process:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "promptpex", *arguments),
-        cwd=here.folder,
-        env=environment(),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=PIPE,
-        stderr=stderr,
-    )
+async def started(arguments: list[str], here: Place, *, stderr: int = PIPE, forked: bool = True) -> Process:
+    with forking(forked):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "promptpex", *arguments),
+            cwd=here.folder,
+            env=environment(),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=PIPE,
+            stderr=stderr,
+        )
     STARTED.append(process)
     return process
 

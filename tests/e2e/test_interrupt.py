@@ -89,7 +89,7 @@ async def test_what_is_in_flight_may_finish(tmp_path: Path, scripted: ScriptedSe
 async def test_twice_ends_at_once_and_the_store_is_whole(tmp_path: Path, scripted: ScriptedServer) -> None:
     here = place(tmp_path)
     script = scripted.otherwise = hanging_after(5)
-    process = await started(asked(here, scripted), here)
+    process = await started(asked(here, scripted), here, forked=False)
     await sent(script, 9)
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None

@@ -21,6 +21,7 @@ from promptpex.store import SqliteStore
 from tests.e2e.command import Done, environment
 from tests.e2e.faults import GOOD, MODEL, Place, Script, command, place, reasons, sound
 from tests.e2e.tally import TALLY, Row
+from tests.fork_server.start import forking
 from tests.llm.questions import request
 from tests.servers import ScriptedServer, Step, completion_body
 
@@ -211,13 +212,14 @@ async def test_two_processes_on_one_store_pay_for_nothing_twice(tmp_path: Path, 
 
 
 async def _beside(here: Place, server: ScriptedServer, results: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "promptpex", *asked(here, server, "--results", results, "--json", "-q")),
-        cwd=here.folder,
-        env=environment(),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    with forking():
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "promptpex", *asked(here, server, "--results", results, "--json", "-q")),
+            cwd=here.folder,
+            env=environment(),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
 
 
 async def test_a_clock_that_jumps_loses_no_reply_and_frees_no_claim(tmp_path: Path) -> None:

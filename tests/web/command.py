@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.e2e.command import Done, environment
+from tests.fork_server.start import forking
 
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/enter\?token=[\w-]+")
 
@@ -48,16 +49,17 @@ class ServingCommand:
 
 
 @contextlib.asynccontextmanager
-async def serving(*arguments: str, cwd: Path) -> AsyncIterator[ServingCommand]:
+async def serving(*arguments: str, cwd: Path, forked: bool = True) -> AsyncIterator[ServingCommand]:
     """Starts ``promptpex ARGUMENTS`` without a screen; it is killed at the end of the block if it still runs."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "promptpex", *arguments),
-        cwd=cwd,
-        env=environment(DISPLAY="", WAYLAND_DISPLAY=""),
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=PIPE,
-    )
+    with forking(forked):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "promptpex", *arguments),
+            cwd=cwd,
+            env=environment(DISPLAY="", WAYLAND_DISPLAY=""),
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+        )
     try:
         yield ServingCommand(process)
     finally:

@@ -21,7 +21,7 @@ from tests.web.stored_runs import named_run, store
 
 async def test_view_serves_until_ctrl_c_and_keeps_its_secrets(tmp_path: Path) -> None:
     store(named_run("first", "2026-01-02T03:04:05Z"), tmp_path / "results", report=False)
-    async with serving("view", "first", "--port", "0", cwd=tmp_path) as command:
+    async with serving("view", "first", "--port", "0", cwd=tmp_path, forked=False) as command:
         link = await command.link()
         jar = aiohttp.CookieJar(unsafe=True)
         async with aiohttp.ClientSession(cookie_jar=jar) as session:
