@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from babel.messages.catalog import Catalog, Message
 
 PACKAGE = ROOT / "promptpex"
-CALLS = {"tr": 1, "tr_n": 2, "Key": 1, "stored": 1}
+CALLS = {"tr": 1, "tr_n": 2, "Key": 1, "stored": 1, "stored_n": 2}
 """What makes a text, and how many keys it takes."""
 HOME = PACKAGE / "core" / "texts.py"
 HEAD = """{comment}
@@ -105,10 +105,12 @@ def in_python(source: str, file: str) -> Iterator[Text | NotLiteral]:
             continue
         count = CALLS[node.func.id]
         keys = [part.value for part in node.args[:count] if isinstance(part, ast.Constant)]
-        if len(keys) == count and all(isinstance(key, str) for key in keys):
-            yield Text(tuple(map(str, keys)), STORED if node.func.id == "stored" else None, file)
-        else:
+        if len(keys) != count or not all(isinstance(key, str) for key in keys):
             yield NotLiteral(file, node.lineno)
+        elif node.func.id.startswith("stored"):
+            yield from (Text((str(key),), STORED, file) for key in keys)
+        else:
+            yield Text(tuple(map(str, keys)), None, file)
 
 
 def in_template(source: str, file: str) -> Iterator[Text | NotLiteral]:

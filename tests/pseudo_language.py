@@ -50,4 +50,4 @@ def pseudo_language() -> Catalogue:
 
 def stored_keys() -> list[str]:
     """The texts that files of data keep."""
-    return sorted({text.keys[0] for text in catalogues.used(["stored"])[0] if text.context == STORED})
+    return sorted({text.keys[0] for text in catalogues.used(["stored", "stored_n"])[0] if text.context == STORED})

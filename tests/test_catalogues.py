@@ -95,8 +95,11 @@ def test_a_stored_text_says_enough_to_be_known_again() -> None:
 
 def test_what_cannot_be_found_is_found(tmp_path: Path) -> None:
     code = 'tr("a {b}", b=1)\ntr(f"a {b}")\ntr_n("one", "many", 2)\nstored(name)\nREST = Key("rest")\n'
+    code += 'stored_n("it", "they", 2)\n'
     texts = list(catalogues.in_python(code, "x.py"))
-    assert [one.keys for one in texts if isinstance(one, catalogues.Text)] == [("a {b}",), ("one", "many"), ("rest",)]
+    read = [one for one in texts if isinstance(one, catalogues.Text)]
+    assert {one.keys for one in read} == {("a {b}",), ("one", "many"), ("it",), ("they",), ("rest",)}
+    assert {one.keys for one in read if one.context == STORED} == {("it",), ("they",)}
     assert [one.line for one in texts if isinstance(one, catalogues.NotLiteral)] == [2, 4]
     page = '{{ tr("a {b}", b=x) }}{{ tr(name) }}{% set y = tr_n("one", "many", n) %}'
     texts = list(catalogues.in_template(page, "x.jinja"))

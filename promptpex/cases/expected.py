@@ -20,6 +20,7 @@ from promptpex.core.events import Listener, Notice, StepDone, ignore_events, sta
 from promptpex.core.matching import ASKED
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, render
+from promptpex.core.texts import stored
 from promptpex.engines import run_all
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
@@ -162,12 +163,24 @@ def with_expected(suite: Suite, results: Sequence[Expected], emit: Listener = ig
 
     for result in results:
         if result.text is None:
-            after = f" after {result.tries} answers" if result.tries > 1 else ""
-            emit(Notice(f"expected: none for case {result.case}{after}: {result.reason}"))
+            message = stored("expected: none for case {case}: {reason}", case=result.case, reason=result.reason)
+            if result.tries > 1:
+                message = stored(
+                    "expected: none for case {case} after {count} answers: {reason}",
+                    case=result.case,
+                    count=result.tries,
+                    reason=result.reason,
+                )
+            emit(Notice(message))
     long = [result.case for result in results if result.text is not None and len(result.text) > LONG]
     if long and not any(suite.match_of(case) == ASKED for case in suite.cases if case.id in long):
-        how = f"`match: {ASKED}` in the case file has a judge compare what they say"
-        emit(Notice(f"expected: {named(long)}: long texts, which no model repeats word by word; {how}"))
+        message = stored(
+            "expected: {ids}: long texts, which no model repeats word by word; `match: {match}` in the case file has a "
+            "judge compare what they say",
+            ids=named(long),
+            match=ASKED,
+        )
+        emit(Notice(message))
     return suite.replace(cases=tuple(filled(case) for case in suite.cases))
 
 
@@ -221,16 +234,21 @@ def _scored(
     case: Case, output: Output, replies: Sequence[tuple[str, ScoreReply | None]] | None, threshold: float
 ) -> Expected:
     if replies is None:
-        why = output.message or output.error or "the answer is empty"
-        return Expected(case.id, None, output.model, None, f"{output.model} gave no answer: {why}")
+        why = output.message or output.error or stored("the answer is empty")
+        why = stored("{model} gave no answer: {reason}", model=output.model, reason=why)
+        return Expected(case.id, None, output.model, None, why)
     read = [(label, reply) for label, reply in replies if reply is not None]
     scores = tuple((label, reply.score) for label, reply in read)
     if len(read) * 2 <= len(replies):
-        why = f"{len(replies) - len(read)} of {len(replies)} judges could not be read"
+        why = stored(
+            "{count} of {number} judges could not be read", count=len(replies) - len(read), number=len(replies)
+        )
         return Expected(case.id, None, output.model, None, why, scores)
     score = median(reply.score for _, reply in read)
     nearest = min(read, key=lambda one: abs(one[1].score - score))[1].reason.strip()
     if score < threshold:
-        why = f"the score {score:.2f} is below {threshold:.2f}: {nearest}"
+        why = stored(
+            "the score {score} is below {limit}: {said}", score=f"{score:.2f}", limit=f"{threshold:.2f}", said=nearest
+        )
         return Expected(case.id, None, output.model, score, why, scores)
     return Expected(case.id, output.text, output.model, score, nearest, scores)

@@ -20,11 +20,10 @@ from promptpex.cases.case_request import item_type, read_value, reply_to, reques
 from promptpex.cases.plan import Generation, Plan, Target
 from promptpex.cases.situations import Situation, first_alike, situation_of
 from promptpex.codecs.growing_list import whole_objects
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events
 from promptpex.core.records import Case, Prompt, Spec, Suite
-from promptpex.core.texts import stored
+from promptpex.core.texts import stored, stored_n
 from promptpex.engines import run_all
 from promptpex.llm.map_requests import SMALLER_MAY_HELP
 from promptpex.llm.role_model import RoleModel
@@ -64,8 +63,13 @@ async def generate(
     made = work.new.with_alike()
     short = plan.missing - len(made)
     if short > 0:
-        many = plural(plan.missing, "case")
-        emit(Notice(f"cases: {short} of {many} could not be made; run generate again", "warning"))
+        message = stored_n(
+            "cases: {number} of {count} case could not be made; run generate again",
+            "cases: {number} of {count} cases could not be made; run generate again",
+            plan.missing,
+            number=short,
+        )
+        emit(Notice(message, "warning"))
     return Suite(prompt=suite_for, cases=_ordered(spec, [*plan.keep, *made]))
 
 
@@ -93,8 +97,12 @@ def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = ignor
             taken.add(back[-1].id)
             stayed.append(case)
     if back:
-        many = plural(len(back), "stale case stays", "stale cases stay")
-        emit(Notice(f"{many}, since nothing came instead; run generate again", "warning"))
+        message = stored_n(
+            "{count} stale case stays, since nothing came instead; run generate again",
+            "{count} stale cases stay, since nothing came instead; run generate again",
+            len(back),
+        )
+        emit(Notice(message, "warning"))
     retired = tuple(case for case in plan.retire if case not in stayed)
     kept = replace(plan, keep=(*plan.keep, *back), retire=retired)
     return suite.replace(cases=_ordered(spec, [*suite.cases, *back])), kept

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from promptpex.cases.generate import generate
 from promptpex.cases.plan import Generation, Plan, plan
 from promptpex.cases.validity import Validity, ValidityCheck, validity
-from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Case, Suite
-from promptpex.core.texts import stored
+from promptpex.core.texts import stored, stored_n
 from promptpex.llm.role_model import RoleModel
 
 
@@ -111,12 +110,20 @@ def _notify(checked: Sequence[Validity], suite: Suite, emit: Listener) -> None:
     excluded = {case.id for case in suite.cases if case.invalid is not None}
     marked = [finding for finding in invalid if finding.case in excluded]
     if marked:
-        emit(Notice(f"validity: {len(marked)} of {plural(len(checked), 'case')} excluded as invalid"))
+        message = stored_n(
+            "validity: {number} of {count} case excluded as invalid",
+            "validity: {number} of {count} cases excluded as invalid",
+            len(checked),
+            number=len(marked),
+        )
+        emit(Notice(message))
     for finding in invalid:
         if finding.case not in excluded:
             emit(
                 Notice(
-                    stored("validity: your case {case} stays, but: {why}", case=finding.case, why=finding.reasons[0]),
+                    stored(
+                        "validity: your case {case} stays, but: {reason}", case=finding.case, reason=finding.reasons[0]
+                    ),
                     "warning",
                 )
             )

@@ -8,7 +8,6 @@ import os
 import shlex
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,15 +48,14 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
 
 
 def _speak(resolved: Resolved) -> None:
-    """Makes the language of the settings that of the command; a program that reads JSON is told all in English."""
+    """Makes the language of the settings that of the command, whose end ``main`` says in it, too; a program that reads
+    JSON is told all in English."""
     import click
 
     context = click.get_current_context(silent=True)
     flags = {} if context is None else context.params
     as_json = bool(flags.get("as_json")) or flags.get("layout") == "json"
     speak(ENGLISH if as_json else resolved.settings.report_language)
-    if context is not None:
-        context.call_on_close(partial(speak, ENGLISH))
 
 
 def report_options(resolved: Resolved) -> dict[str, Any]:

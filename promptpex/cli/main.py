@@ -12,6 +12,7 @@ import click
 
 from promptpex.cli.output import say
 from promptpex.core.errors import PromptpexError
+from promptpex.core.texts import ENGLISH, from_data, speak, tr
 
 STEPS = (
     ("Begin", ("demo", "init")),
@@ -123,7 +124,7 @@ def run_cli(arguments: Sequence[str]) -> int:
     except PromptpexError as error:
         if debug:
             raise
-        _say(str(error))
+        _say(from_data(str(error)))
         return error.exit_code
     except (BrokenPipeError, SystemExit) as left:  # click and rich turn the one into the other, with code 1
         if isinstance(left, SystemExit) and not left.code:
@@ -131,7 +132,7 @@ def run_cli(arguments: Sequence[str]) -> int:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         return READER_LEFT
     except KeyboardInterrupt:
-        _say("interrupted; the answers so far are kept, and the same command continues from there")
+        _say(tr("interrupted; the answers so far are kept, and the same command continues from there"))
         return INTERRUPTED
     except Exception as error:  # a bug of ours, or the disk: one sentence, no traceback
         if debug:
@@ -144,6 +145,8 @@ def run_cli(arguments: Sequence[str]) -> int:
             "run again with --debug for the traceback, and please report it"
         )
         return 2
+    finally:
+        speak(ENGLISH)
 
 
 def _invoke(arguments: Sequence[str]) -> int:

@@ -63,7 +63,7 @@ def notices(verbose: bool, *, quiet: bool = False) -> Listener:
         if isinstance(event, Notice) and quiet and event.level != "always":
             return
         if isinstance(event, Notice):
-            message = from_data(event.message)
+            message = event.text()
             line = tr("warning: {message}", message=message) if event.level == "warning" else message
         elif quiet:
             return
@@ -76,7 +76,7 @@ def notices(verbose: bool, *, quiet: bool = False) -> Listener:
                 reason=from_data(event.reason),
             )
         elif verbose and isinstance(event, Failed):
-            line = f"{_label(event.stage)}: {event.model}: {event.message}"
+            line = f"{_label(event.stage)}: {event.model}: {from_data(event.message)}"
         else:
             return
         if line not in printed:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpex.core.surrogates import replace_surrogates
+from promptpex.core.texts import stored
 
 MAX_CHARS = 4_000_000
 """Longer replies are refused unread."""
@@ -85,17 +86,19 @@ def read_json_reply(text: str) -> ParsedReply:
         ReplyError: there is no JSON, it is cut off, there are several different values, or it is too large.
     """
     if len(text) > MAX_CHARS:
-        raise ReplyError(f"The reply is {len(text)} characters long; at most {MAX_CHARS} are read.")
+        raise ReplyError(
+            stored("The reply is {count} characters long; at most {limit} are read.", count=len(text), limit=MAX_CHARS)
+        )
     bare = text.strip().lstrip("\ufeff").strip()
     if not bare:
-        raise ReplyError("The reply is empty.")
+        raise ReplyError(stored("The reply is empty."))
     try:
         return ParsedReply(strict_json(bare))
     except ReplyError:
         pass
     answer, drafting = _after_thinking(bare)
     if not answer:
-        raise ReplyError("The reply holds only thinking, no answer.")
+        raise ReplyError(stored("The reply holds only thinking, no answer."))
     return _closing(answer) if drafting else _inside(answer)
 
 
@@ -108,7 +111,7 @@ def strict_json(text: str) -> Any:
     try:
         value = _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
-        raise ReplyError("The reply is not JSON.") from error
+        raise ReplyError(stored("The reply is not JSON.")) from error
     return _clean(value)
 
 
@@ -122,7 +125,7 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant, strict=False)
 def _clean(value: Any, depth: int = 0) -> Any:
     """The value with lone surrogates replaced, since they cannot be written to any file."""
     if depth > MAX_DEPTH:
-        raise ReplyError(f"The reply's JSON is nested deeper than {MAX_DEPTH} levels.")
+        raise ReplyError(stored("The reply's JSON is nested deeper than {limit} levels.", limit=MAX_DEPTH))
     if isinstance(value, str):
         return replace_surrogates(value)
     if isinstance(value, dict):
@@ -130,7 +133,7 @@ def _clean(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list):
         return [_clean(each, depth + 1) for each in value]
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        raise ReplyError("The reply's JSON holds a number out of range.")
+        raise ReplyError(stored("The reply's JSON holds a number out of range."))
     return value
 
 
@@ -171,7 +174,7 @@ def _closing(text: str) -> ParsedReply:
     segments = list(_segments(tail))
     if segments and segments[-1].sound and tail.endswith(segments[-1].text):
         return ParsedReply(_clean(segments[-1].value), repaired=True)
-    raise ReplyError("The reply's thinking never ends, and no JSON closes it.")
+    raise ReplyError(stored("The reply's thinking never ends, and no JSON closes it."))
 
 
 def _inside(answer: str) -> ParsedReply:
@@ -184,21 +187,21 @@ def _inside(answer: str) -> ParsedReply:
 
 def _chosen(segments: list[_Segment]) -> ParsedReply:
     if not segments:
-        raise ReplyError("The reply holds no JSON object or array.")
+        raise ReplyError(stored("The reply holds no JSON object or array."))
     values = _distinct([segment.value for segment in segments if segment.sound])
     longest = max(segments, key=lambda segment: len(segment.text))
     if not longest.closed:
-        raise ReplyError("The reply's JSON is cut off before its end.")
+        raise ReplyError(stored("The reply's JSON is cut off before its end."))
     if longest.sound or values:
         repaired = None if longest.sound else _repaired(longest)
         if repaired is not None:
             return repaired
         if len(values) > 1:
-            raise ReplyError(f"The reply holds {len(values)} different JSON values; one is wanted.")
+            raise ReplyError(stored("The reply holds {count} different JSON values; one is wanted.", count=len(values)))
         return ParsedReply(_clean(values[0]))
     repaired = _repaired(longest)
     if repaired is None:
-        raise ReplyError("The reply holds brackets, but no JSON that can be read.")
+        raise ReplyError(stored("The reply holds brackets, but no JSON that can be read."))
     return repaired
 
 

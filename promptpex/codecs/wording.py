@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from promptpex.core.surrogates import has_surrogate
-from promptpex.core.texts import stored
+from promptpex.core.texts import stored, stored_n
 
 NAMED = 8
 """Ids that a sentence names one by one."""
@@ -22,6 +22,11 @@ _LIKENESS = 0.6
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """``1 word``, ``2 words``; ``nouns`` is the plural where an s does not make it."""
     return f"{count} {noun}" if count == 1 else f"{count} {nouns or f'{noun}s'}"
+
+
+def requests_in_words(count: int) -> str:
+    """``3 requests``, for a text that is stored."""
+    return stored_n("{count} request", "{count} requests", count)
 
 
 def named(ids: Sequence[str]) -> str:

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from promptpex.codecs.find_settings_files import not_obeyed
 from promptpex.codecs.ordinary_files import is_inside, project_of, read_bytes
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import ConfigError
+from promptpex.core.texts import stored, stored_n
 from promptpex.llm.providers.prices import key_variable, known_providers, vendor_of
 from promptpex.llm.redaction import names_variable_of_key
 
@@ -69,7 +69,7 @@ def find_env_file(start: Path, warnings: list[str]) -> Path | None:
         return None
     why = not_obeyed(path, start)
     if why is not None:
-        warnings.append(f"{path} is not read: {why}")
+        warnings.append(stored("{file} is not read: {why}", file=path, why=why))
         return None
     return path
 
@@ -85,7 +85,7 @@ def read_env_file(path: Path, *, further: Collection[str] = ()) -> EnvFile:
         entries = _entries(data.decode("utf-8-sig"))
     except (ConfigError, UnicodeDecodeError) as failure:
         why = failure.message if isinstance(failure, ConfigError) else "it is not UTF-8"
-        return EnvFile({}, (f"no key is taken from {path}: {why}",))
+        return EnvFile({}, (stored("no key is taken from {file}: {why}", file=path, why=why),))
     of_vendor = _variables_by_vendor(further)
     wanted = {name: value for name, value in entries.items() if name in of_vendor and value.strip()}
     keys = {name: value for name, value in wanted.items() if not any(map(_is_set, of_vendor[name]))}
@@ -157,12 +157,22 @@ def _is_key(value: str) -> bool:
 def _notices(path: Path, keys: Mapping[str, str], bad: list[str], rest: list[str]) -> Iterator[str]:
     shown = os.path.relpath(path) if is_inside(path, Path.cwd()) else path
     if keys:
-        yield f"{', '.join(sorted(keys))} taken from {shown}"
+        yield stored("{names} taken from {file}", names=", ".join(sorted(keys)), file=shown)
     if bad:
-        yield f"{', '.join(bad)} in {shown} cannot be a key: it has 8 to {LONGEST_KEY:,} signs, no blanks"
+        yield stored(
+            "{names} in {file} cannot be a key: it has 8 to {limit} signs, no blanks",
+            names=", ".join(bad),
+            file=shown,
+            limit=f"{LONGEST_KEY:,}",
+        )
     unused = [name[:60] for name in rest if _EXPECTED_TO_COUNT.fullmatch(name)]
     if unused:
-        yield (
-            f"{plural(len(unused), 'variable')} of {shown} not used ({', '.join(unused[:5])}): it gives keys of "
-            "providers alone; servers and settings come from flags, the environment or settings files"
+        yield stored_n(
+            "{count} variable of {file} not used ({names}): it gives keys of providers alone; servers and settings "
+            "come from flags, the environment or settings files",
+            "{count} variables of {file} not used ({names}): it gives keys of providers alone; servers and settings "
+            "come from flags, the environment or settings files",
+            len(unused),
+            file=shown,
+            names=", ".join(unused[:5]),
         )

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from promptpex.core.texts import ENGLISH, from_data, reading_in
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -102,10 +104,32 @@ class Retrying(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """A message for people; ``level`` is ``info``, ``warning``, or ``always``, which is shown with ``--quiet`` too."""
+    """A message for people.
+
+    Attributes:
+        message: in English, as logs and manifests keep it.
+        level: ``info``, ``warning``, or ``always``, which is shown with ``--quiet`` too.
+        shown: the message in the reader's language, where it was not made by ``stored``.
+    """
 
     message: str
     level: str = "info"
+    shown: str = ""
+
+    @classmethod
+    def of(cls, words: Callable[[], str], level: str = "info") -> Notice:
+        """The notice that says these words, which are made once in English and once in the reader's language."""
+        with reading_in(ENGLISH):
+            message = words()
+        return cls(message, level, words())
+
+    def text(self) -> str:
+        """The message in the reader's language."""
+        return self.shown or from_data(self.message)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Without what only a reader is shown."""
+        return {"event": type(self).__name__, "message": self.message, "level": self.level}
 
 
 Listener = Callable[[Event], None]

@@ -164,6 +164,11 @@ def stored(message: str, /, **values: object) -> str:
     return message.format(**values) if values else message
 
 
+def stored_n(one: str, many: str, count: int, /, **values: object) -> str:
+    """The same for a text that counts; ``{count}`` is the number. Each of the two is a text of its own."""
+    return stored(one if count == 1 else many, count=count, **values)
+
+
 def from_data(text: str) -> str:
     """A text from a file of data in the reader's language, if ``stored`` has made it; what models and people wrote
     stays as it is."""

@@ -10,6 +10,7 @@ from promptpex.core.errors import ModelError, StoreError
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import ResponseStore
+from promptpex.core.texts import stored
 from promptpex.llm.client import Client
 from promptpex.llm.pacing.cancellation import CancelToken
 
@@ -97,9 +98,9 @@ class CachedClient:
             return await self._inner.complete(request)
         request_id = request.id
         while True:
-            stored = None if self._to_renew(request_id, request) else await self._store.get(request_id)
-            if stored is not None:
-                return _cached(stored)
+            known = None if self._to_renew(request_id, request) else await self._store.get(request_id)
+            if known is not None:
+                return _cached(known)
             flight = self._flights.get(request_id)
             if flight is None:
                 return await self._fly(request_id, request)
@@ -131,9 +132,9 @@ class CachedClient:
             await self._store.replace(request_id, request, completion)
             self._renewed.add(request_id)
             return completion
-        stored = await self._claimed_or_stored(request_id, request.model)
-        if stored is not None:
-            return stored
+        known = await self._claimed_or_stored(request_id, request.model)
+        if known is not None:
+            return known
         try:
             completion = await self._inner.complete(request)
             self._renewed.add(request_id)
@@ -150,9 +151,9 @@ class CachedClient:
         """None once the question is ours to ask; the answer if another process gave it meanwhile."""
         wait, waited = FIRST_POLL_S, 0.0
         while waited < MAX_WAIT_S and not await self._store.claim(request_id):
-            stored = await self._store.get(request_id)
-            if stored is not None:
-                return _cached(stored)
+            known = await self._store.get(request_id)
+            if known is not None:
+                return _cached(known)
             await self._cancel_token.pause(wait, self._sleep, model)
             waited += wait
             self._announce_waiting(waited)
@@ -162,12 +163,12 @@ class CachedClient:
     def _announce_waiting(self, waited: float) -> None:
         if waited >= SILENT_S and not self._announced_waiting:
             self._announced_waiting = True
-            self._emit(
-                Notice(
-                    "another promptpex process on this store is asking some of the same questions; waiting "
-                    f"for its answers, up to {MAX_WAIT_S / 60:.0f} minutes"
-                )
+            message = stored(
+                "another promptpex process on this store is asking some of the same questions; waiting for its "
+                "answers, up to {count} minutes",
+                count=f"{MAX_WAIT_S / 60:.0f}",
             )
+            self._emit(Notice(message))
 
 
 def _cached(completion: Completion) -> Completion:

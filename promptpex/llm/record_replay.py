@@ -25,6 +25,7 @@ from promptpex.core import errors
 from promptpex.core.errors import ConfigError, ModelError, NotRecorded, StoreError
 from promptpex.core.ids import canonical, digest
 from promptpex.core.records import Completion, Request
+from promptpex.core.texts import stored
 from promptpex.llm.client import Client
 from promptpex.llm.redaction import scrub, scrubbed_request, without_own_keys
 from promptpex.llm.replay_differences import differences
@@ -174,20 +175,42 @@ class ReplayClient:
             answers = {model: line for model, line in answers.items() if model == wanted}
         if len(answers) == 1:
             return next(iter(answers.values()))
-        raise NotRecorded(f"{self._path}: {self._why_not(request, asked, wanted, answers)}.", model=request.model)
+        raise NotRecorded(self._why_not(request, asked, wanted, answers), model=request.model)
 
     def _why_not(self, request: Request, asked: dict[str, Any], wanted: str | None, answers: dict[str, Any]) -> str:
         if answers:
             names = ", ".join(sorted(answers))
-            return f"it holds answers of several models ({names}); name one: replay/{self._path.name}#MODEL"
+            return stored(
+                "{file}: it holds answers of several models ({names}); name one: {option}.",
+                file=self._path,
+                names=names,
+                option=f"replay/{self._path.name}#MODEL",
+            )
         recorded = [line for line in self._by_id.values() if line.get("stage") == request.stage]
         models = sorted({line["request"]["model"] for line in recorded})
         if wanted is not None and models and wanted not in models:
-            return f"it holds no answer of {wanted} (stage {request.stage}), but of {named(models)}"
+            return stored(
+                "{file}: it holds no answer of {model} (stage {stage}), but of {names}.",
+                file=self._path,
+                model=wanted,
+                stage=request.stage,
+                names=named(models),
+            )
         others = [line["request"] for line in recorded if wanted in (None, line["request"]["model"])]
         differing = cut("; ".join(differences(asked, others)), LONGEST_DIFFERENCES)
-        why = f"what it holds was asked otherwise: {differing}" if differing else "it holds no answer to this request"
-        return f"{why} (stage {request.stage}); record the run again with --record"
+        if differing:
+            return stored(
+                "{file}: what it holds was asked otherwise: {part} (stage {stage}); record the run again with "
+                "--record.",
+                file=self._path,
+                part=differing,
+                stage=request.stage,
+            )
+        return stored(
+            "{file}: it holds no answer to this request (stage {stage}); record the run again with --record.",
+            file=self._path,
+            stage=request.stage,
+        )
 
 
 def _recorded_model(name: str) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from promptpex.codecs.wording import cut
+from promptpex.core.texts import stored
 from promptpex.llm.redaction import HIDDEN, names_key, scrub
 
 SETTINGS = ("params", "reply_schema", "template", "repeat", "backend")
@@ -62,19 +63,26 @@ def _flat(request: Mapping[str, Any]) -> dict[str, Any]:
 def _difference(name: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
     match name:
         case "template":
-            return "the stage's template is another"
+            return stored("the stage's template is another")
         case "reply_schema":
-            return "the form of the reply that is asked for is another"
+            return stored("the form of the reply that is asked for is another")
         case "backend":
-            return "the model behind the name is another"
+            return stored("the model behind the name is another")
         case "repeat":
-            return f"it is repeat {here[name] + 1}, recorded is repeat {there[name] + 1}"
+            return stored(
+                "it is repeat {count}, recorded is repeat {number}", count=here[name] + 1, number=there[name] + 1
+            )
     shown = cut(scrub(name), LONGEST)
     if name not in there:
-        return f"{shown} is {_shown(name, here)}, recorded without it"
+        return stored("{name} is {setting}, recorded without it", name=shown, setting=_shown(name, here))
     if name not in here:
-        return f"{shown} is not set, recorded with {_shown(name, there)}"
-    return f"{shown} is {_shown(name, here)}, recorded with {_shown(name, there)}"
+        return stored("{name} is not set, recorded with {setting}", name=shown, setting=_shown(name, there))
+    return stored(
+        "{name} is {setting}, recorded with {other}",
+        name=shown,
+        setting=_shown(name, here),
+        other=_shown(name, there),
+    )
 
 
 def _shown(name: str, settings: Mapping[str, Any]) -> str:
@@ -86,4 +94,4 @@ def _messages(asked: Sequence[Mapping[str, Any]], recorded: Sequence[Mapping[str
     if len(asked) != len(recorded):
         return None
     other = [here["role"] for here, there in zip(asked, recorded, strict=True) if here != there]
-    return f"the {' and '.join(other)} message differs" if len(other) < len(asked) else None
+    return stored("the {roles} message differs", roles=" and ".join(other)) if len(other) < len(asked) else None

@@ -20,6 +20,7 @@ from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import MalformedReply, ModelError
 from promptpex.core.records import Completion, Message, Request
 from promptpex.core.stage_templates import fence
+from promptpex.core.texts import stored
 from promptpex.llm.client import Client
 from promptpex.llm.schemas import described, reply_schema, reply_type_of
 from promptpex.llm.usable_answers import CUT, check_cut, check_empty, check_filtered, usable
@@ -72,14 +73,14 @@ class Renewals:
         self._recovered: set[Who] = set()
         self._turns: defaultdict[Who, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def again(self, request: Request, ask: Callable[[], Awaitable[Reply[T]]], stored: ModelError) -> Reply[T]:
+    async def again(self, request: Request, ask: Callable[[], Awaitable[Reply[T]]], known: ModelError) -> Reply[T]:
         """What ``ask`` gives; or the error that the stored replies gave, when asking again did not help."""
         who = (request.model, request.api_base, request.stage)
         if who not in self._recovered:
             async with self._turns[who]:
                 if who not in self._recovered:
                     if self._vain[who] >= IN_VAIN:
-                        raise _left(stored)
+                        raise _left(known)
                     return await self._tried(who, ask)
         return await ask()
 
@@ -118,9 +119,9 @@ class Structured:
         except ModelError as error:
             if not (heard.all_stored and _of_no_use(error)):
                 raise
-            stored = error
+            known = error
         return await self.renewals.again(
-            first, lambda: _asked(_Heard(self.client, fresh=True), first, reply_type), stored
+            first, lambda: _asked(_Heard(self.client, fresh=True), first, reply_type), known
         )
 
 
@@ -193,8 +194,13 @@ async def _second_try(
         if not _about_the_reply(error):
             raise
         why = error.message
-    message = f"{model} did not answer in the form that was asked for, nor after being shown why. First: "
-    message += f"{first_problem} Then: {why} A larger model may keep to the form."
+    message = stored(
+        "{model} did not answer in the form that was asked for, nor after being shown why. First: {reason} Then: "
+        "{part} A larger model may keep to the form.",
+        model=model,
+        reason=first_problem,
+        part=why,
+    )
     raise MalformedReply(message, model=model, reply=first_text)
 
 
@@ -203,13 +209,15 @@ def _of_no_use(error: ModelError) -> bool:
     return _about_the_reply(error) or isinstance(error, MalformedReply)
 
 
-def _left(stored: ModelError) -> ModelError:
+def _left(error: ModelError) -> ModelError:
     """The error of stored replies that were not asked for again."""
-    message = (
-        f"{stored.message} It was not asked again: {IN_VAIN} replies of this model that had been of no use came out no "
-        "better. Name another model, or have all of them asked again with `promptpex cache prune --failed`."
+    message = stored(
+        "{part} It was not asked again: {count} replies of this model that had been of no use came out no better. "
+        "Name another model, or have all of them asked again with `promptpex cache prune --failed`.",
+        part=error.message,
+        count=IN_VAIN,
     )
-    return type(stored)(message, model=stored.model, reply=stored.reply)
+    return type(error)(message, model=error.model, reply=error.reply)
 
 
 def _about_the_reply(error: ModelError) -> bool:
@@ -261,9 +269,14 @@ def _wrapped(value: object, reply_type: type[BaseModel]) -> tuple[object, bool]:
 
 def _in_words(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_input=False, include_context=False)
-    shown = [f"at {_place(each['loc'])}: {each['msg']}" for each in problems[:5]]
-    more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
-    return f"The JSON does not have the wanted form: {'; '.join(shown)}{more}."
+    shown = "; ".join(f"at {_place(each['loc'])}: {each['msg']}" for each in problems[:5])
+    if len(problems) > 5:
+        return stored(
+            "The JSON does not have the wanted form: {problems}; and {count} more.",
+            problems=shown,
+            count=len(problems) - 5,
+        )
+    return stored("The JSON does not have the wanted form: {problems}.", problems=shown)
 
 
 def _place(loc: tuple[int | str, ...]) -> str:

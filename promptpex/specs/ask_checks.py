@@ -9,11 +9,11 @@ from math import ceil
 from typing import cast
 
 from promptpex.codecs.quoted_passages import without_passages
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Prompt, Rule, Spec
 from promptpex.core.stage_templates import Rendered, render
+from promptpex.core.texts import stored
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.specs.check_replies import ProposedChecks, checks_reply, no_checks
@@ -92,12 +92,26 @@ class CheckRequests:
         return replies
 
     def _failed(self, rules: Sequence[Rule], error: ModelError) -> None:
-        what = f"{STAGE}: {self.author.label} gave no usable reply for {plural(len(rules), 'rule')} ({error.reason})"
         if len(rules) > 1:
-            self.emit(Notice(f"{what}; asking for them in parts"))
+            message = stored(
+                "{stage}: {label} gave no usable reply for {count} rules ({reason}); asking for them in parts",
+                stage=STAGE,
+                label=self.author.label,
+                count=len(rules),
+                reason=error.reason,
+            )
+            self.emit(Notice(message))
             return
         self.failed.add(rules[0].id)
-        self.emit(Notice(f"{what}: {error}", "warning"))
+        message = stored(
+            "{stage}: {label} gave no usable reply for {count} rule ({reason}): {part}",
+            stage=STAGE,
+            label=self.author.label,
+            count=1,
+            reason=error.reason,
+            part=error,
+        )
+        self.emit(Notice(message, "warning"))
 
     async def _request(self, rules: Sequence[Rule], refusals: Mapping[str, str]) -> Replies:
         conditional = any(rule.needs == "input" for rule in rules)

@@ -19,6 +19,7 @@ from promptpex.core.errors import MalformedReply, TruncatedReply
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
+from promptpex.core.texts import stored
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import if_given, list_up_to, reads, shortened
@@ -191,7 +192,8 @@ class _RulesQuestion:
         came = [FullRuleReply.model_validate(item) for item in whole[: part.limit]]
         if smaller is None and not came:
             raise error
-        self.emit(Notice(f"rules: a reply of no use as a whole ({error.reason}) is asked for in parts", "warning"))
+        message = stored("rules: a reply of no use as a whole ({reason}) is asked for in parts", reason=error.reason)
+        self.emit(Notice(message, "warning"))
         if came or smaller is None:
             return _Answer(came, more=True, cut=True, part=smaller or part)
         return await self.ask(known, smaller)
@@ -254,5 +256,14 @@ def _say_if_full(count: int, most: int, more: bool, emit: Listener) -> None:
     """Says that rules may be missing: the list is full, or the author says so."""
     if not more:
         return
-    full = f"the list of rules is full ({most})" if count >= most else "the author says that the prompt sets more rules"
-    emit(Notice(f"{full}; for more of them: `promptpex extract PROMPT --more`, or a higher --max-rules", "warning"))
+    message = stored(
+        "the author says that the prompt sets more rules; for more of them: `promptpex extract PROMPT --more`, or a "
+        "higher --max-rules"
+    )
+    if count >= most:
+        message = stored(
+            "the list of rules is full ({number}); for more of them: `promptpex extract PROMPT --more`, or a higher "
+            "--max-rules",
+            number=most,
+        )
+    emit(Notice(message, "warning"))

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator
 
-from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import CategorisedPhrase, Category, Delta, Prompt
 from promptpex.core.stage_templates import render
+from promptpex.core.texts import stored_n
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import shortened
 from promptpex.synthesis.portions import DeltaPart, Pack, ask_packs, packs_of
@@ -63,7 +63,13 @@ async def categorise(
             phrase = CategorisedPhrase(category=reply.category, source=reply.source.strip())
             phrases.setdefault(portion.version, {})[phrase] = None
     if lost:
-        emit(Notice(f"{STAGE}: {plural(lost, 'phrase')} left out: the words are not in the changes"))
+        message = stored_n(
+            "{stage}: {count} phrase left out: the words are not in the changes",
+            "{stage}: {count} phrases left out: the words are not in the changes",
+            lost,
+            stage=STAGE,
+        )
+        emit(Notice(message))
     return tuple(
         delta.replace(categories=tuple(phrases[delta.version])) if delta.version in phrases else delta
         for delta in deltas

@@ -11,10 +11,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import text_digest
 from promptpex.core.records import Criterion, Delta, Prompt
+from promptpex.core.texts import stored_n
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import shortened
 from promptpex.synthesis.categorise import AnyCategory, Source, ask_about, portion_of
@@ -102,8 +102,13 @@ async def propose_criteria(
         if any(usable) or not replies:
             asked += _added(pack)
     if numbered.lost:
-        lost = plural(numbered.lost, "criterion", "criteria")
-        emit(Notice(f"{STAGE}: {lost} left out: the words that they rest on were not added"))
+        message = stored_n(
+            "{stage}: {count} criterion left out: the words that they rest on were not added",
+            "{stage}: {count} criteria left out: the words that they rest on were not added",
+            numbered.lost,
+            stage=STAGE,
+        )
+        emit(Notice(message))
     return NewCriteria(tuple(numbered.criteria), tuple(dict.fromkeys(asked)))
 
 

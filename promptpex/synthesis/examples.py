@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import RunError
 from promptpex.core.records import Example, OutputKey, Prompt, Run
+from promptpex.core.texts import stored_n
 from promptpex.core.time_allowance import Allowance
 from promptpex.promptfile import RENDERING_SECONDS, sent_text
 
@@ -33,12 +33,19 @@ class RunExamples:
 
     def sentence(self) -> str:
         """How many there are, and what outputs of the run are not among them."""
-        parts = [plural(len(self.examples), "example")]
+        parts = [stored_n("{count} example", "{count} examples", len(self.examples))]
         repeated = len(self.of_output) - len(self.examples)
         if repeated:
-            parts.append(f"{plural(repeated, 'output')} with the same text as another one for the same inputs")
+            again = stored_n(
+                "{count} output with the same text as another one for the same inputs",
+                "{count} outputs with the same text as another one for the same inputs",
+                repeated,
+            )
+            parts.append(again)
         if self.unusable:
-            parts.append(f"{plural(self.unusable, 'output')} that cannot be used")
+            parts.append(
+                stored_n("{count} output that cannot be used", "{count} outputs that cannot be used", self.unusable)
+            )
         return "; ".join(parts)
 
 

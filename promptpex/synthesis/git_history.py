@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptpex.codecs.ordinary_files import MEGABYTE
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import SynthesisError
+from promptpex.core.texts import stored
 from promptpex.synthesis.git_program import MOST_BYTES, Answer, git, program
 
 MOST_REVISIONS = 500
@@ -89,22 +89,23 @@ def file_history(file: Path) -> FileHistory:
     file = file.resolve()
     folder = file.parent
     if program() is None:
-        return FileHistory(notices=("git is not installed, so that the prompt has no history but the file itself",))
+        nothing = stored("git is not installed, so that the prompt has no history but the file itself")
+        return FileHistory(notices=(nothing,))
     prefix = git(folder, "rev-parse", "--show-prefix")
     if prefix.code != 0:
         return FileHistory(notices=(_outside(prefix),))
     if git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").code != 0:
-        return FileHistory(notices=("the repository has no commit yet",))
+        return FileHistory(notices=(stored("the repository has no commit yet"),))
     inside = prefix.output.decode("utf-8", "surrogateescape").rstrip("\n")
     notices = []
     touches = list(_touches(folder, inside, file.name))
     if not touches:
-        notices.append(f"git knows no commit of {file.name}: it is not committed yet, or ignored")
+        notices.append(stored("git knows no commit of {file}: it is not committed yet, or ignored", file=file.name))
     if len(touches) > MOST_REVISIONS:
-        notices.append(f"of a history of more than {plural(MOST_REVISIONS, 'commit')} the newest are used")
+        notices.append(stored("of a history of more than {count} commits the newest are used", count=MOST_REVISIONS))
     if git(folder, "rev-parse", "--is-shallow-repository").line == "true":
         notices.append(
-            "the clone is shallow: what the prompt was before is not known (`git fetch --unshallow` brings it)"
+            stored("the clone is shallow: what the prompt was before is not known (`git fetch --unshallow` brings it)")
         )
     kept = [touch for touch in touches[:MOST_REVISIONS] if touch.status != "D"]
     top = Path(os.path.normpath(folder / ("../" * inside.count("/"))))
@@ -115,10 +116,14 @@ def file_history(file: Path) -> FileHistory:
 
 def _outside(answer: Answer) -> str:
     if "dubious ownership" in answer.complaint:
-        return "git does not trust this repository, which belongs to another user (see git's setting safe.directory)"
+        return stored(
+            "git does not trust this repository, which belongs to another user (see git's setting safe.directory)"
+        )
     if "not a git repository" in answer.complaint:
-        return "the prompt is not in a git repository, so that it has no history but the file itself"
-    return f"git cannot read this repository ({answer.complaint or 'without saying why'})"
+        return stored("the prompt is not in a git repository, so that it has no history but the file itself")
+    if not answer.complaint:
+        return stored("git cannot read this repository, without saying why")
+    return stored("git cannot read this repository ({why})", why=answer.complaint)
 
 
 def _touches(folder: Path, inside: str, name: str) -> Iterator[_Touch]:

@@ -10,6 +10,7 @@ from promptpex.codecs.quote_match import fragments, match_fragments, normalize
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Change, Delta
+from promptpex.core.texts import stored
 from promptpex.llm.map_requests import SMALLER_MAY_HELP, map_requests
 
 MOST_SENTENCES, MOST_CHARACTERS = 24, 6000
@@ -71,7 +72,10 @@ async def ask_packs(
         except SMALLER_MAY_HELP as error:
             if len(pack) == 1:
                 raise
-            emit(Notice(f"{stage}: a reply of no use ({error.reason}) is asked for in parts"))
+            message = stored(
+                "{stage}: a reply of no use ({reason}) is asked for in parts", stage=stage, reason=error.reason
+            )
+            emit(Notice(message))
         middle = len(pack) // 2
         results: list[tuple[Pack, Reply]] = []
         for half in (pack[:middle], pack[middle:]):
@@ -80,7 +84,14 @@ async def ask_packs(
             except ModelError as error:
                 if error.model_wide:
                     raise
-                emit(Notice(f"{stage}: {label} gave no usable reply ({error.reason}): {error}", "warning"))
+                message = stored(
+                    "{stage}: {label} gave no usable reply ({reason}): {part}",
+                    stage=stage,
+                    label=label,
+                    reason=error.reason,
+                    part=error,
+                )
+                emit(Notice(message, "warning"))
         return results
 
     nothing: list[tuple[Pack, Reply]] = []

@@ -15,11 +15,12 @@ from pydantic import BaseModel, BeforeValidator
 
 from promptpex.assertions import KIND_NAMES, compile_checks
 from promptpex.assertions.written_checks import check_from_text
-from promptpex.codecs.wording import cut, plural
+from promptpex.codecs.wording import cut
 from promptpex.core.errors import CheckError, ModelError
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Candidate, Check, Criterion, Means, Prompt
 from promptpex.core.stage_templates import Rendered, render
+from promptpex.core.texts import stored_n
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import list_up_to, shortened
@@ -148,7 +149,14 @@ async def propose_candidates(
     new = _named(known, [(batch, answer.accepted) for batch, answer in answered])
     dropped = {refusal.name: refusal.reason for _, answer in answered for refusal in answer.refused}
     if dropped:
-        emit(Notice(f"{STAGE}: {plural(len(dropped), 'proposal')} refused twice, such as {_example_of(dropped)}"))
+        message = stored_n(
+            "{stage}: {count} proposal refused twice, such as {example}",
+            "{stage}: {count} proposals refused twice, such as {example}",
+            len(dropped),
+            stage=STAGE,
+            example=_example_of(dropped),
+        )
+        emit(Notice(message))
     return NewCandidates(new, tuple(name for _, answer in answered for name in answer.done), dropped)
 
 

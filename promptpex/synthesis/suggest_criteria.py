@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from promptpex.codecs.wording import cut, plural
+from promptpex.codecs.wording import cut
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import OUTPUT_SUBJECT, Criterion, Means, Prompt
 from promptpex.core.stage_templates import Rendered, render
+from promptpex.core.texts import stored, stored_n
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import list_up_to, shortened
@@ -96,11 +97,22 @@ class Suggestions:
 
     def notice(self) -> str:
         """What was left out, in words; empty where nothing was."""
-        parts = [f"{plural(self.repeated, 'suggestion')} said the same as another one"] if self.repeated else []
-        if self.beyond:
-            parts.append(
-                f"{plural(len(self.beyond), 'suggestion')} that no output tells, such as: {cut(self.beyond[0], 120)}"
+        parts = []
+        if self.repeated:
+            repeated = stored_n(
+                "{count} suggestion said the same as another one",
+                "{count} suggestions said the same as another one",
+                self.repeated,
             )
+            parts.append(repeated)
+        if self.beyond:
+            beyond = stored_n(
+                "{count} suggestion that no output tells, such as: {example}",
+                "{count} suggestions that no output tells, such as: {example}",
+                len(self.beyond),
+                example=cut(self.beyond[0], 120),
+            )
+            parts.append(beyond)
         return "; ".join(parts)
 
 
@@ -215,5 +227,5 @@ def _suggestions(
             made.append(Criterion.model_validate({"id": name, "text": text, "by": item.type, **item.rests_on(grades)}))
     suggestions = Suggestions(tuple(made), repeated, tuple(beyond), answered=items is not None)
     if notice := suggestions.notice():
-        emit(Notice(f"criteria left out: {notice}"))
+        emit(Notice(stored("criteria left out: {reason}", reason=notice)))
     return suggestions

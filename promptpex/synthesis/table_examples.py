@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.wording import cut, named, plural
+from promptpex.codecs.wording import cut, named
 from promptpex.core.errors import SynthesisError
 from promptpex.core.ids import digest
 from promptpex.core.records import Example, OutputKey, output_key
+from promptpex.core.texts import stored_n
 from promptpex.grading.labels import Vote
 from promptpex.synthesis.examples import RunExamples
 from promptpex.synthesis.label_table import LabelRow, LabelTable
@@ -36,13 +37,26 @@ class TableExamples:
     def sentence(self) -> str:
         """What became of the rows, with the columns that were not read."""
         of_run = len(self.votes) - len(self.imported)
-        parts = [f"{plural(self.rows, 'row')} of labels, on {plural(of_run, 'known example')}"]
+        rows = stored_n("{count} row of labels", "{count} rows of labels", self.rows)
+        known = stored_n("on {count} known example", "on {count} known examples", of_run)
+        parts = [rows, known]
         if self.imported:
-            parts.append(f"and {plural(len(self.imported), 'example')} of the table alone")
+            parts.append(
+                stored_n(
+                    "{count} example of the table alone", "{count} examples of the table alone", len(self.imported)
+                )
+            )
         if self.ignored:
             names = named([cut(name, 30) for name in self.ignored])
-            parts.append(f"({plural(len(self.ignored), 'column')} not read: {names})")
-        return " ".join(parts)
+            parts.append(
+                stored_n(
+                    "{count} column not read: {names}",
+                    "{count} columns not read: {names}",
+                    len(self.ignored),
+                    names=names,
+                )
+            )
+        return "; ".join(parts)
 
 
 def examples_of_table(

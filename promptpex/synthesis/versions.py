@@ -13,9 +13,9 @@ from datetime import datetime
 from pathlib import Path
 
 from promptpex.codecs.text_file import decode
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import PromptFileError, SynthesisError
 from promptpex.core.records import Prompt, PromptVersion
+from promptpex.core.texts import stored
 from promptpex.promptfile import formats, parse, read
 from promptpex.synthesis.git_history import Revision, file_history
 
@@ -75,7 +75,10 @@ def from_files(prompt: Prompt, file: Path, paths: Sequence[Path]) -> Versions:
     places = [place for place, each in enumerate(files) if each.resolve() == file.resolve()]
     if places:
         later = [each.name for each in files[places[-1] + 1 :]]
-        notices += [f"left out: {', '.join(later)}, which come after {file.name} itself"] if later else []
+        if later:
+            notices.append(
+                stored("left out: {names}, which come after {file} itself", names=", ".join(later), file=file.name)
+            )
         files = files[: places[-1]]
     versions = [_read(each, notices) for each in files]
     return Versions(
@@ -109,7 +112,7 @@ def _time(text: str) -> datetime:
 def _committed(revision: Revision, notices: list[str]) -> PromptVersion | None:
     problem = revision.problem
     if not problem and (revision.data or b"").startswith(_LFS):
-        problem = "git holds a pointer to its text, not the text (Git LFS)"
+        problem = stored("git holds a pointer to its text, not the text (Git LFS)")
     if not problem:
         try:
             text = decode(revision.data or b"", path=None, error=PromptFileError, what=formats.WHAT)
@@ -117,7 +120,7 @@ def _committed(revision: Revision, notices: list[str]) -> PromptVersion | None:
             return _version(revision.commit, prompt, revision.time, revision.note)
         except PromptFileError as error:
             problem = error.message
-    notices.append(f"version {revision.commit} is left out: {problem}")
+    notices.append(stored("version {name} is left out: {reason}", name=revision.commit, reason=problem))
     return None
 
 
@@ -129,7 +132,14 @@ def _in_folder(folder: Path, notices: list[str]) -> list[Path]:
     if not names:
         raise SynthesisError("there is no prompt file in this folder of versions", path=folder)
     if len(names) > MOST_FILES:
-        notices.append(f"of {plural(len(names), 'file')} in {folder.name} the last {MOST_FILES} are used")
+        notices.append(
+            stored(
+                "of {count} files in {folder} the last {number} are used",
+                count=len(names),
+                folder=folder.name,
+                number=MOST_FILES,
+            )
+        )
     return [folder / name for name in sorted(names, key=lambda name: (natural_order(name), name))[-MOST_FILES:]]
 
 
@@ -149,7 +159,7 @@ def _read(path: Path, notices: list[str]) -> PromptVersion | None:
     try:
         return _version(path.name, read(path))
     except PromptFileError as error:
-        notices.append(f"version {path.name} is left out: {error.message}")
+        notices.append(stored("version {name} is left out: {reason}", name=path.name, reason=error.message))
         return None
 
 

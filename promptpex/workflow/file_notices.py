@@ -10,7 +10,7 @@ from promptpex.codecs.wording import named
 from promptpex.config import EFFORT
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Rule, Spec, Suite
-from promptpex.core.texts import stored
+from promptpex.core.texts import stored, tr
 from promptpex.specs.drift import changed, notices, orphans, uncited, ungrounded
 from promptpex.workflow.estimate import EstimateLine, total_in_words
 from promptpex.workflow.files import Files
@@ -29,13 +29,16 @@ def announce_effort(session: Session, lines: Sequence[EstimateLine]) -> None:
         origin = session.resolved.origins[name]
         shown = ("no", "yes")[value] if isinstance(value, bool) else value
         counts.append(f"{name.replace('_', '-')} {shown}{'' if origin.startswith('preset') else f' ({origin})'}")
-    message = stored(
-        "effort {effort}: {counts}; this means {what}",
-        effort=effort,
-        counts=", ".join(counts),
-        what=total_in_words(lines),
-    )
-    session.emit(Notice(message))
+
+    def words() -> str:
+        return tr(
+            "effort {effort}: {counts}; this means {what}",
+            effort=effort,
+            counts=", ".join(counts),
+            what=total_in_words(lines),
+        )
+
+    session.emit(Notice.of(words))
 
 
 def warn_about_ungrounded_rules(session: Session, prompt: Prompt, rules: Sequence[Rule]) -> None:

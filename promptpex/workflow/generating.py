@@ -19,12 +19,12 @@ from promptpex.cases.rate import rate
 from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, within_tries
 from promptpex.cases.validity import ValidityCheck
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.wording import named
 from promptpex.config import Settings
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
-from promptpex.core.texts import stored
+from promptpex.core.texts import stored, stored_n, tr_n
 from promptpex.workflow.collect import Cell, collect
 from promptpex.workflow.instructions import instructions_of, language_of, samples_of
 from promptpex.workflow.session import Session
@@ -120,11 +120,14 @@ def require_cases(session: Session, made: Generated) -> None:
     if made.suite.cases or not made.plan.missing:
         return
     author = session.roles.author().label
-    many = plural(made.plan.missing, "case")
-    raise ModelError(
-        f"the author {author} made none of {many}: its replies were of no use; name another author, or write cases",
+    message = stored_n(
+        "the author {model} made none of {count} case: its replies were of no use; name another author, or write cases",
+        "the author {model} made none of {count} cases: its replies were of no use; name another author, or write "
+        "cases",
+        made.plan.missing,
         model=author,
     )
+    raise ModelError(message, model=author)
 
 
 async def generate(
@@ -190,10 +193,15 @@ async def _filled(
 def _say_what_comes_before_rating(session: Session, todo: Plan, wishes: Wishes) -> None:
     """Tells who asks for a rating that cases are missing or outdated, and made before any is rated."""
     if wishes.rating and not wishes.more and todo.missing:
-        aims = named(list(dict.fromkeys(target.stem for target, _ in todo.make)))
-        how = "cases_per_rule and inverse_cases say how many there should be"
-        made = f"{plural(todo.missing, 'case is', 'cases are')} made before the rating, for {aims}: {how}"
-        session.emit(Notice(made))
+        message = stored_n(
+            "{count} case is made before the rating, for {aims}: cases_per_rule and inverse_cases say how many there "
+            "should be",
+            "{count} cases are made before the rating, for {aims}: cases_per_rule and inverse_cases say how many there "
+            "should be",
+            todo.missing,
+            aims=named(list(dict.fromkeys(target.stem for target, _ in todo.make))),
+        )
+        session.emit(Notice(message))
 
 
 def _say_what_no_rule_has(session: Session, spec: Spec, todo: Plan) -> None:
@@ -220,8 +228,14 @@ def _resolution(settings: Settings, choice: Kept | None) -> str:
         return ""
     left = choice.valid - choice.aside
     now, before = known_within(settings, left), known_within(settings, choice.valid)
-    many = plural(left, "case")
-    return f"With {many} the share of a model is known to about {now} either way, with all {choice.valid} to {before}."
+    return tr_n(
+        "With {count} case the share of a model is known to about {now} either way, with all {number} to {before}.",
+        "With {count} cases the share of a model is known to about {now} either way, with all {number} to {before}.",
+        left,
+        now=now,
+        number=choice.valid,
+        before=before,
+    )
 
 
 async def make_baseline(session: Session, prompt: Prompt, *, suite_for: str, count: int) -> Suite:

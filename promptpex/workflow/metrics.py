@@ -11,12 +11,12 @@ from typing import Any
 from promptpex.assertions import check_time
 from promptpex.assertions.kinds.javascript import NO_VERDICT, SCORE_WORDS
 from promptpex.assertions.kinds.python import SCORE_WORDS as PYTHON_SCORE_WORDS
-from promptpex.codecs.wording import did_you_mean, plural, with_hint
+from promptpex.codecs.wording import did_you_mean, requests_in_words, with_hint
 from promptpex.core.errors import ConfigError, PromptFileError
 from promptpex.core.events import Notice, StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score
-from promptpex.core.texts import stored
+from promptpex.core.texts import stored, stored_n
 from promptpex.core.time_allowance import Allowance
 from promptpex.engines import run_all
 from promptpex.judging.metric_judge import STAGE, MetricJudge
@@ -121,16 +121,23 @@ def announce_requests(session: Session, metrics: Sequence[Metric], outputs: int)
     judges = len(session.roles.judges()) if asked else 0
     if not asked or not outputs:
         return
-    names = ", ".join(asked[:_NAMED]) + (f" and {len(asked) - _NAMED} more" if len(asked) > _NAMED else "")
-    what = f"{plural(len(asked), 'metric')} beside the prompt ({names})"
+    names = ", ".join(asked[:_NAMED]) + (", ..." if len(asked) > _NAMED else "")
+    what = stored_n(
+        "{count} metric beside the prompt ({names})",
+        "{count} metrics beside the prompt ({names})",
+        len(asked),
+        names=names,
+    )
     if judges:
-        requests = plural(len(asked) * judges * outputs, "request")
-        rest = stored("{requests} at most to judges; --metrics none leaves them out", requests=requests)
-        session.emit(Notice(f"{what}: {rest}"))
-    else:
-        session.emit(
-            Notice(stored("{what}: not scored, since that takes a judge and there is none", what=what), "warning")
+        message = stored(
+            "{part}: {requests} at most to judges; --metrics none leaves them out",
+            part=what,
+            requests=requests_in_words(len(asked) * judges * outputs),
         )
+        session.emit(Notice(message))
+    else:
+        message = stored("{part}: not scored, since that takes a judge and there is none", part=what)
+        session.emit(Notice(message, "warning"))
 
 
 _NAMED = 5

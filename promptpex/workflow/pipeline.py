@@ -199,7 +199,7 @@ async def begin_run(session: Session, files: Files, subset: Subset = WHOLE, *, n
     suite, part = _part_of(session, whole, spec, subset, checked.failed)
     if part is not None:
         session.emit(Notice(stored("{cases} of {of} cases: {words}", cases=part.cases, of=part.of, words=part.words)))
-    session.emit(Notice(detectable(session, len(suite.usable()))))
+    session.emit(Notice.of(lambda: detectable(session, len(suite.usable()))))
     take_judge_examples(session, files.prompt, prompt, spec)
     author = checked.author.label if checked.author else None
     begun = await running.begin(session, prompt, spec, suite, author=author, metrics=checked.metrics, subset=part)

@@ -128,7 +128,7 @@ class Roles:
     def _available(self, role: str) -> str:
         if role not in self.chosen:
             self._refuse_unused_names(role)
-            what, flag = ("model under test", "models") if role == "test" else (role, role)
+            what, flag = (stored("model under test"), "models") if role == "test" else (role, role)
             if self.resolved.unattended and role != "test":
                 raise ConfigError(f"no {what} is named, and none is chosen where CI is set; name one with --{flag}")
             candidates = [model for model in available(provider_options(self.resolved)) if role in model.roles]
@@ -138,8 +138,10 @@ class Roles:
                     "or install the embedded one (promptpex[embedded])"
                 )
             self.chosen[role] = candidates[0].name
-            message = stored("{model} (none was set; this one can be reached)", model=candidates[0].name)
-            self.emit(Notice(f"{what}: {message}", "always"))
+            message = stored(
+                "{words}: {model} (none was set; this one can be reached)", words=what, model=candidates[0].name
+            )
+            self.emit(Notice(message, "always"))
         return self.chosen[role]
 
     def _refuse_unused_names(self, role: str) -> None:

@@ -148,7 +148,7 @@ async def test_candidates_are_tried_on_the_outputs_of_a_table(
     arguments = ("guide.md", "--versions", "versions", "--labels", "labels.csv", "--graders")
     code, out, err = _aside(capsys, *arguments, "ada")
     assert code == 0
-    assert "labels.csv: 7 rows of labels, on 0 known examples and 7 examples of the table alone" in err
+    assert "labels of labels.csv: 7 rows of labels; on 0 known examples; 7 examples of the table alone" in err
     assert "labels: 3 good examples, 3 bad, 1 without a label; ada alone decides; " in err
     assert "3 good and 3 bad of 7 examples; results: " in out
     assert out.splitlines()[-1] == "To choose: promptpex select guide.synthesis"
@@ -229,8 +229,8 @@ async def test_an_author_that_gives_nothing_more_is_said_and_what_there_is_is_ru
     assert "1 good and 0 bad of 1 example; results: " in out
     code, out, err = _aside(capsys, *arguments, "replay/other.jsonl")
     assert code == 0, err
-    assert "replay/other.jsonl gave nothing usable before and is not asked again: " in err
-    assert "1 new sentence wait" in err
+    assert "replay/other.jsonl gave nothing usable before and is not asked again; " in err
+    assert "waiting: 1 version without categories; 1 new sentence" in err
     assert "to ask:" not in err
     async with open_session(load(given, start=Path("/"), env={}), provider=reply) as session:
         made = await synthesize(session, files_of(prompt), wishes)
@@ -254,7 +254,7 @@ async def test_without_an_author_the_candidates_are_run_on_new_outputs(
     arguments = ("guide.md", "--versions", "versions", "--labels", "labels.csv", "-a", "none")
     code, out, err = _aside(capsys, *arguments)
     assert code == 0, err
-    assert "no author is asked (--author none): 1 version without categories and 1 new sentence wait" in err
+    assert "no author is asked (--author none); waiting: 1 version without categories; 1 new sentence" in err
     assert "to ask:" not in err
     assert "1 good and 1 bad of 2 examples; results: " in out
     assert "(16 new)" in out

@@ -60,7 +60,7 @@ def test_rows_name_outputs_by_key_by_case_or_by_content(tmp_path: Path) -> None:
     }
     assert made.imported[pink].inputs == {"thing": "rose", "place": "there"}
     assert made.sentence() == (
-        "5 rows of labels, on 3 known examples and 1 example of the table alone (1 column not read: remark)"
+        "5 rows of labels; on 3 known examples; 1 example of the table alone; 1 column not read: remark"
     )
 
 

@@ -320,7 +320,7 @@ async def test_what_metrics_cost_in_requests_is_reported_before_the_first(tmp_pa
         await begin(session, prompt().replace(path=str(tmp_path / "prompt.md")), spec(), suite())
     assert not client.requests
     assert [event.message for event in events if isinstance(event, Notice) and "metrics" in event.message] == [
-        "7 metrics beside the prompt (m0, m1, m2, m3, m4 and 2 more): 56 requests at most to judges; "
+        "7 metrics beside the prompt (m0, m1, m2, m3, m4, ...): 56 requests at most to judges; "
         "--metrics none leaves them out"
     ]
 

@@ -9,7 +9,7 @@ import pytest
 
 from promptpex.cli.progress import json_log, notices
 from promptpex.core.events import Event, Notice
-from promptpex.core.texts import from_data, reading_in
+from promptpex.core.texts import from_data, reading_in, tr, tr_n
 from promptpex.judging.model_families import self_preference_warnings
 from promptpex.specs.drift import notices as drift_notices
 from promptpex.specs.drift import ungrounded
@@ -38,6 +38,13 @@ def test_notices_are_said_in_vietnamese_and_logged_in_english(
     assert logged["message"].startswith("the judge gpt-4o comes from the same vendor as o3")
 
 
+def test_words_that_are_made_in_both_languages_are_logged_in_english() -> None:
+    with reading_in("vi"):
+        notice = Notice.of(lambda: tr("to ask: {requests}", requests=tr_n("{count} request", "{count} requests", 2)))
+    assert notice.to_dict() == {"event": "Notice", "message": "to ask: 2 requests", "level": "info"}
+    assert notice.text() == "sẽ hỏi: 2 yêu cầu"
+
+
 @pytest.mark.parametrize(
     ("message", "wanted"),
     [
@@ -58,6 +65,31 @@ def test_notices_are_said_in_vietnamese_and_logged_in_english(
         (
             "judges are shown 3 graded outputs on 2 rules of 7",
             "mô hình chấm được xem 3 đầu ra đã được đánh giá về 2 quy tắc trong 7",
+        ),
+        (
+            "run r: 3 examples; 1 output that cannot be used",
+            "lần chạy r: 3 ví dụ; 1 đầu ra không dùng được",
+        ),
+        (
+            "m gave nothing usable before and is not asked again; name another --author, or --fresh; waiting: 1 new "
+            "sentence; 2 criteria without a candidate",
+            "trước đây m không cho gì dùng được nên không được hỏi lại; hãy nêu --author khác, hoặc dùng --fresh; còn "
+            "chờ: 1 câu mới; 2 tiêu chí chưa có ứng viên",
+        ),
+        (
+            "m: no answer within 2.5 s; raise --timeout, or lower max_tokens. Tried 3 times.",
+            "m: không có câu trả lời trong 2,5 giây; hãy tăng --timeout, hoặc giảm max_tokens. Đã thử 3 lần.",
+        ),
+        (
+            "r.jsonl: what it holds was asked otherwise: temperature is 0.7, recorded without it; the stage's template "
+            "is another (stage output); record the run again with --record.",
+            "r.jsonl: những gì có trong bản ghi đã được hỏi khác đi: temperature là 0.7, bản ghi không có; mẫu của",
+        ),
+        (
+            "m did not answer in the form that was asked for, nor after being shown why. First: The reply is empty. "
+            "Then: The reply is not JSON. A larger model may keep to the form.",
+            "m không trả lời đúng dạng được yêu cầu, kể cả sau khi được chỉ ra chỗ sai. Lần đầu: Câu trả lời trống. "
+            "Lần sau: Câu trả lời không phải là JSON.",
         ),
     ],
 )

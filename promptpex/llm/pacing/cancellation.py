@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from promptpex.core.errors import Stopped
+from promptpex.core.texts import stored
 
 GRACE_S = 3.0
 """Seconds that a request in flight still has once the run is being stopped; a convention: most short
@@ -94,12 +95,15 @@ class CancelToken:
 
 def not_asked(model: str) -> Stopped:
     """The error of a request that a stop kept from being sent."""
-    return Stopped(f"{model} was not asked: the run is being stopped. The same command goes on from here.", model=model)
+    message = stored(
+        "{model} was not asked: the run is being stopped. The same command goes on from here.", model=model
+    )
+    return Stopped(message, model=model)
 
 
 def unanswered(model: str) -> Stopped:
     """The error of a request that was in flight when the run was stopped and did not end in time."""
-    return Stopped(
-        f"{model} was asked and had not answered when the run was stopped. The same command asks it again.",
-        model=model,
+    message = stored(
+        "{model} was asked and had not answered when the run was stopped. The same command asks it again.", model=model
     )
+    return Stopped(message, model=model)

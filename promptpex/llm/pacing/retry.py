@@ -238,5 +238,5 @@ def _tried(error: ModelError, attempts: int) -> ModelError:
     """The error, saying how often it was tried."""
     if attempts == 1:
         return error
-    message = f"{error.message} Tried {attempts} times."
+    message = stored("{part} Tried {count} times.", part=error.message, count=attempts)
     return type(error)(message, model=error.model, retry_after=error.retry_after, reply=error.reply)

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from promptpex.core.errors import BadRequest, ModelError, RateLimited
 from promptpex.core.records import Completion, Request
+from promptpex.core.texts import stored
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
 from promptpex.llm.pacing.aimd import ConcurrencyController
 from promptpex.llm.pacing.cancellation import CancelToken, not_asked
@@ -158,7 +159,8 @@ class Limiter:
         """
         self._cancel_token.raise_if_cancelled(request.model)
         if problem := beyond_tpm(request, self._tpm):
-            raise BadRequest(f"{request.model} was not asked: {problem}", model=request.model)
+            message = stored("{model} was not asked: {reason}", model=request.model, reason=problem)
+            raise BadRequest(message, model=request.model)
         queue = self.queue_of(request)
         queue.refuse_if_closed(request.model)
         return await queue.slot(request)
@@ -365,8 +367,13 @@ class ServerQueue:
 
 
 def _closed(model: str, wait: float) -> RateLimited:
-    message = f"{model} was not asked: the provider asks to wait {wait:.0f} s, longer than a call may take; "
-    return RateLimited(message + "run the same command again then, or raise --timeout.", model=model)
+    message = stored(
+        "{model} was not asked: the provider asks to wait {seconds} s, longer than a call may take; run the same "
+        "command again then, or raise --timeout.",
+        model=model,
+        seconds=f"{wait:.0f}",
+    )
+    return RateLimited(message, model=model)
 
 
 def tokens_expected(request: Request) -> int:
@@ -380,11 +387,22 @@ def beyond_tpm(request: Request, tpm: int | None) -> str | None:
     if tpm is None or tokens_expected(request) <= tpm:
         return None
     size, answer = _tokens_in(request), f"{_tokens_out(request):,}"
-    takes = f"{tokens_expected(request):,} tokens ({size:,} to send, up to {answer} to answer)"
-    takes = f"a request may take {takes}" if size else f"an answer alone may take {answer} tokens"
-    return (
-        f"{takes}, and --tpm allows {tpm:,} a minute; raise --tpm, or allow a shorter answer: "
-        f"{request.model}?max_tokens=N"
+    if not size:
+        return stored(
+            "an answer alone may take {number} tokens, and --tpm allows {limit} a minute; raise --tpm, or allow a "
+            "shorter answer: {model}?max_tokens=N",
+            number=answer,
+            limit=f"{tpm:,}",
+            model=request.model,
+        )
+    return stored(
+        "a request may take {count} tokens ({number} to send, up to {most} to answer), and --tpm allows {limit} a "
+        "minute; raise --tpm, or allow a shorter answer: {model}?max_tokens=N",
+        count=f"{tokens_expected(request):,}",
+        number=f"{size:,}",
+        most=answer,
+        limit=f"{tpm:,}",
+        model=request.model,
     )
 
 

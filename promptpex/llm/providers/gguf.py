@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from promptpex.core.texts import stored
+
 _SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 _STRING, _ARRAY = 8, 9
 _MAX_PAIRS = 100_000
@@ -47,7 +49,7 @@ def read_head(path: Path) -> GgufHead:
         try:
             pairs = _pairs(file)
         except (struct.error, UnicodeDecodeError, OverflowError, MemoryError) as error:
-            raise NotGguf(f"its head is damaged ({error})") from error
+            raise NotGguf(stored("its head is damaged ({why})", why=error)) from error
     architecture = str(pairs.get("general.architecture", ""))
     context = pairs.get(f"{architecture}.context_length")
     return GgufHead(
@@ -60,10 +62,10 @@ def read_head(path: Path) -> GgufHead:
 def _pairs(file: BinaryIO) -> Mapping[str, object]:
     """The key-value pairs up to the tokenizer's, which are long and stand last."""
     if file.read(4) != b"GGUF":
-        raise NotGguf("it does not begin as a GGUF file does")
+        raise NotGguf(stored("it does not begin as a GGUF file does"))
     version, _tensors, count = struct.unpack("<IQQ", file.read(20))
     if version not in (2, 3) or count > _MAX_PAIRS:
-        raise NotGguf(f"its GGUF version {version} is not one of 2 and 3")
+        raise NotGguf(stored("its GGUF version {number} is not one of 2 and 3", number=version))
     pairs: dict[str, object] = {}
     for _ in range(count):
         key = _text(file)
@@ -80,19 +82,19 @@ def _value(file: BinaryIO, kind: int, depth: int = 0) -> object:
     if kind == _ARRAY and depth < 4:
         inner, count = struct.unpack("<IQ", file.read(12))
         if count > _MAX_TEXT:
-            raise NotGguf("its head is damaged (an impossibly long array)")
+            raise NotGguf(stored("its head is damaged (an impossibly long array)"))
         return [_value(file, inner, depth + 1) for _ in range(count)]
     form = _SCALARS.get(kind)
     if form is None:
-        raise NotGguf(f"its head is damaged (value type {kind})")
+        raise NotGguf(stored("its head is damaged (value type {kind})", kind=kind))
     return struct.unpack(form, file.read(struct.calcsize(form)))[0]
 
 
 def _text(file: BinaryIO) -> str:
     (length,) = struct.unpack("<Q", file.read(8))
     if length > _MAX_TEXT:
-        raise NotGguf("its head is damaged (an impossibly long text)")
+        raise NotGguf(stored("its head is damaged (an impossibly long text)"))
     data = file.read(length)
     if len(data) < length:
-        raise NotGguf("its head is cut off")
+        raise NotGguf(stored("its head is cut off"))
     return data.decode("utf-8")

@@ -220,7 +220,8 @@ def encoded(body: Mapping[str, object], model: str) -> bytes:
     try:
         return replace_surrogates(json.dumps(body, ensure_ascii=False, allow_nan=False)).encode("utf-8")
     except (TypeError, ValueError) as error:
-        raise BadRequest(f"{model}: a parameter cannot be sent as JSON ({error}).", model=model) from error
+        message = stored("{model}: a parameter cannot be sent as JSON ({why}).", model=model, why=error)
+        raise BadRequest(message, model=model) from error
 
 
 def parsed(raw: bytes, headers: Mapping[str, str], *, model: str, where: str) -> object:
@@ -230,32 +231,47 @@ def parsed(raw: bytes, headers: Mapping[str, str], *, model: str, where: str) ->
         MalformedReply: it is made of so many values that reading them would stop everything else.
     """
     if len(raw) > MAX_MARKS and sum(map(raw.count, (b",", b"[", b"{"))) > MAX_MARKS:
-        raise MalformedReply(
-            f"{model} at {where}: the reply is made of more than {MAX_MARKS:,} values and was not read; set "
-            "max_tokens, or ask for fewer log-probabilities.",
-            model=model,
-        )
+        raise too_many_values(model, where)
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
         kind = headers.get("Content-Type", "no content type")
         text = raw[:2000].decode("utf-8", "replace")
-        raise GarbledReply(
-            f"{model} at {where}: the reply is not JSON ({short(kind, 60)}, {len(raw)} bytes: {short(text, 120)!r}); "
-            "check that the address is that of the API.",
+        message = stored(
+            "{model} at {server}: the reply is not JSON ({kind}, {count} bytes: {text}); check that the address is "
+            "that of the API.",
             model=model,
-            reply=text,
-        ) from error
+            server=where,
+            kind=short(kind, 60),
+            count=len(raw),
+            text=repr(short(text, 120)),
+        )
+        raise GarbledReply(message, model=model, reply=text) from error
+
+
+def too_many_values(model: str, where: str) -> MalformedReply:
+    """The error for a reply of more values than are read."""
+    message = stored(
+        "{model} at {server}: the reply is made of more than {limit} values and was not read; set max_tokens, or ask "
+        "for fewer log-probabilities.",
+        model=model,
+        server=where,
+        limit=f"{MAX_MARKS:,}",
+    )
+    return MalformedReply(message, model=model)
 
 
 def refusal(status: int, headers: Mapping[str, str], raw: bytes, *, model: str, where: str) -> ModelError:
     """The error for a reply that is not a success."""
     if 300 <= status < 400:
-        return BadRequest(
-            f"{model} at {where}: the server redirects to {_redirected(headers)}, which is not followed; "
-            "give the final address with --api-base.",
+        message = stored(
+            "{model} at {server}: the server redirects to {target}, which is not followed; give the final address "
+            "with --api-base.",
             model=model,
+            server=where,
+            target=_redirected(headers),
         )
+        return BadRequest(message, model=model)
     return from_status(status, model=model, where=where, detail=error_detail(raw), retry_after=retry_after_s(headers))
 
 

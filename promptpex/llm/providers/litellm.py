@@ -136,7 +136,8 @@ class LitellmClient:
         if supported is None:
             return
         if "response_format" in body and "response_format" not in supported:
-            raise BadRequest(f"{model}: the provider takes no response_format; ask for it in words.", model=model)
+            message = stored("{model}: the provider takes no response_format; ask for it in words.", model=model)
+            raise BadRequest(message, model=model)
         known = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs", "top_logprobs")
         for name in known:
             if name in body and name not in supported and (model, name) not in self._warned:
@@ -165,7 +166,9 @@ async def _gather(chunks: Any, pieces: ChatPieces, model: str) -> None:
             plain = chunk.model_dump()
             size += len(str(plain))
             if size > STREAM_SHARE * MAX_REPLY_BYTES:
-                message = f"{model}: the reply is too large and was not read to its end; set max_tokens."
+                message = stored(
+                    "{model}: the reply is too large and was not read to its end; set max_tokens.", model=model
+                )
                 raise MalformedReply(message, model=model)
             pieces.add(plain)
     if getattr(chunks, "received_finish_reason", "") is None:  # litellm makes one up
@@ -177,14 +180,17 @@ def _refuse_unsafe(request: Request, key_servers: Collection[str]) -> None:
     model = request.model
     strange = sorted(set(request.params.extra) - set(FURTHER_PARAMETERS))
     if strange:
-        raise BadRequest(f"{model}: the parameter {strange[0]} is not passed on to providers.", model=model)
+        message = stored("{model}: the parameter {name} is not passed on to providers.", model=model, name=strange[0])
+        raise BadRequest(message, model=model)
     if "://" in model:
-        raise BadRequest(f"{model}: a model's name cannot hold an address.", model=model)
+        raise BadRequest(stored("{model}: a model's name cannot hold an address.", model=model), model=model)
     if request.api_base and origin(request.api_base) not in key_servers:
-        raise BadRequest(
-            f"{model}: no key is sent to {origin(request.api_base)}; name the server in its provider's own variable.",
+        message = stored(
+            "{model}: no key is sent to {server}; name the server in its provider's own variable.",
             model=model,
+            server=origin(request.api_base),
         )
+        raise BadRequest(message, model=model)
 
 
 def _refuse_openai_for_others(litellm: Any, request: Request) -> None:
@@ -197,7 +203,11 @@ def _refuse_openai_for_others(litellm: Any, request: Request) -> None:
         return
     variable = provider.upper().replace("-", "_")
     if not base:
-        message = f"{request.model}: no address for its provider; set {variable}_API_BASE in the environment."
+        message = stored(
+            "{model}: no address for its provider; set {name} in the environment.",
+            model=request.model,
+            name=f"{variable}_API_BASE",
+        )
         raise NotAuthorised(message, model=request.model)
     if not key:
         message = stored(
@@ -238,7 +248,8 @@ def loaded() -> Any:
 
             _load_beta_headers()
     except ImportError as error:
-        raise Unavailable(f"litellm cannot be imported ({short(str(error))}); reinstall promptpex.") from error
+        message = stored("litellm cannot be imported ({why}); reinstall promptpex.", why=short(str(error)))
+        raise Unavailable(message) from error
     _quieten(litellm)
     return litellm
 

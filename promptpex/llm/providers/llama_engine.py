@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.core.errors import ContextTooSmall, TimedOut, Unavailable, UnknownModel
+from promptpex.core.texts import stored
 from promptpex.llm.failures import from_exception, short
 from promptpex.llm.providers.gguf import NotGguf, read_head
 from promptpex.llm.providers.streamed_chat import ChatPieces, refusal_of
@@ -118,10 +119,12 @@ class LlamaEngine:
         except Exception as error:  # Python's own classes only; told apart by the table
             raise from_exception(error, model=ask.model, library="xllamacpp") from error
         if time.monotonic() > deadline and _finish(events) is None and not _error_of(events):
-            raise TimedOut(
-                f"{ask.model}: no answer within {ask.timeout_s:g} s; raise --timeout, or lower max_tokens.",
+            message = stored(
+                "{model}: no answer within {seconds} s; raise --timeout, or lower max_tokens.",
                 model=ask.model,
+                seconds=f"{ask.timeout_s:g}",
             )
+            raise TimedOut(message, model=ask.model)
         return events
 
     def _short_by(self, events: list[dict[str, Any]], context: int, limit: int, model: str) -> int | None:
@@ -179,11 +182,13 @@ def _trained_context(path: Path, model: str) -> int | None:
     try:
         return read_head(path).context
     except NotGguf as error:
-        raise UnknownModel(
-            f"{model}: {path.name} cannot be loaded: {error}; give another file.", model=model
-        ) from error
+        message = stored(
+            "{model}: {file} cannot be loaded: {reason}; give another file.", model=model, file=path.name, reason=error
+        )
+        raise UnknownModel(message, model=model) from error
     except OSError as error:
-        raise UnknownModel(f"{model}: {path.name} cannot be read ({error}).", model=model) from error
+        message = stored("{model}: {file} cannot be read ({why}).", model=model, file=path.name, why=error)
+        raise UnknownModel(message, model=model) from error
 
 
 def _started(key: LlamaEngineKey, context: int, model: str) -> Any:
@@ -203,22 +208,27 @@ def _started(key: LlamaEngineKey, context: int, model: str) -> Any:
     try:
         return xllamacpp.Server(params)
     except Exception as error:  # RuntimeError for whatever is wrong
-        raise Unavailable(
-            f"{model}: llama.cpp could not load {key.path.name} with a context of {context} tokens "
-            f"({short(str(error))}); the file is damaged, of an unknown architecture, or memory is short.",
+        message = stored(
+            "{model}: llama.cpp could not load {file} with a context of {count} tokens ({why}); the file is damaged, "
+            "of an unknown architecture, or memory is short.",
             model=model,
-        ) from error
+            file=key.path.name,
+            count=context,
+            why=short(str(error)),
+        )
+        raise Unavailable(message, model=model) from error
 
 
 def _xllamacpp(model: str) -> Any:
     try:
         import xllamacpp
     except ImportError as error:
-        raise UnknownModel(
-            f"{model}: embedded models need the package xllamacpp; install promptpex[embedded] "
-            f"({short(str(error), 80)}).",
+        message = stored(
+            "{model}: embedded models need the package xllamacpp; install promptpex[embedded] ({why}).",
             model=model,
-        ) from error
+            why=short(str(error), 80),
+        )
+        raise UnknownModel(message, model=model) from error
     return xllamacpp
 
 
@@ -228,11 +238,14 @@ def _guessed_tokens(body: dict[str, Any]) -> int:
 
 
 def _too_small(model: str, tokens: int, most: int) -> ContextTooSmall:
-    return ContextTooSmall(
-        f"{model}: the prompt has {tokens} tokens and the model's context {most}; shorten the prompt or the input, or "
+    message = stored(
+        "{model}: the prompt has {count} tokens and the model's context {limit}; shorten the prompt or the input, or "
         "use a model with a larger context.",
         model=model,
+        count=tokens,
+        limit=most,
     )
+    return ContextTooSmall(message, model=model)
 
 
 def _whole(events: list[dict[str, Any]], model: str) -> dict[str, Any]:

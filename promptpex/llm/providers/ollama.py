@@ -17,6 +17,7 @@ from typing import Any
 from promptpex.core.errors import ContextTooSmall, MalformedReply, ModelError, Unavailable, UnknownModel
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Message, Request
+from promptpex.core.texts import stored
 from promptpex.llm.providers.http import MAX_MARKS, JsonPoster, JsonReply, parsed
 from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, missing, pull, show
 from promptpex.llm.providers.openai_format import (
@@ -65,7 +66,7 @@ class OllamaClient:
         facts = await self._known(model)
         least = least_tokens(request.messages)
         if facts.context is not None and least > facts.context:
-            raise _too_small(request.model, facts.context, f"at least {least} tokens")
+            raise _too_small(request.model, facts.context, stored("at least {count} tokens", count=least))
         while True:
             context = self._context(request, model, facts)
             reply = await self._post(request, model, context)
@@ -113,7 +114,7 @@ class OllamaClient:
     def _grown(self, request: Request, model: str, context: int, payload: Any) -> bool:
         """Whether the answer says that the context was tight, and a larger one will be asked for."""
         if not isinstance(payload, dict):
-            raise _no_answer(request.model, f"a JSON {type(payload).__name__}")
+            raise _no_answer(request.model, stored("it is a JSON {kind}, not an object", kind=type(payload).__name__))
         counted = count_or_none(payload.get("prompt_eval_count")) or 0
         made = count_or_none(payload.get("eval_count")) or 0
         limit = request.params.max_tokens
@@ -158,7 +159,7 @@ class OllamaClient:
 
         def on_status(status: str, done: int | None, total: int | None) -> None:
             tenth = f" {10 * (done * 10 // total)}%" if done and total else ""
-            line = f"Pulling {model}: {status}{tenth}"
+            line = stored("Pulling {model}: {status}", model=model, status=f"{status}{tenth}")
             if line not in printed:
                 printed.add(line)
                 self._options.emit(Notice(line))
@@ -258,7 +259,7 @@ class _ChatLines:
         self._marks += sum(map(data.count, (b",", b"[", b"{")))
         piece = parsed(data, {"Content-Type": self.media_type}, model=self._name, where="Ollama")
         if not isinstance(piece, dict) or self._marks > MAX_MARKS:
-            raise _no_answer(self._name, "a stream of other things, or of too many")
+            raise _no_answer(self._name, stored("a stream of other things, or of too many"))
         self._last = {**self._last, **piece}
         self._logprobs += piece["logprobs"] if isinstance(piece.get("logprobs"), list) else []
         message = piece.get("message")
@@ -282,12 +283,13 @@ class _ChatLines:
 def _completion(reply: JsonReply, name: str) -> Completion:
     payload = reply.payload
     if not isinstance(payload, dict):
-        raise _no_answer(name, "no object")
+        raise _no_answer(name, stored("no object"))
     if isinstance(payload.get("error"), str):
-        raise Unavailable(f"{name}: Ollama failed ({payload['error'][:300]}); repeat the command.", model=name)
+        failed = stored("{model}: Ollama failed ({why}); repeat the command.", model=name, why=payload["error"][:300])
+        raise Unavailable(failed, model=name)
     message = payload.get("message")
     if not isinstance(message, dict):
-        raise _no_answer(name, "no message")
+        raise _no_answer(name, stored("no message"))
     return Completion(
         text=content_text(message.get("content")),
         finish_reason=text_or_none(payload.get("done_reason")) or ("stop" if payload.get("done") else None),
@@ -309,24 +311,33 @@ def _check_whole(answer: Completion, request: Request, context: int, least: int)
     if not counted:
         return
     if counted >= context - 1:
-        raise _too_small(request.model, context, "as many tokens or more")
+        raise _too_small(request.model, context, stored("as many tokens or more"))
     if counted < least:
-        raise ContextTooSmall(
-            f"{request.model}: the server read {counted} tokens of a prompt of at least {least}, so it cut the prompt; "
-            "shorten it, or give the model a larger context (?num_ctx=N).",
+        message = stored(
+            "{model}: the server read {count} tokens of a prompt of at least {least}, so it cut the prompt; shorten "
+            "it, or give the model a larger context (?num_ctx=N).",
             model=request.model,
+            count=counted,
+            least=least,
         )
+        raise ContextTooSmall(message, model=request.model)
 
 
 def _too_small(name: str, context: int, size: str) -> ContextTooSmall:
-    return ContextTooSmall(
-        f"{name}: the prompt has {size} and the context {context}; shorten the prompt or the input, or use a model "
+    message = stored(
+        "{model}: the prompt has {words} and the context {limit}; shorten the prompt or the input, or use a model "
         "with a larger context.",
         model=name,
+        words=size,
+        limit=context,
     )
+    return ContextTooSmall(message, model=name)
 
 
 def _no_answer(name: str, what: str) -> ModelError:
-    return MalformedReply(
-        f"{name}: the server's reply is not an answer of Ollama's chat API: {what}; check the address.", model=name
+    message = stored(
+        "{model}: the server's reply is not an answer of Ollama's chat API: {reason}; check the address.",
+        model=name,
+        reason=what,
     )
+    return MalformedReply(message, model=name)

@@ -190,7 +190,8 @@ def _response_error(error: ollama.ResponseError, name: str, where: str) -> Model
     if error.status_code == 404:
         return missing(name, where)
     if error.status_code < 0 and ("file does not exist" in text or "not found" in text):
-        return UnknownModel(f"{name}: Ollama's registry does not know this model; check the name.", model=name)
+        message = stored("{model}: Ollama's registry does not know this model; check the name.", model=name)
+        return UnknownModel(message, model=name)
     return from_status(error.status_code if error.status_code >= 400 else 500, model=name, where=where, detail=text)
 
 

@@ -111,7 +111,7 @@ class OpenAICompatible:
     def _headers(self, model: str, variable: str | None = None) -> Mapping[str, str]:
         key = key_for(self.base_url, self._options.key_servers, variable)
         if variable and not key:
-            raise NotAuthorised(f"{model}: {_why_no_key(variable, self.base_url)}.", model=model)
+            raise NotAuthorised(_why_no_key(model, variable, self.base_url), model=model)
         if key:
             return {"Authorization": f"Bearer {key}"}
         if self.is_openai:
@@ -186,11 +186,18 @@ def key_for(base_url: str, key_servers: Collection[str] = (), variable: str | No
     return (custom or key or "").strip() or None
 
 
-def _why_no_key(variable: str, base_url: str) -> str:
+def _why_no_key(model: str, variable: str, base_url: str) -> str:
     """Why the key that the user named for a model does not go to its server."""
     if not os.environ.get(variable, "").strip():
-        return f"its key is to come from {variable}, which is not set in the environment"
-    return f"the key in {variable} is not sent to {_origin(base_url)}: name that server by flag or in your own settings"
+        return stored(
+            "{model}: its key is to come from {name}, which is not set in the environment.", model=model, name=variable
+        )
+    return stored(
+        "{model}: the key in {name} is not sent to {server}: name that server by flag or in your own settings.",
+        model=model,
+        name=variable,
+        server=_origin(base_url),
+    )
 
 
 @lru_cache(maxsize=64)

@@ -10,6 +10,7 @@ from typing import Any
 
 from promptpex.core.errors import MalformedReply
 from promptpex.core.records import MAX_TOKENS_COUNTED, Completion, Request, TokenLogprob
+from promptpex.core.texts import stored
 from promptpex.llm.schemas import is_closed
 
 TOP_LOGPROBS = 5
@@ -75,7 +76,7 @@ def completion_of(payload: Any, *, model: str, latency_ms: float | None = None) 
     choice = _first_choice(payload, model)
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise _malformed(model, "its first choice holds no message")
+        raise _malformed(model, stored("its first choice holds no message"))
     usage = payload.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return Completion(
@@ -93,19 +94,21 @@ def completion_of(payload: Any, *, model: str, latency_ms: float | None = None) 
 
 def _first_choice(payload: object, model: str) -> dict[str, object]:
     if not isinstance(payload, dict):
-        raise _malformed(model, f"it is a JSON {type(payload).__name__}, not an object")
+        raise _malformed(model, stored("it is a JSON {kind}, not an object", kind=type(payload).__name__))
     choices = payload.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise _malformed(model, "it holds no choices")
+        raise _malformed(model, stored("it holds no choices"))
     return choices[0]
 
 
 def _malformed(model: str, why: str) -> MalformedReply:
-    return MalformedReply(
-        f"{model}: the server's reply is not a chat completion: {why}; check that the address is that of an "
+    message = stored(
+        "{model}: the server's reply is not a chat completion: {reason}; check that the address is that of an "
         "OpenAI-compatible API.",
         model=model,
+        reason=why,
     )
+    return MalformedReply(message, model=model)
 
 
 def content_text(content: object) -> str:

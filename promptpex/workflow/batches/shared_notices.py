@@ -52,4 +52,5 @@ class SharedNotices:
 
 
 def _about(prompts: list[str], notice: Notice) -> Notice:
-    return replace(notice, message=f"{named(list(dict.fromkeys(prompts)))}: {notice.message}")
+    names = named(list(dict.fromkeys(prompts)))
+    return replace(notice, message=f"{names}: {notice.message}", shown=f"{names}: {notice.text()}")

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import GradeError
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import OUTPUT_SUBJECT, Example, Prompt, Run, Spec, Synthesis, output_key
+from promptpex.core.texts import stored, stored_n
 from promptpex.documents.human_grades import ImportedGrades, import_grades
 from promptpex.grading.desk import SECOND_SHARE, GradingDesk
 from promptpex.grading.labels import LabelRules, require_no_misspelling
@@ -183,25 +183,36 @@ def _pool(read_runs: Sequence[Run], folder: SynthesisFolder, prompt: Prompt, emi
     pool: tuple[Example, ...] = ()
     for run in read_runs:
         made = examples_of(run)
-        emit(Notice(f"run {run.manifest.run}: {made.sentence()}"))
+        emit(Notice(stored("run {run}: {shown}", run=run.manifest.run, shown=made.sentence())))
         if run.prompt.fingerprint != prompt.fingerprint:
             emit(Notice(_of_other_words(run), "warning"))
         pool = merged(pool, made.examples)
     put_up = [one for one in of_version(folder.read_examples(), prompt.fingerprint) if one.put_up]
     whole = [one for one in put_up if output_key(one.inputs, one.output) == one.id]
     if len(whole) < len(put_up):
-        broken = plural(len(put_up) - len(whole), "example")
-        emit(Notice(f"{folder.examples.name}: {broken} with an id that is not theirs, left out", "warning"))
+        broken = stored_n(
+            "{file}: {count} example with an id that is not theirs, left out",
+            "{file}: {count} examples with an id that is not theirs, left out",
+            len(put_up) - len(whole),
+            file=folder.examples.name,
+        )
+        emit(Notice(broken, "warning"))
     if whole:
-        emit(Notice(f"production: {plural(len(whole), 'output')} put up for grading"))
+        message = stored_n(
+            "production: {count} output put up for grading",
+            "production: {count} outputs put up for grading",
+            len(whole),
+        )
+        emit(Notice(message))
     return merged(pool, (one for one in whole if one.id not in {item.id for item in pool}))
 
 
 def _of_other_words(run: Run) -> str:
-    return (
-        f"the run {run.manifest.run} was made with other words of {run.prompt.name} than its file has now: its outputs"
-        " can be graded, by the rules as they read now, and say nothing of the prompt as it is now; run it again for"
-        " outputs of this version"
+    return stored(
+        "the run {run} was made with other words of {prompt} than its file has now: its outputs can be graded, by the"
+        " rules as they read now, and say nothing of the prompt as it is now; run it again for outputs of this version",
+        run=run.manifest.run,
+        prompt=run.prompt.name,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from promptpex.codecs.wording import named
 from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Criterion, Prompt, Synthesis
+from promptpex.core.texts import stored
 from promptpex.synthesis.propose_candidates import Arriving, Demand, NewCandidates, Shown, propose_candidates
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import Session
@@ -57,10 +58,16 @@ def _naming(session: Session) -> Arriving:
     def tell(candidates: Sequence[Candidate]) -> None:
         for one in candidates:
             if one.id not in there:
-                session.emit(Notice(f"candidates: {one.id} ({one.check.kind}) for {named(one.criteria)}"))
+                message = stored(
+                    "candidates: {name} ({kind}) for {criteria}",
+                    name=one.id,
+                    kind=one.check.kind,
+                    criteria=named(one.criteria),
+                )
+                session.emit(Notice(message))
         gone = [name for name in there if name not in {one.id for one in candidates}]
         if gone:
-            session.emit(Notice(f"candidates: the reply broke off, and with it {named(gone)}"))
+            session.emit(Notice(stored("candidates: the reply broke off, and with it {names}", names=named(gone))))
         there.clear()
         there.update(dict.fromkeys(one.id for one in candidates))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from promptpex.codecs.wording import plural
 from promptpex.core.ids import digest
 from promptpex.core.records import Criterion, Delta
+from promptpex.core.texts import stored_n
 from promptpex.synthesis.criteria import sentence_digest
 
 
@@ -35,13 +35,15 @@ class OpenQuestions:
 
     def sentence(self) -> str:
         """What waits for an answer, in words."""
+        versions, new, criteria = map(len, (self.categories, self.sentences, self.criteria))
         parts = [
-            ("versions without categories", "version without categories", len(self.categories)),
-            ("new sentences", "new sentence", len(self.sentences)),
-            ("criteria without a candidate", "criterion without a candidate", len(self.criteria)),
+            versions
+            and stored_n("{count} version without categories", "{count} versions without categories", versions),
+            new and stored_n("{count} new sentence", "{count} new sentences", new),
+            criteria
+            and stored_n("{count} criterion without a candidate", "{count} criteria without a candidate", criteria),
         ]
-        waiting = [plural(count, one, many) for many, one, count in parts if count]
-        return f"{' and '.join(waiting)} {'waits' if sum(count for *_, count in parts) == 1 else 'wait'}"
+        return "; ".join(part for part in parts if part)
 
 
 def open_questions(deltas: Iterable[Delta], new: Iterable[Delta], waiting: Iterable[Criterion]) -> OpenQuestions:

@@ -9,6 +9,7 @@ from promptpex.codecs.inputs_as_text import named_text
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
 from promptpex.core.records import Example, Prompt
+from promptpex.core.texts import stored
 from promptpex.core.time_allowance import Allowance
 from promptpex.promptfile import RENDERING_SECONDS, messages_text, render
 from promptpex.report import runs
@@ -31,7 +32,7 @@ def shown_to_author(session: Session, files: Files, prompt: Prompt, folder: Synt
             sent = render(prompt, case.inputs, Allowance(RENDERING_SECONDS))
             return Shown(messages_text(sent), named_text(case.inputs))
     except InputError as error:
-        session.emit(Notice(f"candidates are written without an example: {error}", "warning"))
+        session.emit(Notice(stored("candidates are written without an example: {why}", why=error), "warning"))
     return Shown()
 
 

@@ -16,6 +16,7 @@ from promptpex.codecs.wording import named
 from promptpex.core.errors import ConfigError, SynthesisError
 from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Criterion, Delta, History, Prompt, Spec, Synthesis
+from promptpex.core.texts import stored, tr
 from promptpex.documents.ownership import owned_by_people
 from promptpex.grading.labels import LabelRules
 from promptpex.promptfile import sibling
@@ -158,14 +159,17 @@ def _why_unasked(session: Session, plan: SynthesisPlan) -> str:
     roles = session.roles
     new = open_questions(plan.history.deltas, plan.new_changes, plan.waiting)
     if roles.without_author:
-        return f"no author is asked (--author none): {new.sentence()}" if new else ""
+        return stored("no author is asked (--author none); waiting: {words}", words=new.sentence()) if new else ""
     if not new or plan.suggesting.requests or session.settings.fresh or not plan.synthesis.candidates:
         return ""
     if not plan.history.in_vain or not new.of(roles.author().label) <= set(plan.history.in_vain):
         return ""
     name = roles.author().label
-    return (
-        f"{name} gave nothing usable before and is not asked again: {new.sentence()}; name another --author, or --fresh"
+    return stored(
+        "{model} gave nothing usable before and is not asked again; name another --author, or --fresh; waiting: "
+        "{words}",
+        model=name,
+        words=new.sentence(),
     )
 
 
@@ -184,7 +188,7 @@ async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = S
     plan = planned(session, files, wishes)
     if plan.lines:
         require_author(session)
-        session.emit(Notice(f"to ask: {total_in_words(plan.lines)}", "always"))
+        session.emit(Notice.of(lambda: tr("to ask: {requests}", requests=total_in_words(plan.lines)), "always"))
     elif plan.why_unasked:
         session.emit(Notice(plan.why_unasked, "always"))
     asked = await _asked(session, files, plan, wishes)
@@ -251,7 +255,8 @@ def _suggesting(
     examples = labelled_first(folder, prompt) or of_latest_run(session, prompt)
     graded = graded_for_notes(files.prompt, rules, synthesis.criteria, examples, wishes.rules)
     if not graded:
-        session.emit(Notice("no bad output has a note that no criterion was made from yet: write one when you grade"))
+        message = stored("no bad output has a note that no criterion was made from yet: write one when you grade")
+        session.emit(Notice(message))
     return Suggesting(wishes.infer, graded, taken)
 
 
@@ -368,8 +373,15 @@ def _tell_of_phrase_lists(session: Session, synthesis: Synthesis, new: Collectio
     fresh = [candidate for candidate in synthesis.candidates if candidate.id in new]
     listed = exclusions_by_phrases(synthesis.criteria, fresh)
     if listed:
-        verb = "decides" if len(listed) == 1 else "decide"
-        message = f"{named(listed)} {verb} what an answer must not do by phrases; an answer in other words slips by"
+        message = stored(
+            "{names} decide what an answer must not do by phrases; an answer in other words slips by",
+            names=named(listed),
+        )
+        if len(listed) == 1:
+            message = stored(
+                "{names} decides what an answer must not do by phrases; an answer in other words slips by",
+                names=named(listed),
+            )
         session.emit(Notice(message, "warning"))
 
 

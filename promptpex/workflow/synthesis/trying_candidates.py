@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.codecs.wording import cut, plural
+from promptpex.codecs.wording import cut, requests_in_words
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Example, Implication, Prompt, Run, Synthesis
+from promptpex.core.texts import stored, stored_n
 from promptpex.documents.human_grades import read_grades
 from promptpex.engines import Engine, local_engine, usable_cpus
 from promptpex.grading.labels import LabelRules
@@ -158,11 +159,13 @@ def _run(session: Session, prompt: Prompt, named: Path | None) -> Run | None:
     try:
         run = runs.read(folder, verdicts=False) if folder is not None else None
     except InputError as error:
-        session.emit(Notice(f"the latest run is not used: {error}", "warning"))
+        session.emit(Notice(stored("the latest run is not used: {why}", why=error), "warning"))
         return None
     if run is not None and run.prompt.fingerprint != prompt.fingerprint:
-        message = (
-            f"the latest run, {run.manifest.run}, is of another version of {prompt.name}: its outputs are not used"
+        message = stored(
+            "the latest run, {run}, is of another version of {prompt}: its outputs are not used",
+            run=run.manifest.run,
+            prompt=prompt.name,
         )
         session.emit(Notice(message))
         return None
@@ -177,16 +180,22 @@ def judge_of_questions(
     if not asking or not examples:
         return None
     if not session.roles.named_judges():
-        waiting = (
-            f"{plural(asking, 'candidate')} put questions to a judge" if asking > 1 else "1 candidate asks a judge"
+        message = stored_n(
+            "{count} candidate asks a judge, and none is named: name one with --judge",
+            "{count} candidates put questions to a judge, and none is named: name one with --judge",
+            asking,
         )
-        session.emit(Notice(f"{waiting}, and none is named: name one with --judge", "warning"))
+        session.emit(Notice(message, "warning"))
         return None
     judge = QuestionJudge(session.roles.judges()[0], instructions_of(session.settings, prompt).get(QUESTION, ""))
-    most = plural(asking * examples, "request")
-    session.emit(
-        Notice(f"questions of {plural(asking, 'candidate')}: about {most} to {judge.role_model.label}", "always")
+    message = stored_n(
+        "questions of {count} candidate: about {requests} to {judge}",
+        "questions of {count} candidates: about {requests} to {judge}",
+        asking,
+        requests=requests_in_words(asking * examples),
+        judge=judge.role_model.label,
     )
+    session.emit(Notice(message, "always"))
     return judge
 
 
@@ -225,16 +234,28 @@ def _set_aside(synthesis: Synthesis, matrix: Matrix) -> list[Implication]:
 async def _asked(session: Session, prompt: Prompt, plan: ImplicationPlan, matrix: Matrix) -> JudgedPairs:
     pairs = plan.to_ask
     if len(pairs) > MOST_PAIRS:
-        message = f"{len(pairs):,} pairs of candidates are too many to compare: a judge is asked about {MOST_PAIRS:,}"
-        session.emit(Notice(f"{message}; label more outputs, which rules pairs out", "warning"))
+        message = stored(
+            "{count} pairs of candidates are too many to compare: a judge is asked about {limit}; label more outputs, "
+            "which rules pairs out",
+            count=f"{len(pairs):,}",
+            limit=f"{MOST_PAIRS:,}",
+        )
+        session.emit(Notice(message, "warning"))
         pairs = pairs[:MOST_PAIRS]
     judge = session.roles.judges()[0]
-    requests = plural(-(-len(pairs) // PAIRS_PER_REQUEST), "request")
-    out = plan.contradicted + plan.pruned
-    ruled_out = f" ({plural(out, 'pair')} ruled out by examples)" if out else ""
-    session.emit(
-        Notice(f"implications: {plural(len(pairs), 'pair')} in {requests} to {judge.label}{ruled_out}", "always")
+    message = stored_n(
+        "implications: {count} pair in {requests} to {judge}",
+        "implications: {count} pairs in {requests} to {judge}",
+        len(pairs),
+        requests=requests_in_words(-(-len(pairs) // PAIRS_PER_REQUEST)),
+        judge=judge.label,
     )
+    session.emit(Notice(message, "always"))
+    if out := plan.contradicted + plan.pruned:
+        ruled_out = stored_n(
+            "implications: {count} pair ruled out by examples", "implications: {count} pairs ruled out by examples", out
+        )
+        session.emit(Notice(ruled_out, "always"))
     note = instructions_of(session.settings, prompt).get(STAGE, "")
     return await judge_pairs(judge, matrix.candidates, pairs, instructions=note, emit=session.emit)
 
@@ -245,9 +266,25 @@ def _tell_of_errors(session: Session, matrix: Matrix) -> None:
     for number, counter in erring[:10]:
         reason, count = counter.most_common(1)[0]
         name = matrix.candidates[number].id
-        session.emit(Notice(f"{name} errs on {plural(counter.total(), 'example')}: {cut(reason, 160)} ({count})"))
+        message = stored_n(
+            "{name} errs on {count} example: {reason} ({number})",
+            "{name} errs on {count} examples: {reason} ({number})",
+            counter.total(),
+            name=name,
+            reason=cut(reason, 160),
+            number=count,
+        )
+        session.emit(Notice(message))
     if len(erring) > 10:
-        session.emit(Notice(f"and {len(erring) - 10} further candidates err on some examples"))
+        session.emit(
+            Notice(
+                stored_n(
+                    "and {count} further candidate errs on some examples",
+                    "and {count} further candidates err on some examples",
+                    len(erring) - 10,
+                )
+            )
+        )
 
 
 def _trial(matrix: Matrix, examples: Sequence[Example], cells: int, implications: int, judged: int) -> Trial:

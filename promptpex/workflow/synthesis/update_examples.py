@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.codecs.wording import plural
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Criterion, Example, Prompt, Rule, Run
+from promptpex.core.texts import stored, stored_n
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, accuracies, labelled, require_known_grader
@@ -95,7 +95,7 @@ def _of_run(prompt: Prompt, run: Run | None, emit: Listener) -> RunExamples:
         return RunExamples()
     require_final(run, prompt)
     made = examples_of(run)
-    emit(Notice(f"run {run.manifest.run}: {made.sentence()}"))
+    emit(Notice(stored("run {run}: {shown}", run=run.manifest.run, shown=made.sentence())))
     return made
 
 
@@ -106,26 +106,49 @@ def _of_table(
         return TableExamples()
     inputs = {case.id: case.inputs for case in sources.run.suite.cases} if sources.run is not None else {}
     made = examples_of_table(read_labels(sources.table, prompt.variables), known, run, inputs)
-    emit(Notice(f"{sources.table.name}: {made.sentence()}"))
+    emit(Notice(stored("labels of {file}: {shown}", file=sources.table.name, shown=made.sentence())))
     return made
 
 
 def _report(examples: Sequence[Example], total: int, book: GradeBook, emit: Listener) -> None:
     """Says how labels came about, how many there are, and what gave none."""
     tally = Counter(example.label for example in examples)
-    counts = f"{plural(tally['good'], 'good example')}, {tally['bad']} bad, {tally[None]} without a label"
-    emit(Notice(f"labels: {counts}; {book.rules.sentence()}", "always"))
+    message = stored_n(
+        "labels: {count} good example, {number} bad, {rest} without a label; {words}",
+        "labels: {count} good examples, {number} bad, {rest} without a label; {words}",
+        tally["good"],
+        number=tally["bad"],
+        rest=tally[None],
+        words=book.rules.sentence(),
+    )
+    emit(Notice(message, "always"))
+    for words in _without_label(examples, total, book):
+        emit(Notice(words))
+
+
+def _without_label(examples: Sequence[Example], total: int, book: GradeBook) -> Iterator[str]:
+    """What gave no label, a sentence each."""
     if total > len(examples):
-        other = plural(total - len(examples), "example")
-        emit(Notice(f"{other} of other versions of the prompt: kept, and not chosen by"))
-    disagreeing = sum(example.label is None and "disagree" in example.label_from for example in examples)
-    for count, what in (
-        (disagreeing, "without a label since the graders disagree evenly"),
-        (book.partial(examples), "with all graded rules good, but not every rule graded: no label from that person"),
-    ):
-        if count:
-            emit(Notice(f"labels: {plural(count, 'output')} {what}"))
+        yield stored_n(
+            "{count} example of other versions of the prompt: kept, and not chosen by",
+            "{count} examples of other versions of the prompt: kept, and not chosen by",
+            total - len(examples),
+        )
+    if disagreeing := sum(example.label is None and "disagree" in example.label_from for example in examples):
+        yield stored_n(
+            "labels: {count} output without a label since the graders disagree evenly",
+            "labels: {count} outputs without a label since the graders disagree evenly",
+            disagreeing,
+        )
+    if partial := book.partial(examples):
+        yield stored_n(
+            "labels: {count} output with all graded rules good, but not every rule graded: no label from that person",
+            "labels: {count} outputs with all graded rules good, but not every rule graded: no label from that person",
+            partial,
+        )
     if book.outdated:
-        was = "was" if book.outdated == 1 else "were"
-        words = "words that their rules and criteria no longer have"
-        emit(Notice(f"labels: {plural(book.outdated, 'grade')} given to {words} {was} left out"))
+        yield stored_n(
+            "labels: {count} grade given to words that their rules and criteria no longer have was left out",
+            "labels: {count} grades given to words that their rules and criteria no longer have were left out",
+            book.outdated,
+        )

@@ -68,7 +68,7 @@ def test_labels_come_from_grades_and_are_made_anew_each_time(desk: Desk) -> None
 def test_a_table_labels_outputs_of_the_run_and_brings_its_own(desk: Desk) -> None:
     table = "case,output,label\nc1,BLUE,1\nc2,PINK,0\n"
     assert desk.update("BLUE", table=table) == [("BLUE", "good"), ("PINK", "bad")]
-    assert "labels.csv: 2 rows of labels, on 1 known example and 1 example of the table alone" in desk.notices
+    assert "labels of labels.csv: 2 rows of labels; on 1 known example; 1 example of the table alone" in desk.notices
     assert desk.update("BLUE", "RED") == [("BLUE", "good"), ("PINK", "bad"), ("RED", None)]
 
 

@@ -159,7 +159,7 @@ async def test_implications_are_by_code_and_by_a_judge_where_no_example_speaks_a
         ("shouts -> capitals", "same-code"),
         ("colour -> short", "judge"),
     ]
-    assert any("ruled out by examples)" in notice for notice in desk.notices)
+    assert any("ruled out by examples" in notice for notice in desk.notices)
     # A person strikes what the judge found: it stays struck, and nobody is asked about it again.
     struck = [one.replace(accepted=False) if one.evidence == "judge" else one for one in on_file]
     synthesis = read_candidates(desk.folder.candidates)
