@@ -155,6 +155,7 @@ def changed(
     """A row per model and case that one run breaks more often than the other, new ones first; ``CHANGED_COLUMNS``."""
     inside = set(cases)
     counts = pass_counts(before), pass_counts(after)
+    broken = _first_broken(before), _first_broken(after)
     rows = []
     for old, new in models:
         past, now = counts[BEFORE].get(old, {}), counts[AFTER].get(new, {})
@@ -162,7 +163,7 @@ def changed(
             shift = now[case][1] * sum(past[case]) - past[case][1] * sum(now[case])
             if not shift:
                 continue
-            source = _broken(after if shift > 0 else before, new if shift > 0 else old, case)
+            source = broken[AFTER].get((new, case)) if shift > 0 else broken[BEFORE].get((old, case))
             rows.append(
                 {
                     "model": name_in_both(old, new),
@@ -170,7 +171,7 @@ def changed(
                     "change": "newly failing" if shift > 0 else "fixed",
                     "before": _of(past[case]),
                     "after": _of(now[case]),
-                    **source,
+                    **(source or {}),
                 }
             )
     return typed(sorted(rows, key=lambda row: row["change"] != "newly failing"), CHANGED_COLUMNS)
@@ -254,6 +255,9 @@ def _of(counts: tuple[int, int]) -> str:
     return f"{counts[0]} of {sum(counts)}"
 
 
-def _broken(rows: pd.DataFrame, model: str, case: str) -> dict[str, Any]:
-    failing = rows[rows["model"].isin([model]) & rows["case"].isin([case]) & rows["verdict"].eq("fail")]
-    return {name: failing[name].iloc[0] for name in ("broken_rules", "output")} if len(failing) else {}
+def _first_broken(rows: pd.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
+    """By model and case the first output that breaks a rule, and which rules it breaks."""
+    failing = rows[rows["verdict"].eq("fail")].drop_duplicates(["model", "case"])
+    names = zip(failing["model"], failing["case"], strict=True)
+    texts = zip(failing["broken_rules"], failing["output"], strict=True)
+    return {name: {"broken_rules": rules, "output": output} for name, (rules, output) in zip(names, texts, strict=True)}

@@ -9,6 +9,7 @@ from promptpex.stats.tango_interval import tango_interval
 from promptpex.tables import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison, outputs
 from tests.stats.oracles import mcnemar_p
 from tests.tables.many import many
+from tests.work import calls
 
 SAME = [("a", "a"), ("b", "b")]
 CASES = [f"c{n}" for n in range(40)]
@@ -89,3 +90,13 @@ def test_without_a_verdict_the_difference_is_all_that_it_may_be() -> None:
     unknown = difference(None)
     assert pd.isna(unknown[""])
     assert (unknown["_low"], unknown["_high"]) == (difference(True)["_low"], difference(False)["_high"])
+
+
+def test_a_changed_case_takes_no_search_through_all_outputs() -> None:
+    def work(count: int) -> int:
+        before, after = (outputs(many(count, {"a": lambda n, good=good: good})) for good in (True, False))
+        named = [f"c{n}" for n in range(count)]
+        return calls(lambda: changed(before, after, models=[("a", "a")], cases=named))
+
+    work(1)
+    assert work(120) - work(20) < 100 * 200
