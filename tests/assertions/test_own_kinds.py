@@ -144,6 +144,17 @@ def test_a_spoken_word_holds_a_letter_or_a_digit(text: str, count: int) -> None:
         ("[" * 100_000, {"kind": "is-json"}, "it nests too deep"),
         ("[1, 2", {"kind": "equals", "value": [1, 2]}, "the JSON is cut off after ‘[1, 2’"),
         ("no refunds", {"kind": "not-regex", "value": "refund"}, "is found in ‘no refunds’"),
+        (
+            "x " * 50 + "🙂 you owe £84.90 now" + " y" * 50,
+            {"kind": "not-regex", "value": "[£€]"},
+            "🙂 you owe £84.90 now",
+        ),
+        ("🙂" * 99 + "A🙃b", {"kind": "not-regex", "value": "A.", "dialect": "unicode"}, "🙂A🙃b’"),
+        (
+            "é" * 99 + " no 🙂 sorry",
+            {"kind": "not-regex", "value": "sor+y", "dialect": "python"},
+            "é no 🙂 sorry’",
+        ),
         ("late", {"kind": "contains-all", "value": list("bcdfgh")}, '"b", "c", "d", "f", "g" and 1 more: ‘late’'),
         ("late", {"kind": "word-all", "value": ["soon"]}, 'does not hold "soon": ‘late’'),
         ("NNS and so on", {"kind": "levenshtein", "value": "NN", "threshold": 2}, 'to "NN" is over 2: ‘NNS'),

@@ -10,12 +10,14 @@
     }
     return made.get(key);
   };
+  // For each match where it stands, in UTF-16 units, null where there is none, or why there is no such pattern.
   globalThis.match = (packed) => {
     const [patterns, texts, jobs] = JSON.parse(packed);
     results = [];
     for (const [source, text] of jobs) {
       try {
-        results.push(pattern(patterns[source][0], patterns[source][1]).test(texts[text]));
+        const found = pattern(patterns[source][0], patterns[source][1]).exec(texts[text]);
+        results.push(found && [found.index, found.index + found[0].length]);
       } catch (error) {
         results.push(String(error.message));
       }

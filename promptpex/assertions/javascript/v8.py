@@ -41,6 +41,17 @@ TOOK_LONG = stored("the pattern {quoted} took longer than {seconds} s on this te
 IS_NONE = stored("the pattern {quoted} does not compile: {detail}")
 Match = tuple[str, str, str]
 """A pattern, its flags, and the text it is tried on."""
+Place = tuple[int, int]
+"""Where a match stands in a text: its first character, and the one behind it."""
+
+
+class OutOfTime:
+    """Stands for a match that ran out of time or memory."""
+
+
+OUT_OF_TIME = OutOfTime()
+Result = list[int] | str | OutOfTime | None
+"""Where a match stands, in UTF-16 units; None: nowhere; or why the pattern does not compile."""
 
 
 def _command() -> list[str]:
@@ -66,14 +77,14 @@ class Regexes:
         self._process = process
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._prefetched: dict[Match, bool | str | None] = {}
-        self._recent: dict[Match, bool | str | None] = {}
+        self._prefetched: dict[Match, Result] = {}
+        self._recent: dict[Match, Result] = {}
         self._strikes = StrikeCounter()
 
     def prefetch(self, matches: Iterable[Match]) -> None:
         """Make these matches now, in few calls, and remember them until the next ``prefetch``."""
         wanted = list(dict.fromkeys(matches))
-        results: dict[Match, bool | str | None] = {}
+        results: dict[Match, Result] = {}
         for batch in _batches(wanted):
             results.update(zip(batch, self._run(batch), strict=True))
         with self._lock:
@@ -86,34 +97,43 @@ class Regexes:
             Unscorable: ``bad-pattern``, ``timeout`` where the match takes too long, or where the check
                 that makes it has made many and its time is over.
         """
+        return self._result(pattern, text, flags) is not None
+
+    def find(self, pattern: str, text: str, flags: str = "") -> Place | None:
+        """Where in the text the pattern is found first, in characters; raises what ``test`` does."""
+        place = self._result(pattern, text, flags)
+        return None if place is None else _in_characters(text, place)
+
+    def _result(self, pattern: str, text: str, flags: str) -> list[int] | None:
+        """Where the pattern is found, in UTF-16 units."""
         time_limits.tick()
         match = (pattern, flags, text)
         with self._lock:
             results = self._prefetched if match in self._prefetched else self._recent
             is_new = match not in results
-            result = None if is_new else results[match]
+            result: Result = None if is_new else results[match]
         if is_new:
             result = self._run([match])[0]
             self._remember(match, result)
-        if isinstance(result, bool):
+        if result is None or isinstance(result, list):
             return result
-        if result is None:
+        if isinstance(result, OutOfTime):
             raise Unscorable("timeout", TOOK_LONG.format(quoted=quoted_json(pattern), seconds=f"{self._seconds:g}"))
         raise Unscorable("bad-pattern", IS_NONE.format(quoted=quoted_json(pattern), detail=result))
 
-    def _remember(self, match: Match, result: bool | str | None) -> None:
+    def _remember(self, match: Match, result: Result) -> None:
         with self._lock:
             if len(self._recent) > 4 * _BATCH:
                 self._recent.clear()
             self._recent[match] = result
 
-    def _run(self, matches: Sequence[Match]) -> list[bool | str | None]:
-        """A result per match: found or not, why the pattern does not compile, or None for out of time or memory."""
-        results: list[bool | str | None] = []
+    def _run(self, matches: Sequence[Match]) -> list[Result]:
+        """A result per match."""
+        results: list[Result] = []
         while len(results) < len(matches):
             rest = matches[len(results) :]
             if time_limits.used_up() or self._strikes.struck_out(rest[0][:2]):
-                results.append(None)
+                results.append(OUT_OF_TIME)
                 continue
             some = list(takewhile(lambda match: not self._strikes.struck_out(match[:2]), rest))
             done = self._call(some)
@@ -124,22 +144,31 @@ class Regexes:
             results += done
         return results
 
-    def _alone(self, match: Match, tried: bool) -> list[bool | str | None]:
+    def _alone(self, match: Match, tried: bool) -> list[Result]:
         """The match during which the time ran out, with all the time for itself, unless it had that already."""
         done = [] if tried else self._call([match])
         self._strikes.record(match[:2], overran=not done)
-        return done or [None]
+        return done or [OUT_OF_TIME]
 
-    def _call(self, matches: Sequence[Match], again: bool = True) -> list[bool | str | None]:
+    def _call(self, matches: Sequence[Match], again: bool = True) -> list[Result]:
         """The results that came in time, from the first match on. What falls alone is tried again, once."""
         request: WorkerRequest = {"op": "match", "packed": json.dumps(_packed(matches)), "seconds": self._seconds}
         try:
-            done: list[bool | str | None] = self._process.ask(request, self._seconds)["results"]
+            done: list[Result] = self._process.ask(request, self._seconds)["results"]
         except WorkerDied as death:
             if len(matches) > 1:
                 return self._call(matches[: len(matches) // 2])
             return self._call(matches, again=False) if again and not death.late else []
         return done
+
+
+def _in_characters(text: str, place: Sequence[int]) -> Place:
+    """A place in UTF-16 units as one in characters, of which some take two."""
+    if text.isascii():
+        return place[0], place[1]
+    units = text.encode("utf-16-le", "surrogatepass")
+    start, end = (len(units[: 2 * unit].decode("utf-16-le", "ignore")) for unit in place)
+    return start, max(start, end)
 
 
 def _packed(matches: Sequence[Match]) -> list[object]:

@@ -122,14 +122,15 @@ class V8Worker:
 
 
 def _searched(pattern: str, text: str, seconds: float) -> WorkerAnswer:
-    """Whether the package regex finds the pattern: ``kind`` is ``searched`` (``matches``), ``bad`` (``message``),
+    """Whether the package regex finds the pattern: ``kind`` is ``searched`` (``place``), ``bad`` (``message``),
     ``timeout`` or ``memory``."""
     try:
         compiled = _python_pattern(pattern)
     except Exception as error:  # whatever its parser trips over, the pattern is not one
         return {"kind": "bad", "message": str(error) or type(error).__name__}
     try:
-        return {"kind": "searched", "matches": compiled.search(text, timeout=seconds) is not None}
+        found = compiled.search(text, timeout=seconds)
+        return {"kind": "searched", "place": None if found is None else found.span()}
     except TimeoutError:
         return {"kind": "timeout"}
     except (RecursionError, MemoryError):

@@ -11,7 +11,7 @@ from promptpex.assertions.kinds.text import filled
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.strikes import StrikeCounter
-from promptpex.codecs.wording import beginning, quoted_json
+from promptpex.codecs.wording import around, beginning, quoted_json
 from promptpex.core.texts import stored
 
 
@@ -20,27 +20,31 @@ def _pattern(assertion: Assertion, value: object) -> str:
 
 
 def _evaluate(assertion: Assertion, pattern: str, checked: CheckedOutput) -> KindResult:
-    matches = _search(assertion, pattern, checked.text)
-    matching = stored("the pattern {quoted} is found in {excerpt}")
-    reason = matching if matches else stored("the pattern {quoted} is not found in {excerpt}")
-    return KindResult(matches, reason.format(quoted=quoted_json(pattern), excerpt=beginning(checked.text)))
+    text, quoted = checked.text, quoted_json(pattern)
+    place = _search(assertion, pattern, text)
+    if place is None:
+        return KindResult(
+            False, stored("the pattern {quoted} is not found in {excerpt}", quoted=quoted, excerpt=beginning(text))
+        )
+    found = around(text, *place) if text.strip() else beginning(text)
+    return KindResult(True, stored("the pattern {quoted} is found in {excerpt}", quoted=quoted, excerpt=found))
 
 
 def _verify(assertion: Assertion, pattern: str) -> None:
     _search(assertion, pattern, "")
 
 
-def _search(assertion: Assertion, pattern: str, text: str) -> bool:
+def _search(assertion: Assertion, pattern: str, text: str) -> v8.Place | None:
     if assertion.dialect == "python":
         return python_search(f"(?i){pattern}" if assertion.ignore_case else pattern, text)
-    return v8.REGEXES.test(pattern, text, assertion.flags)
+    return v8.REGEXES.find(pattern, text, assertion.flags)
 
 
 _STRIKES = StrikeCounter()
 
 
-def python_search(pattern: str, text: str) -> bool:
-    """``re.search`` by the package regex, with limits on time and memory.
+def python_search(pattern: str, text: str) -> v8.Place | None:
+    """Where ``re.search`` of the package regex finds the pattern, with limits on time and memory.
 
     Raises:
         Unscorable: ``bad-pattern``, ``timeout`` or ``memory``.
@@ -54,7 +58,8 @@ def python_search(pattern: str, text: str) -> bool:
     kind = answer["kind"]
     _STRIKES.record(pattern, overran=kind in ("timeout", "memory"))
     if kind == "searched":
-        return bool(answer["matches"])
+        place = answer["place"]
+        return None if place is None else (place[0], place[1])
     if kind == "bad":
         message = " ".join(answer["message"].split())[:200]
         raise Unscorable("bad-pattern", v8.IS_NONE.format(quoted=name, detail=message))
