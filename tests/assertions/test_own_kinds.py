@@ -143,7 +143,8 @@ def test_a_spoken_word_holds_a_letter_or_a_digit(text: str, count: int) -> None:
         ('{"a": NaN}', {"kind": "is-json"}, "NaN is not JSON"),
         ("[" * 100_000, {"kind": "is-json"}, "it nests too deep"),
         ("[1, 2", {"kind": "equals", "value": [1, 2]}, "the JSON is cut off after ‘[1, 2’"),
-        ("no refunds", {"kind": "not-regex", "value": "refund"}, "is found in ‘no refunds’"),
+        ("no refunds", {"kind": "not-regex", "value": "refund"}, '‘no refunds’ matches the pattern "refund"'),
+        (" \n", {"kind": "not-regex", "value": "^\\s*$"}, "is found in nothing"),
         (
             "x " * 50 + "🙂 you owe £84.90 now" + " y" * 50,
             {"kind": "not-regex", "value": "[£€]"},

@@ -129,8 +129,8 @@ def _searched(pattern: str, text: str, seconds: float) -> WorkerAnswer:
     except Exception as error:  # whatever its parser trips over, the pattern is not one
         return {"kind": "bad", "message": str(error) or type(error).__name__}
     try:
-        found = compiled.search(text, timeout=seconds)
-        return {"kind": "searched", "place": None if found is None else found.span()}
+        match = compiled.search(text, timeout=seconds)
+        return {"kind": "searched", "place": None if match is None else match.span()}
     except TimeoutError:
         return {"kind": "timeout"}
     except (RecursionError, MemoryError):

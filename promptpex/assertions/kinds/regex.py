@@ -23,11 +23,12 @@ def _evaluate(assertion: Assertion, pattern: str, checked: CheckedOutput) -> Kin
     text, quoted = checked.text, quoted_json(pattern)
     place = _search(assertion, pattern, text)
     if place is None:
-        return KindResult(
-            False, stored("the pattern {quoted} is not found in {excerpt}", quoted=quoted, excerpt=beginning(text))
-        )
-    found = around(text, *place) if text.strip() else beginning(text)
-    return KindResult(True, stored("the pattern {quoted} is found in {excerpt}", quoted=quoted, excerpt=found))
+        reason = stored("the pattern {quoted} is not found in {excerpt}", quoted=quoted, excerpt=beginning(text))
+    elif text.strip():
+        reason = stored("{excerpt} matches the pattern {quoted}", excerpt=around(text, *place), quoted=quoted)
+    else:
+        reason = stored("the pattern {quoted} is found in {excerpt}", quoted=quoted, excerpt=beginning(text))
+    return KindResult(place is not None, reason)
 
 
 def _verify(assertion: Assertion, pattern: str) -> None:
