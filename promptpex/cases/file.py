@@ -132,7 +132,7 @@ def _against(case: Case, spec: Spec | None, prompt: Prompt | None, lost: Severit
     if prompt is None:
         return
     missing = [name for name in required(prompt) if name not in case.inputs]
-    extra = [name for name in case.inputs if name not in prompt.variables]
+    extra = [name for name in case.inputs if name not in (*prompt.variables, *prompt.checks_only)]
     if missing:
         yield _problem(f"the case {case.id!r} lacks {', '.join(missing)}", "give it under 'inputs'")
     if extra:

@@ -88,7 +88,7 @@ def _variables(case: Case, prompt: Prompt) -> Iterator[LintFinding]:
         if name not in case.inputs:
             yield LintFinding("missing-variable", f"there is no value for {name}")
     for name in case.inputs:
-        if name not in prompt.variables:
+        if name not in (*prompt.variables, *prompt.checks_only):
             yield LintFinding("unknown-variable", f"the prompt has no variable {name}", "warning")
     given = [value_text(value).strip() for name, value in case.inputs.items() if name in prompt.variables]
     if given and not any(given):

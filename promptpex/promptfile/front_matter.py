@@ -51,6 +51,12 @@ INPUT: Mapping[str, Key] = {
         "examples": [500],
     },
     "default": {"description": "The value where a case gives none.", "examples": ["short"]},
+    "checks_only": {
+        "type": ["boolean", "null"],
+        "description": "Whether it is for checks and conditions alone. The prompt does not name it, no model under "
+        "test is sent it, and a case may do without it.",
+        "examples": [True],
+    },
     "context": {
         "type": ["boolean", "null"],
         "description": "Whether it holds the documents that a question is answered from.",

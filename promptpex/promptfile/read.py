@@ -162,7 +162,7 @@ def _warnings(prompt: Prompt, parsed: ParsedPrompt, path: Path | str, keys: Coll
         )
     declared = prompt.meta.get("inputs") or {}
     for name in declared:
-        if name not in prompt.variables:
+        if name not in (*prompt.variables, *prompt.checks_only):
             warn(f"the input {name!r} is declared but not used", "inputs", f"use it as {{{{{name}}}}} or remove it")
     for name in prompt.variables:
         if declared and name not in declared and not prompt.implicit_input:

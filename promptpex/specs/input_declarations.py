@@ -83,7 +83,9 @@ def _unread(name: str, key: Any, value: Any) -> str | None:
     return f"the input {name!r}: nothing reads the key {str(key)[:40]!r}; {near}" if near else None
 
 
-_KEYS = frozenset(("type", "kind", "description", *(word for words in FIELDS.values() for word in words)))
+_KEYS = frozenset(
+    ("type", "kind", "description", "checks_only", *(word for words in FIELDS.values() for word in words))
+)
 
 
 def declarations(prompt: Prompt) -> str:

@@ -59,6 +59,17 @@ class Prompt(Record):
         declared = inputs.get(variable) if isinstance(inputs, Mapping) else None
         return _one_line(declared.get("description")) if isinstance(declared, Mapping) else ""
 
+    @property
+    def checks_only(self) -> tuple[str, ...]:
+        """The inputs that the front matter declares for checks and conditions alone: a model is not sent them."""
+        inputs = self.meta.get("inputs")
+        declared = inputs.items() if isinstance(inputs, Mapping) else ()
+        return tuple(
+            name
+            for name, about in declared
+            if isinstance(about, Mapping) and about.get("checks_only") is True and name not in self.variables
+        )
+
     def text(self) -> str:
         """The whole prompt as one text, each turn under a line with its role; for people and authors to read."""
         if len(self.messages) == 1 and self.messages[0].role == "system":

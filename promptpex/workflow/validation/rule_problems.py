@@ -33,7 +33,8 @@ class _Written:
 def against_prompt(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Problem]:
     """Checks that name variables which the prompt does not take, and conditions that name the expected output."""
     problems: list[Problem] = []
-    takes = f"the prompt takes {', '.join(prompt.variables)}"
+    inputs = (*prompt.variables, *prompt.checks_only)
+    takes = f"the prompt takes {', '.join(inputs)}"
 
     def add(written: _Written, message: str, severity: Severity, suggestion: str) -> None:
         problems.append(
@@ -42,9 +43,9 @@ def against_prompt(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[P
 
     for written in _written(reading):
         check = written.check
-        if isinstance(check, InputCheck) and check.variable not in prompt.variables:
+        if isinstance(check, InputCheck) and check.variable not in inputs:
             add(written, f"{written.what} names {check.variable!r}", "error", takes)
-        for name in sorted(named_variables([check]) - {*prompt.variables, EXPECTED} if written.rule else ()):
+        for name in sorted(named_variables([check]) - {*inputs, EXPECTED} if written.rule else ()):
             add(written, f"a value in {written.what} names {name!r}, which is empty", "warning", takes)
         guessed = _guessed(written, prompt)
         if guessed:
@@ -53,7 +54,7 @@ def against_prompt(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[P
                 f"what says the same as {quoted(guessed[0])} in other words passes; a `question` asks for the meaning"
             )
             add(written, message, "info", hint)
-        if written.is_condition and _needs_expected(check, prompt.variables):
+        if written.is_condition and _needs_expected(check, inputs):
             message = f"{written.what} names the expected output, which no condition is shown: it can never be decided"
             add(written, message, "warning", "a condition looks at the inputs alone")
     return problems

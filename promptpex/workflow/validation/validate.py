@@ -210,7 +210,7 @@ def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Pr
         add(message, None, "warning", "look at its rules and confirm them with --fix, or run extract --update")
     _against_words(spec.rules, prompt, lines, add)
     for name in spec.inputs:
-        if name != WHOLE_INPUT and name not in prompt.variables:
+        if name not in (WHOLE_INPUT, *prompt.variables, *prompt.checks_only):
             add(f"the input spec has {name!r}, which the prompt does not take", None, "warning", "remove it")
     for name in prompt.variables:
         if spec.inputs and name not in spec.inputs:
