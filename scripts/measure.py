@@ -41,7 +41,6 @@ SMALL_FILES = {
     "promptpex/core/normal_forms.py": "the one place that takes Unicode's normal forms; four packages share it",
     "promptpex/core/records/gc_pause.py": "unlike anything around it",
     "promptpex/report/colours.py": "the one place of colours: reports and progress share it",
-    "promptpex/promptfile/write.py": "the other way of reading, for imports",
     "promptpex/synthesis/names.py": "names of criteria and candidates: all that makes some shares it",
     "promptpex/stats/holm.py": "a method with a source of its own, shared by three tests",
     "promptpex/synthesis/check_file.py": "one of the three things that a choice of assertions becomes",

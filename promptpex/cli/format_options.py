@@ -9,6 +9,7 @@ import inspect
 import textwrap
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -46,11 +47,13 @@ class FormatCommand(Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The argument and the options of the formats, then the command's own."""
-        argument = click.Argument(
-            ["format_name"], metavar="FORMAT", type=click.Choice(list(formats_that_can(self.direction)))
-        )
         options = [_option(names, option) for names, option in _declared(self.direction).values()]
-        return [argument, *options, *super().get_params(ctx)]
+        return [self.argument(), *options, *super().get_params(ctx)]
+
+    def argument(self) -> click.Argument:
+        """The argument that names the format."""
+        names = list(formats_that_can(self.direction))
+        return click.Argument(["format_name"], metavar="FORMAT", type=click.Choice(names))
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The help with the list of formats in its place."""
@@ -59,15 +62,40 @@ class FormatCommand(Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Calls the callback, unless an option of another format was given."""
-        format_ = formats_that_can(self.direction)[ctx.params.pop("format_name")]
+        format_ = self.chosen(ctx)
         ctx.params |= {"format_": format_, "own": _own_values(format_, self.direction, ctx.params)}
         return super().invoke(ctx)
 
+    def chosen(self, ctx: click.Context) -> Format:
+        """The format that is meant; its name is taken out of the parameters."""
+        return formats_that_can(self.direction)[ctx.params.pop("format_name")]
+
 
 class ReadCommand(FormatCommand):
-    """A command that reads formats."""
+    """A command that reads formats; without a name the format is told by the file."""
 
     direction = "read"
+
+    def argument(self) -> click.Argument:
+        """The name, which may be left out: then the one argument is the path."""
+        return click.Argument(["format_name"], metavar="[FORMAT]", required=False)
+
+    def chosen(self, ctx: click.Context) -> Format:
+        """The format that is named, or that the file looks like.
+
+        Raises:
+            InputError: it looks like none, or like several.
+        """
+        from promptpex.workflow.exchange import guessed_format
+
+        formats = formats_that_can(self.direction)
+        name, path = ctx.params.pop("format_name"), ctx.params["path"]
+        if path is not None:
+            return formats[click.Choice(list(formats)).convert(name, None, ctx)]
+        if name is None or name in formats:
+            raise click.UsageError("name the file or folder to read", ctx)
+        ctx.params["path"] = Path(name)
+        return guessed_format(Path(name), formats)
 
 
 class WriteCommand(FormatCommand):

@@ -13,7 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Protocol
 
-from promptpex.core.records import Message, Params, Problem, Prompt, Run, Spec, Suite
+from promptpex.codecs.ordinary_files import opened
+from promptpex.core.errors import InputError
+from promptpex.core.records import Message, Output, Params, Problem, Prompt, Run, Spec, Suite
+from promptpex.interchange.notes import Note
 
 RECORD = "FORMAT"
 """The name of a format's record in its module."""
@@ -57,10 +60,17 @@ class Report(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ImportedPrompt:
-    """A prompt's name and its messages, which become a prompt file."""
+    """A prompt's name and its messages, which become a prompt file.
+
+    Attributes:
+        description: for the front matter.
+        stem: of the file's name: ``prompt`` of ``prompt.md``.
+    """
 
     name: str
     messages: tuple[Message, ...]
+    description: str = ""
+    stem: str = "prompt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +79,34 @@ class Imported:
 
     Attributes:
         prompt, spec, suite: of a project; a suite may come alone.
+        further: further prompts, each with a spec and a suite, which come into the same folder.
+        settings: of the project, as a settings file has them.
         runs: runs that another tool made.
         report: what is shown instead of the counts of these.
         problems: what is odd about the file.
+        over, notes: what came over, and what did not as it was.
+        outputs: what models answered to the cases, as a run to judge again.
+        places: by the id of a rule the name, file and line of what it comes from.
     """
 
     prompt: ImportedPrompt | None = None
     spec: Spec | None = None
     suite: Suite | None = None
+    further: tuple[Imported, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
     runs: tuple[Run, ...] = ()
     report: Report | None = None
     problems: tuple[Problem, ...] = ()
+    over: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    places: Mapping[str, tuple[str, str, int | None]] = field(default_factory=dict)
 
     @property
     def is_suite(self) -> bool:
         """Whether it is a suite and nothing else, which goes into one file."""
-        return self.suite is not None and not (self.prompt or self.spec or self.runs or self.report)
+        beside = (self.prompt, self.spec, self.further, self.settings, self.runs, self.report)
+        return self.suite is not None and not any(beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +152,26 @@ class Exported:
 Content = Literal["suite", "project", "run"]
 
 
+Ways = Literal["both", "in", "out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A row of the table of a format: what of it is what of ours.
+
+    Attributes:
+        theirs: in the foreign file.
+        ours: what it becomes, or comes from.
+        ways: in which directions.
+        lost: what of it does not come over; empty: nothing.
+    """
+
+    theirs: str
+    ours: str
+    ways: Ways = "both"
+    lost: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format of another tool.
@@ -141,6 +183,9 @@ class Format:
         reads, writes: what is in it; None where it is not read, or not written.
         read: the file, or folder, with the ``read_options`` as keywords.
         write: our records, with the ``write_options`` as keywords.
+        recognise: whether a file, or folder, is in this format, by its name and its beginning; it reads no more than
+            that and raises nothing. None: it has to be named.
+        maps: what maps to what, for the page of the formats.
     """
 
     name: str
@@ -152,6 +197,27 @@ class Format:
     write: Callable[..., Exported] | None = None
     read_options: tuple[Option, ...] = field(default=())
     write_options: tuple[Option, ...] = field(default=())
+    recognise: Callable[[Path], bool] | None = None
+    maps: tuple[Mapped, ...] = ()
+
+
+HEAD = 65_536
+"""Bytes of a file by which its format is recognised."""
+
+
+def head(path: Path) -> str:
+    """The beginning of a text file, for ``Format.recognise``; empty where there is none, or it cannot be read."""
+    try:
+        with opened(path, error=InputError, what="file") as file:
+            return file.read(HEAD).decode("utf-8-sig", errors="ignore")
+    except (InputError, OSError):
+        return ""
+
+
+def columns(path: Path) -> frozenset[str]:
+    """The names in the first line of a CSV file; none where it is no such file."""
+    line = head(path).partition("\n")[0] if path.suffix.lower() == ".csv" else ""
+    return frozenset(cell.strip().strip('"').strip() for cell in line.split(","))
 
 
 def formats(*packages: ModuleType) -> Mapping[str, Format]:

@@ -12,7 +12,7 @@ from promptpex.codecs.junit import JUnitCase, document
 from promptpex.codecs.junit import Outcome as JUnitOutcome
 from promptpex.core.outcomes import OutputStatus, outcome_of
 from promptpex.core.records import Output, Run, Verdict
-from promptpex.interchange.format import Exported, Format, Source
+from promptpex.interchange.format import Exported, Format, Mapped, Source
 
 _OUTPUT_SHOWN = 2_000
 """Characters of an output that are shown below a failure; CI systems cut long ones."""
@@ -56,5 +56,15 @@ def write(source: Source) -> Exported:
 
 
 FORMAT = Format(
-    name="junit", summary="a run's verdicts as JUnit XML, for CI", extensions=(".xml",), writes="run", write=write
+    name="junit",
+    summary="a run's verdicts as JUnit XML, for CI",
+    extensions=(".xml",),
+    writes="run",
+    write=write,
+    maps=(
+        Mapped("`testsuite`", "a model", "out"),
+        Mapped("`testcase`", "an output", "out", "its cost and tokens"),
+        Mapped("`failure`", "a broken rule", "out"),
+        Mapped("`error`", "an output that could not be scored", "out"),
+    ),
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import INPUT_VARIABLE, Case, Problem, Suite
 from promptpex.interchange import csv_table
-from promptpex.interchange.format import Format, Imported, Option
+from promptpex.interchange.format import Format, Imported, Mapped, Option, columns
 
 COLUMNS = ("ruleid", "testid", "testinput", "expectedoutput", "reasoning")
 WHAT = "promptpex test file"
@@ -133,5 +133,14 @@ FORMAT = Format(
     read_options=(
         Option("rules", "number of rules [lines of rules.txt].", kind=int, minimum=1, metavar="N"),
         Option("variable", "the prompt's variable [input].", default=INPUT_VARIABLE, metavar="NAME"),
+    ),
+    recognise=lambda path: set(COLUMNS) <= columns(path),
+    maps=(
+        Mapped("a row", "a case", "in"),
+        Mapped("`ruleid`", "the rule that it aims at, or its inverse", "in"),
+        Mapped("`testinput`", "its input", "in"),
+        Mapped("`expectedoutput`", "its expected output", "in"),
+        Mapped("`reasoning`", "its reasoning", "in"),
+        Mapped("cells beyond the header's", "nothing", "in", "they are named"),
     ),
 )

@@ -16,7 +16,7 @@ from promptpex.core.errors import SuiteError
 from promptpex.core.records import Case, Suite
 from promptpex.documents.document import Reading
 from promptpex.documents.record_problems import unknown_key
-from promptpex.interchange.format import Exported, Format, Imported, Source
+from promptpex.interchange.format import Exported, Format, Imported, Mapped, Source, columns
 from promptpex.interchange.suite_rows import gather, suite_of
 
 PREFIX = "inputs."
@@ -155,6 +155,12 @@ def write(source: Source) -> Exported:
     return Exported(text(source.suite()))
 
 
+def recognise(path: Path) -> bool:
+    """Whether the columns are those of a suite."""
+    names = columns(path)
+    return any(name.startswith(PREFIX) for name in names) or {"id", "other"} <= names
+
+
 FORMAT = Format(
     name="csv",
     summary="the cases as a table; a column for each field and input",
@@ -163,4 +169,11 @@ FORMAT = Format(
     writes="suite",
     read=read,
     write=write,
+    recognise=recognise,
+    maps=(
+        Mapped("a row", "a case"),
+        Mapped("a column `inputs.NAME`", "an input"),
+        Mapped("columns `id`, `rule`, `expected` and so on", "the field of this name"),
+        Mapped("the column `other`", "what no cell can say, as JSON"),
+    ),
 )

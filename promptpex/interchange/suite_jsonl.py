@@ -13,7 +13,7 @@ from promptpex.codecs import jsonl
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Suite
 from promptpex.documents.document import Reading
-from promptpex.interchange.format import Exported, Format, Imported, Source
+from promptpex.interchange.format import Exported, Format, Imported, Mapped, Source, head
 from promptpex.interchange.suite_rows import gather, suite_of
 
 
@@ -53,6 +53,14 @@ def write(source: Source) -> Exported:
     return Exported(text(source.suite()))
 
 
+def recognise(path: Path) -> bool:
+    """Whether a line among the first says a case, or the prompt of cases."""
+    if path.suffix.lower() not in (".jsonl", ".ndjson"):
+        return False
+    lines = [line for line in head(path).splitlines()[:2] if line.strip()]
+    return any('"inputs"' in line and '"id"' in line for line in lines)
+
+
 FORMAT = Format(
     name="jsonl",
     summary="the cases, one JSON object per line",
@@ -61,4 +69,6 @@ FORMAT = Format(
     writes="suite",
     read=read,
     write=write,
+    recognise=recognise,
+    maps=(Mapped("a line", "a case, with all its fields"), Mapped("the first line", "the prompt's name")),
 )

@@ -1,21 +1,19 @@
-"""What is exported, and where what was imported goes: between our files and runs and the formats of other tools."""
+"""What is exported, and which format is imported: between our files and runs and the formats of other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from promptpex import promptfile
 from promptpex.assertions import check_inputs, check_time
-from promptpex.cases.file import ENDINGS, read_suite, write_suite
-from promptpex.codecs.atomic import write_text
+from promptpex.cases.file import ENDINGS, read_suite
 from promptpex.codecs.ordinary_files import inside
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.records import Run, Spec, Suite
-from promptpex.interchange.format import Format, Imported, Project
+from promptpex.interchange.format import Format, Project
 from promptpex.report import runs
-from promptpex.specs.file import read_spec, write_spec
+from promptpex.specs.file import read_spec
 from promptpex.workflow.files import files_of
 
 
@@ -70,6 +68,23 @@ def _concerned(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
         }
 
 
+def guessed_format(path: Path, formats: Mapping[str, Format]) -> Format:
+    """The format that a file, or folder, looks like.
+
+    Raises:
+        InputError: there is nothing, or it looks like none of them, or like several.
+    """
+    if not path.exists():
+        raise InputError("there is no such file or folder", path=path)
+    like = [format_ for format_ in formats.values() if format_.recognise is not None and format_.recognise(path)]
+    if len(like) == 1:
+        return like[0]
+    names = ", ".join(format_.name for format_ in like) or "none that is known"
+    raise InputError(
+        f"which format this is cannot be told (it looks like {names}); name it: promptpex import FORMAT PATH", path=path
+    )
+
+
 def require_extension(path: Path, format_: Format) -> None:
     """Refuses a file whose name says that it is in another format.
 
@@ -80,43 +95,3 @@ def require_extension(path: Path, format_: Format) -> None:
         raise InputError(
             f"a file in the format {format_.name} must end in {' or '.join(format_.extensions)}", path=path
         )
-
-
-def write_imported(imported: Imported, out: Path) -> str:
-    """Writes what was imported; gives the sentence that says what is where.
-
-    A suite that comes alone goes into the case file ``out``; everything else into the folder ``out``: prompt, spec and
-    cases under the names that a project has, runs under their prompts and ids.
-
-    Raises:
-        InputError: it cannot be written, or a file that is there is broken.
-    """
-    try:
-        if imported.is_suite and imported.suite is not None:
-            write_suite(out, imported.suite)
-            return f"{plural(len(imported.suite.cases), 'case')} in {out}"
-        return f"{', '.join(_write_parts(imported, out))} in {out}"
-    except OSError as failure:
-        raise InputError(f"cannot be written ({failure.strerror}); name another place with --out", path=out) from None
-
-
-def _write_parts(imported: Imported, out: Path) -> list[str]:
-    """Writes the parts into a folder; says what each is."""
-    written = []
-    name = "prompt.md"
-    if imported.prompt is not None:
-        name, text = promptfile.file_of(imported.prompt.name, imported.prompt.messages)
-        write_text(out / name, text)
-        written.append("the prompt")
-    files = files_of(out / name)
-    if imported.spec is not None:
-        write_spec(files.spec, imported.spec.replace(prompt=name))
-        written.append(plural(len(imported.spec.rules), "rule"))
-    if imported.suite is not None:
-        write_suite(files.suite, imported.suite.replace(prompt=name))
-        written.append(plural(len(imported.suite.cases), "case"))
-    for run in imported.runs:
-        runs.finish(runs.folder_for(out, run.prompt.name, run.manifest.run), run)
-    if imported.runs:
-        written.append(plural(len(imported.runs), "run"))
-    return written

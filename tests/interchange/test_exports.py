@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from promptpex.assertions import check
+from promptpex.assertions.javascript import value_templates
 from promptpex.cases.file import write_suite
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Case, Check, InputCheck, Manifest, Output, Rule, Run, Suite, Verdict
@@ -117,6 +118,8 @@ async def test_a_case_file_tells_promptfoo_whom_its_rules_concern(tmp_path: Path
         ("anthropic/claude-3-haiku-20240307", "anthropic:messages:claude-3-haiku-20240307"),
         ("llama3.2:1b", "ollama:chat:llama3.2:1b"),
         ("ollama/x", "ollama:chat:x"),
+        ("gemini/gemini-2.0-flash", "google:gemini-2.0-flash"),
+        ("openrouter/a/b", "openrouter:a/b"),
         ("openai:gpt-4o-mini", "openai:gpt-4o-mini"),
         ("anthropic:messages:claude-3", "anthropic:messages:claude-3"),
         ("file://mine.js", "file://mine.js"),
@@ -131,9 +134,9 @@ def test_promptfoo_gets_the_models_by_its_own_ids(ours: str, theirs: Any) -> Non
 
 
 def test_a_model_that_promptfoo_knows_otherwise_is_named() -> None:
-    made = promptfoo.config(prompt(), spec(), suite(), models=["gemini/gemini-2.0-flash"], rubrics=True)
-    assert _config(made)["providers"] == ["gemini/gemini-2.0-flash"]
-    assert made.left_out == ("the model gemini/gemini-2.0-flash keeps our name; write promptfoo's id of its provider",)
+    made = promptfoo.config(prompt(), spec(), suite(), models=["watsonx/ibm/granite"], rubrics=True)
+    assert _config(made)["providers"] == ["watsonx/ibm/granite"]
+    assert made.left_out == ("the model watsonx/ibm/granite keeps our name; write promptfoo's id of its provider",)
 
 
 def test_promptfoo_rubrics_are_asked_for() -> None:
@@ -180,25 +183,35 @@ def test_promptfoo_is_not_given_what_it_lacks(check: Check) -> None:
     assert made.left_out[0].startswith("a check of rule r1 is left out")
 
 
-def test_promptfoo_renders_nothing_of_an_input() -> None:
-    nasty = ("{{7*7}}", "{% for x in y %}", "file://secret.txt", "a {% endraw %} b", "{# c #}")
-    cases = tuple(Case(id=f"c{n}", inputs={"thing": text, "n": 3, "list": [1]}) for n, text in enumerate(nasty))
-    config = _config(promptfoo.config(prompt(), spec(), Suite(prompt="p", cases=cases)))
-    for test in config["tests"]:
-        assert test["vars"]["thing"].startswith('{{ "')
-        assert test["vars"]["n"] == 3
-        assert test["vars"]["list"] == "[1]"
+def test_promptfoo_gets_inputs_as_they_are_and_not_those_that_it_reads_otherwise() -> None:
+    plain = ("{{7*7}}", "{% for x in y %}", "a {% endraw %} b", "{# c #}", "{{ unknown }}", "see file://x")
+    otherwise = ("file://secret.txt", "package:x", "a {{ n }}", "{{expected}}")
+    cases = tuple(
+        Case(id=f"c{n}", inputs={"thing": text, "n": 3, "list": [1]}) for n, text in enumerate((*plain, *otherwise))
+    )
+    made = promptfoo.config(prompt(), spec(), Suite(prompt="p", cases=cases))
+    assert [test["vars"] for test in _config(made)["tests"]] == [
+        {"thing": text, "n": 3, "list": "[1]"} for text in plain
+    ]
+    assert len([line for line in made.left_out if "is left out: its input thing holds" in line]) == len(otherwise)
+
+
+def test_the_prompt_is_never_taken_for_the_name_of_a_file() -> None:
+    made = _config(promptfoo.config(prompt("Say a/b.txt {{ thing | tojson }}"), spec(), suite()))
+    (chat,) = made["prompts"]
+    assert "\n" in chat
+    assert json.loads(chat)[0]["content"].startswith("Say a/b.txt {{ thing | dump }}")
 
 
 @given(text=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]) | st.sampled_from("\n{}%#\\\"'")))
 @example(text="a {% endraw %} {{7*7}} \\n }}")
-def test_promptfoo_raw_text_renders_as_it_was(text: str) -> None:
-    from jinja2 import Environment
-
-    case = Case(id="c", inputs={"thing": "{{" + text})
-    config = _config(promptfoo.config(prompt(), spec(), Suite(prompt="p", cases=(case,))))
-    rendered = Environment(keep_trailing_newline=True).from_string(config["tests"][0]["vars"]["thing"]).render()
-    assert rendered == "{{" + text
+def test_a_rubric_renders_as_the_rule_was(text: str) -> None:
+    rules = (Rule(id="r1", rule="{{" + text),)
+    config = _config(promptfoo.config(prompt(), spec().replace(rules=rules), suite(), rubrics=True))
+    (rubric,) = config["defaultTest"]["assert"]
+    report = check("RED", [{"type": "contains", "value": rubric["value"]}])
+    assert report.results[0].reason.startswith('the output does not hold "{{')
+    assert value_templates.render(rubric["value"], {}) == "{{" + text
 
 
 def test_the_command_takes_a_run_or_what_stands_beside_a_suite(

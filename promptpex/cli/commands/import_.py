@@ -17,16 +17,20 @@ if TYPE_CHECKING:
 
 
 @click.command("import", cls=ReadCommand)
-@click.argument("path", type=options.PATH)
+@click.argument("path", metavar="PATH", type=options.PATH, required=False)
 @options.of_files("-o", "--out", type=options.PATH, metavar="PATH", help="Case file, or folder, to write.")
+@options.of_files("--force", is_flag=True, help="Replace files that are in the folder already.")
 @options.output_options
-def command(format_: Format, own: dict[str, Any], path: Path, out: Path | None, as_json: bool, **flags: Any) -> int:
+def command(
+    format_: Format, own: dict[str, Any], path: Path, out: Path | None, force: bool, as_json: bool, **flags: Any
+) -> int:
     """Read cases, projects or results of another tool.
 
     FORMATS
 
-    Cases are written to the case file --out (.yaml, .csv or .jsonl), or as JSON lines to stdout; everything else goes
-    into the folder --out.
+    Without FORMAT it is told by the file. Cases are written to the case file --out (.yaml, .csv or .jsonl), or as JSON
+    lines to stdout; everything else goes into the folder --out. What came over, what means something else here and
+    what could not come over is printed, each with its line. Nothing is fetched, and nothing of the file is run.
     """
     from promptpex.workflow.exchange import require_extension
 
@@ -37,7 +41,7 @@ def command(format_: Format, own: dict[str, Any], path: Path, out: Path | None, 
         say(str(problem), err=True)
     if imported.report is not None:
         return _report(imported.report, out, flags, as_json=as_json)
-    return _files(imported, out, as_json=as_json)
+    return _files(imported, out, force=force, as_json=as_json)
 
 
 def _report(report: Report, out: Path | None, flags: dict[str, Any], *, as_json: bool) -> int:
@@ -53,23 +57,39 @@ def _report(report: Report, out: Path | None, flags: dict[str, Any], *, as_json:
     return 0
 
 
-def _files(imported: Imported, out: Path | None, *, as_json: bool) -> int:
+def _files(imported: Imported, out: Path | None, *, force: bool, as_json: bool) -> int:
     from promptpex.cli.output import print_json
     from promptpex.interchange import suite_jsonl
-    from promptpex.workflow.exchange import write_imported
+    from promptpex.interchange.notes import shown
+    from promptpex.workflow.write_import import usable, write_imported
 
     if out is None:
         if not imported.is_suite or imported.suite is None:
             raise click.UsageError("what was read is more than cases; name a folder for it with --out")
         click.echo(data(suite_jsonl.text(imported.suite)), nl=False)
         return 0
-    sentence = write_imported(imported, out)
+    imported = usable(imported)
+    sentence = write_imported(imported, out, force=force)
     if as_json:
-        cases = imported.suite.cases if imported.suite is not None else ()
-        print_json({"cases": len(cases), "runs": len(imported.runs), "out": str(out)})
-    else:
-        say(sentence)
+        print_json({**_counts(imported), "out": str(out), **_notes(imported)})
+        return 0
+    say(sentence)
+    for line in shown(imported.over, imported.notes):
+        say(line)
     return 0
+
+
+def _counts(imported: Imported) -> dict[str, int]:
+    """How many cases and runs there are."""
+    suites = [part.suite for part in (imported, *imported.further) if part.suite is not None]
+    return {"cases": sum(len(suite.cases) for suite in suites), "runs": len(imported.runs)}
+
+
+def _notes(imported: Imported) -> dict[str, Any]:
+    """What came over, and what did not as it was."""
+    kinds = {"changed": "changed", "left_out": "left out"}
+    notes = {key: [note.to_dict() for note in imported.notes if note.became == kind] for key, kind in kinds.items()}
+    return {"came_over": dict(imported.over), **notes}
 
 
 def _params(flags: dict[str, Any], out: Path) -> Params:

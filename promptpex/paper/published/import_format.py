@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import Case, ModelName, Params, Prompt, Request
-from promptpex.interchange.format import Format, Imported
+from promptpex.interchange.format import Format, Imported, Mapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,4 +89,11 @@ FORMAT = Format(
     ),
     reads="run",
     read=read,
+    recognise=lambda path: (path / "evals" / "v7").is_dir() or next(path.glob("*/test_evals.csv"), None) is not None,
+    maps=(
+        Mapped("`rules.txt`, `inverse_rules.txt`", "the spec's rules with their inverses", "in"),
+        Mapped("`tests.csv`, `baseline_tests.txt`", "the cases, and the baseline's", "in"),
+        Mapped("`test_results.csv`", "a run's outputs and verdicts, and recordings that answer a run", "in"),
+        Mapped("`test_evals.csv`, `rule_evals.csv`", "validity and groundedness in the tables", "in"),
+    ),
 )

@@ -1,7 +1,7 @@
-"""``promptfoo``: a spec and a suite as a ``promptfooconfig.yaml``, the checks as its assertions.
+"""A spec and a suite as a ``promptfooconfig.yaml``, the checks as its assertions.
 
-Our kinds bear promptfoo's names; what promptfoo lacks, or would read otherwise, is left out and named. What stands in
-values and inputs is kept from its template engine, which would run it.
+The prompt is written as a chat in JSON: its turns alone are templates there, and inputs go in as they are. Inputs that
+promptfoo would take for a file, or fill in, are left out and named.
 """
 
 from __future__ import annotations
@@ -12,26 +12,18 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from promptpex.codecs.inputs_as_text import named_text
-from promptpex.core.errors import ConfigError
 from promptpex.core.records import Case, Check, Prompt, Rule, Spec, Suite
 from promptpex.documents import yaml_writer
-from promptpex.interchange.format import Exported, Format, Option, Source
-from promptpex.interchange.promptfoo_judged import as_body, as_rubric, python_problem
-from promptpex.llm.names import parse_model
-from promptpex.llm.resolve_model import resolve
+from promptpex.interchange.format import Exported, Source
+from promptpex.interchange.promptfoo.assertions import CODE_KINDS, SET
+from promptpex.interchange.promptfoo.judged import as_body, as_rubric, python_problem
+from promptpex.interchange.promptfoo.providers import their_provider
+from promptpex.interchange.promptfoo.read import OURS
+from promptpex.interchange.promptfoo.rules import literal
 
-_SAME = frozenset(
-    ("contains", "contains-all", "contains-any", "contains-json", "contains-html", "contains-sql", "contains-xml",
-     "cost", "equals", "icontains", "icontains-all", "icontains-any", "is-html", "is-json", "is-refusal", "is-sql",
-     "is-xml", "javascript", "latency", "levenshtein", "perplexity", "perplexity-score", "regex", "starts-with",
-     "word-count", "rouge-n", "bleu", "gleu", "finish-reason", "assert-set", "python", "question", "llm-rubric")
-)  # fmt: skip
-"""Kinds that promptfoo has under the same name (its document "Deterministic metrics")."""
+_SAME = CODE_KINDS | {SET, "question", "llm-rubric"}
+"""Kinds that promptfoo has under the same name, or that become one of its."""
 
-_THEIRS = re.compile(
-    r"(?:openai|anthropic|ollama|azure|azureopenai|google|vertex|bedrock|huggingface|openrouter|exec|file|python|https?):"
-)
-"""How promptfoo's own ids begin, as far as no model of an Ollama is called so."""
 _PLACEHOLDER = "echo"
 """A provider of promptfoo that asks no model, for a suite that names none."""
 
@@ -67,14 +59,17 @@ def config(
     always = [entry for rule in rules if not _by_case(rule) for entry in asserts[rule.id]]
     left_out += [f"case {case.id} is invalid: {case.invalid}" for case in suite.cases if case.invalid is not None]
     left_out += [f"case {case.id} is put aside: {case.aside}" for case in suite.valid() if case.aside is not None]
+    cases = [case for case in suite.usable() if not _is_read_otherwise(case, left_out)]
     content: dict[str, Any] = {
         "description": _line(spec.intent or prompt.name),
-        "prompts": [_chat(prompt)],
-        "providers": [_provider(name, left_out) for name in models] or [_PLACEHOLDER],
+        "prompts": [_chat(prompt, left_out)],
+        "providers": [their_provider(name, left_out) for name in models] or [_PLACEHOLDER],
     }
     if always:
         content["defaultTest"] = {"assert": always}
-    content["tests"] = [_test(case, _of_case(case, rules, asserts, concerned or {})) for case in suite.usable()]
+    content["tests"] = [_test(case, _of_case(case, rules, asserts, concerned or {})) for case in cases]
+    texts = {rule.id: rule.rule for rule in rules if asserts[rule.id]}
+    content["metadata"] = {OURS: {"intent": _line(spec.intent), "rules": texts}}
     schema = "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n"
     return Exported(schema + yaml_writer.document(content), tuple(left_out))
 
@@ -107,34 +102,6 @@ def _of_case(
         for rule in mine
         for entry in asserts[rule.id]
     ]
-
-
-def _provider(label: str, left_out: list[str]) -> Any:
-    """A model by promptfoo's id, with its server and parameters where its name has some, and the user's own name for
-    it as its label; any other name stays as it is."""
-    if _THEIRS.match(label):
-        return label
-    try:
-        model = parse_model(label)
-    except ConfigError:
-        return label
-    route = resolve(model.name, model.api_base)
-    prefix, _, rest = model.name.partition("/")
-    if route.provider == "ollama":
-        name = f"ollama:chat:{model.name.removeprefix('ollama/')}"
-    elif route.provider == "openai-compatible":
-        name = f"openai:chat:{model.name.removeprefix('openai/')}"
-    elif route.provider == "litellm" and prefix == "anthropic":
-        name = f"anthropic:messages:{rest}"
-    else:
-        if route.provider is not None:
-            left_out.append(f"the model {label} keeps our name; write promptfoo's id of its provider")
-        return label
-    config = model.params.model_dump(include={"temperature", "max_tokens", "top_p", "seed"}, exclude_none=True)
-    if model.api_base and route.provider == "openai-compatible":
-        config["apiBaseUrl"] = model.api_base
-    called = {"label": model.label} if model.spelled else {}
-    return {"id": name, **called, **({"config": config} if config else {})} if config or called else name
 
 
 def _rule(rule_id: str, checks: Sequence[Check], left_out: list[str]) -> list[dict[str, Any]]:
@@ -200,11 +167,38 @@ def _as_script(check: Check) -> Check:
 _KEYS = ("value", "threshold", "weight", "transform", "config")
 
 
-def _chat(prompt: Prompt) -> str:
-    messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+def _chat(prompt: Prompt, left_out: list[str]) -> str:
+    """The turns as JSON over several lines: a text on one line might be taken for the name of a file."""
+    messages = [{"role": message.role, "content": _nunjucks(message.content)} for message in prompt.messages]
     if prompt.implicit_input:
         messages.append({"role": "user", "content": f"{{{{{prompt.variables[0]}}}}}"})
-    return json.dumps(messages, ensure_ascii=False)
+    if any(_TAG.search(message.content) for message in prompt.messages):
+        left_out.append("the prompt's template has tags, and inputs that are lists are texts there: look whether it is "
+                        "rendered as here")  # fmt: skip
+    return json.dumps(messages, ensure_ascii=False, indent=1)
+
+
+def _nunjucks(template: str) -> str:
+    """The template in the words of promptfoo's engine."""
+    return re.sub(r"\|\s*tojson\b(?:\(\))?", "| dump", template)
+
+
+_TAG = re.compile(r"\{%-?\s*(?!raw\b|endraw\b)")
+_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
+
+
+def _is_read_otherwise(case: Case, left_out: list[str]) -> bool:
+    """Whether promptfoo would read an input as something else, so that the case cannot be the same there."""
+    for name, value in case.inputs.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        named = any(name in (*case.inputs, "expected") for name in _NAME.findall(text))
+        if named or text.startswith(("file://", "package:")):
+            why = "which promptfoo fills in" if named else "which promptfoo takes for a file"
+            left_out.append(f"case {case.id} is left out: its input {name} holds {text[:40]!r}, {why}")
+            return True
+        if text.endswith("\n"):
+            left_out.append(f"the line end behind the input {name} of case {case.id} is cut by promptfoo")
+    return False
 
 
 def _test(case: Case, asserts: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -221,19 +215,15 @@ def _test(case: Case, asserts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, str):
-        return _raw(value)
-    if isinstance(value, bool | int | float):
+    """The value as a variable there: lists and mappings as JSON, which is what the prompt is sent here."""
+    if isinstance(value, str | bool | int | float):
         return value
-    return _raw(json.dumps(value, ensure_ascii=False))
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _raw(text: str) -> str:
-    """The text so that promptfoo neither renders it nor takes it for the address of a file or a script: a literal."""
-    if not any(mark in text for mark in ("{{", "{%", "{#", "://")):
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "\\r").replace("\n", "\\n")
-    return f'{{{{ "{escaped}" }}}}'
+    """The text of a rubric so that promptfoo neither renders it nor takes it for the name of a file."""
+    return literal(text, always="://" in text)
 
 
 def _line(text: str) -> str:
@@ -246,16 +236,3 @@ def write(source: Source, *, models: str | None, rubrics: bool) -> Exported:
     named = [name.strip() for name in models.split(",") if name.strip()] if models else project.models
     parts = project.prompt, project.spec, project.suite
     return config(*parts, models=named, rubrics=rubrics, concerned=project.concerned)
-
-
-FORMAT = Format(
-    name="promptfoo",
-    summary="prompt, cases and checks as a promptfooconfig.yaml; prompt and spec of a case file come from its folder",
-    extensions=(".yaml", ".yml"),
-    writes="project",
-    write=write,
-    write_options=(
-        Option("models", "its providers [those of the run].", short="-m", metavar="NAMES"),
-        Option("rubrics", "llm-rubric assertions for what no check decides.", kind=bool),
-    ),
-)

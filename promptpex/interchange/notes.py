@@ -1,0 +1,103 @@
+"""What an import has to say of a foreign file: what came over, what means something else here, what could not come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Became = Literal["changed", "left out"]
+"""``changed``: it is here, and means something else; ``left out``: it is not here."""
+
+_SHOWN = 3
+"""Places that are named one by one of those of which the same is to be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One thing of a foreign file that is not here as it was there.
+
+    Attributes:
+        became: what it is here.
+        name: what the file calls it: ``tests[3].assert[0]``.
+        why: what is different, or what it lacks here; no sentence of the file's own.
+        path, line: where it stands.
+    """
+
+    became: Became
+    name: str
+    why: str
+    path: str
+    line: int | None = None
+
+    @property
+    def place(self) -> str:
+        """The file with the line."""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+    def to_dict(self) -> dict[str, object]:
+        """It as JSON-ready data."""
+        return {"name": self.name, "why": self.why, "path": self.path, "line": self.line}
+
+
+@dataclass(slots=True)
+class Log:
+    """Collects what a reader comes across.
+
+    Attributes:
+        over: what came over, by its name in the foreign file: how often.
+        notes: what did not come over as it was, in the order of the file.
+    """
+
+    over: Counter[str] = field(default_factory=Counter)
+    _notes: dict[Note, None] = field(default_factory=dict)
+    _counted: set[tuple[str, str, str]] = field(default_factory=set)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was noted, each thing once."""
+        return tuple(self._notes)
+
+    def came(self, what: str, times: int = 1) -> None:
+        """Counts what is here as it was there."""
+        if times:
+            self.over[what] += times
+
+    def came_from(self, what: str, name: str, path: Path | str) -> None:
+        """Counts something of a place, once however often it is used."""
+        if (what, name, str(path)) not in self._counted:
+            self._counted.add((what, name, str(path)))
+            self.over[what] += 1
+
+    def changed(self, name: str, why: str, path: Path | str, line: int | None) -> None:
+        """Notes what means something else here."""
+        self._notes[Note("changed", name, why, str(path), line)] = None
+
+    def left_out(self, name: str, why: str, path: Path | str, line: int | None) -> None:
+        """Notes what is not here."""
+        self._notes[Note("left out", name, why, str(path), line)] = None
+
+
+def shown(over: Mapping[str, int], notes: Sequence[Note]) -> Iterator[str]:
+    """The lines that say all of it: first what came over, then the rest under its heading, equal notes together."""
+    if over:
+        yield f"came over: {', '.join(f'{times} {name}' for name, times in over.items())}"
+    headings: tuple[tuple[Became, str], ...] = (("changed", "changed in meaning:"), ("left out", "left out:"))
+    for became, heading in headings:
+        mine = [note for note in notes if note.became == became]
+        if mine:
+            yield heading
+            yield from _grouped(mine)
+
+
+def _grouped(notes: Iterable[Note]) -> Iterator[str]:
+    """A line for each reason, with the first of its places and the number of the others."""
+    alike: dict[str, list[Note]] = {}
+    for note in notes:
+        alike.setdefault(note.why, []).append(note)
+    for why, group in alike.items():
+        places = [f"{note.place}: {note.name}" for note in group[:_SHOWN]]
+        more = f", and {len(group) - _SHOWN} more" if len(group) > _SHOWN else ""
+        yield f"  {'; '.join(places)}{more}: {why}"

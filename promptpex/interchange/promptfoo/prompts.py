@@ -1,0 +1,185 @@
+"""promptfoo's prompts as messages: texts, chats in JSON or YAML, and files of them.
+
+promptfoo sends a text as one user message. What makes prompts by running, or fetches them, is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptpex.codecs import safe_csv
+from promptpex.core.errors import InputError
+from promptpex.core.records import Message
+from promptpex.core.records.prompt import Role
+from promptpex.documents import yaml_reader
+from promptpex.interchange.promptfoo.files import FILE, At, ConfigFiles, items, named
+
+ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_PROGRAMS = (".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".sh", ".bash", ".exe", ".bat", ".cmd", ".ps1",
+             ".rb", ".pl")  # fmt: skip
+_FILES = (".txt", ".json", ".jsonl", ".yaml", ".yml", ".md", ".j2", ".jinja", ".csv")
+_ELSEWHERE = ("exec:", "langfuse://", "helicone://", "portkey://", "http://", "https://", "package:")
+_PARTIAL = re.compile(r"\{%[^%]*$|\{\{[^}]*$|\{#[^#]*$", re.MULTILINE)
+_DUMPED = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*\|\s*dump\s*-?\}\}")
+_DUMP = re.compile(r"\|\s*dump\b(?:\(\d*\))?")
+
+
+@dataclass(frozen=True, slots=True)
+class TheirPrompt:
+    """A prompt of a configuration.
+
+    Attributes:
+        label: what the configuration calls it; empty where it does not.
+        messages: its turns, as templates.
+        is_chat: whether it was written as a list of turns.
+    """
+
+    label: str
+    messages: tuple[Message, ...]
+    is_chat: bool
+    at: At
+
+
+def read_prompts(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]:
+    """The prompts under ``prompts``.
+
+    Raises:
+        InputError: a prompt is of no known shape, or a file cannot be read.
+    """
+    prompts: list[TheirPrompt] = []
+    if isinstance(value, dict) and not {"raw", "id", "label", "file"} & set(value):
+        for name, label in value.items():
+            prompts += _written(files, name, label if isinstance(label, str) else "", at[name])
+        return prompts
+    for item, place in items(value, at, "prompts"):
+        raw, label = item, ""
+        if isinstance(item, dict):
+            raw = item.get("raw", item.get("file", item.get("id")))
+            label = str(item.get("label") or "")
+            for key in item.keys() - {"raw", "file", "id", "label"}:
+                files.left_out(place[key], "a prompt has a text and a label here")
+        if not isinstance(raw, str):
+            raise place.fail(f"a prompt must be a text or the name of a file, not {named(raw)}")
+        prompts += _written(files, raw, label, place)
+    return prompts
+
+
+def _written(files: ConfigFiles, raw: str, label: str, at: At) -> Iterator[TheirPrompt]:
+    """The prompts that an entry means: itself, or those of its files."""
+    if raw.startswith(_ELSEWHERE):
+        return files.left_out(at, "it is made by a program or fetched; write its text")
+    for path in _files_of(files, raw, at):
+        if path is None:
+            yield from _text(files, raw, label, at)
+        elif _is_program(path.name):
+            files.left_out(at, "a program makes this prompt, and nothing is run at import; write its text")
+        else:
+            yield from _of_file(files, path, label, at)
+
+
+def _files_of(files: ConfigFiles, raw: str, at: At) -> list[Path | None]:
+    """The files that an entry names; None: it is the text itself."""
+    if raw.startswith(FILE):
+        name, colon, function = raw.removeprefix(FILE).rpartition(":")
+        return [*files.matching(name if colon and _is_program(name) and function.isidentifier() else raw, at)]
+    plain = "\n" not in raw and "{{" not in raw and (raw.lower().endswith((*_FILES, *_PROGRAMS)) or "*" in raw)
+    if not plain:
+        return [None]
+    try:
+        matching = files.matching(raw, at)
+    except InputError:
+        if raw.lower().endswith((*_FILES, *_PROGRAMS)):
+            raise
+        return [None]
+    return [*matching] if all(path.is_file() for path in matching) else [None]
+
+
+def _is_program(name: str) -> bool:
+    return name.lower().endswith(_PROGRAMS)
+
+
+def _of_file(files: ConfigFiles, path: Path, label: str, at: At) -> Iterator[TheirPrompt]:
+    """The prompts of a file, by its ending."""
+    ending, label = path.suffix.lower(), label or path.stem
+    if ending in (".yaml", ".yml", ".json"):
+        data, place = files.data(path)
+        yield from _chat(files, data, label, place)
+    elif ending == ".csv":
+        yield from _table(files, path, at)
+    elif ending == ".jsonl":
+        for number, line in enumerate(files.text(path).splitlines(), 1):
+            yield from _text(files, line, label, At(path, row=number)) if line.strip() else ()
+    else:
+        pieces = re.split(r"(?m)^[ \t]*---[ \t]*\r?$", files.text(path)) if ending == ".txt" else [files.text(path)]
+        for piece in filter(str.strip, pieces):
+            yield from _text(files, piece, label, At(path, row=1))
+
+
+def _table(files: ConfigFiles, path: Path, at: At) -> Iterator[TheirPrompt]:
+    """The prompts of a CSV file: its column ``prompt``, or its only one."""
+    rows = safe_csv.loads(files.text(path), path=path, error=InputError)
+    head = [name.strip().lower() for name in rows[0].cells] if rows else []
+    column = head.index("prompt") if "prompt" in head else 0
+    labels = head.index("label") if "label" in head else None
+    for row in rows[1 if "prompt" in head else 0 :]:
+        if len(row.cells) > column and row.cells[column].strip():
+            label = row.cells[labels] if labels is not None and len(row.cells) > labels else path.stem
+            yield from _text(files, row.cells[column], label, At(path, row=row.line))
+
+
+def _text(files: ConfigFiles, raw: str, label: str, at: At) -> Iterator[TheirPrompt]:
+    """A prompt from its text: a chat where it is JSON, or YAML that begins with a role."""
+    trimmed = raw.strip()
+    if trimmed.startswith("- role:"):
+        doc = yaml_reader.load(raw, path=at.path, error=InputError, what="prompt", first_line=at.line or 1)
+        yield from _chat(files, doc.data, label, at)
+        return
+    if trimmed.startswith(("[", "{")) and not trimmed.startswith(("{{", "{%", "{#")):
+        try:
+            data = json.loads(_DUMPED.sub(r'"{{\1}}"', trimmed))
+        except (ValueError, RecursionError):
+            data = None
+        if isinstance(data, list | dict):
+            yield from _chat(files, data, label, at)
+            return
+    if not trimmed:
+        raise at.fail("the prompt is empty")
+    files.log.came("prompts")
+    yield TheirPrompt(label, (Message(role="user", content=_template(trimmed)),), False, at)
+
+
+def _chat(files: ConfigFiles, data: object, label: str, at: At) -> Iterator[TheirPrompt]:
+    """A prompt from its turns."""
+    turns = data.get("messages") if isinstance(data, dict) else data
+    messages = []
+    for turn in turns if isinstance(turns, list) else [None]:
+        role = ROLES.get(str(turn.get("role")).lower()) if isinstance(turn, dict) else None
+        text = _content(turn.get("content")) if isinstance(turn, dict) else None
+        if role is None or text is None:
+            return files.left_out(at, "only turns of system, user and assistant with texts can be sent")
+        if text.strip():
+            messages.append(Message(role=role, content=_template(text.strip())))
+    if messages:
+        files.log.came("prompts")
+        yield TheirPrompt(label, tuple(messages), True, at)
+
+
+def _content(content: object) -> str | None:
+    """The text of a turn; None where it has other parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else [None]
+    texts = [part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None for part in parts]
+    strings = [text for text in texts if isinstance(text, str)]
+    return "\n".join(strings) if len(strings) == len(texts) else None
+
+
+def _template(text: str) -> str:
+    """The template as ours reads it: what promptfoo takes for plain text stays plain."""
+    if _PARTIAL.search(text) and not ("{% raw %}" in text and "{% endraw %}" in text):
+        return f"{{% raw %}}{text}{{% endraw %}}"
+    return _DUMP.sub("| tojson", text) if "dump" in text else text

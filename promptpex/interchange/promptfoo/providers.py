@@ -1,0 +1,234 @@
+"""Models by promptfoo's ids and by ours, both ways, with their parameters and servers. Keys are never copied."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from promptpex.core.errors import ConfigError
+from promptpex.interchange.promptfoo.files import At, ConfigFiles, items, named
+from promptpex.llm.names import parse_model
+from promptpex.llm.redaction import holds_key, names_key
+from promptpex.llm.resolve_model import resolve
+
+_OURS = {
+    "openai:chat": "openai", "openai:responses": "openai", "openai:completion": "openai", "openai": "openai",
+    "anthropic:messages": "anthropic", "anthropic:completion": "anthropic", "anthropic": "anthropic",
+    "ollama:chat": "ollama", "ollama:completion": "ollama", "ollama": "ollama",
+    "azure:chat": "azure", "azureopenai:chat": "azure", "azure": "azure", "azureopenai": "azure",
+    "google": "gemini", "palm": "gemini", "vertex": "vertex_ai",
+    "bedrock:converse": "bedrock/converse", "bedrock": "bedrock",
+    "mistral": "mistral", "groq": "groq", "deepseek": "deepseek", "openrouter": "openrouter", "xai": "xai",
+    "togetherai:chat": "together_ai", "togetherai": "together_ai", "fireworks": "fireworks_ai",
+    "cohere": "cohere", "perplexity": "perplexity", "cerebras": "cerebras", "github": "github",
+    "databricks": "databricks", "replicate": "replicate", "huggingface:chat": "huggingface", "litellm": "",
+}  # fmt: skip
+"""What promptfoo's ids begin with, and what our names do; the longest beginning counts."""
+_THEIRS = {
+    "openai": "openai:chat", "anthropic": "anthropic:messages", "ollama": "ollama:chat", "ollama_chat": "ollama:chat",
+    "azure": "azure:chat", "gemini": "google", "vertex_ai": "vertex", "bedrock": "bedrock", "mistral": "mistral",
+    "groq": "groq", "deepseek": "deepseek", "openrouter": "openrouter", "xai": "xai", "together_ai": "togetherai:chat",
+    "fireworks_ai": "fireworks", "cohere": "cohere", "perplexity": "perplexity", "cerebras": "cerebras",
+    "github": "github", "databricks": "databricks", "replicate": "replicate", "huggingface": "huggingface:chat",
+}  # fmt: skip
+_OTHERWISE = {
+    "openai:responses": "it is asked through the chat interface",
+    "openai:completion": "it is asked through the chat interface",
+    "ollama:completion": "it is asked with the model's chat template",
+    "ollama": "it is asked with the model's chat template",
+}
+_PARAMETERS = {
+    "temperature": "temperature", "max_tokens": "max_tokens", "max_completion_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens", "maxOutputTokens": "max_tokens", "maxTokens": "max_tokens",
+    "num_predict": "max_tokens", "top_p": "top_p", "topP": "top_p", "seed": "seed", "top_k": "top_k", "topK": "top_k",
+    "min_p": "min_p", "presence_penalty": "presence_penalty", "frequency_penalty": "frequency_penalty",
+    "repeat_penalty": "repeat_penalty", "reasoning_effort": "reasoning_effort", "verbosity": "verbosity",
+    "num_ctx": "num_ctx", "think": "think",
+}  # fmt: skip
+"""Keys of a provider's ``config``, and our names for them."""
+_BASES = ("apiBaseUrl", "apiHost")
+_SERVERS = ("openai", "ollama")
+"""Of whom the server may be named."""
+_ID = re.compile(r"[^\s?#%\\,]+\Z")
+_ALIAS = re.compile(r"[^\W_][\w.-]{0,39}\Z")
+_PROGRAM = ("exec:", "python:", "file://", "package:", "golang:", "ruby:")
+_FOREIGN_ID = re.compile(
+    r"(?:openai|anthropic|ollama|azure|azureopenai|google|vertex|bedrock|huggingface|openrouter|exec|file|python|"
+    r"https?):"
+)
+"""How promptfoo's own ids begin, as far as no model of an Ollama is called so."""
+
+
+def read_providers(files: ConfigFiles, value: object, at: At) -> dict[str, object]:
+    """The settings that name the models under ``providers``: nothing where there is none that we can ask.
+
+    Raises:
+        InputError: a provider is of no known shape.
+    """
+    under_test: list[str] = []
+    tables: dict[str, object] = {}
+    for entry, place in items(value, at, "providers"):
+        read = _provider(files, entry, place)
+        if read is None:
+            continue
+        name, label, config = read
+        table, place_config = _table(files, config, place["config"], name), place["config"]
+        if not _can_be_asked(name, table):
+            files.left_out(place, f"no provider is known here for {name}")
+            continue
+        files.log.came("providers")
+        if table or (label and _ALIAS.match(label)):
+            alias = _free(label or name.rpartition("/")[2], tables)
+            tables[alias] = {"model": name, **table}
+            under_test.append(alias)
+        else:
+            under_test.append(name)
+        _name_odd_label(files, label, place_config)
+    return {"models": {"under_test": list(dict.fromkeys(under_test)), **tables}} if under_test else {}
+
+
+def _name_odd_label(files: ConfigFiles, label: str, at: At) -> None:
+    if label and not _ALIAS.match(label):
+        files.changed(At(at.path, (*at.keys[:-1], "label"), at.doc, at.row), "a model is called by a single word here")
+
+
+def _provider(files: ConfigFiles, entry: object, at: At) -> tuple[str, str, Mapping[str, object]] | None:
+    """Our name of a provider, its label and its configuration; None where there is none, which is noted."""
+    label = ""
+    config: Mapping[str, object] = {}
+    if isinstance(entry, dict) and "id" not in entry and len(entry) == 1:
+        ((theirs, inner),) = entry.items()
+        entry = {**(inner if isinstance(inner, dict) else {}), "id": theirs}
+    if isinstance(entry, dict):
+        theirs, label = entry.get("id"), str(entry.get("label") or "")
+        given = entry.get("config")
+        config = given if isinstance(given, dict) else {}
+        for key in entry.keys() - {"id", "label", "config"}:
+            files.left_out(at[key], "all models of a run are asked the same, and their outputs taken as they are")
+    else:
+        theirs = entry
+    if not isinstance(theirs, str) or not theirs:
+        raise at.fail(f"a provider must be an id such as openai:gpt-4o, not {named(theirs)}")
+    name = our_name(theirs)
+    if name is None:
+        files.left_out(at, _why_not(theirs))
+        return None
+    prefix = _prefix(theirs)
+    if prefix in _OTHERWISE and (prefix != "ollama" or theirs.startswith("ollama:")):
+        files.changed(at, _OTHERWISE[prefix])
+    return name, label, config
+
+
+def our_name(theirs: str) -> str | None:
+    """Our name of the model that promptfoo calls so; None where we cannot ask it."""
+    prefix = _prefix(theirs)
+    rest = theirs[len(prefix) + 1 :] if prefix else ""
+    if not rest or not _ID.match(rest) or holds_key(rest):
+        return None
+    ours = _OURS[prefix]
+    return f"{ours}/{rest}" if ours else rest
+
+
+def _prefix(theirs: str) -> str:
+    parts = theirs.split(":")
+    return next((start for count in (2, 1) if (start := ":".join(parts[:count])) in _OURS and len(parts) > count), "")
+
+
+def _why_not(theirs: str) -> str:
+    if theirs == "echo":
+        return "it asks no model; name some by --models"
+    if theirs.startswith(_PROGRAM):
+        return "a program answers; put it behind a server that speaks OpenAI's interface"
+    if theirs.startswith(("http:", "https:", "ws:", "wss:", "webhook:")):
+        return "a server of its own kind answers; put it behind OpenAI's interface"
+    return "no model of this kind is asked here"
+
+
+def _table(files: ConfigFiles, config: Mapping[str, object], at: At, name: str) -> dict[str, object]:
+    """The parameters and the server of a model, as a settings file has them."""
+    table: dict[str, object] = {}
+    for key, value in config.items():
+        if key in _PARAMETERS and isinstance(value, int | float | str) and not _is_template(value):
+            table[_PARAMETERS[key]] = value
+        elif key in _BASES and isinstance(value, str) and name.split("/")[0] in _SERVERS and not _is_template(value):
+            table["api_base"] = value if "://" in value else f"https://{value}/v1"
+        elif key == "stop" and (isinstance(value, str) or (isinstance(value, list) and len(value) == 1)):
+            table["stop"] = value if isinstance(value, str) else str(value[0])
+        elif key == "apiKeyEnvar" and isinstance(value, str) and name.startswith("openai/"):
+            table["key_env"] = value
+        elif key == "apiKey" or names_key(key):
+            files.left_out(at[key], "keys are not copied; put it into the environment variable of its provider")
+        else:
+            files.left_out(at[key], "models take no such parameter here")
+    return table
+
+
+def _is_template(value: object) -> bool:
+    return isinstance(value, str) and ("{{" in value or holds_key(value))
+
+
+def _can_be_asked(name: str, table: dict[str, object]) -> bool:
+    """Whether a provider is known for the model; what its table holds and cannot be used is taken out."""
+    base = table.get("api_base")
+    try:
+        parse_model(name, api_base=base if isinstance(base, str) else None)
+    except ConfigError:
+        return False
+    return resolve(name, base if isinstance(base, str) else None).provider is not None
+
+
+def _free(wanted: str, taken: Iterable[str]) -> str:
+    stem = re.sub(r"[^\w.-]+", "-", wanted).strip("-_.")[:34] or "model"
+    names = [stem, *(f"{stem}-{number}" for number in range(2, 1_000))]
+    return next(name for name in names if name not in taken and name not in ("none", "under_test"))
+
+
+def their_provider(label: str, left_out: list[str]) -> Any:
+    """A model by promptfoo's id, with its server and parameters where its name has some, and the user's own name for
+    it as its label; a name that is none of ours stays as it is."""
+    if _FOREIGN_ID.match(label):
+        return label
+    try:
+        model = parse_model(label)
+    except ConfigError:
+        return label
+    route = resolve(model.name, model.api_base)
+    name = _their_name(model.name, route.provider)
+    if name is None:
+        if route.provider is not None:
+            left_out.append(f"the model {label} keeps our name; write promptfoo's id of its provider")
+        return label
+    params = model.params
+    config: dict[str, object] = params.model_dump(
+        include={"temperature", "max_tokens", "top_p", "seed", "stop"}, exclude_none=True
+    )
+    config |= _extra(params.extra, label, left_out)
+    if params.logprobs and route.provider == "openai-compatible":
+        config["passthrough"] = {"logprobs": True}
+    if model.api_base and route.provider in ("openai-compatible", "ollama"):
+        config["apiBaseUrl"] = model.api_base
+    if model.key_env:
+        config["apiKeyEnvar"] = model.key_env
+    called = {"label": model.label} if model.spelled else {}
+    return {"id": name, **called, **({"config": config} if config else {})} if config or called else name
+
+
+def _their_name(name: str, provider: str | None) -> str | None:
+    """promptfoo's id of a model; None where its provider has none there."""
+    prefix, slash, rest = name.partition("/")
+    if provider == "ollama":
+        return f"ollama:chat:{rest if slash and prefix in ('ollama', 'ollama_chat') else name}"
+    if provider == "openai-compatible":
+        return f"openai:chat:{rest if prefix == 'openai' else name}"
+    if provider == "litellm" and prefix in _THEIRS and rest:
+        return f"{_THEIRS[prefix]}:{rest}"
+    return None
+
+
+def _extra(extra: Mapping[str, object], label: str, left_out: list[str]) -> dict[str, object]:
+    """Further parameters that promptfoo's providers take under the same name."""
+    known = {key: value for key, value in extra.items() if key in _PARAMETERS}
+    left_out += [f"{key} of the model {label} is left out" for key in extra if key not in known]
+    return json.loads(json.dumps(known))  # type: ignore[no-any-return]

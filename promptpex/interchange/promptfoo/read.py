@@ -1,0 +1,208 @@
+"""A promptfoo configuration as projects: a prompt with its rules and cases for each of its prompts, and the models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from promptpex.core.errors import InputError
+from promptpex.core.records import Message, Spec, Suite
+from promptpex.documents import yaml_reader
+from promptpex.interchange.format import Imported, ImportedPrompt, head
+from promptpex.interchange.notes import Log
+from promptpex.interchange.promptfoo import rules
+from promptpex.interchange.promptfoo.assertions import Promise, of_set, promise_of
+from promptpex.interchange.promptfoo.files import At, ConfigFiles, mapping, merged
+from promptpex.interchange.promptfoo.prompts import TheirPrompt, read_prompts
+from promptpex.interchange.promptfoo.providers import read_providers
+from promptpex.interchange.promptfoo.their_tests import Data, TheirTest, read_tests
+
+KNOWN_BY = ("prompts", "providers", "targets", "tests", "scenarios", "defaultTest")
+"""Keys of which a configuration has two, or its tests."""
+_READ = frozenset((*KNOWN_BY, "description", "assertionTemplates", "evaluateOptions", "metadata", "$schema"))
+_WHY = {
+    "env": "variables of the environment are not written to files; set them where promptpex runs",
+    "extensions": "nothing of a foreign file is run",
+    "nunjucksFilters": "nothing of a foreign file is run",
+    "outputPath": "a run has a folder of its own",
+    "sharing": "nothing is sent anywhere",
+    "derivedMetrics": "metrics beside a prompt are files of their own (docs/metrics.md)",
+    "redteam": "attacks are not generated",
+}
+_EVALUATE = {"maxConcurrency": "concurrency", "repeat": "repeats"}
+_NAMED_SEVERAL = 40
+OURS = "promptpex"
+"""The key of the configuration's metadata under which an export keeps what promptfoo has no place for."""
+
+
+_KEY = re.compile(r"""(?:^|[{,]\s*)["']?(\w+)["']?\s*:""", re.MULTILINE)
+
+
+def recognise(path: Path) -> bool:
+    """Whether a YAML or JSON file begins like a configuration."""
+    if path.suffix.lower() not in (".yaml", ".yml", ".json"):
+        return False
+    beginning = head(path)
+    keys = set(_KEY.findall(beginning))
+    return len(keys.intersection(KNOWN_BY)) > 1 and not keys & {"results", "evalId", "rules", "cases"}
+
+
+def read(path: Path) -> Imported:
+    """The projects of a configuration.
+
+    Raises:
+        InputError: it is none, something in it is of the wrong type, or a file that it names cannot be read or is
+            outside of its folder; with file and line.
+    """
+    doc = yaml_reader.read(path, error=InputError, what="promptfoo configuration")
+    top = At(path, doc=doc)
+    config = mapping(merged(doc.data), top, "a promptfoo configuration")
+    if not {"prompts", "tests", "scenarios"} & set(config):
+        raise top.fail("this is no promptfoo configuration: it has neither prompts nor tests")
+    return read_config(ConfigFiles(path.parent, Log()), config, top).imported
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConfig:
+    """What a configuration comes to.
+
+    Attributes:
+        imported: its projects and settings.
+        cases: by the number of a test the id of its case.
+    """
+
+    imported: Imported
+    cases: Mapping[int, str]
+
+
+def read_config(files: ConfigFiles, config: Data, top: At) -> ReadConfig:
+    """The projects of a configuration as data.
+
+    Raises:
+        InputError: as ``read``.
+    """
+    _name_unread(files, config, top)
+    prompts = read_prompts(files, config.get("prompts"), top["prompts"])
+    tests = read_tests(files, config, top)
+    key = "targets" if "targets" in config else "providers"
+    settings = {**read_providers(files, config.get(key), top[key]), **_evaluation(files, config, top)}
+    kept = _kept(config)
+    made = rules.make(
+        tests,
+        lambda test: _promises(files, config, test),
+        texts=_texts(kept),
+        expected_is_input=any("expected" in message.content for prompt in prompts for message in prompt.messages),
+        on_same=lambda test: files.changed(test.at, "an earlier test has the same inputs: they are one case"),
+    )
+    files.log.came("tests", len(tests))
+    description = str(config.get("description") or "")
+    intent = str(kept.get("intent") or description)
+    spec, suite = Spec(intent=" ".join(intent.split()), rules=made.rules), Suite(cases=made.cases)
+    parts = [
+        Imported(prompt=prompt, spec=spec if made.rules else None, suite=suite, places=_places(made.places))
+        for prompt in _prompt_files(prompts, description, _decoration(config))
+    ]
+    whole = parts[0] if len(parts) == 1 else Imported(further=tuple(parts))
+    if not parts:
+        whole = Imported(spec=spec if made.rules else None, suite=suite, places=_places(made.places))
+    imported = replace(whole, settings=settings, over=dict(files.log.over), notes=files.log.notes)
+    return ReadConfig(imported, made.case_of)
+
+
+def _promises(files: ConfigFiles, config: Data, test: TheirTest) -> list[Promise]:
+    """What a test demands: each of its assertions, or with a threshold all of them together."""
+    asserts = tuple((_resolved(config, entry, at), at) for entry, at in test.asserts)
+    if test.threshold is not None and asserts:
+        together = of_set(files, "score", asserts, test.threshold, test.transform, test.at)
+        return [together] if together is not None else []
+    promises = (promise_of(files, written, test.transform) for written in asserts)
+    return [promise for promise in promises if promise is not None]
+
+
+def _resolved(config: Data, entry: Data, at: At) -> Data:
+    """An assertion with the template that its ``$ref`` names filled in.
+
+    Raises:
+        InputError: there is no such template; other files are not followed.
+    """
+    reference = entry.get("$ref")
+    if not isinstance(reference, str):
+        return entry
+    place: object = config
+    for part in reference.removeprefix("#/").split("/"):
+        place = place.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(place, dict) else None
+    if not reference.startswith("#/") or not isinstance(place, dict):
+        raise at.fail(f"there is no {reference!r} in this file")
+    return {**place, **{key: value for key, value in entry.items() if key != "$ref"}}
+
+
+def _kept(config: Data) -> Data:
+    """What an export of ours has kept for an import."""
+    metadata = config.get("metadata")
+    kept = metadata.get(OURS) if isinstance(metadata, dict) else None
+    return kept if isinstance(kept, dict) else {}
+
+
+def _texts(kept: Data) -> dict[str, str]:
+    """The sentences of rules by their ids, where an export of ours has kept them."""
+    listed = kept.get("rules")
+    texts = listed if isinstance(listed, dict) else {}
+    return {name: text for name, text in texts.items() if isinstance(text, str) and text.strip()}
+
+
+def _evaluation(files: ConfigFiles, config: Data, top: At) -> dict[str, object]:
+    """The settings of promptfoo's own runs that ours have as well."""
+    at = top["evaluateOptions"]
+    options = mapping(config.get("evaluateOptions"), at, "evaluateOptions")
+    settings: dict[str, object] = {}
+    for key, value in options.items():
+        ours = _EVALUATE.get(key)
+        if ours is not None and isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1_000:
+            settings[ours] = value
+            files.log.came(f"evaluateOptions.{key}")
+        else:
+            files.left_out(at[key], "there is no such setting here")
+    return settings
+
+
+def _decoration(config: Data) -> tuple[str, str]:
+    """What stands before and after each prompt."""
+    default = config.get("defaultTest")
+    options = default.get("options") if isinstance(default, dict) else None
+    given = [options.get(key) if isinstance(options, dict) else None for key in ("prefix", "suffix")]
+    before, after = (text if isinstance(text, str) else "" for text in given)
+    return before, after
+
+
+def _prompt_files(prompts: list[TheirPrompt], description: str, around: tuple[str, str]) -> list[ImportedPrompt]:
+    """The prompts with names of their own."""
+    taken: set[str] = set()
+    made = []
+    for number, prompt in enumerate(prompts, 1):
+        label = " ".join(prompt.label.split())[:_NAMED_SEVERAL]
+        name = label if label and label not in taken else f"prompt-{number}"
+        taken.add(name)
+        messages = prompt.messages
+        if not prompt.is_chat and any(around):
+            messages = (Message(role="user", content=f"{around[0]}{messages[0].content}{around[1]}".strip()),)
+        stem = "prompt" if len(prompts) == 1 else f"prompt-{number}"
+        made.append(ImportedPrompt(name, messages, " ".join(description.split()), stem))
+    return made
+
+
+def _places(places: Mapping[str, At]) -> dict[str, tuple[str, str, int | None]]:
+    """Where rules come from, for what is noted of them later."""
+    return {name: (at.name, str(at.path), at.line) for name, at in places.items()}
+
+
+def _name_unread(files: ConfigFiles, config: Data, top: At) -> None:
+    """Names what a configuration says and nothing here reads."""
+    for key in config:
+        if key not in _READ:
+            files.left_out(top[key], _WHY.get(key, "there is nothing like it here"))
+    metadata = config.get("metadata")
+    for key in metadata if isinstance(metadata, dict) else ():
+        if key != OURS:
+            files.left_out(top["metadata"][key], "a project keeps no data of other tools")

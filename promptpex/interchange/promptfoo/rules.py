@@ -1,0 +1,303 @@
+"""Rules and cases from promptfoo's tests: what all of them demand holds always, the rest under a condition on inputs.
+
+A test of promptfoo brings its own assertions; a rule of ours says by ``when`` which inputs it concerns. Tests with the
+same inputs are one case.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from promptpex.core.records import Case, Check, InputCheck, Rule
+from promptpex.interchange.promptfoo.assertions import Promise
+from promptpex.interchange.promptfoo.files import At
+from promptpex.interchange.promptfoo.their_tests import TheirTest
+from promptpex.interchange.promptfoo.words import sentence_of
+
+_LONG = 80
+"""Characters of a value beyond which a condition names its beginning."""
+_PATTERN = 400
+"""Characters of a pattern that names several values."""
+_NOT_AN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
+_MARKS = ("{{", "{%", "{#")
+_EXPECTED = "expected"
+
+Inputs = Mapping[str, object]
+
+
+@dataclass(slots=True)
+class _OneCase:
+    """A case with all that its tests demand."""
+
+    case: Case
+    promises: list[Promise] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Cases and rules.
+
+    Attributes:
+        case_of: by the number of a test the id of its case.
+        places: by the id of a rule where its first assertion stands.
+    """
+
+    cases: tuple[Case, ...]
+    rules: tuple[Rule, ...]
+    case_of: Mapping[int, str]
+    places: Mapping[str, At]
+
+
+def make(
+    tests: Sequence[TheirTest],
+    promises_of: Callable[[TheirTest], list[Promise]],
+    *,
+    texts: Mapping[str, str],
+    expected_is_input: bool,
+    on_same: Callable[[TheirTest], None],
+) -> Made:
+    """The cases and rules that these tests come to.
+
+    Args:
+        promises_of: what a test demands.
+        texts: by the name of a metric the sentence of its rule, where the configuration knows one.
+        expected_is_input: whether the prompt names ``expected``; else it is the expected output.
+        on_same: is called for a test with the inputs of an earlier one.
+    """
+    names = list(dict.fromkeys(name for test in tests for name in test.variables))
+    expected_is_input = expected_is_input or _names_expected(tests)
+    by_inputs: dict[str, _OneCase] = {}
+    case_of: dict[int, str] = {}
+    taken: set[str] = set()
+    for test in tests:
+        inputs, expected = _inputs(test, names, expected_is_input)
+        key = json.dumps({name: _text(value) for name, value in inputs.items()}, sort_keys=True)
+        one = by_inputs.get(key)
+        if one is None:
+            one = by_inputs[key] = _OneCase(_case(test, inputs, expected, taken))
+        else:
+            on_same(test)
+        one.promises += promises_of(test)
+        case_of[test.number] = one.case.id
+    cases = list(by_inputs.values())
+    rules, places = _rules(cases, texts)
+    return Made(tuple(one.case for one in cases), tuple(rules), case_of, places)
+
+
+def _inputs(test: TheirTest, names: Iterable[str], expected_is_input: bool) -> tuple[dict[str, object], str | None]:
+    """A value for each variable of any test, and the expected output, which is a variable there."""
+    inputs = {name: test.variables.get(name, "") for name in names}
+    if expected_is_input:
+        return inputs, None
+    given = test.metadata.get(_EXPECTED, inputs.pop(_EXPECTED, None))
+    return inputs, given if isinstance(given, str) and given else None
+
+
+def _names_expected(tests: Sequence[TheirTest]) -> bool:
+    """Whether ``expected`` is no expected output: it is no text, or the same inputs have several."""
+    expected: dict[str, object] = {}
+    for test in tests:
+        given = test.variables.get(_EXPECTED, "")
+        rest = {name: value for name, value in test.variables.items() if name != _EXPECTED}
+        first = expected.setdefault(json.dumps(rest, sort_keys=True, default=str), given)
+        if not isinstance(given, str) or given != first:
+            return True
+    return False
+
+
+def _case(test: TheirTest, inputs: dict[str, object], expected: str | None, taken: set[str]) -> Case:
+    named = test.metadata.get("case")
+    wanted = named if isinstance(named, str) else f"t{test.number + 1}"
+    rule, scenario = test.metadata.get("rule"), test.metadata.get("scenario", test.scenario)
+    given = {
+        "rule": rule if isinstance(rule, str) else None,
+        "reasoning": "" if isinstance(named, str) else test.description,
+        "expected": expected,
+        "scenario": scenario if isinstance(scenario, str) else None,
+    }
+    known = {name: value for name, value in given.items() if value}
+    return Case.model_validate({"id": _free(wanted, taken), "inputs": inputs, "origin": "added", **known})
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """An id that no other has; it is taken from now on."""
+    stem = _NOT_AN_ID.sub("-", wanted).strip("-")[:60] or "x"
+    name, again = stem, 2
+    while name in taken:
+        name, again = f"{stem}-{again}", again + 1
+    taken.add(name)
+    return name
+
+
+def _rules(cases: Sequence[_OneCase], texts: Mapping[str, str]) -> tuple[list[Rule], dict[str, At]]:
+    """A rule for all promises of one metric of the same cases, and for each that has no metric."""
+    concerned: dict[tuple[str, str], dict[str, tuple[Promise, list[int]]]] = {}
+    for number, one in enumerate(cases):
+        for promise in one.promises:
+            group = concerned.setdefault((promise.name, "" if promise.is_metric else promise.key), {})
+            _, numbers = group.setdefault(promise.key, (promise, []))
+            if not numbers or numbers[-1] != number:
+                numbers.append(number)
+    taken: set[str] = set()
+    rules: list[Rule] = []
+    places: dict[str, At] = {}
+    conditions = Conditions([one.case.inputs for one in cases])
+    for group in concerned.values():
+        for cases_of, promises in _by_cases(group.values()).items():
+            for condition in conditions.of(cases_of):
+                for rule in _written(promises, condition, texts, taken):
+                    rules.append(rule)
+                    places[rule.id] = promises[0].at
+    return rules, places
+
+
+def _by_cases(group: Iterable[tuple[Promise, list[int]]]) -> dict[tuple[int, ...], list[Promise]]:
+    """Promises of one metric by the cases that they concern: those of the same cases are one rule."""
+    by_cases: dict[tuple[int, ...], list[Promise]] = {}
+    for promise, numbers in group:
+        by_cases.setdefault(tuple(numbers), []).append(promise)
+    return by_cases
+
+
+def _written(
+    promises: Sequence[Promise], when: tuple[InputCheck, ...], texts: Mapping[str, str], taken: set[str]
+) -> Iterator[Rule]:
+    """The rule of these promises; several statements for the judge are a rule each."""
+    checks = [promise.check for promise in promises if promise.check is not None]
+    rubrics = [promise for promise in promises if promise.rubric is not None]
+    name = promises[0].name
+    if checks and len(rubrics) != 1:
+        text = texts.get(name) or sentence_of(checks)
+        yield Rule(id=_free(name, taken), rule=text, checks=_records(checks, name), when=when, origin="added")
+    for promise in rubrics:
+        together = checks if len(rubrics) == 1 else []
+        yield Rule(
+            id=_free(name, taken),
+            rule=" ".join((promise.rubric or "").split()) or sentence_of(checks),
+            needs="input" if promise.needs_input else "output",
+            checks=_records(together, name),
+            decides="partly" if together else "wholly",
+            when=when,
+            origin="added",
+        )
+
+
+def _records(checks: Iterable[Mapping[str, object]], name: str) -> tuple[Check, ...]:
+    """The checks as records; the metric that is the rule's name goes without saying."""
+    return tuple(
+        Check.model_validate({key: value for key, value in check.items() if (key, value) != ("metric", name)})
+        for check in checks
+    )
+
+
+class Conditions:
+    """Finds checks on the inputs that hold for some cases and for no others.
+
+    Args:
+        inputs: of each case, with the same names in all of them; no two are the same.
+    """
+
+    def __init__(self, inputs: Sequence[Inputs]) -> None:
+        self._inputs = inputs
+        self._names = list(inputs[0]) if inputs else []
+        self._texts = {name: [_text(each[name]) for each in inputs] for name in self._names}
+        self._counts: dict[tuple[str, int | None], Counter[str]] = {}
+        self._combined: dict[int, Counter[tuple[str, ...]]] = {}
+
+    def of(self, numbers: Sequence[int]) -> Iterator[tuple[InputCheck, ...]]:
+        """Conditions that hold together for the cases of these numbers alone: none for all cases, one where the values
+        of one variable tell them, else one for each case."""
+        if len(numbers) == len(self._inputs):
+            yield ()
+            return
+        by_one = next((check for name in self._names if (check := self._by(name, numbers)) is not None), None)
+        if by_one is not None:
+            yield (by_one,)
+            return
+        for number in numbers:
+            yield tuple(self._of_one(number))
+
+    def _by(self, name: str, numbers: Sequence[int]) -> InputCheck | None:
+        """A check on one variable that holds for these cases alone, if there is one."""
+        texts, everywhere = self._texts[name], self._counted(name, None)
+        mine = Counter(texts[number] for number in numbers)
+        if any(everywhere[text] != times for text, times in mine.items()):
+            return None
+        if len(mine) == 1:
+            return self._equal(name, numbers[0])
+        if len(everywhere) - len(mine) == 1:
+            concerned = set(numbers)
+            other = next(number for number in range(len(texts)) if number not in concerned)
+            equal = self._equal(name, other)
+            return InputCheck(variable=name, kind=f"not-{equal.kind}", value=equal.value)
+        pattern = f"^(?:{'|'.join(map(_escaped, mine))})$"
+        if len(pattern) > _PATTERN or any(mark in pattern for mark in _MARKS):
+            return None
+        return InputCheck(variable=name, kind="regex", value=pattern)
+
+    def _equal(self, name: str, number: int) -> InputCheck:
+        """That a variable has the value of a case: the value, or of a long one the beginning that no other has."""
+        text, value = self._texts[name][number], self._inputs[number][name]
+        if len(text) > _LONG and isinstance(value, str):
+            times = self._counted(name, None)[text]
+            for length in (_LONG, 2 * _LONG, 4 * _LONG):
+                if self._counted(name, length)[text[:length]] == times:
+                    return InputCheck(variable=name, kind="starts-with", value=literal(text[:length]))
+        return InputCheck(variable=name, kind="equals", value=_literal_inside(value))
+
+    def _of_one(self, number: int) -> Iterator[InputCheck]:
+        """Checks that together hold for one case alone: its first variables, as many as tell it from all others."""
+        for count in range(1, len(self._names) + 1):
+            if self._together(count)[self._key(count, number)] == 1 or count == len(self._names):
+                names = [name for name in self._names[:count] if len(self._counted(name, None)) > 1]
+                return (self._equal(name, number) for name in names)
+        return iter(())
+
+    def _key(self, count: int, number: int) -> tuple[str, ...]:
+        return tuple(self._texts[name][number] for name in self._names[:count])
+
+    def _together(self, count: int) -> Counter[tuple[str, ...]]:
+        """How often each combination of the first values stands there."""
+        if count not in self._combined:
+            self._combined[count] = Counter(self._key(count, number) for number in range(len(self._inputs)))
+        return self._combined[count]
+
+    def _counted(self, name: str, length: int | None) -> Counter[str]:
+        """How often each text of a variable, or its beginning, stands there."""
+        if (name, length) not in self._counts:
+            self._counts[name, length] = Counter(text[:length] for text in self._texts[name])
+        return self._counts[name, length]
+
+
+def _text(value: object) -> str:
+    """A value as the kind ``equals`` compares it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _escaped(text: str) -> str:
+    """The text as a pattern of ECMAScript that matches it and nothing else."""
+    signs = re.sub(r"[\\^$.*+?()[\]{}|/]", r"\\\g<0>", text)
+    return signs.replace("\n", "\\n").replace("\r", "\\r").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _literal_inside(value: object) -> object:
+    """The value, its texts kept from being taken for templates."""
+    if isinstance(value, str):
+        return literal(value)
+    if isinstance(value, list):
+        return [literal(item) if isinstance(item, str) else item for item in value]
+    if isinstance(value, dict):
+        return {key: _literal_inside(item) for key, item in value.items()}
+    return value
+
+
+def literal(text: str, *, always: bool = False) -> str:
+    """The text as a template that writes it; as it is where it holds none, unless ``always``."""
+    if not always and not any(mark in text for mark in _MARKS):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "\\r").replace("\n", "\\n")
+    return f'{{{{ "{escaped}" }}}}'

@@ -1,0 +1,236 @@
+"""promptfoo's tests, each with all that it comes to: defaults, scenarios, files and lists filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from promptpex.interchange.promptfoo.files import At, ConfigFiles, items, mapping, named
+from promptpex.interchange.promptfoo.table_tests import table_tests
+from promptpex.interchange.promptfoo.variables import MAX_TESTS, combinations
+
+Data = Mapping[str, object]
+Written = tuple[Data, At]
+"""An assertion as the file has it, with its place."""
+
+_READ = frozenset(("description", "vars", "assert", "threshold", "options", "metadata"))
+_WHY = {
+    "provider": "all models of a run answer all cases; make a suite of its own",
+    "providers": "all models of a run answer all cases; make a suite of its own",
+    "prompts": "a suite is of one prompt; this test is tried on all of them",
+    "providerOutput": "outputs that are there already are judged by promptpex check",
+    "assertScoringFunction": "scores of checks are combined by weights and thresholds alone",
+}
+_OPTIONS = frozenset(
+    ("transform", "postprocess", "disableVarExpansion", "disableDefaultAsserts", "prefix", "suffix", "repeat")
+)
+_OWN_METADATA = frozenset(("case", "rule", "scenario", "expected"))
+
+
+@dataclass(frozen=True, slots=True)
+class TheirTest:
+    """A test after all has been filled in.
+
+    Attributes:
+        number: of the test in the order of promptfoo's results, from 0.
+        variables: a value of each.
+        asserts: those of the defaults first.
+        threshold: the least weighted score that passes.
+        transform: what is done with the output before anything looks at it.
+        metadata: what promptpex wrote there at an export.
+    """
+
+    number: int
+    at: At
+    description: str = ""
+    variables: Data = field(default_factory=dict)
+    asserts: tuple[Written, ...] = ()
+    threshold: float | None = None
+    transform: str | None = None
+    scenario: str | None = None
+    metadata: Data = field(default_factory=dict)
+
+
+def read_tests(files: ConfigFiles, config: Data, top: At) -> list[TheirTest]:
+    """All tests of a configuration.
+
+    Raises:
+        InputError: something is of the wrong type, a file cannot be read, or there are too many.
+    """
+    default, at = _default(files, config, top["defaultTest"])
+    own = [(test, at_test, None) for test, at_test in _listed(files, config.get("tests"), top["tests"])]
+    scenarios = list(_of_scenarios(files, config.get("scenarios"), top["scenarios"]))
+    if not own and not scenarios:
+        own = [({}, top["tests"], None)]
+    tests: list[TheirTest] = []
+    _name_unread(files, default, at)
+    for test, place, scenario in [*own, *scenarios]:
+        _name_unread(files, test, place)
+        for made in _expanded(files, (default, at), (test, place), scenario):
+            tests.append(replace(made, number=len(tests)))
+            if len(tests) > MAX_TESTS:
+                raise place.fail(f"there are more than {MAX_TESTS:,} tests")
+    return tests
+
+
+def _default(files: ConfigFiles, config: Data, at: At) -> tuple[Data, At]:
+    """What holds for all tests; it may be the name of a file."""
+    value = config.get("defaultTest")
+    if isinstance(value, str):
+        data, place = files.data(files.path_of(value, at))
+        return mapping(data, place, "defaultTest"), place
+    return mapping(value, at, "defaultTest"), at
+
+
+def _listed(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[Data, At]]:
+    """The tests of a list, or of the files that are named in their place."""
+    for item, place in items(value, at, "tests"):
+        name = item.get("path") if isinstance(item, dict) and "path" in item else item
+        if isinstance(name, str):
+            yield from _of_files(files, name, place)
+        else:
+            yield mapping(item, place, "a test"), place
+
+
+def _of_files(files: ConfigFiles, name: str, at: At) -> Iterator[tuple[Data, At]]:
+    if any(ending in name.lower() for ending in (".js", ".ts", ".py", ".mjs", ".cjs")) and ".json" not in name.lower():
+        return files.left_out(at, "a program makes these tests, and nothing is run at import; write them to a file")
+    for path in files.matching(name, at):
+        ending = path.suffix.lower()
+        if ending == ".csv":
+            yield from table_tests(files, path)
+        elif ending in (".yaml", ".yml", ".json", ".jsonl"):
+            data, place = files.data(path)
+            yield from ((mapping(item, where, "a test"), where) for item, where in items(data, place, "tests"))
+        else:
+            files.left_out(at, f"tests are read from CSV, YAML, JSON and JSON lines, not from {ending or 'this'}")
+
+
+def _of_scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[Data, At, str]]:
+    """Each test of a scenario with each of its configurations."""
+    for number, (item, place) in enumerate(items(value, at, "scenarios"), 1):
+        if isinstance(item, str):
+            data, place = files.data(files.path_of(item, place))
+            item = data
+        scenario = mapping(item, place, "a scenario")
+        name = str(scenario.get("description") or f"scenario {number}")
+        for key in scenario.keys() - {"config", "tests", "description"}:
+            files.left_out(place[key], "a scenario has configurations and tests")
+        tests = list(_listed(files, scenario.get("tests"), place["tests"])) or [({}, place)]
+        for data, at_data in _listed(files, scenario.get("config"), place["config"]):
+            for test, at_test in tests:
+                yield _with(data, at_data, test, at_test, files), at_test, name
+
+
+def _with(data: Data, at_data: At, test: Data, at_test: At, files: ConfigFiles) -> Data:
+    """A scenario's configuration with one of its tests, as promptfoo merges them."""
+    parts = {
+        key: {
+            **mapping(data.get(key), at_data[key], key),
+            **mapping(test.get(key), at_test[key], key),
+        }
+        for key in ("vars", "options", "metadata")
+    }
+    asserts = [*_asserts(files, data.get("assert"), at_data["assert"]), *_asserts(files, test.get("assert"), at_test)]
+    return {**data, **test, **parts, "assert": _Placed(asserts)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Assertions that know their places already."""
+
+    asserts: list[Written]
+
+
+def _asserts(files: ConfigFiles, value: object, at: At) -> list[Written]:
+    """The assertions of a list, of one alone, or of a file."""
+    if isinstance(value, _Placed):
+        return value.asserts
+    if isinstance(value, str):
+        data, place = files.data(files.path_of(value, at))
+        return _asserts(files, data, place)
+    return [(mapping(item, place, "an assertion"), place) for item, place in items(value, at, "assert")]
+
+
+def _expanded(
+    files: ConfigFiles, default: tuple[Data, At], written: tuple[Data, At], scenario: str | None
+) -> Iterator[TheirTest]:
+    """A test with the defaults, once for each combination of its lists."""
+    (base, at_base), (test, at) = default, written
+    options = {
+        **mapping(base.get("options"), at_base["options"], "options"),
+        **mapping(test.get("options"), at["options"], "options"),
+    }
+    variables = {
+        **_variables(files, base.get("vars"), at_base["vars"]),
+        **_variables(files, test.get("vars"), at["vars"]),
+    }
+    asserts = _asserts(files, test.get("assert"), at["assert"])
+    if options.get("disableDefaultAsserts") is not True:
+        asserts = [*_asserts(files, base.get("assert"), at_base["assert"]), *asserts]
+    metadata = mapping(test.get("metadata"), at["metadata"], "metadata")
+    made = TheirTest(
+        number=0,
+        at=at,
+        description=_text(test.get("description")),
+        asserts=tuple(asserts),
+        threshold=_threshold(test.get("threshold", base.get("threshold"))),
+        transform=_transform(files, options, at),
+        scenario=scenario,
+        metadata={key: value for key, value in metadata.items() if key in _OWN_METADATA},
+    )
+    for each in combinations(files, variables, at["vars"], expand=options.get("disableVarExpansion") is not True):
+        yield replace(made, variables=each)
+
+
+def _variables(files: ConfigFiles, value: object, at: At) -> Data:
+    """The variables of a test; a name, or a list of names, means files that hold them."""
+    if not isinstance(value, str | list):
+        return mapping(value, at, "vars")
+    held: dict[str, object] = {}
+    for name, place in items(value, at, "vars"):
+        if not isinstance(name, str):
+            raise place.fail(f"vars must be a mapping, or names of files, not {named(name)}")
+        for path in files.matching(name, place):
+            data, where = files.data(path)
+            held |= mapping(data, where, "a file of variables")
+    return held
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _threshold(value: object) -> float | None:
+    """The least score; promptfoo passes over one that is no number, and so does this."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e9:
+        return None
+    return float(value)
+
+
+def _transform(files: ConfigFiles, options: Data, at: At) -> str | None:
+    value = options.get("transform", options.get("postprocess"))
+    if not isinstance(value, str) or not value.strip():
+        return None
+    if value.startswith("file://"):
+        files.left_out(at["options"]["transform"], "a transform is a JavaScript expression here, not a file")
+        return None
+    return value
+
+
+def _name_unread(files: ConfigFiles, test: Data, at: At) -> None:
+    """Names what a test says and nothing here reads."""
+    for key in test:
+        if key not in _READ:
+            files.left_out(at[key], _WHY.get(key, "a case has nothing like it"))
+    options = test.get("options")
+    for key in options if isinstance(options, dict) else ():
+        if key not in _OPTIONS:
+            files.left_out(at["options"][key], "it is for promptfoo's own graders and providers")
+    for key in ("prefix", "suffix"):
+        if isinstance(options, dict) and key in options and at.keys[:1] != ("defaultTest",):
+            files.left_out(at["options"][key], "a prompt is the same for all cases; write it into the prompt")
+    metadata = test.get("metadata")
+    for key in metadata if isinstance(metadata, dict) else ():
+        if key not in _OWN_METADATA:
+            files.left_out(at["metadata"][key], "a case keeps no data of other tools")

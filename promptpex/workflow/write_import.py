@@ -1,0 +1,200 @@
+"""Where what was imported goes: prompt, spec, cases and settings under the names that a project has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from promptpex import promptfile
+from promptpex.cases.file import write_suite
+from promptpex.codecs.atomic import write_text
+from promptpex.codecs.wording import plural
+from promptpex.core.errors import CheckError, InputError
+from promptpex.core.records import Case, Rule, Suite
+from promptpex.interchange.format import Imported, ImportedPrompt
+from promptpex.interchange.notes import Note
+from promptpex.report import runs
+from promptpex.specs.file import write_spec
+from promptpex.workflow.files import Files, files_of
+
+SETTINGS = "promptpex.toml"
+
+
+def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str:
+    """Writes what was imported; gives the sentence that says what is where.
+
+    A suite that comes alone goes into the case file ``out``, which keeps what is people's; everything else into the
+    folder ``out``: prompt, spec and cases under the names that a project has, runs under their prompts and ids.
+
+    Args:
+        force: whether files that are there are replaced.
+
+    Raises:
+        InputError: it cannot be written, a file that is there is broken, or one is there and is not to be replaced.
+    """
+    try:
+        if imported.is_suite and imported.suite is not None:
+            write_suite(out, imported.suite)
+            return f"{plural(len(imported.suite.cases), 'case')} in {out}"
+        projects = [_Project.of(part, out) for part in (imported, *imported.further)]
+        _clear(_places(imported, projects, out), force)
+        return f"{', '.join(_write(imported, projects, out))} in {out}"
+    except OSError as failure:
+        raise InputError(f"cannot be written ({failure.strerror}); name another place with --out", path=out) from None
+
+
+def usable(imported: Imported) -> Imported:
+    """The same without the checks that cannot be used as they are written there, which is noted."""
+    from promptpex.assertions import check_time
+
+    notes: dict[str, Note] = {}
+    with check_time():
+        first, *further = (_usable(part, notes) for part in (imported, *imported.further))
+    return replace(first, further=tuple(further), notes=(*imported.notes, *notes.values()))
+
+
+def _usable(part: Imported, notes: dict[str, Note]) -> Imported:
+    if part.spec is None:
+        return part
+    rules = tuple(rule for rule in part.spec.rules if _is_usable(rule, part, notes))
+    return replace(part, spec=part.spec.replace(rules=rules) if rules else None)
+
+
+def _is_usable(rule: Rule, part: Imported, notes: dict[str, Note]) -> bool:
+    from promptpex.assertions import compile_checks
+
+    try:
+        compile_checks([*rule.checks, *rule.when])
+    except CheckError as failure:
+        name, path, line = part.places.get(rule.id, (rule.id, "", None))
+        notes[rule.id] = Note("left out", name, failure.message, path, line)
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """A prompt's part of an import, with the text of its file."""
+
+    part: Imported
+    files: Files
+    text: str | None
+
+    @classmethod
+    def of(cls, part: Imported, out: Path) -> _Project:
+        """The part, its cases made to fit its prompt."""
+        name, text = "prompt.md", None
+        if part.prompt is not None:
+            prompt = part.prompt
+            part, front = _fitted(part, prompt)
+            name, text = promptfile.file_of(prompt.name, prompt.messages, front, stem=prompt.stem)
+        return cls(part, files_of(out / name), text)
+
+
+def _fitted(part: Imported, prompt: ImportedPrompt) -> tuple[Imported, dict[str, Any]]:
+    """The part with a value for each variable of its prompt in each case, and what its front matter says.
+
+    A variable without a value is an empty text, as templates of most tools write it; an input that the prompt does not
+    name is declared for checks alone.
+    """
+    name, text = promptfile.file_of(prompt.name, prompt.messages)
+    variables = promptfile.parse(text, name).variables
+    front: dict[str, Any] = {"description": prompt.description} if prompt.description else {}
+    if part.suite is None:
+        return part, front
+    cases = tuple(_filled(case, variables) for case in part.suite.cases)
+    others = dict.fromkeys(name for case in cases for name in case.inputs if name not in variables)
+    if others:
+        known: dict[str, dict[str, object]] = {name: {"type": "text"} for name in variables}
+        front["inputs"] = known | {name: {"checks_only": True} for name in others}
+    return replace(part, suite=part.suite.replace(cases=cases)), front
+
+
+def _filled(case: Case, variables: tuple[str, ...]) -> Case:
+    lacking = {name: "" for name in variables if name not in case.inputs}
+    return case.replace(inputs={**case.inputs, **lacking}) if lacking else case
+
+
+def _places(imported: Imported, projects: list[_Project], out: Path) -> Iterator[Path]:
+    """The files and folders that are to be written."""
+    for project in projects:
+        part = project.part
+        given = (part.prompt, project.files.prompt), (part.spec, project.files.spec), (part.suite, project.files.suite)
+        yield from (path for record, path in given if record is not None)
+    if imported.settings:
+        yield out / SETTINGS
+    yield from (runs.folder_for(out, run.prompt.name, run.manifest.run) for run in imported.runs)
+
+
+def _clear(places: Iterator[Path], force: bool) -> None:
+    """Makes room where that was asked for.
+
+    Raises:
+        InputError: something is there, and nobody asked for it to be replaced.
+    """
+    there = [path for path in places if path.exists() or path.is_symlink()]
+    if there and not force:
+        raise InputError("is there already; name another folder with --out, or replace it with --force", path=there[0])
+    for path in there:
+        if not path.is_dir():
+            path.unlink()
+
+
+def _write(imported: Imported, projects: list[_Project], out: Path) -> list[str]:
+    """Writes all parts; says what they are."""
+    written = []
+    for project in projects:
+        written += _write_project(project, several=len(projects) > 1)
+    if imported.settings:
+        write_text(out / SETTINGS, toml(imported.settings))
+        written.append("the settings")
+    for run in imported.runs:
+        runs.finish(runs.folder_for(out, run.prompt.name, run.manifest.run), run)
+    if imported.runs:
+        written.append(plural(len(imported.runs), "run"))
+    return written
+
+
+def _write_project(project: _Project, *, several: bool) -> list[str]:
+    part, files, written = project.part, project.files, []
+    if project.text is not None:
+        write_text(files.prompt, project.text)
+        written.append(files.prompt.name if several else "the prompt")
+    if part.spec is not None:
+        write_spec(files.spec, part.spec.replace(prompt=files.prompt.name))
+        written.append(plural(len(part.spec.rules), "rule"))
+    if part.suite is not None:
+        write_suite(files.suite, Suite(prompt=files.prompt.name, match=part.suite.match, cases=part.suite.cases))
+        written.append(plural(len(part.suite.cases), "case"))
+    return written
+
+
+def toml(settings: Mapping[str, object]) -> str:
+    """Settings as TOML (1.0.0): values, then tables, then tables of tables."""
+    lines = [f"{key} = {_toml_value(value)}" for key, value in settings.items() if not isinstance(value, Mapping)]
+    for name, table in settings.items():
+        if isinstance(table, Mapping):
+            lines += _toml_table(name, table)
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _toml_table(name: str, table: Mapping[str, object]) -> list[str]:
+    plain = [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in table.items() if not isinstance(value, dict)]
+    lines = ["", f"[{name}]", *plain] if plain else []
+    for key, value in table.items():
+        if isinstance(value, dict):
+            lines += _toml_table(f"{name}.{_toml_key(key)}", value)
+    return lines
+
+
+def _toml_key(key: str) -> str:
+    bare = key.isascii() and all(letter.isalnum() or letter in "-_" for letter in key) and key
+    return key if bare else _toml_value(key)
+
+
+def _toml_value(value: object) -> str:
+    """JSON's notation, which TOML shares for texts, numbers, truth values and lists of them, but for one sign."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Prints the page of the formats of other tools, made from their records:
+``python scripts/interchange_page.py > docs/interchange.md``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from promptpex import interchange  # noqa: E402
+from promptpex.interchange.format import Format, formats  # noqa: E402
+from promptpex.paper import published  # noqa: E402
+
+TEXT = ROOT / "scripts" / "interchange_page.md"
+PLACE = "FORMATS\n"
+WAYS = {"both": "in and out", "in": "in", "out": "out"}
+
+
+def page() -> str:
+    """The whole page."""
+    every = [each for _, each in sorted(formats(interchange, published).items())]
+    return TEXT.read_text(encoding="utf-8").replace(PLACE, "\n".join((*_overview(every), *map(_table, every))))
+
+
+def _overview(every: list[Format]) -> Iterator[str]:
+    """Which formats there are."""
+    yield "| format | what it is | in | out |\n|---|---|---|---|"
+    for each in every:
+        marks = " | ".join("yes" if way is not None else "–" for way in (each.read, each.write))
+        yield f"| [`{each.name}`](#{each.name}) | {each.summary} | {marks} |"
+
+
+def _table(format_: Format) -> str:
+    """What of a format is what of ours."""
+    rows = (f"| {row.theirs} | {row.ours} | {WAYS[row.ways]} | {row.lost or '–'} |" for row in format_.maps)
+    head = f"\n### {format_.name}\n\n| there | here | ways | what is lost |\n|---|---|---|---|"
+    return "\n".join((head, *rows))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,126 @@
+"""Foreign configurations of promptfoo: one sentence with file and line, nothing read outside, fetched or run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from promptpex.cli.main import run_cli
+from promptpex.core.errors import InputError
+from promptpex.interchange.promptfoo.read import read
+from tests.interchange.promptfoo.imported import CONFIG
+
+HEAD = "prompts: ['{{x}}']\n"
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefg", "bcdefgh", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        (HEAD + BOMB + "tests: *h\n", None, "expands to more than"),
+        (HEAD + "tests: 3\n", 2, "tests must be a list"),
+        (HEAD + "tests: [3]\n", 2, "a test must be a mapping, not a number"),
+        (HEAD + "tests:\n  - vars: 3\n", 3, "vars must be a mapping"),
+        (HEAD + "tests:\n  - assert: [contains]\n", 3, "an assertion must be a mapping, not a text"),
+        (HEAD + "tests:\n  - assert: [{value: x}]\n", 3, "an assertion needs a type"),
+        (HEAD + "tests:\n  - assert: [{$ref: 'http://x/y'}]\n", 3, "there is no 'http://x/y' in this file"),
+        (HEAD + "tests:\n  - assert: [{type: contains, value: 'file://../x.txt'}]\n", 3, "outside the folder"),
+        (HEAD + "tests:\n  - assert: [{type: contains, value: 'file:///etc/passwd'}]\n", 3, "outside the folder"),
+        (HEAD + "tests:\n  - assert: [{type: contains, value: 'file://link.txt'}]\n", 3, "outside the folder"),
+        (HEAD + "tests: file://../*.csv\n", 2, "leads out of the folder"),
+        (HEAD + "tests: file://out/*.csv\n", 2, "names no files"),
+        (HEAD + "tests: https://x/y.csv\n", 2, "addresses are not followed"),
+        (HEAD + "tests:\n  - vars: {x: 'file://out/secret.txt'}\n", 3, "outside the folder"),
+        ("prompts: [file://binary.txt]\ntests: []\n", None, "binary"),
+        ("prompts: [file://missing.txt]\ntests: []\n", None, "no such file"),
+        ("prompts: [3]\ntests: []\n", 1, "a prompt must be a text"),
+        ("providers: [x]\n", 1, "neither prompts nor tests"),
+        (HEAD + "providers: [{label: x, config: {}}]\ntests: []\n", 2, "a provider must be an id"),
+        (HEAD + "x: [", None, ""),
+        ("\0", None, "binary"),
+        ("- a\n", 1, "must be a mapping, not a list"),
+        (HEAD + "tests:\n  - vars: {" + ", ".join(f"v{n}: [a, b]" for n in range(40)) + "}\n", 3, "more than 100,000"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(
+    tmp_path: Path, text: str, line: int | None, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "secret.txt").write_text("secret", encoding="utf-8")
+    (tmp_path / "here" / "link.txt").symlink_to(tmp_path / "secrets" / "secret.txt")
+    (tmp_path / "here" / "out").symlink_to(tmp_path / "secrets")
+    (tmp_path / "here" / "binary.txt").write_bytes(b"a\0b")
+    path = tmp_path / "here" / CONFIG
+    path.write_text(text, encoding="utf-8")
+    assert run_cli(["import", "promptfoo", str(path), "--out", str(tmp_path / "made")]) == 2
+    message = capsys.readouterr().err
+    assert says in message
+    assert len(message.strip().splitlines()) == 1
+    assert line is None or f"{CONFIG}:{line}:" in message, message
+    assert "secret" not in message.replace("secret.txt", "")
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_huge_file_is_refused_unread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / CONFIG
+    with path.open("wb") as file:
+        file.write(HEAD.encode())
+        file.truncate(30_000_000)
+    assert run_cli(["import", "promptfoo", str(path), "--out", str(tmp_path / "made")]) == 2
+    assert "the limit is 20 MB" in capsys.readouterr().err
+
+
+def test_nothing_is_run_at_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_TEST", "s3cret")
+    touch = f"open({str(tmp_path / 'ran')!r}, 'w')"
+    (tmp_path / "p.py").write_text(touch, encoding="utf-8")
+    (tmp_path / "t.py").write_text(touch, encoding="utf-8")
+    script = f"require('fs').writeFileSync({str(tmp_path / 'ran')!r}, 'x')"
+    (tmp_path / CONFIG).write_text(
+        "prompts: ['{{x}}', 'file://p.py', 'exec:./p.py', 'file://p.py:make']\nproviders: ['python:p.py']\n"
+        "tests: ['file://t.py', {vars: {x: 'file://t.py', y: '{{env.SECRET_OF_TEST}}'},\n"
+        f"  assert: [{{type: javascript, value: \"{script}\"}}, {{type: python, value: 'file://t.py'}}]}}]\n"
+        "extensions: ['file://p.py:hook']\nnunjucksFilters: {f: p.py}\n",
+        encoding="utf-8",
+    )
+    assert run_cli(["import", str(tmp_path / CONFIG), "--out", str(tmp_path / "made"), "-q"]) == 0
+    assert not (tmp_path / "ran").exists()
+    written = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "made").glob("p*.*"))
+    assert "s3cret" not in written
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["", "x", "{{x}}", "{%", "file://x", "file://..", "*.csv", "contains", "llm-rubric", "echo"])
+    | st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["type", "value", "assert", "vars", "options", "threshold", "metric", "id", "config", "label",
+                         "raw", "role", "content", "transform", "path", "<<", "$ref", "metadata", "case", "x"]),
+        inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+_KEYS = ("tests", "providers", "defaultTest", "scenarios", "metadata", "evaluateOptions")
+_CONFIGS = st.fixed_dictionaries({"prompts": _VALUES}, optional=dict.fromkeys(_KEYS, _VALUES))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=150)
+@given(_CONFIGS)
+def test_whatever_stands_in_a_config_is_read_or_named(tmp_path: Path, config: dict[str, Any]) -> None:
+    path = tmp_path / CONFIG
+    path.write_text(json.dumps(config), encoding="utf-8")
+    refused = None
+    try:
+        read(path)
+    except InputError as error:
+        refused = error
+    assert refused is None or (refused.path is not None and "\n" not in refused.message)
+    assert refused is None or os.fspath(refused.path or "").startswith(os.fspath(tmp_path))
