@@ -42,7 +42,7 @@ class CachedClient:
     Args:
         inner: who is asked.
         store: where answers are kept.
-        concurrency: most requests in flight to a server. Twice as many per model are let through at a time, in order.
+        concurrency: most requests in flight to a server. Twice as many per model and server go on at a time, in order.
             A run starts thousands at once: if each went straight to the store and claimed itself, none would be sent
             before all had, and another process on the same store would find everything claimed. None = no bound.
         fresh: whether every request is taken for a fresh one.
@@ -72,7 +72,7 @@ class CachedClient:
         self._announced_waiting = False
         self._flights: dict[str, asyncio.Future[Completion | None]] = {}
         self._width = None if concurrency is None else max(MIN_ADMITTED, 2 * concurrency)
-        self._admissions: dict[tuple[str, str | None], asyncio.Semaphore] = {}
+        self._admissions: dict[tuple[str, str | None, str | None], asyncio.Semaphore] = {}
 
     async def complete(self, request: Request) -> Completion:
         """The answer to ``request``, durable in the store.
@@ -82,10 +82,10 @@ class CachedClient:
         """
         if self._width is None:
             return await self._complete(request)
-        key = (request.model, request.api_base)
+        key = request.answerer
         admission = self._admissions.get(key)
         if admission is None:
-            admission = self._admissions[key] = asyncio.Semaphore(self._width)
+            admission = self._admissions[key] = asyncio.Semaphore(self._width * max(1, len(request.servers)))
         async with admission:
             return await self._complete(request)
 

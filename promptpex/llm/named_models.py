@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
 from promptpex.llm.redaction import names_variable_of_key, scrub
 from promptpex.llm.resolve_model import MAX_PRICE, is_provider, resolve
+from promptpex.llm.server_lists import checked_servers
 
 UNDER_TEST = "under_test"
 """The key beside the named models of a settings file that lists the models under test."""
@@ -35,8 +36,11 @@ class NamedModel(Record):
         description="What is asked, as on the command line, parameters behind ? included.",
         examples=["openai/x", "llama3.2:1b?temperature=0"],
     )
-    api_base: str | None = Field(
-        default=None, description="The base URL of its server.", examples=["http://127.0.0.1:8080/v1"]
+    api_base: str | tuple[str, ...] | None = Field(
+        default=None,
+        description="The base URL of its server, or a list of several, of which each request goes to the one that has "
+        "the least to do.",
+        examples=["http://127.0.0.1:8080/v1", ["http://10.0.0.1:8080/v1", "http://10.0.0.2:8080/v1"]],
     )
     key_env: str | None = Field(
         default=None,
@@ -113,6 +117,13 @@ class NamedModel(Record):
                 raise ValueError(f"there is no key {scrub(str(key))[:40]!r} for a model{'; ' + meant if meant else ''}")
         return value
 
+    @field_validator("api_base", mode="before")
+    @classmethod
+    def _servers(cls, value: object) -> object:
+        if value is not None and not isinstance(value, str | list | tuple):
+            raise ValueError("it should be the address of a server in quotes, or a list of several")
+        return checked_servers(value) if isinstance(value, list | tuple) else value
+
     @model_validator(mode="after")
     def _whole(self) -> NamedModel:
         if (self.price_input is None) != (self.price_output is None):
@@ -133,8 +144,14 @@ class NamedModel(Record):
             return None
         return self.price_input, self.price_output
 
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The servers, where ``api_base`` is a list."""
+        return self.api_base if isinstance(self.api_base, tuple) else ()
+
     def text(self, query: str = "") -> str:
-        """The model as it would be written without its name; what ``query`` sets goes before its own parameters."""
+        """The model as it would be written without its name, and without a list of servers, which no text holds; what
+        ``query`` sets goes before its own parameters."""
         own_name, _, own_query = self.model.strip().partition("?")
         given = {pair.partition("=")[0] for pair in query.split("&")}
         fixed = [pair for pair in own_query.split("&") if pair and pair.partition("=")[0] not in given]
@@ -143,7 +160,8 @@ class NamedModel(Record):
         return f"{own_name}?{'&'.join(parts)}" if parts else own_name
 
     def _parameters(self) -> Iterable[tuple[str, object]]:
-        names = [name for name in type(self).model_fields if name not in _NOT_PARAMETERS] + ["api_base"]
+        names = [name for name in type(self).model_fields if name not in _NOT_PARAMETERS]
+        names += [] if self.servers else ["api_base"]
         return [(name, getattr(self, name)) for name in names if getattr(self, name) is not None]
 
 
@@ -172,6 +190,11 @@ class Spelled:
     def is_named(self) -> bool:
         """Whether the label stands for something that it does not say."""
         return self.label != self.text
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The servers that the definition lists, where none stands here."""
+        return self.definition.servers if self.definition is not None and not self.has_own_base else ()
 
     @property
     def has_own_base(self) -> bool:

@@ -130,7 +130,7 @@ class RecordingClient:
 class ReplayClient:
     """Answers from a recording, and asks no model.
 
-    A request is found by its id. A request to the model ``replay/FILE`` is found by all but its model and base URL:
+    A request is found by its id. A request to the model ``replay/FILE`` is found by all but its model and its server:
     messages, parameters, reply schema, template and repeat; where the file holds the answers of several models to
     it, ``replay/FILE#MODEL`` says whose. A request that held a key is found by its text without the key. Recorded
     errors are raised again.
@@ -219,7 +219,9 @@ def _recorded_model(name: str) -> str | None:
 
 
 def _question(request: dict[str, Any]) -> str:
-    return digest({key: value for key, value in request.items() if key not in ("model", "api_base", "stage")})
+    """What was asked, whoever answered."""
+    who = ("model", "api_base", "backend", "stage")
+    return digest({key: value for key, value in request.items() if key not in who})
 
 
 def _recorded_error(error: dict[str, Any], model: str) -> ModelError:

@@ -10,7 +10,7 @@ from promptpex.codecs.wording import cut
 from promptpex.core.texts import stored
 from promptpex.llm.redaction import HIDDEN, names_key, scrub
 
-SETTINGS = ("params", "reply_schema", "template", "repeat", "backend")
+SETTINGS = ("params", "reply_schema", "template", "repeat")
 """The parts of a request, next to its messages, by which a replay tells requests apart."""
 LONGEST = 40
 """Characters of a setting's name, and of its value, that are shown."""
@@ -66,8 +66,6 @@ def _difference(name: str, here: Mapping[str, Any], there: Mapping[str, Any]) ->
             return stored("the stage's template is another")
         case "reply_schema":
             return stored("the form of the reply that is asked for is another")
-        case "backend":
-            return stored("the model behind the name is another")
         case "repeat":
             return stored(
                 "it is repeat {count}, recorded is repeat {number}", count=here[name] + 1, number=there[name] + 1

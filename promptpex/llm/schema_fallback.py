@@ -31,16 +31,16 @@ class SchemaFallback:
     def __init__(self, inner: Client, emit: Listener = ignore_events) -> None:
         self._inner = inner
         self._emit = emit
-        self._lenient: set[tuple[str, str | None]] = set()
-        self._refusing: set[tuple[str, str | None]] = set()
-        self._ignoring: set[tuple[str, str | None]] = set()
+        self._lenient: set[tuple[str, str | None, str | None]] = set()
+        self._refusing: set[tuple[str, str | None, str | None]] = set()
+        self._ignoring: set[tuple[str, str | None, str | None]] = set()
 
     async def complete(self, request: Request) -> Completion:
         """The answer of ``inner``, asked for in the way that its model understands."""
         schema = request.reply_schema
         if schema is None:
             return await self._inner.complete(request)
-        model = (request.model, request.api_base)
+        model = request.answerer
         if model not in self._refusing:
             try:
                 return self._watched(await self._with_schema(self._sent(request)), request)
@@ -55,7 +55,7 @@ class SchemaFallback:
         await self._inner.close()
 
     async def _with_schema(self, request: Request) -> Completion:
-        model = (request.model, request.api_base)
+        model = request.answerer
         if model not in self._lenient:
             try:
                 return await self._inner.complete(request)
@@ -66,10 +66,10 @@ class SchemaFallback:
         return await self._inner.complete(request.replace(strict=False))
 
     def _sent(self, request: Request) -> Request:
-        return in_words(request) if (request.model, request.api_base) in self._ignoring else request
+        return in_words(request) if request.answerer in self._ignoring else request
 
     def _learn(self, request: Request) -> None:
-        model = (request.model, request.api_base)
+        model = request.answerer
         if model not in self._refusing:
             self._refusing.add(model)
             self._emit(
@@ -78,7 +78,7 @@ class SchemaFallback:
 
     def _watched(self, completion: Completion, request: Request) -> Completion:
         """The completion, after a look whether its model followed the schema."""
-        model = (request.model, request.api_base)
+        model = request.answerer
         if model not in self._ignoring and completion.finish_reason == "stop" and completion.text.strip():
             try:
                 followed = follows(read_json_reply(completion.text).value, request.reply_schema or {})

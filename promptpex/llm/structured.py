@@ -58,8 +58,8 @@ class Reply(Generic[T]):
         return self.json_repaired or self.turns > 1
 
 
-Who = tuple[str, str | None, str]
-"""A model, its server where one is named, and the stage."""
+Who = tuple[str, str | None, str | None, str]
+"""A model, its server or backend where one is named, and the stage."""
 
 
 class Renewals:
@@ -75,7 +75,7 @@ class Renewals:
 
     async def again(self, request: Request, ask: Callable[[], Awaitable[Reply[T]]], known: ModelError) -> Reply[T]:
         """What ``ask`` gives; or the error that the stored replies gave, when asking again did not help."""
-        who = (request.model, request.api_base, request.stage)
+        who = (*request.answerer, request.stage)
         if who not in self._recovered:
             async with self._turns[who]:
                 if who not in self._recovered:

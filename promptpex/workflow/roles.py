@@ -15,6 +15,7 @@ from promptpex.core.records import ModelName, Params
 from promptpex.core.texts import stored
 from promptpex.llm.names import parse_models
 from promptpex.llm.providers import AvailableModel, ProviderOptions, available_models
+from promptpex.llm.providers.server_looks import ServerLook, look_at_servers
 from promptpex.llm.providers.weights import weights_digest
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
@@ -102,6 +103,11 @@ class Roles:
         model = self._called.get(label)
         return model.spelled if model is not None else None
 
+    def servers(self, label: str) -> tuple[str, ...]:
+        """The servers of the model that a role was filled with here under this label, where it has several."""
+        model = self._called.get(label)
+        return model.servers if model is not None else ()
+
     def output_params(self) -> Params:
         """Parameters of requests to models under test, where their names leave them open."""
         settings = self._settings
@@ -181,3 +187,11 @@ def available(options: ProviderOptions) -> list[AvailableModel]:
     so that it can be called from one."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         return pool.submit(asyncio.run, available_models(options)).result()
+
+
+def servers_in_reach(model: ModelName, options: ProviderOptions) -> tuple[ServerLook, ...]:
+    """What the servers of a model say, where it has several; looked for as ``available`` does."""
+    if not model.servers:
+        return ()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, look_at_servers(model, options)).result()

@@ -120,10 +120,14 @@ def warn_about_self_preference(session: Session, made: Manifest) -> None:
 
 
 def with_names(session: Session, manifest: Manifest) -> Manifest:
-    """The manifest with what its labels stand for in this session, where they are names."""
+    """The manifest with what its labels stand for in this session, where they are names, and several servers."""
     labels = [*manifest.models, *manifest.judges, *([manifest.author] if manifest.author else [])]
     spelled = {label: session.roles.spelled(label) for label in labels}
-    return manifest.replace(named={**manifest.named, **{label: text for label, text in spelled.items() if text}})
+    servers = {label: session.roles.servers(label) for label in labels}
+    return manifest.replace(
+        named={**manifest.named, **{label: text for label, text in spelled.items() if text}},
+        servers={**manifest.servers, **{label: bases for label, bases in servers.items() if bases}},
+    )
 
 
 async def execute(

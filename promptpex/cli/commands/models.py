@@ -11,11 +11,18 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
 from promptpex.codecs.controls import visible
-from promptpex.core.texts import tr
+from promptpex.codecs.wording import cut
+from promptpex.core.texts import from_data, tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
+    from promptpex.core.records import ModelName
+    from promptpex.llm.providers import ProviderOptions
     from promptpex.llm.providers.discovery import AvailableModel
+    from promptpex.llm.providers.server_looks import ServerLook
+
+LONGEST_LIST = 200
+"""Characters of what a server lists that are shown where the model is not among it."""
 
 
 @click.command("models", cls=Command)
@@ -27,7 +34,8 @@ if TYPE_CHECKING:
 def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
     """List the models in reach, and the roles they would take.
 
-    The roles are those that they fill when no model is named.
+    The roles are those that they fill when no model is named. Where the settings list several servers for a model,
+    each is asked whether it has it.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
@@ -46,10 +54,10 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
         weights = found_default(configured=resolved.settings.embedded_model)
         say(f"weights: {weights or fetch_default()}", err=True)
     with in_environment(resolved.keys_of_file().keys):
-        models = [*available(options_), *_named(resolved)]
+        models = [*available(options_), *_named(resolved, options_)]
         missing = not_found(models, options_)
     if as_json:
-        print_json([{"name": m.name, "provider": m.provider, "roles": list(m.roles), "note": m.note} for m in models])
+        print_json(list(map(_as_data, models)))
         return 0
     _print(models)
     if not quiet:
@@ -58,18 +66,51 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
     return 0
 
 
-def _named(resolved: Resolved) -> list[AvailableModel]:
-    """The models that the settings name; none of them is tried here."""
+def _named(resolved: Resolved, options_: ProviderOptions) -> list[AvailableModel]:
+    """The models that the settings name; only those with several servers are looked for."""
     from promptpex.llm.names import parse_model
+    from promptpex.workflow.client_options import with_servers_of_names
+
+    with_servers = with_servers_of_names(resolved, options_)
+    models = [parse_model(name, named=resolved.named_models) for name in resolved.named_models]
+    return [_of_settings(model, with_servers) for model in models]
+
+
+def _of_settings(model: ModelName, options_: ProviderOptions) -> AvailableModel:
     from promptpex.llm.providers.discovery import AvailableModel
     from promptpex.llm.resolve_model import resolve
+    from promptpex.workflow.roles import servers_in_reach
 
-    models = [parse_model(name, named=resolved.named_models) for name in resolved.named_models]
-    providers = [resolve(model.name, model.api_base).provider or "unknown" for model in models]
-    return [
-        AvailableModel(model.label, provider, (), f"{model.as_asked}, named in the settings; not tried")
-        for model, provider in zip(models, providers, strict=True)
+    provider = resolve(model.name, model.address).provider or "unknown"
+    looks = servers_in_reach(model, options_)
+    tried = f"{sum(look.listed is not None for look in looks)} of {len(looks)} servers answer" if looks else "not tried"
+    return AvailableModel(model.label, provider, (), f"{model.as_asked}, named in the settings; {tried}", looks)
+
+
+def _as_data(model: AvailableModel) -> dict[str, object]:
+    data: dict[str, object] = {
+        "name": model.name,
+        "provider": model.provider,
+        "roles": list(model.roles),
+        "note": model.note,
+    }
+    servers = [
+        {"server": look.server, "answers": look.listed is not None, "lists_model": look.lists_model}
+        for look in model.servers
     ]
+    return {**data, "servers": servers} if servers else data
+
+
+def _said_by(look: ServerLook) -> str:
+    """A line about one of several servers of a model."""
+    if look.listed is None:
+        return tr("{server} gave no list of models: {part}", server=look.server, part=from_data(look.problem))
+    if look.lists_model:
+        return tr("{server} lists {model}", server=look.server, model=look.model)
+    others = cut(", ".join(look.listed), LONGEST_LIST)
+    if not others:
+        return tr("{server} answers, and lists no model", server=look.server)
+    return tr("{server} does not list {model}, but {others}", server=look.server, model=look.model, others=others)
 
 
 def _print(models: Sequence[AvailableModel]) -> None:
@@ -78,8 +119,10 @@ def _print(models: Sequence[AvailableModel]) -> None:
         return
     rows = [tuple(map(visible, (m.name, m.provider, ", ".join(m.roles) or tr("none"), m.note))) for m in models]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for row in rows:
+    for model, row in zip(models, rows, strict=True):
         click.echo("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip())
+        for look in model.servers:
+            click.echo(f"  {visible(_said_by(look))}")
 
 
 def _pull(name: str) -> None:

@@ -62,7 +62,7 @@ class Breaker:
     @property
     def dead(self) -> bool:
         """Whether the server has been down for longer than is waited for."""
-        return self._down_since is not None and self._clock() >= self._dies_at()
+        return self._down_since is not None and self._clock() >= self.dies_at
 
     def wake(self) -> None:
         """Lets everyone who waits look again."""
@@ -74,13 +74,25 @@ class Breaker:
         """Waits until a request may be sent; False when the server is dead. ``check`` may raise, at every look."""
         while self.open:
             check()
-            if not self._probing and self._clock() >= self._next_probe:
-                self._probing = True
+            if self.take_probe():
                 return True
             if self.dead:
                 return False
             await self._wait()
         return True
+
+    def take_probe(self) -> bool:
+        """Whether a probe is due, which then is the caller's to send."""
+        due = self.open and not self._probing and self._clock() >= self._next_probe
+        self._probing = self._probing or due
+        return due
+
+    @property
+    def next_look(self) -> float:
+        """The time of the clock at which an open breaker lets the next probe through or counts as dead, if nothing
+        happens before."""
+        probe = [] if self._probing else [self._next_probe]
+        return min([*probe, *([] if self.dead else [self.dies_at])], default=float("inf"))
 
     def succeeded(self) -> None:
         """The server answered."""
@@ -114,13 +126,12 @@ class Breaker:
         """Until something changes, the next probe is due, or the longest wait is over."""
         if self._changed is None:
             self._changed = asyncio.get_running_loop().create_future()
-        until = self._dies_at()
-        if not self._probing:
-            until = min(until, self._next_probe)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(0.01, until - self._clock())):
+            async with asyncio.timeout(max(0.01, self.next_look - self._clock())):
                 await asyncio.shield(self._changed)
 
-    def _dies_at(self) -> float:
+    @property
+    def dies_at(self) -> float:
+        """When an open breaker counts as dead."""
         wait = self._max_wait_s if self._answered else self._max_first_wait_s
         return (self._down_since or 0.0) + wait

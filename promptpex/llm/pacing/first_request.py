@@ -17,8 +17,9 @@ takes long to answer is held up no longer."""
 FATAL = (NotAuthorised, UnknownModel, RetiredModel)
 """What holds for every further question to a model. A spent budget or a stop does not say anything about the model."""
 
-ModelAtServer = tuple[str, str | None, str | None]
-"""A model, and the server where one is named."""
+ModelAtServer = tuple[str, str | None, str | None, str | None]
+"""A model, its server or backend where one is named, and the variable of its key. Several servers of one model are one
+here: each of them begins with one request all the same (``server_queue``)."""
 
 
 class FirstRequestGate:
@@ -59,7 +60,7 @@ class FirstRequestClient:
         Raises:
             NotAuthorised, UnknownModel, RetiredModel: also where an earlier request said so.
         """
-        who, gate = (request.model, request.api_base, request.key_env), self._gate
+        who, gate = (*request.answerer, request.key_env), self._gate
         while who not in gate.known or who in gate.dead:
             if who in gate.dead:
                 raise _again(gate.dead[who], request.model)
@@ -113,7 +114,7 @@ class FirstAttemptClient:
 
     async def complete(self, request: Request) -> Completion:
         """The answer of ``inner``."""
-        who = (request.model, request.api_base, request.key_env)
+        who = (*request.answerer, request.key_env)
         if who in self._gate.known:
             return await self._inner.complete(request)
         return await self._tried(who, request)

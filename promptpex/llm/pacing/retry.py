@@ -11,14 +11,7 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from promptpex.core.errors import (
-    BudgetExceeded,
-    DeadlinePassed,
-    ModelError,
-    Stopped,
-    TimedOut,
-    Unavailable,
-)
+from promptpex.core.errors import DeadlinePassed, ModelError, TimedOut, Unavailable
 from promptpex.core.events import Listener, Retrying, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.core.texts import stored
@@ -26,8 +19,22 @@ from promptpex.llm.client import Client
 from promptpex.llm.pacing import CALL_DEADLINE_S, MAX_ATTEMPTS
 from promptpex.llm.pacing.breaker import FIRST_PROBE_BACKOFF_S, MAX_FIRST_WAIT_S, MAX_WAIT_S, Breaker
 from promptpex.llm.pacing.cancellation import CancelToken
+from promptpex.llm.pacing.failover import Member, ServerGroup, Tries
 from promptpex.llm.pacing.server_queue import HeldSlot, Slots
 from promptpex.llm.resolve_model import Server, server_of
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Leave to send one request: what is sent, by which slot, whether it probes a server that was down, and for how
+    many seconds it is waited for at most; ``member`` is the one of several servers that it goes to."""
+
+    request: Request
+    slot: HeldSlot
+    breaker: Breaker
+    probe: bool
+    left: float
+    member: Member | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,7 @@ class RetryingClient:
         self._emit = emit
         self._where = where
         self._breakers: dict[tuple[str, str], Breaker] = {}
+        self._groups: dict[tuple[str, str | None, str | None], ServerGroup] = {}
         self._run_ends = None if policy.run_deadline_s is None else clock() + policy.run_deadline_s
         cancel_token.on_cancel(self._wake)
 
@@ -101,68 +109,103 @@ class RetryingClient:
             ModelError: the last attempt's, when no further one can help or is allowed.
         """
         left = self._policy.call_deadline_s
-        sent = probes = 0
+        tries = Tries(self._group(request))
         while True:
-            outcome, took, probe = await self._attempt(request, left)
+            outcome, took = await self._attempt(request, left, tries)
             if isinstance(outcome, Completion):
                 return outcome
-            sent, probes = sent + 1, probes + probe
-            wait = self._wait_s(outcome, sent)
-            left -= took + wait
-            worn_out = sent - probes >= self._policy.max_attempts  # probes serve all who wait for the server
-            if not outcome.retryable or worn_out or left <= 0 or self._late(wait):
-                raise _tried(outcome, sent)
-            self._emit(Retrying(request.label or request.model, request.id, sent, wait, outcome.reason))
+            left -= took
+            if left > 0 and tries.may_go_elsewhere(outcome):
+                self._emit(Retrying(request.label or request.model, request.id, tries.sent, 0.0, outcome.reason))
+                continue
+            errors = tries.end_round()
+            wait = min(self._wait_s(error, tries.rounds) for error in errors)
+            left -= wait
+            worn_out = tries.rounds - tries.probes >= self._policy.max_attempts  # probes serve all who wait
+            if not tries.may_help(outcome, errors) or worn_out or left <= 0 or self._late(wait):
+                raise tries.error(outcome)
+            self._emit(Retrying(request.label or request.model, request.id, tries.sent, wait, outcome.reason))
             await self._cancel_token.pause(wait, self._sleep, request.model)
 
     async def close(self) -> None:
         """Closes ``inner``."""
         await self._inner.close()
 
-    async def _attempt(self, request: Request, left: float) -> tuple[Completion | ModelError, float, bool]:
-        """What one attempt gave, the seconds from sending to the end, and whether it probed a server that was down."""
-        breaker = self._breaker(request)
-        slot = await self._slot(request, breaker)
-        probe = breaker.open
+    async def _attempt(self, request: Request, left: float, tries: Tries) -> tuple[Completion | ModelError, float]:
+        """What one attempt gave, and the seconds from sending to the end."""
+        leave = await self._leave(request, left, tries)
         try:
             self._check(request)
-            completion = await self._timed(request, left)
+            completion = await self._timed(leave.request, leave.left)
         except ModelError as error:
-            took = self._clock() - slot.started
-            slot.failed(error)
-            _tell(breaker, error)
-            return error, took, probe
+            took = self._clock() - leave.slot.started
+            tries.failed(leave.member, leave.breaker, error, probe=leave.probe)
+            leave.slot.failed(error)
+            return error, took
         except BaseException:
-            breaker.inconclusive()
+            leave.breaker.inconclusive()
             raise
         finally:
-            slot.free()
-        took = self._clock() - slot.started
-        slot.answered(completion, took)
-        breaker.succeeded()
-        return completion, took, probe
+            leave.slot.free()
+        took = self._clock() - leave.slot.started
+        leave.slot.answered(completion, took)
+        tries.answered(leave.member, leave.breaker, completion)
+        return completion, took
 
-    async def _slot(self, request: Request, breaker: Breaker) -> HeldSlot:
+    async def _leave(self, request: Request, left: float, tries: Tries) -> Leave:
         """A slot at a server that is up."""
         try:
             async with asyncio.timeout(self._run_left()):
-                if not await breaker.admit(lambda: self._check(request)):
-                    raise Unavailable(
-                        stored(
-                            "{model} was not asked: its server ({server}) has answered none of its requests for a "
-                            "while. See whether both are up, or run the same command again later.",
-                            model=request.model,
-                            server=self._where(request).key,
-                        ),
-                        model=request.model,
-                    )
-                return await self._limiter.slot(request)
+                if tries.group is not None:
+                    return await self._leave_for_one_of(tries.group, request, left, tries)
+                return await self._leave_for_its_server(request, left)
         except TimeoutError:
-            breaker.inconclusive()
             raise self._too_late(request) from None
+
+    async def _leave_for_its_server(self, request: Request, left: float) -> Leave:
+        breaker = self._breaker(self._where(request), request.model)
+        try:
+            if not await breaker.admit(lambda: self._check(request)):
+                raise Unavailable(
+                    stored(
+                        "{model} was not asked: its server ({server}) has answered none of its requests for a "
+                        "while. See whether both are up, or run the same command again later.",
+                        model=request.model,
+                        server=self._where(request).key,
+                    ),
+                    model=request.model,
+                )
+            slot = await self._limiter.slot(request)
         except BaseException:
             breaker.inconclusive()
             raise
+        return Leave(request, slot, breaker, breaker.open, left)
+
+    async def _leave_for_one_of(self, group: ServerGroup, request: Request, left: float, tries: Tries) -> Leave:
+        """A slot at the server of the group that has one first, or at one whose probe is due."""
+        while True:
+            self._check(request)
+            probed = group.take_probe(tries.passed)
+            try:
+                members = [probed] if probed is not None else await group.up(tries.passed)
+                servers = tuple(member.base for member in members)
+                asked = request if servers == request.servers else request.replace(servers=servers)
+                slot = await group.unless_changed(self._limiter.slot(asked)) if members else None
+            except BaseException:
+                if probed is not None:
+                    probed.breaker.inconclusive()
+                raise
+            if slot is None and probed is not None:
+                probed.breaker.inconclusive()
+            if slot is None:
+                continue
+            member = next(each for each in members if each.base == slot.sent_to)
+            if probed is None and not member.is_up:  # since it was looked at
+                slot.free()
+                continue
+            seconds = left / 2 if probed is not None and group.has_others(member) else left
+            sent = request.replace(sent_to=member.base)
+            return Leave(sent, slot, member.breaker, probed is not None, seconds, member)
 
     async def _timed(self, request: Request, left: float) -> Completion:
         """The answer of ``inner`` within the deadlines."""
@@ -205,9 +248,9 @@ class RetryingClient:
         )
         return DeadlinePassed(message, model=request.model)
 
-    def _breaker(self, request: Request) -> Breaker:
+    def _breaker(self, server: Server, model: str) -> Breaker:
         """Of this model at its server: a gateway that fails one model may answer for the next."""
-        key = self._where(request).key, request.model
+        key = server.key, model
         breaker = self._breakers.get(key)
         if breaker is None:
             policy = self._policy
@@ -219,24 +262,20 @@ class RetryingClient:
             )
         return breaker
 
+    def _group(self, request: Request) -> ServerGroup | None:
+        """The servers of a request that any of several may answer."""
+        if not request.servers:
+            return None
+        group = self._groups.get(request.answerer)
+        if group is None:
+            at = {base: self._where(request.replace(sent_to=base)) for base in request.servers}
+            members = [Member(base, server, self._breaker(server, request.model)) for base, server in at.items()]
+            group = ServerGroup(request, members, clock=self._clock, emit=self._emit)
+            self._groups[request.answerer] = group
+        return group
+
     def _wake(self) -> None:
         for breaker in self._breakers.values():
             breaker.wake()
-
-
-def _tell(breaker: Breaker, error: ModelError) -> None:
-    """What a failure says about the server: that it is down, nothing, or that it is there and refuses."""
-    if isinstance(error, Unavailable) and error.retryable:
-        breaker.failed()
-    elif isinstance(error, TimedOut | Stopped | BudgetExceeded):
-        breaker.inconclusive()
-    else:
-        breaker.succeeded()
-
-
-def _tried(error: ModelError, attempts: int) -> ModelError:
-    """The error, saying how often it was tried."""
-    if attempts == 1:
-        return error
-    message = stored("{part} Tried {count} times.", part=error.message, count=attempts)
-    return type(error)(message, model=error.model, retry_after=error.retry_after, reply=error.reply)
+        for group in self._groups.values():
+            group.wake()

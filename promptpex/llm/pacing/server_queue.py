@@ -1,11 +1,17 @@
-"""Whose turn it is: slots per server, by what it bears, by the user's caps, and model by model where that matters."""
+"""Whose turn it is: slots per server, by what it bears, by the user's caps, and model by model where that matters.
+
+A request that any of several servers may answer stands in the queues of all of them, and takes the first slot that one
+of them gives: so the choice is made when there is something to choose, and nobody waits at a busy server while another
+is idle.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +21,7 @@ from promptpex.core.texts import stored
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
 from promptpex.llm.pacing.aimd import ConcurrencyController
 from promptpex.llm.pacing.cancellation import CancelToken, not_asked
+from promptpex.llm.pacing.sliding_window import Charge, SlidingWindow
 from promptpex.llm.resolve_model import Server, server_of
 
 SWITCH_DELAY_S = 0.05
@@ -33,74 +40,23 @@ BURST = 8
 TICK_S = 0.001
 """Seconds from one such group to the next: the finest that the event loop's timers keep."""
 
+TRIAL_S = 1.0
+"""Seconds for which one of several servers that was not asked yet is given one request alone, as a model is (see
+``first_request``): a wrong address, name or key at one of them costs one request."""
+
 BYTES_PER_TOKEN = 4
 """As in English; the answer's own count replaces the estimate."""
 
 
-@dataclass(slots=True)
-class Charge:
-    """An amount that was spent at a time; kept or corrected by the window that gave it."""
-
-    at: float
-    amount: int
-
-
-class SlidingWindow:
-    """Keeps what was spent within the last ``length_s`` seconds at or under ``limit`` (None = no limit).
-
-    It is kept exactly as long as no amount turns out to be larger than what was set aside for it.
-    """
-
-    def __init__(self, limit: int | None, length_s: float) -> None:
-        self._limit = limit
-        self._length_s = length_s
-        self._spent: deque[Charge] = deque()
-        self._sum = 0
-
-    def add(self, now: float, amount: int) -> Charge:
-        """Spends ``amount``."""
-        spent = Charge(now, amount)
-        if self._limit is not None:
-            self._spent.append(spent)
-            self._sum += amount
-        return spent
-
-    def correct(self, spent: Charge, amount: int, now: float) -> None:
-        """Puts the true amount in the place of what was set aside. Once that has left the window, only what was spent
-        beyond it is added, as of now."""
-        if self._limit is None:
-            return
-        self._forget(now)
-        more, spent.amount = amount - spent.amount, amount
-        if self._spent and spent.at >= self._spent[0].at:
-            self._sum += more
-        elif more > 0:
-            self.add(now, more)
-
-    def wait_s(self, now: float, amount: int) -> float:
-        """Seconds until ``amount`` may be spent; one that is larger than the limit may when the window is empty."""
-        if self._limit is None:
-            return 0.0
-        self._forget(now)
-        if not self._spent or self._sum + amount <= self._limit:
-            return 0.0
-        left = self._sum
-        for spent in self._spent:
-            left -= spent.amount
-            if left + amount <= self._limit:
-                return spent.at + self._length_s - now
-        return self._spent[-1].at + self._length_s - now
-
-    def _forget(self, now: float) -> None:
-        while self._spent and self._spent[0].at <= now - self._length_s:
-            self._sum -= self._spent.popleft().amount
-
-
 class HeldSlot(Protocol):
-    """Leave to send one request now, since ``started``; told what came of it, and then freed."""
+    """Leave to send one request now, since ``started``, to ``sent_to`` where it is one of several servers; told what
+    came of it, and then freed."""
 
     @property
     def started(self) -> float: ...
+
+    @property
+    def sent_to(self) -> str | None: ...
 
     def answered(self, completion: Completion, took_s: float) -> None: ...
 
@@ -110,7 +66,8 @@ class HeldSlot(Protocol):
 
 
 class Slots(Protocol):
-    """Who says when a request may be sent: a ``Limiter``, here or in another process."""
+    """Who says when a request may be sent, and to which of its ``servers``: a ``Limiter``, here or in another
+    process."""
 
     async def slot(self, request: Request) -> HeldSlot: ...
 
@@ -147,32 +104,57 @@ class Limiter:
         self._where = where
         self._cancel_token = cancel_token
         self._queues: dict[str, ServerQueue] = {}
+        self._servers: dict[tuple[str, str], Server] = {}
+        self._numbers = itertools.count(1)
         cancel_token.on_cancel(self._refuse_waiting)
 
     async def slot(self, request: Request) -> Slot:
         """A slot, when it is this request's turn; the caller frees it.
 
+        Where the request has several servers, it is one at the first of them that has a slot; of those that have one
+        now, at the one with the least in flight (``by_load``).
+
         Raises:
             Stopped: the run is being stopped.
             BadRequest: the request alone may take more tokens than ``tpm``.
-            RateLimited: its server asks for a longer pause than is waited for.
+            RateLimited: its server asks for a longer pause than is waited for, or all of its servers do.
         """
         self._cancel_token.raise_if_cancelled(request.model)
         if problem := beyond_tpm(request, self._tpm):
             message = stored("{model} was not asked: {reason}", model=request.model, reason=problem)
             raise BadRequest(message, model=request.model)
-        queue = self.queue_of(request)
-        queue.refuse_if_closed(request.model)
-        return await queue.slot(request)
+        if not request.servers:
+            queue = self.queue_of(request)
+            return await _first_slot(request, {queue: None}, self._clock)
+        return await _first_slot(
+            request, {self._queue_at(base, request): base for base in request.servers}, self._clock
+        )
 
     def queue_of(self, request: Request) -> ServerQueue:
         """The queue of the request's server."""
-        server = self._where(request)
+        return self._queue(self._where(request))
+
+    def _queue_at(self, base: str, request: Request) -> ServerQueue:
+        """The queue of one of the request's servers; a new one begins with one request alone, for ``TRIAL_S``."""
+        server = self._servers.get((request.model, base))
+        if server is None:
+            server = self._servers[request.model, base] = self._where(request.replace(sent_to=base))
+        return self._queue(server, on_trial=True)
+
+    def _queue(self, server: Server, *, on_trial: bool = False) -> ServerQueue:
         queue = self._queues.get(server.key)
         if queue is None:
             controller = ConcurrencyController(self._cap, server.start, self._clock)
             windows = SlidingWindow(self._rpm, self._window_s), SlidingWindow(self._tpm, self._window_s)
-            queue = ServerQueue(server, controller, *windows, self._clock, longest_pause_s=self._longest_pause_s)
+            queue = ServerQueue(
+                server,
+                controller,
+                *windows,
+                self._clock,
+                self._numbers,
+                longest_pause_s=self._longest_pause_s,
+                on_trial=on_trial,
+            )
             self._queues[server.key] = queue
         return queue
 
@@ -189,15 +171,18 @@ class Slot:
     kind: tuple[str, str]
     started: float
     tokens: Charge
+    sent_to: str | None = None
 
     def answered(self, completion: Completion, took_s: float) -> None:
         """The request was answered after so many seconds."""
+        self.queue.tried()
         self.queue.controller.answered(took_s, self.kind)
         if completion.tokens_in is not None and completion.tokens_out is not None:
             self.queue.answered(self.tokens, completion.tokens_in + completion.tokens_out)
 
     def failed(self, error: ModelError) -> None:
         """The request failed."""
+        self.queue.tried()
         if isinstance(error, RateLimited) and error.retryable:
             self.queue.refused(self.started, error.retry_after)
 
@@ -208,13 +193,52 @@ class Slot:
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
+    """Who waits for a turn in the first of ``places`` queues."""
+
     model: str
     tokens: int
-    turn: asyncio.Future[Charge]
+    turn: asyncio.Future[tuple[ServerQueue, Charge]]
+    places: int = 1
+
+    def refuse(self, error: ModelError) -> None:
+        """One of the queues is closed; the error goes to whoever stood in no other."""
+        self.places -= 1
+        if not self.places and not self.turn.done():
+            self.turn.set_exception(error)
+
+
+async def _first_slot(request: Request, at: Mapping[ServerQueue, str | None], clock: Callable[[], float]) -> Slot:
+    """The first slot that one of the queues gives; with each the server that the request goes to then."""
+    turn: asyncio.Future[tuple[ServerQueue, Charge]] = asyncio.get_running_loop().create_future()
+    queues = [queue for queue in at if not queue.is_closed]
+    if not queues:
+        raise min(at, key=lambda queue: queue.pause_left_s()).closed(request.model)
+    waiting = _Waiting(request.model, tokens_expected(request), turn, len(queues))
+    for queue in queues:
+        queue.join(waiting)
+    for queue in by_load(queues):
+        queue.dispatch()
+        if turn.done():
+            break
+    try:
+        given, spent = await turn
+    except BaseException:
+        if turn.done() and not turn.cancelled() and turn.exception() is None:
+            turn.result()[0].freed()
+        raise
+    return Slot(given, (request.model, request.stage), clock(), spent, at[given])
+
+
+def by_load(queues: Iterable[ServerQueue]) -> list[ServerQueue]:
+    """The queues in the order in which to ask their servers: by how much of what they bear is in flight, and of those
+    that are alike the one first that was given something the longest time ago."""
+    return sorted(queues, key=lambda queue: (queue.in_flight / queue.bears, queue.given))
 
 
 class ServerQueue:
     """Who waits for one server, how many are in flight, and who is next.
+
+    ``given`` is the number of the latest slot among those of all servers, which ``numbers`` counts.
 
     Models take turns; where the server serves one model at a time, the model that has it keeps it until it has
     nothing in flight and nothing waiting.
@@ -227,15 +251,20 @@ class ServerQueue:
         requests: SlidingWindow,
         tokens: SlidingWindow,
         clock: Callable[[], float],
+        numbers: Iterator[int],
         *,
         longest_pause_s: float = math.inf,
+        on_trial: bool = False,
     ) -> None:
         self.server = server
         self.controller = controller
         self.requests = requests
         self.tokens = tokens
         self.in_flight = 0
+        self.given = 0
         self._longest_pause_s = longest_pause_s
+        self._on_trial = on_trial
+        self._numbers = numbers
         self._clock = clock
         self._waiting: dict[str, deque[_Waiting]] = {}
         self._active_model: str | None = None
@@ -245,25 +274,29 @@ class ServerQueue:
         self._timer: asyncio.TimerHandle | None = None
         self._tick: asyncio.TimerHandle | None = None
 
-    async def slot(self, request: Request) -> Slot:
-        """A slot, when it is this request's turn."""
-        waiting = _Waiting(request.model, tokens_expected(request), asyncio.get_running_loop().create_future())
-        self._waiting.setdefault(request.model, deque()).append(waiting)
-        self._dispatch()
-        try:
-            spent = await waiting.turn
-        except BaseException:
-            if waiting.turn.done() and not waiting.turn.cancelled() and waiting.turn.exception() is None:
-                self.freed()
-            raise
-        return Slot(self, (request.model, request.stage), self._clock(), spent)
+    @property
+    def bears(self) -> int:
+        """How many requests may be in flight now."""
+        return 1 if self._on_trial else self.controller.allowed
+
+    def join(self, waiting: _Waiting) -> None:
+        """Stands in this queue from now on."""
+        queue = self._waiting.setdefault(waiting.model, deque())
+        _forget_served(queue)
+        queue.append(waiting)
+
+    def tried(self) -> None:
+        """The server's first request came to an end, or took long: the others go."""
+        if self._on_trial:
+            self._on_trial = False
+            self.dispatch()
 
     def freed(self) -> None:
         """A slot was given back."""
         self.in_flight -= 1
         if not self.in_flight:
             self._idle_since = self._clock()
-        self._dispatch()
+        self.dispatch()
 
     def answered(self, spent: Charge, tokens: int) -> None:
         """An answer says what it took; that may be less than was set aside, so that others can go on."""
@@ -274,29 +307,36 @@ class ServerQueue:
         for queue in self._waiting.values():
             while queue:
                 waiting = queue.popleft()
-                if not waiting.turn.done():
-                    waiting.turn.set_exception(why(waiting.model))
+                waiting.refuse(why(waiting.model))
 
     def refused(self, started: float, retry_after: float | None) -> None:
         """A request sent at ``started`` was refused for rate; those who wait are too, where the pause is too long."""
         self.controller.refused(started, retry_after)
-        pause_s = self._pause_left_s()
-        if pause_s > self._longest_pause_s:
-            self.refuse_waiting(lambda model: _closed(model, pause_s))
+        if self.is_closed:
+            self.refuse_waiting(self.closed)
 
-    def refuse_if_closed(self, model: str) -> None:
-        """Refuses a request to a server that asks for a longer pause than is waited for."""
-        pause_s = self._pause_left_s()
-        if pause_s > self._longest_pause_s:
-            raise _closed(model, pause_s)
+    @property
+    def is_closed(self) -> bool:
+        """Whether the server asks for a longer pause than is waited for."""
+        return self.pause_left_s() > self._longest_pause_s
 
-    def _pause_left_s(self) -> float:
+    def closed(self, model: str) -> RateLimited:
+        """The error of a request to such a server."""
+        message = stored(
+            "{model} was not asked: the provider asks to wait {seconds} s, longer than a call may take; run the same "
+            "command again then, or raise --timeout.",
+            model=model,
+            seconds=f"{self.pause_left_s():.0f}",
+        )
+        return RateLimited(message, model=model)
+
+    def pause_left_s(self) -> float:
         """Seconds for which the server asked not to be sent anything."""
         return self.controller.not_before - self._clock()
 
-    def _dispatch(self) -> None:
+    def dispatch(self) -> None:
         """Gives slots to those whose turn it is."""
-        while self.in_flight < self.controller.allowed:
+        while self.in_flight < self.bears:
             queue = self._next()
             if queue is None:
                 return
@@ -310,22 +350,24 @@ class ServerQueue:
             self._grant(queue.popleft())
 
     def _grant(self, waiting: _Waiting) -> None:
-        if waiting.turn.done():
-            return
         now = self._clock()
         if not self.in_flight:
             self._woken, self._ramp = now, BURST
+        if self._on_trial:
+            asyncio.get_running_loop().call_later(TRIAL_S, self.tried)
         self.requests.add(now, 1)
         spent = self.tokens.add(now, waiting.tokens)
         self.in_flight += 1
+        self.given = next(self._numbers)
         self._active_model = waiting.model
-        waiting.turn.set_result(spent)
+        waiting.turn.set_result((self, spent))
 
     def _next(self) -> deque[_Waiting] | None:
         """The queue whose turn it is."""
         if not self.server.one_model_at_a_time:
             return self._in_turn()
-        if own := self._waiting.get(self._active_model or ""):
+        own = self._waiting.get(self._active_model or "")
+        if own and _forget_served(own):
             return own
         others = self._in_turn()
         if others is None or self.in_flight:
@@ -340,7 +382,7 @@ class ServerQueue:
         """The models' queues take turns: the one that is served goes to the back."""
         for model in list(self._waiting):
             queue = self._waiting.pop(model)
-            if queue:
+            if _forget_served(queue):
                 self._waiting[model] = queue
                 return queue
         return None
@@ -354,7 +396,7 @@ class ServerQueue:
         self._tick = None
         due = BURST + int(self.controller.allowed * (self._clock() - self._woken) / RAMP_S)
         self._ramp = min(due, self._ramp + BURST)
-        self._dispatch()
+        self.dispatch()
 
     def _wait_s(self, tokens: int) -> float:
         now = self._clock()
@@ -363,17 +405,14 @@ class ServerQueue:
     def _dispatch_later(self, wait_s: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(wait_s, self._dispatch)
+        self._timer = asyncio.get_running_loop().call_later(wait_s, self.dispatch)
 
 
-def _closed(model: str, wait: float) -> RateLimited:
-    message = stored(
-        "{model} was not asked: the provider asks to wait {seconds} s, longer than a call may take; run the same "
-        "command again then, or raise --timeout.",
-        model=model,
-        seconds=f"{wait:.0f}",
-    )
-    return RateLimited(message, model=model)
+def _forget_served(queue: deque[_Waiting]) -> deque[_Waiting]:
+    """The queue without those at its front who have gone or got a slot elsewhere."""
+    while queue and queue[0].turn.done():
+        queue.popleft()
+    return queue
 
 
 def tokens_expected(request: Request) -> int:

@@ -18,13 +18,12 @@ from promptpex.llm.providers.ollama_admin import LocalModel, host_url, list_mode
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import key_variable, known_models, known_providers, rates_of
+from promptpex.llm.providers.server_looks import LOOK_S, ServerLook
 from promptpex.llm.providers.weights import DEFAULT_MODEL, found_default
 
 Role = Literal["test", "author", "judge"]
 ALL_ROLES: tuple[Role, ...] = ("test", "author", "judge")
 SMALL_MODEL = "a very small model: its specs and verdicts are not to be relied on"
-_LOOK_S = 5.0
-"""Seconds for one provider's list of models, which `promptpex models` waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +35,14 @@ class AvailableModel:
         provider: who answers.
         roles: what it could be used for.
         note: what people should know: size, price, limits.
+        servers: what its servers say, where it has several.
     """
 
     name: str
     provider: str
     roles: tuple[Role, ...] = ALL_ROLES
     note: str = ""
+    servers: tuple[ServerLook, ...] = ()
 
 
 async def available_models(
@@ -56,7 +57,7 @@ async def available_models(
         options: the named server, the embedded model's file.
         today: models that were to be withdrawn before are left out.
     """
-    chosen = replace(options or ProviderOptions(), timeout_s=_LOOK_S)
+    chosen = replace(options or ProviderOptions(), timeout_s=LOOK_S)
     day = today or datetime.now(UTC).date()
     by_source = await asyncio.gather(
         _openai(chosen),
@@ -157,7 +158,7 @@ def _price(name: str) -> str:
 
 async def _ollama() -> list[AvailableModel]:
     try:
-        models = await asyncio.to_thread(list_models, timeout_s=_LOOK_S)
+        models = await asyncio.to_thread(list_models, timeout_s=LOOK_S)
     except PromptpexError:
         return []
     return [AvailableModel(_with_provider(model.name), "ollama", note=_size(model)) for model in models]

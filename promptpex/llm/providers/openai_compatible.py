@@ -92,9 +92,9 @@ class OpenAICompatible:
             return reply
         return await self._http.post(_PATH, body, model=name, headers=headers)
 
-    async def models(self) -> list[str]:
-        """The ids that the server lists."""
-        payload = await self._http.get("/models", headers=self._headers("the server"))
+    async def models(self, key_env: str | None = None) -> list[str]:
+        """The ids that the server lists; ``key_env`` as in ``ModelName``."""
+        payload = await self._http.get("/models", headers=self._headers("the server", key_env))
         entries = payload.get("data") if isinstance(payload, dict) else None
         ids = [entry.get("id") for entry in entries or () if isinstance(entry, dict)]
         return sorted(each for each in ids if isinstance(each, str))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.llm.pacing.server_queue import Charge, SlidingWindow
+from promptpex.llm.pacing.sliding_window import Charge, SlidingWindow
 
 
 @given(
