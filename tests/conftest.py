@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from promptpex.__main__ import GARBAGE_AFTER
 from promptpex.assertions import strikes
+from promptpex.engines.ray_cluster import RayCluster
 from promptpex.llm.providers.weights import DEFAULT_NAME, found_default, weights_path
 from tests.fork_server import start
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer
@@ -161,3 +162,17 @@ async def scripted() -> AsyncIterator[ScriptedServer]:
     """A server that answers as its ``steps`` say."""
     async with ScriptedServer() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def ray_installed() -> None:
+    """Skips what needs Ray where it is not installed."""
+    pytest.importorskip("ray", reason="Ray is not installed (the extra ray)")
+
+
+@pytest.fixture(scope="session")
+def ray(ray_installed: None) -> Iterator[RayCluster]:
+    """A Ray on this machine with two CPUs, once for all tests of a process: it takes seven seconds to start."""
+    with RayCluster(workers=2) as cluster:
+        cluster.open()
+        yield cluster

@@ -75,6 +75,11 @@ class KeywordSettings(CompareSettings, total=False):
     max_requests: int | None
     max_total_tokens: int | None
 
+    # where checks and matrices are worked on
+    engine: Literal["local", "ray"]
+    workers: int | None
+    address: str | None
+
     # files
     store: str | Path
     record: str | Path | None

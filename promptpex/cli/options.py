@@ -265,6 +265,20 @@ request_options = together(
     of_files("--record", metavar="FILE", expert=True, help="Write all requests and replies to FILE, for replay/FILE."),
 )
 
+engine_options = together(
+    of_limits(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        metavar="WHERE",
+        expert=True,
+        help="Where checks are worked on: local, or ray, a Ray cluster [local].",
+    ),
+    of_limits(
+        "--workers", type=COUNT, metavar="N", expert=True, help="Processes that work on checks [1; ray: each CPU]."
+    ),
+    of_limits("--address", metavar="HOST:PORT", expert=True, help="Ray cluster to use [one of this machine's own]."),
+)
+
 page_address = together(
     of_output("--port", type=click.IntRange(0, 65_535), metavar="N", help="Port of the page [8765]."),
     of_output("--no-open", is_flag=True, help="Print the link only, open no browser."),

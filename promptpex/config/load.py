@@ -11,7 +11,7 @@ from promptpex.config.effort import EFFORT, apply_preset, checked_effort
 from promptpex.config.env_file import EnvFile, find_env_file, read_env_file
 from promptpex.config.named_models import NAMED, require_one_meaning
 from promptpex.config.problems import problems_of, raise_problems
-from promptpex.config.resolve_paths import anchor, anchored, refuse_downloads, with_model_files
+from promptpex.config.resolve_paths import anchor, anchored, refuse_reaching_out, with_model_files
 from promptpex.config.settings import Settings
 from promptpex.config.sources import (
     GIVEN,
@@ -120,7 +120,7 @@ def load(
     path = project.path
     env_file = None if alone else find_env_file(start, warnings)
     settings = Settings.model_validate(values)
-    require_one_meaning(settings)
+    _require_sense(settings, origins)
     return Resolved(
         settings=settings,
         origins=origins,
@@ -132,6 +132,13 @@ def load(
         searched=not alone and named is None,
         names_of_project=_names(project).difference(*map(_names, layers[len(files) :])),
     )
+
+
+def _require_sense(settings: Settings, origins: Mapping[str, str]) -> None:
+    """Refuses settings that contradict each other, or of which one would do nothing."""
+    require_one_meaning(settings)
+    if settings.address is not None and settings.engine != "ray" and origins["address"] in GIVEN:
+        raise setting_error(Layer(origins["address"], {}), "address", "it is where Ray is, and the engine is local")
 
 
 def _at_its_place(layer: Layer) -> Layer:
@@ -193,6 +200,6 @@ def _paths(
         return setting_error(file if name in set_here else Layer("default", {}), name, message)
 
     if not trusted:
-        refuse_downloads(set_here, refuse)
+        refuse_reaching_out(set_here, refuse)
     defaults = anchored({}, unset, top=home, cwd=cwd, refuse=refuse)
     return defaults if folder is None else {**defaults, **anchored(set_here, {}, top=folder, cwd=cwd, refuse=refuse)}

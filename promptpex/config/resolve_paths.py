@@ -87,8 +87,8 @@ def _seen_model(label: str, folder: Path, cwd: Path) -> str:
     return f"{head}/{seen}{tail}"
 
 
-def refuse_downloads(values: Mapping[str, object], refuse: Refuse) -> None:
-    """Refuses what would be fetched only because a settings file of the project says so.
+def refuse_reaching_out(values: Mapping[str, object], refuse: Refuse) -> None:
+    """Refuses what would be fetched, or sent to a cluster, only because a settings file of the project says so.
 
     Raises:
         Exception: what ``refuse`` makes.
@@ -100,6 +100,8 @@ def refuse_downloads(values: Mapping[str, object], refuse: Refuse) -> None:
                 raise refuse(name, f"the weights of {label!r} would be downloaded; {if_meant}")
     if values.get("pull"):
         raise refuse("pull", f"missing models would be downloaded; {if_meant}")
+    if values.get("address"):
+        raise refuse("address", f"prompts and outputs would be sent to that Ray cluster; {if_meant}")
 
 
 def anchor(start: Path, cwd: Path) -> Path:
@@ -184,4 +186,4 @@ def _seen_from(cwd: Path, path: Path, top: Path) -> str:
     return str(whole)
 
 
-__all__ = ["anchor", "anchored", "refuse_downloads", "with_model_files"]
+__all__ = ["anchor", "anchored", "refuse_reaching_out", "with_model_files"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
@@ -119,6 +119,7 @@ _PRICE_TABLE = {
 _PRICE = {"anyOf": [_PRICE_TABLE, {"type": "array", "items": _DOLLARS, "minItems": 2, "maxItems": 2}]}
 _TIMES = {"type": "integer", "minimum": 0, "maximum": 1000}
 
+EngineName = Literal["local", "ray"]
 JudgeMode = Annotated[str, AfterValidator(_mode), Field(json_schema_extra={"enum": list(modes.names())})]
 ReportLanguage = Annotated[
     str, AfterValidator(_report_language), Field(json_schema_extra={"enum": list(texts.languages())})

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from promptpex.config.effort import Effort
 from promptpex.config.setting_types import (
+    EngineName,
     JudgeMode,
     MetricNames,
     ModelName,
@@ -122,6 +123,24 @@ class Settings(Record):
         ge=0,
         description="The most tokens that a run may take, authors and judges included.",
         examples=[500000],
+    )
+    engine: EngineName = Field(
+        default="local",
+        description="Where checks and matrices are worked on: local, on this machine, or ray, on a Ray cluster.",
+        examples=["ray"],
+    )
+    workers: int | None = Field(
+        default=None,
+        ge=1,
+        description="How many processes work on them; left out: one, on a Ray cluster as many as it has CPUs.",
+        examples=[4],
+    )
+    address: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Where the Ray cluster is; left out: as RAY_ADDRESS says, else one is started on this machine. In "
+        "a project's file it needs --trust-settings.",
+        examples=["10.0.0.5:6379"],
     )
     results: PathText = Field(
         default="results",

@@ -2,30 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from promptpex.engines.in_process import LocalEngine, run_all
 from promptpex.engines.jobs import Engine, FunctionJob, Job
+from promptpex.engines.local import local_engine, usable_cpus
 from promptpex.engines.synchronous import as_they_come
 
 __all__ = ["Engine", "FunctionJob", "Job", "LocalEngine", "as_they_come", "local_engine", "run_all", "usable_cpus"]
-
-
-def local_engine(workers: int) -> Engine:
-    """The engine of so many processes on this machine, at most one per usable CPU: more would only take turns.
-
-    One is the process that asks.
-    """
-    processes = min(workers, usable_cpus())
-    if processes == 1:
-        return LocalEngine()
-    from promptpex.engines.processes import ProcessEngine  # its imports take 18 ms
-
-    return ProcessEngine(processes)
-
-
-def usable_cpus() -> int:
-    """How many CPUs this process may run on; where the system does not say, how many there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Callable
@@ -13,7 +14,8 @@ from promptpex.config import Resolved, Settings
 from promptpex.config.env_file import in_environment
 from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.response_store import ResponseStore
-from promptpex.engines import Engine, LocalEngine
+from promptpex.engines import Engine, LocalEngine, local_engine
+from promptpex.engines.ray_cluster import RayCluster
 from promptpex.judging.judge_mode import JudgeExample
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
@@ -39,6 +41,7 @@ class Session:
         provider_notices: warnings of the providers, in the order in which they came.
         clock: the wall clock, in UTC; it dates manifests.
         engine: where the checks on outputs run.
+        cluster: the Ray cluster of the settings, to be connected to when it is needed; None = everything is local.
         judge_examples: graded outputs that judges are shown.
         collect: how outputs are collected.
         prompts: of how many prompts runs are made at the same time.
@@ -52,6 +55,7 @@ class Session:
     provider_notices: dict[str, None] = field(default_factory=dict)
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     engine: Engine = field(default_factory=LocalEngine)
+    cluster: RayCluster | None = None
     judge_examples: tuple[JudgeExample, ...] = ()
     collect: Collect = collect
     prompts: int = 1
@@ -110,6 +114,7 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
     options = provider_options(resolved, keep)
     warn_about_unkeyed_servers(resolved, options, emit)
     store = await open_store(settings.store)
+    cluster = RayCluster(settings.address, settings.workers) if settings.engine == "ray" else None
     try:
         client = build(
             provider if provider is not None else Router(options),
@@ -127,8 +132,12 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
                 roles=Roles(resolved, Structured(client), emit),
                 emit=emit,
                 provider_notices=provider_notices,
+                engine=local_engine(1 if cluster is not None else settings.workers or 1),
+                cluster=cluster,
             )
         finally:
             await client.close()
     finally:
+        if cluster is not None:
+            await asyncio.to_thread(cluster.close)
         await store.close()

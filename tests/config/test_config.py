@@ -292,6 +292,15 @@ def test_an_ordinary_folder_is_no_key(project: Path) -> None:
 FETCHED = ['models = "a, embedded/hf:org/repo/w.gguf?seed=1"', 'judge = ["embedded/hf:org/repo/w.gguf"]', "pull = true"]
 
 
+def test_a_settings_file_of_the_project_sends_nothing_to_a_cluster(project: Path) -> None:
+    (project / "promptpex.toml").write_text('address = "elsewhere:6379"\nengine = "ray"\n')
+    with pytest.raises(ConfigError, match=r"promptpex\.toml:1: address: .* would be sent .* --trust-settings"):
+        load({}, start=project, env={})
+    assert load({"trust_settings": True}, start=project, env={}).settings.address == "elsewhere:6379"
+    assert load({"address": "mine:1"}, start=project, env={}).settings.address == "mine:1"
+    assert load({}, start=project, env={"PROMPTPEX_ADDRESS": "mine:1"}).settings.address == "mine:1"
+
+
 @pytest.mark.parametrize("line", FETCHED)
 def test_a_settings_file_of_the_project_has_nothing_downloaded(project: Path, line: str) -> None:
     (project / "promptpex.toml").write_text(line + "\n", encoding="utf-8")

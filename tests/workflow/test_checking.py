@@ -72,8 +72,9 @@ def test_without_a_judge_it_is_said_which_rows_need_one(tmp_path: Path, capsys: 
     ("flags", "message"),
     [
         (["--max-cost", "1"], "--max-cost is for the judge"),
-        (["--no-config"], "--no-config is for the judge"),
-        (["--judge", "fake/j", "--workers", "2"], "do not go together"),
+        (["--rpm", "5"], "--rpm is for the judge"),
+        (["--address", "h:1"], "--address: it is where Ray is, and the engine is local"),
+        (["--judge", "fake/j", "--workers", "2"], "goes with one process"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(

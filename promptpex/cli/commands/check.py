@@ -37,13 +37,6 @@ if TYPE_CHECKING:
     default="table",
     help="[table] json: a JSON line a row, as with --json.",
 )
-@options.of_limits(
-    "--workers",
-    type=options.COUNT,
-    metavar="N",
-    default=1,
-    help="Processes that check rows, at most one for each CPU that may be used [1].",
-)
 @options.of_cases(
     "--put-up",
     type=options.PATH,
@@ -56,6 +49,7 @@ if TYPE_CHECKING:
 @options.of_output("--fail-unscored", is_flag=True, help="Exit 1 also when a row could not be judged.")
 @options.of_judging("-j", "--judge", metavar="NAME", help="Judge that answers the questions of checks [none].")
 @options.request_options
+@options.engine_options
 @options.settings_options
 @options.session_output_options
 def command(
@@ -64,7 +58,6 @@ def command(
     shape: str,
     as_json: bool,
     out: Path | None,
-    workers: int,
     put_up: Path | None,
     per_day: int | None,
     fail_unscored: bool,
@@ -87,7 +80,7 @@ def command(
     from promptpex.assertions.rows_to_check import read
 
     quiet, judged = bool(flags["quiet"]), flags["judge"] is not None
-    _refuse_idle_options(flags, judged=judged, workers=workers)
+    workers = _workers(flags, judged=judged)
     rows = read(file)
     sample = _Sample.of(put_up, per_day)
     checks = _checks(file, sample.assertions(file, assertions), quiet)
@@ -148,16 +141,23 @@ class _Sample:
                 say(f"promptpex: {made.notice}", err=True)
 
 
-def _refuse_idle_options(flags: Mapping[str, Any], *, judged: bool, workers: int) -> None:
-    """Refuses options that would do nothing."""
-    if judged and workers > 1:
-        raise click.UsageError("--judge and --workers do not go together; with a judge one process checks the rows")
+def _workers(flags: Mapping[str, Any], *, judged: bool) -> int:
+    """How many processes check the rows, by the settings; options that would do nothing are refused."""
+    from promptpex.cli.command_session import settings
+
     idle = [name for name, value in flags.items() if value not in (None, False) and name not in _NOT_FOR_A_JUDGE]
     if idle and not judged:
         raise click.UsageError(f"--{idle[0].replace('_', '-')} is for the judge; name one with --judge")
+    resolved = settings(flags)
+    several = (resolved.settings.workers or 1) > 1 or resolved.settings.engine != "local"
+    if judged and several and any(resolved.given(name) for name in _PLACES):
+        raise click.UsageError("--judge goes with one process: leave out --workers and --engine")
+    return 1 if judged else resolved.settings.workers or 1
 
 
-_NOT_FOR_A_JUDGE = ("judge", "quiet")
+_PLACES = ("engine", "workers", "address")
+_NOT_FOR_A_JUDGE = ("judge", "quiet", "config", "no_config", "report_language", *_PLACES)
+"""The settings files may say where checks run; the rest of them is for the judge."""
 
 
 @contextmanager

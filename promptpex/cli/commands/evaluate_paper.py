@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @options.extraction
 @options.sampling
 @options.request_options
+@options.engine_options
 @options.of_files("-o", "--out", type=options.PATH, metavar="DIR", help="Folder of the tables [RESULTS/evaluation].")
 @options.results_beside_out
 @options.settings_options

@@ -19,6 +19,7 @@ from promptpex.cli.help import Command
 @options.judged_by_people
 @options.of_files("--spec", type=options.PATH, metavar="FILE", help="Judge by this spec instead of the run's own.")
 @options.request_options
+@options.engine_options
 @options.comparison_options
 @options.allow_missing_models
 @options.results

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @options.extraction
 @options.sampling
 @options.request_options
+@options.engine_options
 @options.comparison_options
 @options.of_statistics("--until-decided", is_flag=True, default=None, help="Stop asking a model once it is decided.")
 @options.of_statistics("--decide-at", metavar="SHARE", expert=True, help="Decide instead whether it is above this.")

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 )
 @options.labelling
 @options.of_models("-j", "--judge", metavar="NAMES", help="Answers candidates' questions, and says what implies what.")
-@options.of_limits("--workers", type=options.COUNT, metavar="N", help="Processes that run candidates [as needed].")
 @options.of_output("--tagged", is_flag=True, help="Print the prompt with the words that show its categories.")
 @options.request_options
+@options.engine_options
 @options.prompt_files
 @options.results
 @options.settings_options
@@ -65,7 +65,6 @@ def command(
     dry_run: bool,
     run_: Path | None,
     labels: Path | None,
-    workers: int | None,
     tagged: bool,
     as_json: bool,
     **flags: Any,
@@ -99,7 +98,7 @@ def command(
     files = files_of(prompt, spec=spec, suite=cases)
     if dry_run:
         return _dry(files, wishes, as_json, flags)
-    return _synthesize(files, wishes, TrialWishes(run_, labels, how, workers), tagged, as_json, flags)
+    return _synthesize(files, wishes, TrialWishes(run_, labels, how), tagged, as_json, flags)
 
 
 def _dry(files: Files, wishes: SynthesisWishes, as_json: bool, flags: dict[str, Any]) -> int:

@@ -60,13 +60,11 @@ class TrialWishes:
         run: whose outputs are examples; None = the latest one of this version of the prompt.
         labels: a table of labels; None = none.
         rules: how what people say becomes a label.
-        workers: processes that run candidates; None = one per CPU where there is much to do.
     """
 
     run: Path | None = None
     labels: Path | None = None
     rules: LabelRules = field(default_factory=LabelRules)
-    workers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +130,7 @@ async def try_candidates(session: Session, files: Files, wishes: TrialWishes) ->
     cells = await fill(
         matrix,
         MatrixFile(folder.matrix),
-        _engine(session, matrix, wishes),
+        _engine(session, matrix),
         session.emit,
         judge=judge,
         cancelled=lambda: session.client.cancelled,
@@ -199,11 +197,13 @@ def judge_of_questions(
     return judge
 
 
-def _engine(session: Session, matrix: Matrix, wishes: TrialWishes) -> Engine:
-    if wishes.workers is not None:
-        return local_engine(wishes.workers)
+def _engine(session: Session, matrix: Matrix) -> Engine:
+    """The session's, where the settings say which; else a process for each CPU where there is much to do."""
+    settings = session.settings
     many = len(matrix.candidates) * len(matrix.examples) >= MANY_CELLS
-    return local_engine(usable_cpus()) if many else session.engine
+    if many and settings.engine == "local" and settings.workers is None:
+        return local_engine(usable_cpus())
+    return session.engine
 
 
 def _keep_implications(folder: SynthesisFolder, matrix: Matrix, plan: ImplicationPlan, new: JudgedPairs) -> int:

@@ -273,7 +273,7 @@ async def test_labels_of_a_table_and_a_choice_from_what_came_of_it(
 ) -> None:
     labels = desk.path / "labels.csv"
     labels.write_text("case,repeat,label\nc1,0,1\nc1,1,1\nc1,2,0\nc1,3,0\nc1,4,0\n", encoding="utf-8")
-    await desk.try_all(Judge(), labels=labels, workers=1)
+    await desk.try_all(Judge(), labels=labels)
     monkeypatch.chdir(desk.path)
     assert run_cli(["select", "colours.synthesis", "--coverage", "1", "--ffr", "0", "--method", "cov", "--json"]) == 0
     chosen = json.loads(capsys.readouterr().out)

@@ -1,0 +1,301 @@
+"""A Ray cluster: the one at an address, or one that is started on this machine and ends with the command.
+
+It is connected to when it is first needed, since a start takes some six seconds. One that is started here listens on
+the loopback interface alone, keeps its files in a folder of its own, and reports to nobody: usage statistics and the
+dashboard are off. Ray is imported in this package and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any
+
+from promptpex.core.errors import EngineError, PromptpexError
+from promptpex.engines.local import usable_cpus
+
+OBJECT_STORE_BYTES = 300_000_000
+"""Shared memory of a Ray that is started here; by default it would take a third of the machine's."""
+REACHED_S = 5.0
+"""Seconds in which a server has to be there at an address."""
+TOLD_APART_S = 60.0
+"""Seconds in which every node has to say what it has installed: its first worker takes a second or two to start."""
+LONGEST_TEMPORARY = 24
+"""Characters of the folder for temporary files with which Ray's sockets still have names that are short enough."""
+
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+_LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""What Ray asks, on any system, to know whether a node may be reached from others."""
+
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
+_SETTINGS_FRAME = b"\4"
+"""What a client of gRPC says first, and the type of what its server answers (RFC 9113, 3.4)."""
+
+_lock = threading.Lock()
+_connection: _Connection | None = None
+
+
+class RayCluster:
+    """A cluster to be connected to, in one process by any number of these at a time, but to one cluster only.
+
+    A connection that the program itself made (``ray.init``) is used and left as it is.
+
+    Args:
+        address: HOST:PORT of the cluster's head; this process has to run on one of its nodes. None: what the variable
+            ``RAY_ADDRESS`` says, else a Ray is started here.
+        workers: CPUs of the one that is started here, at most those that may be used; None = all of them.
+    """
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        self._address = address or os.environ.get("RAY_ADDRESS") or None
+        self._workers = min(workers or usable_cpus(), usable_cpus())
+        self._connected: _Connection | None = None
+
+    def open(self) -> None:
+        """Connects, unless that is done.
+
+        Raises:
+            EngineError: Ray is not installed, nothing answers at the address, or the cluster has another version of
+                Ray, Python or promptpex.
+        """
+        if self._connected is None:
+            self._connected = self._shared()
+        _take_signals_back()
+
+    async def opened(self) -> None:
+        """As ``open``, while the event loop goes on."""
+        await asyncio.to_thread(self.open)
+        _take_signals_back()
+
+    def close(self) -> None:
+        """Ends the connection, and the Ray that was started for it, once nobody here uses it. May be called twice."""
+        connected, self._connected = self._connected, None
+        if connected is not None:
+            connected.leave()
+
+    def _shared(self) -> _Connection:
+        global _connection
+        with _lock:
+            if _connection is None:
+                _connection = _Connection(self._address, self._workers)
+            elif self._address not in (None, _connection.address):
+                raise EngineError(f"this process is connected to another Ray than the one at {self._address}")
+            _connection.users += 1
+            return _connection
+
+    def __enter__(self) -> RayCluster:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class _Connection:
+    """This process's connection to Ray, in a thread that lives as long.
+
+    Ray has its own handler of SIGTERM where it is connected in the main thread, and hangs where the thread that
+    connected it has ended.
+
+    Raises:
+        EngineError: as ``RayCluster.open``.
+    """
+
+    def __init__(self, address: str | None, workers: int) -> None:
+        self.address = address
+        self.users = 0
+        self._workers = workers
+        self._ready: Future[None] = Future()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._live, name="promptpex-ray", daemon=True)
+        self._thread.start()
+        self._ready.result()
+
+    def leave(self) -> None:
+        """Ends it when the last user leaves."""
+        global _connection
+        with _lock:
+            self.users -= 1
+            if not self.users:
+                _connection = None
+                self._over.set()
+                self._thread.join()
+
+    def _live(self) -> None:
+        try:
+            with contextlib.ExitStack() as stack:
+                _connect(self.address, self._workers, stack)
+                self._ready.set_result(None)
+                self._over.wait()
+        except BaseException as error:
+            if not self._ready.done():
+                self._ready.set_exception(error)
+
+
+def _connect(address: str | None, workers: int, stack: contextlib.ExitStack) -> None:
+    """Connects; the stack then ends what was made for it."""
+    with _environment(_QUIET):
+        try:
+            import ray
+        except ImportError as error:
+            raise EngineError("the engine ray needs Ray: pip install 'promptpex[ray]'") from error
+        if ray.is_initialized():
+            return
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        if address is None:
+            _start(workers, stack)
+        else:
+            _join(address, stack)
+
+
+def _start(workers: int, stack: contextlib.ExitStack) -> None:
+    """Starts a Ray on this machine, for this process alone."""
+    import ray
+
+    folder = tempfile.mkdtemp(prefix="ppx-", dir=_short_temporary())
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    stack.callback(ray.shutdown)
+    try:
+        with _loopback_alone():
+            _init(
+                address="local",
+                num_cpus=workers,
+                include_dashboard=False,
+                object_store_memory=OBJECT_STORE_BYTES,
+                _temp_dir=folder,
+            )
+    except Exception as error:
+        raise EngineError(f"Ray cannot be started on this machine: {_first_line(error)}") from error
+
+
+def _join(address: str, stack: contextlib.ExitStack) -> None:
+    """Connects to the cluster at an address, if its nodes have what a job needs.
+
+    Raises:
+        EngineError: what keeps them from it.
+    """
+    import ray
+
+    _require_server(address)
+    stack.callback(ray.shutdown)
+    try:
+        _init(address=address)
+        _require_same_code(address)
+    except PromptpexError:
+        raise
+    except Exception as error:
+        raise EngineError(_why_not(address, error)) from error
+
+
+def _init(**options: Any) -> None:
+    import ray
+
+    ray.init(log_to_driver=False, configure_logging=False, **options)
+
+
+def _require_server(address: str) -> None:
+    """Ray itself would try for a minute, and then end the process."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise EngineError(f"{address!r} is no address of a Ray cluster; write HOST:PORT, as `ray start` prints it")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), REACHED_S) as connection:
+            connection.sendall(_HTTP2_PREFACE)
+            if connection.recv(4)[3:4] != _SETTINGS_FRAME:
+                raise EngineError(f"what answers at {address} is no Ray cluster; write what `ray start` prints")
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise EngineError(f"no Ray cluster answers at {address} ({why}); start one, or leave --address out") from error
+
+
+def _why_not(address: str, error: Exception) -> str:
+    text = str(error)
+    if "ersion mismatch" in text:
+        pairs = ", ".join(line.strip() for line in text.splitlines() if line.strip().startswith(("Ray:", "Python:")))
+        return f"the Ray cluster at {address} has another version of Ray or Python than this command ({pairs})"
+    return f"the Ray cluster at {address} cannot be used: {_first_line(error)}"
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _require_same_code(address: str) -> None:
+    """Has every node say which promptpex its workers have.
+
+    Raises:
+        EngineError: one has none, another version, or does not say it.
+    """
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    def installed() -> str:  # sent by value: a node without promptpex cannot import it
+        try:
+            import promptpex.engines.jobs
+
+            return f"promptpex {version(promptpex.__name__)}"
+        except ImportError as error:
+            return f"no promptpex that can be imported ({error})"
+
+    wanted = installed()
+    asked = ray.remote(num_cpus=0, max_retries=0)(installed)
+    places = [node["NodeID"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+    here = [NodeAffinitySchedulingStrategy(place, soft=False) for place in places]
+    for answer in ray.get([asked.options(scheduling_strategy=one).remote() for one in here], timeout=TOLD_APART_S):
+        if answer != wanted:
+            raise EngineError(f"a node of the Ray cluster at {address} has {answer}; install {wanted} on every node")
+
+
+def _short_temporary() -> str | None:
+    """Where Ray's sockets go: names of sockets have at most some hundred characters."""
+    return "/tmp" if len(tempfile.gettempdir()) > LONGEST_TEMPORARY and os.path.isdir("/tmp") else None
+
+
+@contextlib.contextmanager
+def _loopback_alone() -> Iterator[None]:
+    """Has the Ray that is started meanwhile listen on 127.0.0.1 and nowhere else."""
+    constants: Any = sys.modules.get("ray._private.ray_constants")
+    before = getattr(constants, "ENABLE_RAY_CLUSTER", True)
+    with _environment({_LOOPBACK: "0"}):
+        try:
+            constants.ENABLE_RAY_CLUSTER = False  # it was read from the environment when Ray was imported
+            yield
+        finally:
+            constants.ENABLE_RAY_CLUSTER = before
+
+
+@contextlib.contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """These variables, for a while: the environment is the program's own, and Ray adds to it."""
+    names = (*values, "RAY_AUTH_MODE", "RAY_CLIENT_MODE", "PYTHONBREAKPOINT")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _take_signals_back() -> None:
+    """Ray writes down where a process was when it is told to end, and takes the signal for that."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if handler is not None:
+                signal.signal(number, handler)

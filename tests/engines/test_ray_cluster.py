@@ -1,0 +1,144 @@
+"""Connecting to Ray: what stands in the way is one sentence, and what was started ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from promptpex.core.errors import EngineError
+from promptpex.engines import ray_cluster, usable_cpus
+from promptpex.engines.ray_cluster import RayCluster
+
+needs_ray = pytest.mark.usefixtures("ray_installed")
+
+
+@contextmanager
+def answering(reply: bytes) -> Iterator[str]:
+    """The address of a server that says this to whoever comes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(reply)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        thread.join()
+
+
+def closed_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@needs_ray
+@pytest.mark.parametrize("address", ["hello", "host:", "host:0", "host:99999", ":6379", "ray://h:1/x"])
+def test_an_address_is_a_host_and_a_port(address: str) -> None:
+    with pytest.raises(EngineError, match="is no address of a Ray cluster; write HOST:PORT"):
+        RayCluster(address).open()
+
+
+@needs_ray
+def test_an_address_where_nothing_or_something_else_answers_is_named() -> None:
+    with pytest.raises(EngineError, match="no Ray cluster answers at 127"):
+        RayCluster(closed_port()).open()
+    with (
+        answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as address,
+        pytest.raises(EngineError, match="is no Ray cluster"),
+    ):
+        RayCluster(address).open()
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(EngineError, match=r"needs Ray: pip install 'promptpex\[ray\]'"):
+        RayCluster().open()
+
+
+def test_another_version_is_one_sentence() -> None:
+    mismatch = RuntimeError(
+        "Version mismatch: The cluster was started with:\n    Ray: 2.9.0\n    Python: 3.9.1\n"
+        "This process on node 10.0.0.1:6379 was started with:\n    Ray: 2.60.0\n    Python: 3.11.7\n"
+    )
+    assert ray_cluster._why_not("h:1", mismatch) == (
+        "the Ray cluster at h:1 has another version of Ray or Python than this command "
+        "(Ray: 2.9.0, Python: 3.9.1, Ray: 2.60.0, Python: 3.11.7)"
+    )
+
+
+def test_a_cluster_that_is_not_needed_is_not_started() -> None:
+    with RayCluster() as cluster:
+        cluster.close()
+
+
+@pytest.mark.slow
+def test_a_started_ray_is_on_loopback_alone_shared_and_leaves_the_process_as_it_was(
+    ray: RayCluster, tmp_path: Path
+) -> None:
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    environment = dict(os.environ)
+    with RayCluster() as second:
+        second.open()
+    assert _cpus() == min(2, usable_cpus()), "the first one goes on"
+    assert dict(os.environ) == environment
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+    assert not [
+        name for name in environment if name in ("RAY_USAGE_STATS_ENABLED", "RAY_AUTH_MODE", "PYTHONBREAKPOINT")
+    ]
+    assert {host for host in listening("gcs_server", "raylet") if host} == {"127.0.0.1"}
+    with pytest.raises(EngineError, match="connected to another Ray"):
+        RayCluster("127.0.0.1:1").open()
+
+
+def _cpus() -> float:
+    import ray
+
+    return float(ray.cluster_resources()["CPU"])  # type: ignore[no-untyped-call]
+
+
+def listening(*programs: str) -> set[str]:
+    """The addresses on which these programs, started by this process, listen."""
+    inodes = {inode for process in _ours(programs) for inode in _sockets(process)}
+    hosts = set[str]()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                hosts.add(_host(fields[1].partition(":")[0]))
+    return hosts
+
+
+def _ours(programs: tuple[str, ...]) -> Iterator[int]:
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            name, _, rest = (place / "stat").read_text().partition("(")[2].rpartition(")")
+        except OSError:
+            continue
+        if name in programs and int(rest.split()[1]) == os.getpid():
+            yield int(place.name)
+
+
+def _sockets(process: int) -> Iterator[str]:
+    for handle in Path(f"/proc/{process}/fd").iterdir():
+        try:
+            target = os.readlink(handle)
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            yield target.removeprefix("socket:[").removesuffix("]")
+
+
+def _host(text: str) -> str:
+    """An address as /proc/net writes it: words of four bytes, the last byte first."""
+    return socket.inet_ntoa(bytes.fromhex(text[-8:])[::-1])
