@@ -27,8 +27,9 @@ FOR_LATER = {
     "promptpex.judging.modes.unregister": "judge modes of other programs",
     "promptpex.workflow.stages.register": "stages of other programs, such as synthesis",
     "promptpex.workflow.stages.unregister": "stages of other programs, such as synthesis",
-    "promptpex.core.response_store.ResponseStore.entries": "stores: moving replies from one backend to another",
-    "promptpex.store.sqlite.store.SqliteStore.entries": "stores: moving replies from one backend to another",
+    "promptpex.core.response_store.ResponseStore.entries": "stores: programs that go through all replies",
+    "promptpex.store.postgres.store.PostgresStore.entries": "stores: programs that go through all replies",
+    "promptpex.store.sqlite.store.SqliteStore.entries": "stores: programs that go through all replies",
     "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
 """Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""
@@ -42,6 +43,7 @@ SMALL_FILES = {
     "promptpex/core/records/gc_pause.py": "unlike anything around it",
     "promptpex/report/colours.py": "the one place of colours: reports and progress share it",
     "promptpex/synthesis/names.py": "names of criteria and candidates: all that makes some shares it",
+    "promptpex/store/own_folder.py": "our folder in a project: the stores share it",
     "promptpex/stats/holm.py": "a method with a source of its own, shared by three tests",
     "promptpex/synthesis/check_file.py": "one of the three things that a choice of assertions becomes",
 }

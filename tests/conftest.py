@@ -18,6 +18,7 @@ from promptpex.assertions import strikes
 from promptpex.engines.ray_cluster import RayCluster
 from promptpex.llm.providers.weights import DEFAULT_NAME, found_default, weights_path
 from tests.fork_server import start
+from tests.postgres import Cluster, missing, shared_cluster
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer
 from tests.shallow_model import write_shallow
 
@@ -28,6 +29,7 @@ settings.register_profile("promptpex", deadline=None)  # a busy machine is not a
 settings.load_profile("promptpex")
 start.install()
 
+LIBPQ = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE", "PGSERVICE", "PGOPTIONS", "PGSSLMODE")
 _LOOPBACK = ("127.", "::1", "localhost")
 _REAL_CONNECT = socket.socket.connect
 _REAL_CONNECT_EX = socket.socket.connect_ex
@@ -99,7 +101,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", os.devnull)
     for name in list(os.environ):
         named = name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "_PROXY", "_proxy"))
-        if named or name in ("OLLAMA_HOST", "PROMPTPEX_EMBEDDED_MODEL"):
+        if named or name in ("OLLAMA_HOST", "PROMPTPEX_EMBEDDED_MODEL") or name in LIBPQ:
             monkeypatch.delenv(name)
 
 
@@ -175,4 +177,14 @@ def ray(ray_installed: None) -> Iterator[RayCluster]:
     """A Ray on this machine with two CPUs, once for all tests of a process: it takes seven seconds to start."""
     with RayCluster(workers=2) as cluster:
         cluster.open()
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """A PostgreSQL server on loopback that the tests of this run share; skips where there can be none."""
+    why = missing()
+    if why is not None:
+        pytest.skip(why)
+    with shared_cluster() as cluster:
         yield cluster

@@ -94,6 +94,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "litellm": ("llm",),
     "numpy": ("stats", "tables", "paper", "synthesis"),
     "ollama": ("llm",),
+    "psycopg": ("store",),
+    "psycopg_pool": ("store",),
     "pandas": ("api", "tables", "report", "paper"),
     "py_mini_racer": ("assertions",),
     "pydantic_monty": ("assertions",),

@@ -9,7 +9,7 @@ import pytest
 
 HEAVY = frozenset(
     (
-        *("aiohttp", "highspy", "jinja2", "jsonschema", "litellm", "numpy", "ollama", "openai", "pandas"),
+        *("aiohttp", "highspy", "jinja2", "jsonschema", "litellm", "numpy", "ollama", "openai", "pandas", "psycopg"),
         *("py_mini_racer", "pydantic", "rapidfuzz", "ray", "rich", "ruamel", "scipy", "starlette", "uvicorn", "yaml"),
         "xllamacpp",
     )

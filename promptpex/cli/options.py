@@ -97,7 +97,9 @@ settings_options = together(
     ),
 )
 
-_STORE = partial(of_files, "--store", metavar="FILE", help="Response store [.promptpex/store.db].")
+_STORE = partial(
+    of_files, "--store", metavar="STORE", help="Response store: a file or postgresql://... [.promptpex/store.db]."
+)
 store = _STORE()
 store_for_experts = _STORE(expert=True)
 results = of_files("-o", "--results", metavar="DIR", help="Folder of the runs [results].")

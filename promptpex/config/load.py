@@ -11,7 +11,7 @@ from promptpex.config.effort import EFFORT, apply_preset, checked_effort
 from promptpex.config.env_file import EnvFile, find_env_file, read_env_file
 from promptpex.config.named_models import NAMED, require_one_meaning
 from promptpex.config.problems import problems_of, raise_problems
-from promptpex.config.resolve_paths import anchor, anchored, refuse_reaching_out, with_model_files
+from promptpex.config.resolve_paths import anchor, anchored, refuse_reaching_out, spool_folder, with_model_files
 from promptpex.config.settings import Settings
 from promptpex.config.sources import (
     GIVEN,
@@ -26,6 +26,7 @@ from promptpex.config.sources import (
 )
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
+from promptpex.core.store_address import is_address
 from promptpex.llm.named_models import NamedModels
 
 
@@ -36,6 +37,7 @@ class Resolved(Record):
     ``trusted``: whether the user trusts the project's file like flags. ``unattended``: whether ``CI`` is set, as build
     servers do. ``names_of_project``: named models that the project's file defines. ``env_file``: the file that gives
     keys which the environment has not. ``searched``: whether the project's file was looked for, not named or left out.
+    ``spool``: the folder for replies that the store's server could not take; None where the store is a file.
     """
 
     settings: Settings
@@ -47,6 +49,7 @@ class Resolved(Record):
     names_of_project: frozenset[str] = frozenset()
     env_file: str | None = None
     searched: bool = True
+    spool: str | None = None
 
     def by_user(self, name: str) -> bool:
         """Whether the user gave this setting: by flag, environment or the user's own file, or by trusting the
@@ -106,30 +109,30 @@ def load(
     given = {name: value for name, value in flags.items() if value is not None}
     alone, trusted = (switched(name, given.pop(name, None), env) for name in SWITCHES)
     config = given.pop("config", None) or env.get(f"{PREFIX}CONFIG")
-    named = Path(str(config)) if config else None
-    if alone and named:
+    if alone and config:
         raise ConfigError(f"a settings file is named ({config}), and none is to be read; leave out one of the two")
-    warnings: list[str] = []
+    named, warnings = Path(str(config)) if config else None, list[str]()
     files = [] if alone else [user_layer(warnings), project_layer(named, start, warnings)]
     layers = [*files, environment_layer(env, warnings), Layer(given_as, given)]
     raise_problems([problem for layer in layers for problem in problems_of(layer)])
     values, origins = _over_each_other([_at_its_place(layer) for layer in layers])
     apply_preset(values, origins)
     project = _at_its_place(files[-1]) if files else Layer("file", {})
-    values.update(_paths(project, layers[len(files) :], values, start, named=bool(named), trusted=trusted))
-    path = project.path
-    env_file = None if alone else find_env_file(start, warnings)
+    home = _home(project, start, named=bool(named))
+    values.update(_paths(project, layers[len(files) :], values, home, trusted=trusted))
+    env_file = find_env_file(start, warnings) if not alone else None
     settings = Settings.model_validate(values)
     _require_sense(settings, origins)
     return Resolved(
         settings=settings,
         origins=origins,
         warnings=tuple(warnings),
-        file=str(path) if path is not None else None,
+        file=str(project.path) if project.path is not None else None,
         trusted=trusted,
         unattended=env.get("CI", "").strip().lower() not in ("", "0", "false", "no"),
         env_file=str(env_file) if env_file is not None else None,
         searched=not alone and named is None,
+        spool=_spool(settings, home),
         names_of_project=_names(project).difference(*map(_names, layers[len(files) :])),
     )
 
@@ -183,18 +186,28 @@ def with_effort(resolved: Resolved, effort: object, *, path: Path | str | None =
     return resolved.replace(settings=resolved.settings.replace(**chosen, effort=effort), origins=origins)
 
 
+def _home(file: Layer, start: Path, *, named: bool) -> Path:
+    """The folder that results and store stand in, if nothing says otherwise: that of the project's file, or the top of
+    the project."""
+    return anchor(start, Path.cwd()) if file.path is None or named else file.path.resolve().parent
+
+
+def _spool(settings: Settings, home: Path) -> str | None:
+    if not is_address(settings.store):
+        return None
+    return spool_folder(home, Path.cwd(), lambda name, message: setting_error(Layer("default", {}), name, message))
+
+
 def _paths(
-    file: Layer, over: Sequence[Layer], values: Mapping[str, object], start: Path, *, named: bool, trusted: bool
+    file: Layer, over: Sequence[Layer], values: Mapping[str, object], home: Path, *, trusted: bool
 ) -> dict[str, str]:
     """The paths that nothing sets, and those of the project's file that no flag or variable overrides; what that file
-    would download is refused unless it is trusted."""
+    would download, or store on a server, is refused unless it is trusted."""
     cwd = Path.cwd()
     set_here = dict(file.values)
     for layer in over:
         set_here = {name: value for name, value in set_here.items() if name not in layer.values}
     unset = {name: str(Settings.model_fields[name].default) for name in ("results", "store") if name not in values}
-    folder = file.path.resolve().parent if file.path is not None else None
-    home = folder if folder is not None and not named else anchor(start, cwd)
 
     def refuse(name: str, message: str) -> ConfigError:
         return setting_error(file if name in set_here else Layer("default", {}), name, message)
@@ -202,4 +215,7 @@ def _paths(
     if not trusted:
         refuse_reaching_out(set_here, refuse)
     defaults = anchored({}, unset, top=home, cwd=cwd, refuse=refuse)
-    return defaults if folder is None else {**defaults, **anchored(set_here, {}, top=folder, cwd=cwd, refuse=refuse)}
+    if file.path is None:
+        return defaults
+    folder = file.path.resolve().parent
+    return {**defaults, **anchored(set_here, {}, top=folder, cwd=cwd, refuse=refuse)}

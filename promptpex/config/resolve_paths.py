@@ -16,6 +16,7 @@ from pathlib import Path
 
 from promptpex.codecs.ordinary_files import ROOTS, is_inside
 from promptpex.config.named_models import NAMED
+from promptpex.core.store_address import is_address
 from promptpex.llm.named_models import split_name
 
 OWN_FOLDER = ".promptpex"
@@ -49,7 +50,7 @@ def anchored(
                 raise refuse(name, f"the file of {label!r} is outside the project; name it with a flag")
     paths = {}
     for name, path in {**defaults, **{name: values[name] for name in PATHS if name in values}}.items():
-        if not isinstance(path, str | Path):
+        if not isinstance(path, str | Path) or (name == "store" and is_address(str(path))):
             continue
         if "\0" in str(path) or not is_inside(top / path, top) or ".git" in _parts(top / path, top):
             raise refuse(name, f"{path} leads out of the project {top}; if you want that, {_instead(name)}")
@@ -102,6 +103,24 @@ def refuse_reaching_out(values: Mapping[str, object], refuse: Refuse) -> None:
         raise refuse("pull", f"missing models would be downloaded; {if_meant}")
     if values.get("address"):
         raise refuse("address", f"prompts and outputs would be sent to that Ray cluster; {if_meant}")
+    if is_address(str(values.get("store", ""))):
+        raise refuse(
+            "store",
+            "your password and your prompts would go to a server that only a settings file of the project names; name "
+            "it with --store, PROMPTPEX_STORE or your own settings, or allow it with --trust-settings",
+        )
+
+
+def spool_folder(top: Path, cwd: Path, refuse: Refuse) -> str:
+    """The folder of a project for replies that a server could not take, as seen from the working folder.
+
+    Raises:
+        Exception: what ``refuse`` makes, where a link leads it out of ``top``.
+    """
+    folder = top / OWN_FOLDER / "spool"
+    if not is_inside(folder, top):
+        raise refuse("store", f"{folder} leads out of the project {top}, and replies would be kept there")
+    return _seen_from(cwd, top.resolve() / OWN_FOLDER / "spool", top)
 
 
 def anchor(start: Path, cwd: Path) -> Path:
@@ -173,7 +192,7 @@ def _parts(path: Path, top: Path) -> list[str]:
 
 
 def _instead(name: str) -> str:
-    flag = {"results": "--results DIR", "store": "--store FILE", "record": "--record FILE"}.get(name)
+    flag = {"results": "--results DIR", "store": "--store STORE", "record": "--record FILE"}.get(name)
     variable = f"PROMPTPEX_{name.upper()}"
     return f"give it with {flag} or {variable}" if flag else f"give it with {variable}"
 
@@ -186,4 +205,4 @@ def _seen_from(cwd: Path, path: Path, top: Path) -> str:
     return str(whole)
 
 
-__all__ = ["anchor", "anchored", "refuse_reaching_out", "with_model_files"]
+__all__ = ["anchor", "anchored", "refuse_reaching_out", "spool_folder", "with_model_files"]

@@ -149,7 +149,8 @@ class Settings(Record):
     )
     store: PathText = Field(
         default=".promptpex/store.db",
-        description="The file in which answers are kept, relative to the settings file.",
+        description="Where answers are kept: a file, relative to the settings file, or a PostgreSQL server's address "
+        "(docs/store.md).",
         examples=[".cache/answers.db"],
     )
     record: PathText | None = Field(

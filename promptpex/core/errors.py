@@ -17,7 +17,9 @@
     │   ├── StoreDamaged                 2   not a store, or one whose file is broken
     │   ├── StoreLocked                  2   another program holds a lock on it
     │   ├── StoreReadOnly                2   it cannot be created or written
-    │   └── StoreFull                    2   no space left on the disk
+    │   ├── StoreFull                    2   no space left on the disk
+    │   ├── StoreRefused                 2   its server lets the user not in, or not do what is needed
+    │   └── StoreUnreachable             2   its server does not answer
     ├── ModelError                       3   a model could not answer; ``reason`` says why
     │   ├── RateLimited                  3   retryable
     │   ├── TimedOut                     3   retryable
@@ -129,6 +131,14 @@ class StoreReadOnly(StoreError):
 
 class StoreFull(StoreError):
     """There is no space left where the store is."""
+
+
+class StoreRefused(StoreError):
+    """The store's server does not let the user in, or not do what is needed."""
+
+
+class StoreUnreachable(StoreError):
+    """The store's server does not answer."""
 
 
 class ModelError(PromptpexError):

@@ -6,7 +6,7 @@ a lock, awaits; one that reads a local file in microseconds may do so at once.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,12 +37,14 @@ class StoreProblem:
 
 @dataclass(frozen=True, slots=True)
 class StoreEntry:
-    """A stored reply. ``request`` is scrubbed of keys; ``created_at`` is in seconds since 1970."""
+    """A stored reply. ``request`` is scrubbed of keys, and ``scrubbed`` says that it held one, so that it is no longer
+    the request that the id is of; ``created_at`` is in seconds since 1970."""
 
     id: str
     created_at: float
     request: Request
     completion: Completion
+    scrubbed: bool = False
 
 
 class ResponseStore(Protocol):
@@ -100,6 +102,21 @@ class ResponseStore(Protocol):
 
     def entries(self) -> AsyncIterator[StoreEntry]:
         """Every entry, the oldest first."""
+
+    async def ids(self, after: str = "", limit: int = 500) -> list[str]:
+        """The next ids behind this one, in their order, at most so many; none = the end."""
+
+    async def read(self, request_ids: Sequence[str]) -> list[StoreEntry]:
+        """The entries of these ids, in any order; those that cannot be read are left out."""
+
+    async def lacks(self, request_ids: Sequence[str]) -> list[str]:
+        """Those of these ids that have no entry, in the given order."""
+
+    async def add(self, entries: Sequence[StoreEntry]) -> int:
+        """Stores entries of another store with their times, durably; gives how many were new. Earlier ones stay."""
+
+    def stop_waiting(self) -> None:
+        """Ends waits for a server that has gone away; to be called in the event loop's thread."""
 
     async def close(self) -> None:
         """Finishes the writes, gives the claims back and closes the store. May be called twice."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from promptpex.core.errors import ModelError, StoreError
 from promptpex.core.events import Listener, Notice, ignore_events
@@ -73,6 +73,8 @@ class CachedClient:
         self._flights: dict[str, asyncio.Future[Completion | None]] = {}
         self._width = None if concurrency is None else max(MIN_ADMITTED, 2 * concurrency)
         self._admissions: dict[tuple[str, str | None, str | None], asyncio.Semaphore] = {}
+        self._asking = 0
+        self._nobody_asks = asyncio.Event()
 
     async def complete(self, request: Request) -> Completion:
         """The answer to ``request``, durable in the store.
@@ -98,7 +100,7 @@ class CachedClient:
             return await self._inner.complete(request)
         request_id = request.id
         while True:
-            known = None if self._to_renew(request_id, request) else await self._store.get(request_id)
+            known = None if self._to_renew(request_id, request) else await self._looked_up(request_id)
             if known is not None:
                 return _cached(known)
             flight = self._flights.get(request_id)
@@ -128,21 +130,47 @@ class CachedClient:
     async def _ask(self, request_id: str, request: Request) -> Completion:
         self._cancel_token.raise_if_cancelled(request.model)
         if self._to_renew(request_id, request):
-            completion = await self._inner.complete(request)
-            await self._store.replace(request_id, request, completion)
+            async with self._in_flight():
+                completion = await self._inner.complete(request)
+                await self._store.replace(request_id, request, completion)
             self._renewed.add(request_id)
             return completion
         known = await self._claimed_or_stored(request_id, request.model)
         if known is not None:
             return known
+        async with self._in_flight():
+            try:
+                completion = await self._inner.complete(request)
+                self._renewed.add(request_id)
+            except BaseException:
+                with contextlib.suppress(StoreError):
+                    await self._store.release(request_id)
+                raise
+            return await self._store.put(request_id, request, completion)
+
+    async def _looked_up(self, request_id: str) -> Completion | None:
         try:
-            completion = await self._inner.complete(request)
-            self._renewed.add(request_id)
-        except BaseException:
-            with contextlib.suppress(StoreError):
-                await self._store.release(request_id)
+            return await self._store.get(request_id)
+        except StoreError:
+            await self._answered()
             raise
-        return await self._store.put(request_id, request, completion)
+
+    @contextlib.asynccontextmanager
+    async def _in_flight(self) -> AsyncIterator[None]:
+        self._asking += 1
+        self._nobody_asks.clear()
+        try:
+            yield
+        finally:
+            self._asking -= 1
+            if not self._asking:
+                self._nobody_asks.set()
+
+    async def _answered(self) -> None:
+        """Returns when nothing is in flight: before an error of the store ends the run, what is paid for may come, and
+        find the place that a store keeps for it while its server is away."""
+        if self._asking:
+            await self._nobody_asks.wait()
 
     def _to_renew(self, request_id: str, request: Request) -> bool:
         return (self._fresh or request.fresh) and request_id not in self._renewed
@@ -150,8 +178,8 @@ class CachedClient:
     async def _claimed_or_stored(self, request_id: str, model: str) -> Completion | None:
         """None once the question is ours to ask; the answer if another process gave it meanwhile."""
         wait, waited = FIRST_POLL_S, 0.0
-        while waited < MAX_WAIT_S and not await self._store.claim(request_id):
-            known = await self._store.get(request_id)
+        while waited < MAX_WAIT_S and not await self._claimed(request_id):
+            known = await self._looked_up(request_id)
             if known is not None:
                 return _cached(known)
             await self._cancel_token.pause(wait, self._sleep, model)
@@ -159,6 +187,13 @@ class CachedClient:
             self._announce_waiting(waited)
             wait = min(LAST_POLL_S, wait * 2)
         return None
+
+    async def _claimed(self, request_id: str) -> bool:
+        try:
+            return await self._store.claim(request_id)
+        except StoreError:
+            await self._answered()
+            raise
 
     def _announce_waiting(self, waited: float) -> None:
         if waited >= SILENT_S and not self._announced_waiting:

@@ -164,6 +164,7 @@ def build(
     )
     client = SchemaFallback(FirstRequestClient(client, gate, emit), emit)
     if store is not None:
+        cancel_token.on_cancel(store.stop_waiting)
         stored = CachedClient(
             client,
             store,

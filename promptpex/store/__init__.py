@@ -6,17 +6,37 @@ The protocol is ``core.response_store.ResponseStore``; a backend implements it a
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
+from promptpex.core.errors import StoreError
+from promptpex.core.events import Listener, ignore_events
 from promptpex.core.response_store import ResponseStore
+from promptpex.core.store_address import is_address, parse_address
+from promptpex.store.own_folder import SPOOL
 from promptpex.store.sqlite.store import SqliteStore
 
 __all__ = ["SqliteStore", "open_store"]
 
 
-async def open_store(location: str) -> ResponseStore:
-    """The store at ``location``: the path of an SQLite file.
+async def open_store(
+    location: str, *, make: bool = True, spool: Path | str | None = None, emit: Listener = ignore_events
+) -> ResponseStore:
+    """The store at ``location``: the path of an SQLite file, or the address of a PostgreSQL server.
+
+    Args:
+        make: whether a store that is not there is made.
+        spool: the folder for replies that a server could not take; by default that of the working folder.
+        emit: is told when a server goes away and comes back.
 
     Raises:
         StoreError: it cannot be made or opened.
+        ConfigError: the address cannot be used, or what a server needs is not installed.
     """
+    if is_address(location):
+        from promptpex.store.postgres.store import Options, PostgresStore
+
+        folder = Path(spool if spool is not None else SPOOL)
+        return await PostgresStore.open(parse_address(location), spool=folder, make=make, options=Options(emit=emit))
+    if not make and not await asyncio.to_thread(Path(location).exists):
+        raise StoreError(f"{location}: no store here yet; it is made by the first run, or name another with --store")
     return await asyncio.to_thread(SqliteStore, location)

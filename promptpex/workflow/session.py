@@ -113,7 +113,7 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
 
     options = provider_options(resolved, keep)
     warn_about_unkeyed_servers(resolved, options, emit)
-    store = await open_store(settings.store)
+    store = await open_store(settings.store, spool=resolved.spool, emit=keep)
     cluster = RayCluster(settings.address, settings.workers) if settings.engine == "ray" else None
     try:
         client = build(

@@ -14,6 +14,7 @@ import pytest
 from promptpex.core.records import Completion, Request, TokenLogprob
 from promptpex.core.response_store import ResponseStore, StoreEntry
 from tests.llm.questions import request
+from tests.store.memory import MemoryStore
 
 ANSWER = Completion(
     text="Hà Nội \u2028 \x00",
@@ -50,7 +51,7 @@ async def entries(store: ResponseStore) -> list[StoreEntry]:
 class Conformance:
     """The tests. A backend overrides ``make``, which opens one more handle on the data in ``folder``."""
 
-    def make(self, folder: Path, clock: Clock) -> ResponseStore:
+    async def make(self, folder: Path, clock: Clock) -> ResponseStore:
         raise NotImplementedError
 
     @pytest.fixture
@@ -62,7 +63,7 @@ class Conformance:
         opened: list[ResponseStore] = []
 
         async def open_one() -> ResponseStore:
-            opened.append(self.make(tmp_path, clock))
+            opened.append(await self.make(tmp_path, clock))
             return opened[-1]
 
         yield open_one
@@ -189,3 +190,29 @@ class Conformance:
         await put(store, request("cut off"), Completion(text="y", finish_reason="length"))
         assert await store.prune(failed=True) == 2
         assert await store.get(request("useful").id) is not None
+
+    async def test_ids_come_in_their_order_some_at_a_time(self, store: ResponseStore) -> None:
+        asked = [request(str(number)) for number in range(7)]
+        await asyncio.gather(*(put(store, each) for each in asked))
+        first = await store.ids(limit=4)
+        assert [*first, *await store.ids(first[-1], 4)] == sorted(each.id for each in asked)
+        assert await store.ids("f" * 65) == []
+
+    async def test_entries_of_another_store_are_taken_as_they_are(self, opener: Opener) -> None:
+        one, two = await opener(), MemoryStore(clock=lambda: 7.5)
+        asked = [request(text) for text in ("here too", "new", f"a key {KEY}")]
+        for each in asked:
+            await put(two, each)
+        await put(one, request("here too"), Completion(text="mine"))
+        ids = [each.id for each in asked]
+        entries = await two.read(ids)
+        assert set(await one.lacks([*ids, "0" * 64])) == {*ids, "0" * 64} - {request("here too").id}
+        assert await one.add(entries) == 2
+        assert await one.add(entries) == 0
+        assert await one.add([]) == 0
+        assert await one.lacks(ids) == []
+        stored = {entry.id: entry for entry in await one.read(ids)}
+        assert stored[request("here too").id].completion == Completion(text="mine")
+        assert [stored[each] for each in ids[1:]] == entries[1:]
+        assert await one.verify() == []
+        assert {entry.scrubbed for entry in entries} == {True, False}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from promptpex.core.records import Completion, Request
@@ -42,8 +42,9 @@ class MemoryStore:
         return completion if earlier is None else earlier
 
     async def replace(self, request_id: str, request: Request, completion: Completion) -> None:
-        scrubbed = Request.model_validate(scrubbed_request(request)[0])
-        entry = StoreEntry(request_id, self._clock(), scrubbed, completion.replace(cached=False))
+        asked, scrubbed = scrubbed_request(request)
+        clean = Request.model_validate(asked)
+        entry = StoreEntry(request_id, self._clock(), clean, completion.replace(cached=False), scrubbed)
         self._memory.entries[request_id] = entry
 
     async def claim(self, request_id: str) -> bool:
@@ -99,6 +100,23 @@ class MemoryStore:
     async def entries(self) -> AsyncIterator[StoreEntry]:
         for entry in sorted(self._memory.entries.values(), key=lambda entry: entry.created_at):
             yield entry
+
+    async def ids(self, after: str = "", limit: int = 500) -> list[str]:
+        return [each for each in sorted(self._memory.entries) if each > after][:limit]
+
+    async def read(self, request_ids: Sequence[str]) -> list[StoreEntry]:
+        return [self._memory.entries[each] for each in request_ids if each in self._memory.entries]
+
+    async def lacks(self, request_ids: Sequence[str]) -> list[str]:
+        return [each for each in request_ids if each not in self._memory.entries]
+
+    async def add(self, entries: Sequence[StoreEntry]) -> int:
+        new = {each.id: each for each in entries if each.id not in self._memory.entries}
+        self._memory.entries |= new
+        return len(new)
+
+    def stop_waiting(self) -> None:
+        return None
 
     async def close(self) -> None:
         mine = [request_id for request_id, holder in self._memory.claims.items() if holder is self]

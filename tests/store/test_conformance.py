@@ -7,14 +7,26 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.response_store import ResponseStore
+from promptpex.core.store_address import parse_address
 from promptpex.store import SqliteStore
+from promptpex.store.postgres.store import Options, PostgresStore
+from tests.postgres import Cluster
 from tests.store.conformance import Clock, Conformance
 from tests.store.memory import Memory, MemoryStore
 
 
 class TestSqlite(Conformance):
-    def make(self, folder: Path, clock: Clock) -> ResponseStore:
+    async def make(self, folder: Path, clock: Clock) -> ResponseStore:
         return SqliteStore(folder / "store.db", clock=clock)
+
+
+class TestPostgres(Conformance):
+    @pytest.fixture(autouse=True)
+    def address(self, postgres: Cluster) -> None:
+        self._address = parse_address(postgres.address())
+
+    async def make(self, folder: Path, clock: Clock) -> ResponseStore:
+        return await PostgresStore.open(self._address, spool=folder, options=Options(clock=clock))
 
 
 class TestMemory(Conformance):
@@ -22,5 +34,5 @@ class TestMemory(Conformance):
     def memory(self) -> None:
         self._memory = Memory()
 
-    def make(self, folder: Path, clock: Clock) -> ResponseStore:
+    async def make(self, folder: Path, clock: Clock) -> ResponseStore:
         return MemoryStore(self._memory, clock)

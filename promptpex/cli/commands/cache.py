@@ -1,12 +1,13 @@
-"""``promptpex cache``: the response store inspected, pruned, verified."""
+"""``promptpex cache``: the response store inspected, pruned, verified, copied."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,18 +16,23 @@ from promptpex.cli import options
 from promptpex.cli.help import CommandGroup
 from promptpex.cli.output import say
 from promptpex.codecs.wording import did_you_mean, plural
-from promptpex.core.errors import ConfigError, StoreError
+from promptpex.core.errors import ConfigError
+from promptpex.core.texts import tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
     from promptpex.core.response_store import ResponseStore
+    from promptpex.store.copying import Copied
+
+PROGRESS_S = 2.0
+"""Seconds between two lines of progress."""
 
 T = TypeVar("T")
 
 
 @click.group("cache", cls=CommandGroup, no_args_is_help=True)
 def command() -> None:
-    """Inspect, prune or verify the response store.
+    """Inspect, prune, verify or copy the response store.
 
     Every reply is kept there.
     """
@@ -118,6 +124,62 @@ def verify(as_json: bool, **flags: Any) -> int:
     return 2 if problems else 0
 
 
+@command.command("copy")
+@click.argument("source")
+@click.argument("target")
+@options.settings_options
+@options.output_options
+def copy(source: str, target: str, as_json: bool, quiet: bool, **flags: Any) -> int:
+    """Copy the replies of one store into another.
+
+    SOURCE and TARGET are files or addresses of PostgreSQL servers. What the target has stays as it is there, so a copy
+    that was cut short goes on when it is started again.
+    """
+    from promptpex.cli.command_session import settings
+    from promptpex.cli.output import print_json
+
+    both = [settings({**flags, "store": each}) for each in (source, target)]
+    if both[0].settings.store == both[1].settings.store:
+        raise click.UsageError("SOURCE and TARGET are the same store")
+    copied = asyncio.run(_copied(*both, quiet=quiet))
+    if as_json:
+        print_json(asdict(copied))
+        return 0
+    say(f"{plural(copied.copied, 'reply', 'replies')} copied, {copied.there} there before")
+    if copied.unreadable:
+        say(f"{copied.unreadable} cannot be read: promptpex cache verify --store {source} lists them", err=True)
+    return 0
+
+
+async def _copied(source: Resolved, target: Resolved, *, quiet: bool) -> Copied:
+    """What the replies of the first store came to when they were copied into the second."""
+    from promptpex.cli.progress import notices
+    from promptpex.store import open_store
+    from promptpex.store.copying import copy_replies
+
+    emit = notices(verbose=False, quiet=quiet)
+    async with AsyncExitStack() as opened:
+        first = await open_store(source.settings.store, make=False, spool=source.spool, emit=emit)
+        opened.push_async_callback(first.close)
+        second = await open_store(target.settings.store, spool=target.spool, emit=emit)
+        opened.push_async_callback(second.close)
+        total = (await first.stats()).replies
+        return await copy_replies(first, second, _said_from_time_to_time(total, quiet=quiet))
+
+
+def _said_from_time_to_time(total: int, *, quiet: bool) -> Callable[[Copied], None]:
+    """Says on stderr how far a copy is."""
+    latest = time.monotonic()
+
+    def listen(copied: Copied) -> None:
+        nonlocal latest
+        if not quiet and time.monotonic() - latest >= PROGRESS_S:
+            latest = time.monotonic()
+            say(tr("{count} of {limit} replies", count=copied.seen, limit=max(total, copied.seen)), err=True)
+
+    return listen
+
+
 def _asked_name(model: str, resolved: Resolved) -> str:
     """The name that requests to a model carry, which may be called otherwise in the settings."""
     from promptpex.llm.named_models import spelled
@@ -143,14 +205,12 @@ def _with_store(flags: dict[str, Any], job: Callable[[ResponseStore], Awaitable[
 
 
 def _in_store_of(resolved: Resolved, job: Callable[[ResponseStore], Awaitable[T]]) -> T:
+    from promptpex.cli.progress import notices
     from promptpex.store import open_store
 
-    path = Path(resolved.settings.store)
-    if not path.exists():
-        raise StoreError(f"{path}: no store here yet; it is made by the first run, or name another with --store")
-
     async def work() -> T:
-        store = await open_store(str(path))
+        settings = resolved.settings
+        store = await open_store(settings.store, make=False, spool=resolved.spool, emit=notices(verbose=False))
         try:
             return await job(store)
         finally:

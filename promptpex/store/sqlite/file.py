@@ -13,19 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from promptpex.codecs.atomic import write_bytes
 from promptpex.core.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
+from promptpex.store.own_folder import ignore
 
 APPLICATION_ID = 0x70707831
 """Marks the file as ours (SQLite's ``application_id``)."""
 
 SCHEMA_VERSION = 1
-
-OWN_FOLDER = ".promptpex"
-IGNORED = b"*\n!.gitignore\n!schemas/\n!schemas/**\n"
-"""What git leaves out of our folder: all but the schemas, which the files of people name."""
-IGNORED_ONCE = b"*\n"
-"""What earlier versions wrote there."""
 
 MOST_BYTES = 256 * 1024 * 1024
 """The longest value that is read from a store or made inside of SQLite."""
@@ -94,7 +88,7 @@ def _make_file(path: Path) -> None:
         raise StoreReadOnly(f"{path}: the store is a folder; name a file for it.")
     if not path.parent.is_dir():
         path.parent.mkdir(parents=True, exist_ok=True)
-    _ignore(path.parent)
+    ignore(path.parent)
     for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
         if file.is_symlink():
             raise StoreReadOnly(f"{file}: the store is a link, which is not followed; name the file itself.")
@@ -112,14 +106,6 @@ def _refuse_odd(path: Path) -> None:
         raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
     if not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-
-
-def _ignore(folder: Path) -> None:
-    """Keeps our own folder out of git, but for the schemas; what a person wrote there stays."""
-    file = folder / ".gitignore"
-    if folder.name != OWN_FOLDER or file.is_symlink() or (file.exists() and file.read_bytes() != IGNORED_ONCE):
-        return
-    write_bytes(file, IGNORED, links=False)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, synchronous: Synchronous) -> None:

@@ -7,17 +7,14 @@ column `beat`) has to grow while we watch.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import socket
 import sqlite3
-import sys
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
+
+from promptpex.store.living_processes import host_name, process_start
 
 HEARTBEAT_S = 3.0
 """Seconds between two heartbeats of an owner."""
@@ -45,7 +42,7 @@ class Owner:
 
     monotonic: Callable[[], float]
     name: str = field(default_factory=lambda: uuid.uuid4().hex)
-    host: str = field(default_factory=lambda: host_name())  # noqa: PLW0108 (defined below)
+    host: str = field(default_factory=host_name)
     pid: int = field(default_factory=os.getpid)
     joined: bool = False
     _seen: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -139,31 +136,3 @@ def among(connection: sqlite3.Connection, query: str, ids: Sequence[str]) -> set
     """The ids of ``ids`` that a query ending in ``IN`` finds: one row, so that the thread gives the lock away once."""
     (joined,) = connection.execute(f"{query} (SELECT value FROM json_each(?))", (json.dumps(ids),)).fetchone()
     return set(joined.split(",")) if joined else set()
-
-
-def host_name() -> str:
-    """This host as process ids see it: its name, and on Linux the namespace that the ids belong to."""
-    with contextlib.suppress(OSError):
-        return f"{socket.gethostname()} {os.readlink('/proc/self/ns/pid')}"
-    return socket.gethostname()
-
-
-@lru_cache(maxsize=1)
-def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-
-
-def process_start(pid: int) -> str | None:
-    """When a living process of this host started, as text that no later process with its id shares; None if unknown.
-
-    Linux only (proc(5): ``state`` and ``starttime`` are fields 3 and 22 of ``stat``; the boot id tells one boot from
-    the next).
-    """
-    if not sys.platform.startswith("linux"):
-        return None
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-        fields = stat.rpartition(")")[2].split()
-        return None if fields[0] in "ZX" else f"{_boot()}:{fields[19]}"
-    except (OSError, IndexError, ValueError):  # the id may be a stranger's
-        return None

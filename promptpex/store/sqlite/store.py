@@ -7,7 +7,7 @@ import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -15,14 +15,14 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from promptpex.core.errors import StoreDamaged, StoreError, StoreLocked
-from promptpex.core.ids import canonical
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import StoreEntry, StoreProblem, StoreStats
 from promptpex.llm.redaction import scrubbed_request
+from promptpex.store.row_texts import request_text, wrong_with
 from promptpex.store.sqlite.file import FAILURES, Synchronous, named_errors, open_database, store_error
 from promptpex.store.sqlite.leases import Owner
 from promptpex.store.sqlite.writer import GroupWriter
-from promptpex.store.sqlite.writer_jobs import Claim, Put, Release, Row
+from promptpex.store.sqlite.writer_jobs import Claim, Put, Release, Row, insert_new
 from promptpex.store.useless_replies import useless_replies
 
 IDS_PER_QUERY = 500
@@ -40,7 +40,8 @@ _COUNTS = """
 SELECT CASE typeof({0}) WHEN 'text' THEN {0} ELSE '(unreadable)' END AS name, count(*)
 FROM replies GROUP BY name ORDER BY name
 """
-_ALL_ROWS = "SELECT id, created_at, scrubbed, request, completion FROM replies ORDER BY created_at, id"
+_ROWS = "SELECT id, created_at, scrubbed, request, completion FROM replies"
+_ALL_ROWS = f"{_ROWS} ORDER BY created_at, id"
 
 T = TypeVar("T")
 StoredRow = tuple[str, float, int, str, str]
@@ -156,13 +157,41 @@ class SqliteStore:
         """Every entry, the oldest first."""
         cursor = await self._read(lambda: self._connection.execute(_ALL_ROWS))
         while rows := await self._read(lambda: cursor.fetchmany(ENTRIES_PER_PAGE)):
-            for request_id, created_at, _, request, completion in rows:
-                try:
-                    asked = Request.model_validate(json.loads(request))
-                except (ValueError, TypeError, RecursionError) as error:
-                    raise self._damaged(request_id) from error
-                yield StoreEntry(request_id, created_at, asked, self._completion(request_id, completion))
+            for row in rows:
+                entry = _entry_of(row)
+                if entry is None:
+                    raise self._damaged(row[0])
+                yield entry
             await asyncio.sleep(0)
+
+    async def ids(self, after: str = "", limit: int = IDS_PER_QUERY) -> list[str]:
+        """The next ids, in their order."""
+        query = "SELECT id FROM replies WHERE id > ? AND typeof(id) = 'text' ORDER BY id LIMIT ?"
+        rows = await self._read(lambda: self._connection.execute(query, (after, limit)).fetchall())
+        return [row[0] for row in rows]
+
+    async def read(self, request_ids: Sequence[str]) -> list[StoreEntry]:
+        """The entries of these ids that are there and can be read."""
+        wanted = list(request_ids)
+        rows = await self._read(lambda: self._connection.execute(_some(_ROWS, wanted), wanted).fetchall())
+        return [entry for row in rows if (entry := _entry_of(row)) is not None]
+
+    async def lacks(self, request_ids: Sequence[str]) -> list[str]:
+        """Those of these ids that have no entry."""
+        wanted = list(request_ids)
+        query = _some("SELECT id FROM replies", wanted)
+        there = {row[0] for row in await self._read(lambda: self._connection.execute(query, wanted).fetchall())}
+        return [each for each in wanted if each not in there]
+
+    async def add(self, entries: Sequence[StoreEntry]) -> int:
+        """Stores entries of another store as they are; gives how many were new."""
+        rows = [self._row(each.id, each.request, each.completion, each.created_at, each.scrubbed) for each in entries]
+        new = await self._writer.run(lambda connection: insert_new(connection, rows))
+        assert isinstance(new, int)
+        return new
+
+    def stop_waiting(self) -> None:
+        """A file does not go away."""
 
     async def close(self) -> None:
         """Finishes the writes, gives the claims back and closes the file. May be called twice."""
@@ -253,10 +282,18 @@ class SqliteStore:
         self._owner.close()
         self._connection.close()
 
-    def _row(self, request_id: str, request: Request, completion: Completion) -> Row:
+    def _row(
+        self,
+        request_id: str,
+        request: Request,
+        completion: Completion,
+        at: float | None = None,
+        was_scrubbed: bool = False,
+    ) -> Row:
         asked, scrubbed = scrubbed_request(request)
         answer = completion.model_dump_json(exclude_defaults=True)
-        return (request_id, request.model, request.stage, self._clock(), int(scrubbed), _text_of(asked), answer)
+        at, scrubbed = self._clock() if at is None else at, scrubbed or was_scrubbed
+        return (request_id, request.model, request.stage, at, int(scrubbed), request_text(asked), answer)
 
     def _completion(self, request_id: str, text: str) -> Completion:
         try:
@@ -273,32 +310,23 @@ class SqliteStore:
         return [self.path, *(self.path.with_name(f"{self.path.name}{end}") for end in ("-wal", "-shm"))]
 
 
-def _text_of(plain: dict[str, object]) -> str:
-    """JSON that SQLite can hold: escaped where it has lone surrogates."""
-    text = canonical(plain)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(plain, sort_keys=True, separators=(",", ":"))
-    return text
-
-
 def _broken_entries(rows: Iterable[StoredRow]) -> Iterator[StoreProblem]:
     for row in rows:
-        problem = _wrong_with(*row)
+        problem = wrong_with(row[0], row[2], row[3], row[4])
         if problem is not None:
             yield StoreProblem(str(row[0]), problem)
 
 
-def _wrong_with(request_id: str, _: float, scrubbed: int, request: str, completion: str) -> str | None:
+def _entry_of(row: StoredRow) -> StoreEntry | None:
+    """An entry; None where it cannot be read. The file may be a stranger's."""
+    request_id, created_at, scrubbed, request, completion = row
     try:
-        Completion.model_validate_json(completion)
-    except ValidationError:
-        return "its answer cannot be read"
-    try:
-        asked = Request.model_validate(json.loads(request))
+        asked, answer = Request.model_validate(json.loads(request)), Completion.model_validate_json(completion)
     except (ValueError, TypeError, RecursionError):
-        return "its request cannot be read"
-    if not scrubbed and asked.id != request_id:
-        return "its request has another id"
-    return None
+        return None
+    return StoreEntry(request_id, created_at, asked, answer, bool(scrubbed))
+
+
+def _some(query: str, ids: Sequence[str]) -> str:
+    """A query for so many ids."""
+    return f"{query} WHERE id IN ({','.join('?' * len(ids))})"

@@ -70,23 +70,24 @@ def _put(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Any]) -> l
     for job in jobs:
         rows.setdefault(job.row[0], job.row)
     listed = json.dumps(list(rows))
-    before = connection.execute(_CHANGES).fetchone()[0]
-    _insert(connection, list(rows.values()))
-    added = connection.execute(_CHANGES).fetchone()[0] - before
+    added = insert_new(connection, list(rows.values()))
     connection.execute("DELETE FROM claims WHERE id IN (SELECT value FROM json_each(?))", (listed,))
     if added == len(jobs):
         return [True] * len(jobs)
     return [job.row is rows[job.row[0]] and _holds(connection, job.row) for job in jobs]
 
 
-def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    """Inserts rows, many to a statement, in a few sizes that SQLite has to parse only once."""
+def insert_new(connection: sqlite3.Connection, rows: Sequence[Row]) -> int:
+    """Inserts the rows whose ids are not there, many to a statement, in a few sizes that SQLite has to parse only once;
+    how many that were."""
+    before: int = connection.execute(_CHANGES).fetchone()[0]
     at = 0
     for size in ROWS_PER_STATEMENT:
         query = "INSERT OR IGNORE INTO replies VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * size)
         while len(rows) - at >= size:
             connection.execute(query, [value for row in rows[at : at + size] for value in row])
             at += size
+    return int(connection.execute(_CHANGES).fetchone()[0]) - before
 
 
 def _holds(connection: sqlite3.Connection, row: Row) -> bool:

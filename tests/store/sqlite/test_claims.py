@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from promptpex.store import SqliteStore
-from promptpex.store.sqlite.leases import LEASE_S, Owner, host_name, process_start
+from promptpex.store.living_processes import host_name, process_start
+from promptpex.store.sqlite.leases import LEASE_S, Owner
 from tests.llm.questions import request
 
 ID = request().id

@@ -1,0 +1,120 @@
+"""`promptpex cache copy`: between stores of both kinds, and on again after it was killed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptpex.core.records import Completion
+from promptpex.store import SqliteStore, open_store
+from promptpex.store.copying import Copied, copy_replies
+from tests.e2e.command import environment
+from tests.e2e.faults import command, until
+from tests.llm.questions import request
+from tests.postgres import Cluster
+from tests.store.memory import MemoryStore
+
+
+async def filled(path: Path, count: int = 5) -> Path:
+    async with SqliteStore(path, clock=lambda: 1_700_000_000.5, synchronous="normal") as store:
+        asked = [request(str(number)) for number in range(count)]
+        await asyncio.gather(*(store.put(each.id, each, Completion(text="\0 x")) for each in asked))
+    return path
+
+
+async def rows(location: str) -> list[tuple[str, float, str]]:
+    store = await open_store(location)
+    try:
+        return sorted([(entry.id, entry.created_at, entry.completion.text) async for entry in store.entries()])
+    finally:
+        await store.close()
+
+
+async def test_there_and_back_nothing_is_lost_and_times_stay(
+    postgres: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = postgres.address()
+    source = await filled(tmp_path / "a.db", 230)
+    done = await command(["cache", "copy", "a.db", address])
+    assert (done.code, done.out) == (0, "230 replies copied, 0 there before\n"), done.err
+    again = await command(["cache", "copy", "a.db", address, "--json"])
+    assert json.loads(again.out) == {"copied": 0, "there": 230, "unreadable": 0}
+    back = await command(["cache", "copy", address, "b.db"])
+    assert back.code == 0, back.err
+    further = await command(["cache", "copy", "b.db", "c.db"])
+    assert further.code == 0, further.err
+    assert await rows(str(source)) == await rows(address) == await rows(str(tmp_path / "c.db"))
+    assert {at for _, at, _ in await rows(address)} == {1_700_000_000.5}
+
+
+async def test_what_cannot_be_copied_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    missing = await command(["cache", "copy", "none.db", "b.db"])
+    assert missing.code == 2
+    assert "no store here yet" in missing.err
+    assert not (tmp_path / "none.db").exists()
+    assert not (tmp_path / "b.db").exists()
+    await filled(tmp_path / "a.db")
+    assert "the same store" in (await command(["cache", "copy", "a.db", "a.db"])).err
+    secret = await command(["cache", "copy", "a.db", "postgresql://me:hunter2000@host/db"])
+    assert secret.code == 2
+    assert "PGPASSWORD" in secret.err
+    assert "hunter2000" not in secret.err
+    with contextlib.closing(sqlite3.connect("a.db")) as connection, connection:
+        connection.execute("UPDATE replies SET completion = '{}' WHERE id = ?", (request("1").id,))
+        connection.execute("UPDATE replies SET id = 'x\x1b[2J' WHERE id = ?", (request("2").id,))
+        connection.execute("INSERT INTO replies VALUES (x'ff', 'm', 'output', 1, 0, '{}', '{}')")
+    done = await command(["cache", "copy", "a.db", "b.db"])
+    assert done.code == 0, done.err
+    assert done.out == "3 replies copied, 0 there before\n"
+    assert "2 cannot be read" in done.err
+    assert "\x1b" not in done.err
+
+
+async def test_a_killed_copy_goes_on_where_it_was(tmp_path: Path) -> None:
+    await filled(tmp_path / "a.db", 900)
+    arguments = [sys.executable, "-m", "promptpex", "cache", "copy", "a.db", "b.db"]
+    process = await asyncio.create_subprocess_exec(*arguments, cwd=tmp_path, env=environment())
+    await until(lambda: process.returncode is not None or _count(tmp_path / "b.db") > 0)
+    if process.returncode is None:
+        process.kill()
+    await process.wait()
+    before = _count(tmp_path / "b.db")
+    done = await asyncio.to_thread(
+        subprocess.run, [*arguments, "--json"], cwd=tmp_path, env=environment(), capture_output=True, check=True
+    )
+    assert json.loads(done.stdout) == {"copied": 900 - before, "there": before, "unreadable": 0}
+    assert _count(tmp_path / "b.db") == 900
+
+
+def _count(path: Path) -> int:
+    if not path.exists():
+        return 0
+    with contextlib.closing(sqlite3.connect(path)) as connection, contextlib.suppress(sqlite3.Error):
+        return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
+    return 0
+
+
+async def test_few_replies_are_in_memory_at_a_time() -> None:
+    class Watched(MemoryStore):
+        most = 0
+
+        async def add(self, entries):  # type: ignore[no-untyped-def]
+            self.most = max(self.most, len(entries))
+            return await super().add(entries)
+
+    source, target, seen = MemoryStore(), Watched(), list[Copied]()
+    for number in range(1234):
+        asked = request(str(number))
+        await source.put(asked.id, asked, Completion(text="x"))
+    assert await copy_replies(source, target, seen.append) == Copied(1234, 0, 0)
+    assert target.most == 100
+    assert [each.seen for each in seen] == sorted(each.seen for each in seen)

@@ -1,0 +1,127 @@
+"""Addresses of stores: what libpq reads in them, and what is refused without showing anything of it."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.core.errors import ConfigError
+from promptpex.core.store_address import NO_PASSWORD, PARAMETERS, is_address, parse_address
+
+GOOD = [
+    "postgresql://",
+    "postgres://host",
+    "postgresql://user@host:5433/db?sslmode=verify-full&sslrootcert=/etc/ca.pem",
+    "postgresql://host/db%20one",
+    "postgresql://[::1]:5432/db",
+    "postgresql://[fe80::1%25eth0]/db",
+    "postgresql://h1:1,h2:2/db?target_session_attrs=read-write",
+    "postgresql://%2Frun%2Fpostgresql/db",
+    "postgresql:///db?host=/run/postgresql&port=5433",
+    "postgresql://?service=team",
+    "postgresql://người@máy/dữ%20liệu",
+    "postgresql://a%40b@host/d%2Fb",
+    "postgresql://host/db?options=-c%20statement_timeout%3D5s",
+    "postgresql://host/?application_name=a+b",
+    "postgresql://host/db?ssl=true",
+]
+
+
+@pytest.mark.parametrize("address", GOOD)
+def test_an_address_means_what_libpq_takes_it_for(address: str) -> None:
+    conninfo = pytest.importorskip("psycopg.conninfo")
+    assert is_address(address)
+    assert parse_address(address).parameters == conninfo.conninfo_to_dict(address)
+
+
+def test_every_parameter_is_one_of_libpqs() -> None:
+    psycopg = pytest.importorskip("psycopg")
+    known = {each.keyword.decode() for each in psycopg.pq.Conninfo.get_defaults()}
+    assert known >= PARAMETERS
+    left_out = known - PARAMETERS
+    assert {"password", "sslpassword"} <= left_out
+
+
+def test_our_own_parameters_do_not_go_to_libpq() -> None:
+    address = parse_address("postgresql://host/db?schema=team%20a&reconnect=2.5&sslmode=require")
+    assert (address.schema, address.reconnect_s) == ("team a", 2.5)
+    assert address.parameters == {"host": "host", "dbname": "db", "sslmode": "require"}
+    assert parse_address("postgresql://h").schema == "promptpex"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://user:hunter2@host/db",
+        "postgresql://user:@host/db",
+        "postgresql://user:hunt/er2@host/db",
+        "postgresql://user:hunt?er2@host/db",
+        "postgresql://user:hunt@er2@host/db",
+        "postgresql://:hunter2@host",
+        "postgresql://host/db?password=hunter2",
+        "postgresql://host/db?PASSWORD=hunter2",
+        "postgresql://host/db?sslpassword=hunter2",
+        "postgresql://host/db?user=x&pass%77ord=hunter2",
+        "postgresql://host/db?oauth_client_secret=hunter2",
+        "postgresql://host/db?scram_client_key=hunter2",
+    ],
+)
+def test_no_password_stands_in_an_address_or_in_what_is_told_of_it(address: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_address(address)
+    assert "hunt" not in str(caught.value)
+    assert "er2" not in str(caught.value)
+    if "%77" not in address:
+        assert str(caught.value) == NO_PASSWORD
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("mysql://host/db", "begins with postgresql://"),
+        ("POSTGRESQL://host/db", "begins with postgresql://"),
+        ("service=team", "is a URL"),
+        ("host=db.example dbname=x", "is a URL"),
+        ("postgresql://host:port/db", "port that is no number"),
+        ("postgresql://host:70000/db", "port that is no number"),
+        ("postgresql://host:٥/db", "port that is no number"),
+        ("postgresql://::1/db", "without brackets"),
+        ("postgresql://[host]/db", "without an IPv6 address"),
+        ("postgresql://[::1/db", "without an IPv6 address"),
+        ("postgresql://host/a/b", "in the database's name"),
+        ("postgresql://host/db?sslmod=require", r"not known \(sslmod\)"),
+        ("postgresql://host/db?sslmode", "not known"),
+        ("postgresql://host/db?port=1&port=2", "gives port twice"),
+        ("postgresql://host/db?host=other", "gives host twice"),
+        ("postgresql://host/%zz", "followed by two digits"),
+        ("postgresql://host/%ff", "not UTF-8"),
+        ("postgresql://host/%00", "control character"),
+        ("postgresql://host/a b", "blank"),
+        ("postgresql://host/\u202edb", "not shown"),
+        ("postgresql://host/\ud800", "not shown"),
+        ("postgresql://host/db?schema=", "names no schema"),
+        ("postgresql://host/db?schema=pg_catalog", "names no schema"),
+        ("postgresql://host/db?schema=public", "names no schema"),
+        ("postgresql://host/db?schema=" + "ă" * 32, "names no schema"),
+        ("postgresql://host/db?reconnect=-1", "number of seconds"),
+        ("postgresql://host/db?reconnect=1e9", "number of seconds"),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_one_sentence(address: str, why: str) -> None:
+    assert is_address(address)
+    with pytest.raises(ConfigError, match=why):
+        parse_address(address)
+
+
+@pytest.mark.parametrize("path", [".promptpex/store.db", "/far/store.db", "C:\\store.db", "C:/store.db", "a=b", "s.db"])
+def test_a_path_is_no_address(path: str) -> None:
+    assert not is_address(path)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_an_address_or_one_error(text: str) -> None:
+    with contextlib.suppress(ConfigError):
+        assert parse_address(f"postgresql://{text}").text

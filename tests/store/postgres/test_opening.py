@@ -1,0 +1,160 @@
+"""How a store on a server is made, brought forward and refused."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from promptpex.core.errors import (
+    StoreDamaged,
+    StoreError,
+    StoreReadOnly,
+    StoreRefused,
+    StoreUnreachable,
+)
+from promptpex.core.records import Completion
+from promptpex.core.store_address import parse_address
+from promptpex.store.postgres.schema import STEPS
+from promptpex.store.postgres.store import PostgresStore
+from tests.llm.questions import request
+from tests.postgres import GUEST, PASSWORD, SUPERUSER, Cluster, free_port
+
+
+async def opened(address: str, folder: Path, *, make: bool = True) -> PostgresStore:
+    return await PostgresStore.open(parse_address(address), spool=folder / "spool", make=make)
+
+
+async def used(address: str, folder: Path) -> None:
+    """Opens a store, and stores a reply."""
+    async with await opened(address, folder) as store:
+        await store.put(request().id, request(), Completion(text="x"))
+        assert await store.get(request().id) == Completion(text="x")
+
+
+async def test_many_that_open_a_new_store_at_once_make_it_once(postgres: Cluster, tmp_path: Path) -> None:
+    address = postgres.address()
+    stores = await asyncio.gather(*(opened(address, tmp_path) for _ in range(8)))
+    assert len({store._about.store for store in stores}) == 1
+    await asyncio.gather(*(store.close() for store in stores))
+
+
+async def test_a_store_that_is_not_wanted_is_not_made(postgres: Cluster, tmp_path: Path) -> None:
+    address = postgres.address(schema="unmade")
+    with pytest.raises(StoreError, match="no store here yet"):
+        await opened(address, tmp_path, make=False)
+    assert postgres.execute("SELECT count(*) FROM pg_namespace WHERE nspname = 'unmade'") == [(0,)]
+
+
+async def test_an_older_store_is_brought_forward_and_a_newer_one_is_refused(postgres: Cluster, tmp_path: Path) -> None:
+    address = parse_address(postgres.address())
+    await used(address.text, tmp_path)
+    newer = (*STEPS, ("ALTER TABLE {s}.replies ADD COLUMN further text", "CREATE TABLE {s}.more (x int)"))
+    stores = await asyncio.gather(
+        *(PostgresStore.open(address, spool=tmp_path, steps=newer) for _ in range(3)), return_exceptions=True
+    )
+    for store in stores:
+        assert isinstance(store, PostgresStore), store
+        assert await store.get(request().id) == Completion(text="x")
+        await store.close()
+    with pytest.raises(StoreError, match="newer promptpex"):
+        await opened(address.text, tmp_path)
+
+
+@pytest.mark.parametrize("table", ["birds (name text)", "about (name text, value text)", "about (x int)"])
+async def test_a_schema_of_another_program_is_left_alone(postgres: Cluster, tmp_path: Path, table: str) -> None:
+    address = parse_address(postgres.address())
+    postgres.execute(f"CREATE SCHEMA {address.schema}; CREATE TABLE {address.schema}.{table}")
+    with pytest.raises(StoreDamaged, match="Name another schema"):
+        await opened(address.text, tmp_path)
+    query = f"SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = '{address.schema}'::regnamespace"
+    assert postgres.execute(query) == [(1,)]
+
+
+async def test_names_of_schemas_and_databases_may_be_any(postgres: Cluster, tmp_path: Path) -> None:
+    postgres.execute("CREATE DATABASE \"dữ liệu'; --\" ENCODING 'UTF8' TEMPLATE template0")
+    postgres.execute("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0")
+    place = f"{SUPERUSER}@127.0.0.1:{postgres.port}"
+    await used(f"postgresql://{place}/dữ%20liệu%27%3B%20--?schema=%22ngăn%20%7Bs%7D", tmp_path)
+    await used(f"postgresql://{place}/latin", tmp_path)
+    await used(f"postgresql://{SUPERUSER}@[::1]:{postgres.port}/latin", tmp_path)
+    await used(f"postgresql://{SUPERUSER}@/latin?host={postgres.folder}&port={postgres.port}", tmp_path)
+
+
+async def test_who_may_not_is_told_what_is_missing(
+    postgres: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = postgres.address()
+    theirs = address.replace(f"//{SUPERUSER}@", f"//{GUEST}@")
+    with pytest.raises(StoreRefused, match="no password supplied"):
+        await opened(theirs, tmp_path)
+    monkeypatch.setenv("PGPASSWORD", "wrong-4711")
+    with pytest.raises(StoreRefused, match=f'password authentication failed for user "{GUEST}"') as caught:
+        await opened(theirs, tmp_path)
+    assert "4711" not in str(caught.value)
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    with pytest.raises(StoreRefused, match="permission denied for database"):
+        await opened(theirs, tmp_path)
+    await used(address, tmp_path)
+    with pytest.raises(StoreRefused, match="permission denied for schema"):
+        await opened(theirs, tmp_path)
+    schema = parse_address(address).schema
+    postgres.execute(
+        f"GRANT USAGE ON SCHEMA {schema} TO {GUEST}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {GUEST}"
+    )
+    with pytest.raises(StoreRefused, match="may not read and write all tables"):
+        await opened(theirs, tmp_path)
+    postgres.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {GUEST}")
+    await used(theirs, tmp_path)
+
+
+async def test_a_service_file_names_server_and_password(
+    postgres: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "services"
+    file.write_text(
+        f"[team]\nhost=127.0.0.1\nport={postgres.port}\ndbname=postgres\nuser={GUEST}\npassword={PASSWORD}\n"
+    )
+    monkeypatch.setenv("PGSERVICEFILE", str(file))
+    with pytest.raises(StoreRefused, match="permission denied for database"):  # so it was let in
+        await opened("postgresql://?service=team&schema=services", tmp_path)
+    with pytest.raises(StoreRefused, match="service"):
+        await opened("postgresql://?service=other", tmp_path)
+
+
+async def test_what_is_wrong_with_the_server_is_told(postgres: Cluster, tmp_path: Path) -> None:
+    place = f"postgresql://{SUPERUSER}@127.0.0.1:{postgres.port}"
+    with pytest.raises(StoreUnreachable, match="cannot be reached"):
+        await opened(f"postgresql://{SUPERUSER}@127.0.0.1:{free_port()}/postgres", tmp_path)
+    with pytest.raises(StoreRefused, match="no such database"):
+        await opened(f"{place}/none", tmp_path)
+    with pytest.raises(StoreRefused, match="does not let you in"):
+        await opened(place.replace(SUPERUSER, "nobody-here"), tmp_path)
+    with pytest.raises(StoreReadOnly, match="takes no writes"):
+        await opened(postgres.address(options="-c%20default_transaction_read_only%3Don"), tmp_path)
+    postgres.execute("CREATE ROLE crowded LOGIN CONNECTION LIMIT 0")
+    with pytest.raises(StoreUnreachable, match="no connection left"):
+        await opened(f"postgresql://crowded@127.0.0.1:{postgres.port}/postgres", tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+async def test_a_connection_is_as_secure_as_the_address_says(postgres: Cluster, tmp_path: Path) -> None:
+    address = postgres.address().replace("127.0.0.1", "localhost")
+    with pytest.raises(StoreRefused, match="not as secure"):
+        await opened(f"{address}&sslmode=require", tmp_path)
+    postgres.secure()
+    for _ in range(100):
+        try:
+            await used(f"{address}&sslmode=verify-full&sslrootcert={postgres.folder / 'server.crt'}", tmp_path)
+            break
+        except StoreRefused:  # the server has not read its settings yet
+            await asyncio.sleep(0.05)
+    else:
+        pytest.fail("the server offers no TLS")
+    with pytest.raises(StoreRefused, match="not as secure"):
+        await opened(f"{address}&sslmode=verify-full&sslrootcert={tmp_path / 'none.crt'}", tmp_path)
+    other = address.replace("localhost", "127.0.0.1")
+    with pytest.raises(StoreRefused, match="not as secure"):
+        await opened(f"{other}&sslmode=verify-full&sslrootcert={postgres.folder / 'server.crt'}", tmp_path)
