@@ -30,7 +30,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MOCK = ROOT.parent / "shared" / "tools" / "mockllm.py"
-CACHE = Path(tempfile.gettempdir()) / "promptpex-bench-pycache"
 PROMPT = " ".join(["The fox, well-known for its cunning, asks: which part of speech is this word?"] * 18)
 LATENCIES_MS = (20, 100, 500)
 CONCURRENCIES = (16, 64, 256)
@@ -333,7 +332,7 @@ def environment() -> dict[str, str]:
     """This process's environment without keys, with the package importable and compiled code kept as usual."""
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
-    return {**kept, "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "none", "PYTHONPYCACHEPREFIX": str(CACHE)}
+    return {**kept, "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "none"}
 
 
 def machine() -> str:

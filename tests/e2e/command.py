@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.cli.main import run_cli
+from tests.fork_server.start import forking
 
 ROOT = Path(__file__).resolve().parents[2]
 _TURN = threading.Lock()
@@ -39,18 +40,19 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "PROMPTPEX_EMBEDDED_THREADS": "1", "PYTHONUTF8": "1", "COLUMNS": "100", **more}
 
 
-def promptpex(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 500) -> Done:
-    """Runs ``promptpex`` and waits for it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "promptpex", *arguments],
-        cwd=cwd,
-        env=environment(**(env or {})),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=timeout,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
+def promptpex(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, forked: bool = True) -> Done:
+    """Runs ``promptpex`` in a process of its own and waits for it."""
+    with forking(forked):
+        done = subprocess.run(
+            [sys.executable, "-m", "promptpex", *arguments],
+            cwd=cwd,
+            env=environment(**(env or {})),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=500,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
     return Done(done.returncode, done.stdout, done.stderr)
 
 

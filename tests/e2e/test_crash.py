@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import argparse
 import sys
 
 import pytest
 
 from tests.e2e.command import ROOT
+from tests.fork_server.start import forking
+
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import kill_runs
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_runs_killed_at_random_moments_lose_nothing_and_pay_again_what_was_in_flight() -> None:
-    script = [sys.executable, str(ROOT / "scripts" / "kill_runs.py"), "--kills", "6", "--outputs", "100"]
-    done = subprocess.run(
-        [*script, "--seconds", "240"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()]
+async def test_runs_killed_at_random_moments_lose_nothing_and_pay_again_what_was_in_flight(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONUTF8", "1")  # as forked commands have it
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    asked = argparse.Namespace(kills=6, outputs=100, seconds=240, seed=0)
+    with forking():
+        code = await kill_runs.campaign_of(asked)
+    shown = capsys.readouterr()
+    assert code == 0, shown.out + shown.err
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown.out.splitlines()]
     (whole,) = (row for row in rows if row[0] == "all")
     kills, kept, lost, _, _, not_in_flight = (int(cell.replace(",", "")) for cell in whole[1:])
     assert kills > 0

@@ -64,7 +64,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 
 def test_the_embedded_model_ends_with_a_table_and_a_second_run_asks_nothing(tmp_path: Path) -> None:
     prompt = project(tmp_path, cases=4)
-    first = promptpex("run", prompt, "--models", EMBEDDED, *SHORT, cwd=tmp_path)
+    first = promptpex("run", prompt, "--models", EMBEDDED, *SHORT, cwd=tmp_path, forked=False)
     assert first.code == 0, first.err
     assert EMBEDDED in first.out
     assert "4 requests sent" in first.out

@@ -88,16 +88,23 @@ def become(request: Request) -> None:
     if request.session:
         os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    installed = sys.path[1 + len(_search_path()) :]
     os.environ.clear()
     os.environ.update(request.environment)
     os.chdir(request.folder)
     streams = {name: _stream(number) for number, name in enumerate(("stdin", "stdout", "stderr"))}
     sys.__dict__.update(streams, **{f"__{name}__": stream for name, stream in streams.items()})
     kind, _, *arguments = request.arguments
-    sys.path[0] = request.folder if kind == "-m" else ""
+    sys.path[:] = [request.folder if kind == "-m" else "", *dict.fromkeys([*_search_path(), *installed])]
     sys.argv[:] = [kind, *arguments]
     sys.orig_argv[:] = [sys.executable, *request.arguments]
     vars(multiprocessing.process)["ORIGINAL_DIR"] = request.folder
+
+
+def _search_path() -> list[str]:
+    """The folders of PYTHONPATH."""
+    named = os.environ.get("PYTHONPATH")
+    return list(dict.fromkeys(map(os.path.abspath, named.split(os.pathsep)))) if named else []
 
 
 def _stream(number: int) -> IO[str]:

@@ -117,7 +117,7 @@ def _server(environment: Mapping[str, str]) -> ForkServer | None:
 
 def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
     """What Python reads when it starts, and a fork cannot read again."""
-    return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+    return {name: value for name, value in environment.items() if name.startswith("PYTHON") and name != "PYTHONPATH"}
 
 
 def _request(given: Sequence[Any]) -> Request | None:
