@@ -9,6 +9,7 @@ from promptpex import tables
 from promptpex.core.records import EXPECTED, AnyRun
 from promptpex.core.texts import Key, from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
+from promptpex.report.comparison.what_changed import are_rules_changed
 from promptpex.report.percentages import TableRow, at_least, percent
 from promptpex.tables import records
 
@@ -136,7 +137,7 @@ def change_notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[Tabl
         )
     if one.prompt_fingerprint != two.prompt_fingerprint:
         yield tr("The prompt has changed between the runs.")
-    if one.spec_digest != two.spec_digest:
+    if one.spec_digest != two.spec_digest and are_rules_changed(before, after):
         yield tr("The specs differ: the verdicts of the two runs rest on different rules or checks.")
     if one.judges != two.judges:
         was, now = (", ".join(judges) or tr("none") for judges in (one.judges, two.judges))

@@ -101,6 +101,11 @@ def what_changed(before: AnyRun, after: AnyRun) -> WhatChanged:
     )
 
 
+def are_rules_changed(before: AnyRun, after: AnyRun) -> bool:
+    """Whether the rules of the two runs, or how they are decided, differ; what a rule rests on may."""
+    return any(_rules(before.spec.rules, after.spec.rules))
+
+
 def _messages(before: Sequence[Message], after: Sequence[Message]) -> Iterator[ChangedText]:
     for old, new in zip_longest(before, after):
         roles = dict.fromkeys(one.role for one in (old, new) if one is not None)
