@@ -52,7 +52,7 @@ def _beside(before: Path, folder: Path, run: Run) -> str:
         return ""
     return stored(
         "nothing has changed since {time}: this is that run again; --fresh asks the models anew",
-        time=run.manifest.created,
+        time=f"{run.manifest.created[:16].replace('T', ' ')} UTC",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -34,7 +35,7 @@ async def test_fresh_answers_are_kept_beside_the_first_and_compared(tmp_path: Pa
     (first,) = folders(here)
     before = contents(first)
     again = await command(asked(here, scripted))
-    assert "nothing has changed since" in again.err
+    assert re.search(r"nothing has changed since \d{4}-\d\d-\d\d \d\d:\d\d UTC: ", again.err)
     assert folders(here) == [first]
     assert contents(first) == before
     scripted.otherwise = OTHER
