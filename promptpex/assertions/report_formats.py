@@ -13,6 +13,7 @@ from promptpex.assertions.model import CheckReport, CheckResult, Status
 from promptpex.codecs.controls import escaped, visible
 from promptpex.codecs.wording import cut
 from promptpex.core.surrogates import escape_surrogates
+from promptpex.core.texts import digits, from_data, tr
 
 if TYPE_CHECKING:
     from promptpex.codecs.junit import JUnitCase, Outcome
@@ -34,25 +35,29 @@ def _json(value: object) -> str:
 
 def table(reports: Reports) -> Iterator[str]:
     """A row an output: id, status, score, reason; on a terminal a line each. Control characters are shown as U+FFFD."""
-    head, width = f"{'id':<24}  {'status':<8}  {'score':>6}  reason\n", _reason_width()
+    wide = max(_STATUS, *(len(from_data(status)) for status in _OUTCOMES))
+    head, width = f"{'id':<24}  {tr('status'):<{wide}}  {tr('score'):>6}  {tr('reason')}\n", _reason_width(wide)
     for row_id, report in reports:
-        score = "" if report.score is None else f"{report.score:.3f}"
-        yield f"{head}{_cell(row_id, 24):<24}  {report.status:<8}  {score:>6}  {_cell(report.reason, width)}\n"
+        score = "" if report.score is None else digits(f"{report.score:.3f}")
+        reason = _cell(from_data(report.reason), width)
+        yield f"{head}{_cell(row_id, 24):<24}  {from_data(report.status):<{wide}}  {score:>6}  {reason}\n"
         head = ""
     yield head
 
 
 _MIN_REASON, _MAX_REASON = 20, 100
 """Characters of a reason, however narrow or wide the terminal is."""
-_OTHER_COLUMNS = 44
-"""Characters of id, status and score, with the blanks between."""
+_STATUS = 8
+"""Characters of a status at least."""
+_OTHER_COLUMNS = 36
+"""Characters of id and score, with the blanks between all columns."""
 
 
-def _reason_width() -> int:
+def _reason_width(status: int) -> int:
     """How many characters of a reason are shown: what a terminal has left after the other columns."""
     if not sys.stdout.isatty():
         return _MAX_REASON
-    return min(max(shutil.get_terminal_size().columns - _OTHER_COLUMNS - 1, _MIN_REASON), _MAX_REASON)
+    return min(max(shutil.get_terminal_size().columns - _OTHER_COLUMNS - status - 1, _MIN_REASON), _MAX_REASON)
 
 
 def _cell(value: object, width: int) -> str:

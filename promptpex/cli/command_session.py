@@ -16,7 +16,7 @@ from promptpex.cli.interrupts import Interrupts, interrupts
 from promptpex.cli.output import say
 from promptpex.core.errors import ConfigError, InputError, Interrupted, Stopped
 from promptpex.core.events import Listener, fan_out
-from promptpex.core.texts import ENGLISH, speak, tr
+from promptpex.core.texts import ENGLISH, from_data, speak, tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -43,7 +43,7 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
     resolved = load(given, start=start or Path.cwd(), env=os.environ)
     _speak(resolved)
     for warning in resolved.warnings:
-        say(f"warning: {warning}", err=True)
+        say(tr("warning: {message}", message=from_data(warning)), err=True)
     return resolved
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from promptpex.codecs.ordinary_files import is_inside, read_bytes
 from promptpex.core.errors import ConfigError
+from promptpex.core.texts import stored
 
 FILE = "promptpex.toml"
 PROJECT = "pyproject.toml"
@@ -45,11 +46,11 @@ def not_obeyed(path: Path, start: Path) -> str | None:
     except RuntimeError:
         home = None
     if home is not None and home in (start.resolve(), *start.resolve().parents) and path.parent in home.parents:
-        return "it is above your home folder"
+        return stored("it is above your home folder")
     if not hasattr(os, "geteuid"):
         return None
     owner = path.stat().st_uid
-    return None if owner in (os.geteuid(), 0, start.resolve().stat().st_uid) else "it belongs to another user"
+    return None if owner in (os.geteuid(), 0, start.resolve().stat().st_uid) else stored("it belongs to another user")
 
 
 def results_of(file: Path, default: str) -> Path:

@@ -69,7 +69,7 @@ def find_env_file(start: Path, warnings: list[str]) -> Path | None:
         return None
     why = not_obeyed(path, start)
     if why is not None:
-        warnings.append(stored("{file} is not read: {why}", file=path, why=why))
+        warnings.append(stored("{file} is not read: {reason}", file=path, reason=why))
         return None
     return path
 

@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 from promptpex.codecs.find_settings_files import PROJECT, find_file, not_obeyed, user_file
 from promptpex.codecs.text_file import read_text
+from promptpex.codecs.wording import nearest
 from promptpex.config.named_models import NAMED, with_models_split
 from promptpex.config.settings import Settings
-from promptpex.config.wording import NO_KEYS, flag_of, line_of, near_name
+from promptpex.config.wording import NO_KEYS, flag_of, line_of
 from promptpex.core.errors import ConfigError
+from promptpex.core.texts import stored
 from promptpex.llm.redaction import names_key
 
 PREFIX = "PROMPTPEX_"
@@ -66,7 +68,7 @@ def user_layer(warnings: list[str]) -> Layer:
         return Layer("file", {})
     why = not_obeyed(path, path.parent)
     if why is not None:
-        warnings.append(f"{path} is not obeyed: {why}")
+        warnings.append(stored("{file} is not obeyed: {reason}", file=path, reason=why))
         return Layer("file", {})
     return _read(path, f"user file {path.name}")
 
@@ -78,7 +80,9 @@ def project_layer(named: Path | None, start: Path, warnings: list[str]) -> Layer
         return Layer("file", {})
     why = None if named else not_obeyed(path, start)
     if why is not None:
-        warnings.append(f"{path} is not obeyed: {why}; name it with --config to use it")
+        warnings.append(
+            stored("{file} is not obeyed: {reason}; name it with --config to use it", file=path, reason=why)
+        )
         return Layer("file", {})
     return _read(path, f"file {path.name}")
 
@@ -123,7 +127,11 @@ def environment_layer(env: Mapping[str, str], warnings: list[str]) -> Layer:
         elif names_key(name):
             raise ConfigError(f"{variable}: {NO_KEYS}")
         else:
-            warnings.append(f"{variable} is not a setting{near_name(name, Settings.model_fields, PREFIX)}")
+            near = nearest(name, Settings.model_fields)
+            meant = stored(
+                "{name} is not a setting; did you mean {other}?", name=variable, other=f"{PREFIX}{(near or '').upper()}"
+            )
+            warnings.append(meant if near else stored("{name} is not a setting", name=variable))
     return Layer("environment", values)
 
 

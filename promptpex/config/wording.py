@@ -83,12 +83,10 @@ def in_words(error: ErrorDetails, *, within: int = 1, example: object = None) ->
     return f"{inner[:-1] + ': ' if inner else ''}{message}{given}"
 
 
-def near_name(name: str, known: Iterable[str], prefix: str = "") -> str:
+def near_name(name: str, known: Iterable[str]) -> str:
     """The end of a sentence that names the likeliest of the known names; empty where none is near."""
     near = nearest(name, known)
-    if near is None:
-        return ""
-    return f"; did you mean {prefix}{near.upper() if prefix else near}?"
+    return "" if near is None else f"; did you mean {near}?"
 
 
 def dollars(name: str, price: object) -> tuple[float, float]:

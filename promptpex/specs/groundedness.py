@@ -18,6 +18,7 @@ from promptpex.codecs import quote_match
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
+from promptpex.core.texts import stored
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import REASON, list_up_to, readable
@@ -28,6 +29,7 @@ SHORTEST = 12
 """Characters without blanks that a quotation must have to settle anything; a script without letter case needs half."""
 
 HOW: dict[quote_match.How, str] = {"exact": "quote", "near": "near-quote"}
+UNREAD = stored("its answer could not be read")
 
 
 RULES_PER_REQUEST = 8
@@ -89,7 +91,7 @@ async def grounded(
     if role_model is not None:
         decided |= await _judged(role_model, text, undecided, instructions, emit)
     how = "none" if role_model is None else f"judge:{role_model.label}"
-    why = "its quoted words do not settle it" if role_model is None else "its answer could not be read"
+    why = stored("its quoted words do not settle it") if role_model is None else UNREAD
     return [decided.get(rule.id) or Groundedness(rule.id, "unknown", how, why) for rule in rules]
 
 
@@ -133,8 +135,10 @@ def by_quote(rule: Rule, prompt_text: str) -> Groundedness | None:
     how = quote_match.match_fragments(parts, quote_match.normalize(prompt_text))
     if how is None:
         return None
-    nearly = ", nearly as quoted" if how == "near" else ""
-    return Groundedness(rule.id, "yes", HOW[how], f"the words that it quotes are in the prompt{nearly}")
+    why = stored("the words that it quotes are in the prompt")
+    if how == "near":
+        why = stored("the words that it quotes are in the prompt, nearly as quoted")
+    return Groundedness(rule.id, "yes", HOW[how], why)
 
 
 def _weight(text: str) -> int:

@@ -134,7 +134,7 @@ class Roles:
     def _available(self, role: str) -> str:
         if role not in self.chosen:
             self._refuse_unused_names(role)
-            what, flag = (stored("model under test"), "models") if role == "test" else (role, role)
+            what, flag = ("model under test", "models") if role == "test" else (role, role)
             if self.resolved.unattended and role != "test":
                 raise ConfigError(f"no {what} is named, and none is chosen where CI is set; name one with --{flag}")
             candidates = [model for model in available(provider_options(self.resolved)) if role in model.roles]
@@ -144,10 +144,7 @@ class Roles:
                     "or install the embedded one (promptpex[embedded])"
                 )
             self.chosen[role] = candidates[0].name
-            message = stored(
-                "{words}: {model} (none was set; this one can be reached)", words=what, model=candidates[0].name
-            )
-            self.emit(Notice(message, "always"))
+            self.emit(Notice(_taken(role, candidates[0].name), "always"))
         return self.chosen[role]
 
     def _refuse_unused_names(self, role: str) -> None:
@@ -158,6 +155,15 @@ class Roles:
                 f"no model under test is named; write --models {','.join(names)}, or in the settings under [models]: "
                 f"under_test = {json.dumps(names, ensure_ascii=False)}"
             )
+
+
+def _taken(role: str, name: str) -> str:
+    """That a model was taken which nobody named."""
+    if role == "test":
+        return stored("model under test: {model} (none was set; this one can be reached)", model=name)
+    if role == "author":
+        return stored("author: {model} (none was set; this one can be reached)", model=name)
+    return stored("judge: {model} (none was set; this one can be reached)", model=name)
 
 
 def with_weights(model: ModelName, configured: str | None) -> ModelName:

@@ -11,6 +11,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
+from promptpex.core.texts import tr
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -75,5 +76,5 @@ def command(
             say(line, err=as_json)
     if table is not None:
         write_table(table, made.card, made.project.desk.pool)
-        say(f"promptpex: wrote {table}", err=True)
+        say(f"promptpex: {tr('wrote {file}', file=table)}", err=True)
     return 0

@@ -15,9 +15,9 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import CommandGroup
 from promptpex.cli.output import say
-from promptpex.codecs.wording import did_you_mean, plural
+from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import ConfigError
-from promptpex.core.texts import tr
+from promptpex.core.texts import day, digits, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -50,12 +50,22 @@ def stats(as_json: bool, **flags: Any) -> int:
     if as_json:
         print_json(asdict(held))
         return 0
-    say(f"{plural(held.replies, 'reply', 'replies')}, {held.bytes / 1e6:.1f} MB in {held.path}")
-    for title, counts in (("model", held.models), ("stage", held.stages)):
-        for name, count in counts.items():
-            say(f"  {title} {name}: {count}")
+    size = digits(f"{held.bytes / 1e6:.1f}")
+    say(
+        tr_n(
+            "{count} reply, {size} MB in {file}",
+            "{count} replies, {size} MB in {file}",
+            held.replies,
+            size=size,
+            file=held.path,
+        )
+    )
+    for name, count in held.models.items():
+        say("  " + tr("model {name}: {count}", name=name, count=count))
+    for name, count in held.stages.items():
+        say("  " + tr("stage {name}: {count}", name=name, count=count))
     if held.replies:
-        say(f"  from {_date(held.oldest)} to {_date(held.newest)}")
+        say("  " + tr("from {first} to {last}", first=_date(held.oldest), last=_date(held.newest)))
     return 0
 
 
@@ -99,7 +109,10 @@ def prune(
     if as_json:
         print_json({"would_prune" if dry_run else "pruned": gone})
     else:
-        click.echo(f"{plural(gone, 'reply', 'replies')} {'would be pruned' if dry_run else 'pruned'}")
+        line = tr_n("{count} reply pruned", "{count} replies pruned", gone)
+        if dry_run:
+            line = tr_n("{count} reply would be pruned", "{count} replies would be pruned", gone)
+        say(line)
     return 0
 
 
@@ -119,8 +132,9 @@ def verify(as_json: bool, **flags: Any) -> int:
         print_json([asdict(problem) for problem in problems])
     else:
         for problem in problems:
-            say(f"{problem.id or 'store'}: {problem.what}")
-        click.echo("no problems in the store" if not problems else plural(len(problems), "problem"))
+            say(f"{problem.id or tr('store')}: {problem.what}")
+        none = tr("no problems in the store")
+        say(tr_n("{count} problem", "{count} problems", len(problems)) if problems else none)
     return 2 if problems else 0
 
 
@@ -145,9 +159,17 @@ def copy(source: str, target: str, as_json: bool, quiet: bool, **flags: Any) -> 
     if as_json:
         print_json(asdict(copied))
         return 0
-    say(f"{plural(copied.copied, 'reply', 'replies')} copied, {copied.there} there before")
+    say(
+        tr_n(
+            "{count} reply copied, {known} there before",
+            "{count} replies copied, {known} there before",
+            copied.copied,
+            known=copied.there,
+        )
+    )
     if copied.unreadable:
-        say(f"{copied.unreadable} cannot be read: promptpex cache verify --store {source} lists them", err=True)
+        command_line = f"promptpex cache verify --store {source}"
+        say(tr("{count} cannot be read: {command} lists them", count=copied.unreadable, command=command_line), err=True)
     return 0
 
 
@@ -221,4 +243,7 @@ def _in_store_of(resolved: Resolved, job: Callable[[ResponseStore], Awaitable[T]
 
 def _date(at: float | None) -> str:
     """The time of an entry; None where a foreign store says none that can be."""
-    return "an unknown time" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    if at is None:
+        return tr("an unknown time")
+    moment = datetime.fromtimestamp(at, UTC)
+    return f"{day(moment)} {moment:%H:%M} UTC"

@@ -17,6 +17,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
+from promptpex.core.texts import from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.assertions.assertion_file import CheckFile
@@ -91,13 +92,18 @@ def command(
         _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
     sample.put_up(quiet)
     if not quiet:
-        click.echo(f"{counts['pass']} pass, {counts['fail']} fail, {counts['unscored']} unscored", err=True)
+        say(", ".join(f"{counts[status]} {from_data(status)}" for status in STATUSES), err=True)
     if counts[_OPEN] and not quiet:
-        have = "row has questions" if counts[_OPEN] == 1 else "rows have questions"
-        say(f"promptpex: {counts[_OPEN]} {have} that a judge has to answer; name one with --judge", err=True)
+        waiting = tr_n(
+            "{count} row has questions that a judge has to answer; name one with --judge",
+            "{count} rows have questions that a judge has to answer; name one with --judge",
+            counts[_OPEN],
+        )
+        say(f"promptpex: {waiting}", err=True)
     return 1 if counts["fail"] or (fail_unscored and counts["unscored"]) else 0
 
 
+STATUSES = ("pass", "fail", "unscored")
 _OPEN = "needs a judge"
 
 
@@ -136,7 +142,8 @@ class _Sample:
         sample, folder = self._taken
         made = sample.put_up(folder, self._prompt)
         if not quiet:
-            say(f"{folder.examples}: {made.sentence()}; to grade them: promptpex grade {self._prompt}", err=True)
+            how = tr("to grade them: {command}", command=f"promptpex grade {self._prompt}")
+            say(f"{folder.examples}: {made.sentence()}; {how}", err=True)
             if made.notice:
                 say(f"promptpex: {made.notice}", err=True)
 
@@ -192,7 +199,7 @@ def _checks(file: Path, assertions: Path | None, quiet: bool) -> CheckFile | Non
         return None
     checks = assertion_file.of_run(file) if assertions is None else assertion_file.read(assertions)
     for warning in checks.compiled.warnings if not quiet else ():
-        say(f"promptpex: {warning}", err=True)
+        say(f"promptpex: {from_data(warning)}", err=True)
     return checks
 
 

@@ -11,9 +11,18 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
+from promptpex.core.texts import Key, from_data, tr
 
 if TYPE_CHECKING:
     from promptpex.specs.prompt_diff import PromptDiff
+
+
+KINDS = {"added": Key("added"), "removed": Key("removed"), "changed": Key("changed")}
+RULES = {
+    "added": Key("rule {rule} added"),
+    "removed": Key("rule {rule} removed"),
+    "changed": Key("rule {rule} changed"),
+}
 
 
 @click.command("diff", cls=Command)
@@ -22,6 +31,7 @@ if TYPE_CHECKING:
 @options.of_files("--spec", type=options.PATH, metavar="FILE", help="Spec [the one of NEW, else of OLD].")
 @options.of_files("--old-spec", type=options.PATH, metavar="FILE", help="Spec of OLD, to compare rules.")
 @options.of_files("--cases", type=options.PATH, metavar="FILE", help="Cases [those of NEW, else of OLD].")
+@options.report_language
 @options.output_options
 def command(
     old: Path,
@@ -41,12 +51,14 @@ def command(
     \b
       git show HEAD~1:prompt.md > old.md && promptpex diff old.md prompt.md
     """
+    from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
     from promptpex.workflow.compare_prompts import compare_files
 
+    settings(flags, start=new.parent)
     diff, warnings = compare_files(old, new, spec=spec, old_spec=old_spec, suite=cases)
     for warning in warnings if not quiet else ():
-        say(f"warning: {warning}", err=True)
+        say(tr("warning: {message}", message=from_data(warning)), err=True)
     if as_json:
         print_json(diff.model_dump(mode="json"))
         return 0
@@ -58,26 +70,36 @@ def command(
 def sentences(diff: PromptDiff) -> list[str]:
     """The differences, a paragraph each."""
     if diff.same:
-        return ["No difference."]
+        return [tr("No difference.")]
     lines: list[str] = []
     for change in diff.sentences:
-        lines += _entry(change.kind, change.old, change.new)
-        if change.rules:
-            lines += [f"    rule {name}: {_flat(diff.rule_texts.get(name, ''))}" for name in change.rules]
+        lines += _entry(KINDS[change.kind].tr(), change.old, change.new)
+        for name in change.rules:
+            lines.append("    " + tr("rule {name}: {words}", name=name, words=_flat(diff.rule_texts.get(name, ""))))
         lines += _cases(change.cases)
     for rule in diff.rules:
-        lines += _entry(f"rule {rule.rule} {rule.kind}", rule.old, rule.new if rule.new != rule.old else None)
+        title = RULES[rule.kind].tr(rule=rule.rule)
+        lines += _entry(title, rule.old, rule.new if rule.new != rule.old else None)
         lines += _cases(rule.cases)
-    lines += [f"variable added: {name}" for name in diff.variables_added]
-    lines += [f"variable removed: {name}" for name in diff.variables_removed]
+    lines += [tr("variable added: {name}", name=name) for name in diff.variables_added]
+    lines += [tr("variable removed: {name}", name=name) for name in diff.variables_removed]
     if diff.roles:
-        lines.append(f"turns: {', '.join(diff.roles[0])} -> {', '.join(diff.roles[1])}")
-    count = {kind: sum(change.kind == kind for change in diff.sentences) for kind in ("added", "removed", "changed")}
+        lines.append(tr("turns: {before} -> {after}", before=", ".join(diff.roles[0]), after=", ".join(diff.roles[1])))
+    return [*lines, _sum(diff)]
+
+
+def _sum(diff: PromptDiff) -> str:
+    """How many sentences, rules and cases are touched."""
     rules = {name for change in diff.sentences for name in change.rules}
     touched = {name for change in diff.sentences for name in change.cases}
     touched |= {name for rule in diff.rules for name in rule.cases}
-    sums = ", ".join(f"{number} {kind}" for kind, number in count.items())
-    return [*lines, f"Sentences: {sums}. Rules touched: {len(rules)}. Cases touched: {len(touched)}."]
+    return tr(
+        "Sentences: {added} added, {removed} removed, {changed} changed. Rules touched: {rules}. Cases touched: "
+        "{cases}.",
+        **{kind: sum(change.kind == kind for change in diff.sentences) for kind in KINDS},
+        rules=len(rules),
+        cases=len(touched),
+    )
 
 
 def _entry(title: str, old: str | None, new: str | None) -> list[str]:
@@ -85,7 +107,7 @@ def _entry(title: str, old: str | None, new: str | None) -> list[str]:
 
 
 def _cases(ids: Sequence[str]) -> list[str]:
-    return [f"    cases: {', '.join(ids)}"] if ids else []
+    return ["    " + tr("cases: {ids}", ids=", ".join(ids))] if ids else []
 
 
 def _flat(text: str) -> str:

@@ -10,6 +10,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.format_options import WriteCommand
 from promptpex.cli.output import data, say
+from promptpex.core.texts import from_data, tr
 
 if TYPE_CHECKING:
     from promptpex.interchange.format import Format
@@ -37,7 +38,7 @@ def command(format_: Format, own: dict[str, Any], source: Path, out: Path | None
     assert format_.write is not None
     exported = format_.write(FileSource(source, lambda: Path(settings(flags).settings.results)), **own)
     for note in () if flags.get("quiet") else exported.left_out:
-        say(f"note: {note}", err=True)
+        say(tr("note: {words}", words=from_data(note)), err=True)
     if out is None:
         click.echo(data(exported.text), nl=False)
         return 0
@@ -45,7 +46,7 @@ def command(format_: Format, own: dict[str, Any], source: Path, out: Path | None
     if as_json:
         print_json({"out": str(out), "left_out": list(exported.left_out)})
     elif not flags.get("quiet"):
-        say(f"written: {out}")
+        say(tr("written: {file}", file=out))
     return 0
 
 

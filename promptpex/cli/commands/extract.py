@@ -12,11 +12,15 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.codecs.wording import plural
+from promptpex.core.texts import Key, from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.specs.groundedness import Groundedness
     from promptpex.workflow.files import Files
+
+
+JUDGED = "judge:"
+"""What a judge's label follows where it says how it is known whether the prompt says a rule."""
 
 
 @click.command("extract", cls=Command)
@@ -69,7 +73,7 @@ def command(
         groundedness = [asdict(rule) for rule in extracted.groundedness]
         print_json({**extracted.spec.to_dict(), "groundedness": groundedness, "uncited": list(extracted.uncited)})
         return 0
-    say(f"{plural(len(extracted.spec.rules), 'rule')} in {files.spec}")
+    _say_rules(len(extracted.spec.rules), files)
     for line in grounds(extracted.groundedness):
         say(line)
     return 0
@@ -80,15 +84,40 @@ def grounds(groundedness: Sequence[Groundedness]) -> list[str]:
     status: dict[str, list[Groundedness]] = {"yes": [], "no": [], "unknown": []}
     for rule in groundedness:
         status[rule.status].append(rule)
-    by_quotes = sum(rule.how in ("quote", "near-quote") for rule in status["yes"])
-    count, total = len(status["yes"]), plural(len(groundedness), "rule")
-    verb = "is" if count == 1 else "are"
-    lines = [f"{count} of {total} {verb} backed by the prompt's text ({by_quotes} by a quote)."]
-    lines += [f"Not in the prompt: {rule.rule}: {rule.reason}" for rule in status["no"]]
-    asked = [rule for rule in status["unknown"] if rule.how != "none"]
-    lines += [f"Unclear: {rule.rule}; {rule.how.removeprefix('judge:')} was asked: {rule.reason}" for rule in asked]
+    lines = [
+        tr_n(
+            "{count} of {all} is backed by the prompt's text ({quoted} by a quote).",
+            "{count} of {all} are backed by the prompt's text ({quoted} by a quote).",
+            len(status["yes"]),
+            all=tr_n("{count} rule", "{count} rules", len(groundedness)),
+            quoted=sum(rule.how in ("quote", "near-quote") for rule in status["yes"]),
+        )
+    ]
+    lines += [tr("Not in the prompt: {rule}: {reason}", rule=rule.rule, reason=_why(rule)) for rule in status["no"]]
+    lines += [
+        tr(
+            "Unclear: {rule}; {judge} was asked: {reason}",
+            rule=rule.rule,
+            judge=rule.how.removeprefix(JUDGED),
+            reason=_why(rule),
+        )
+        for rule in status["unknown"]
+        if rule.how != "none"
+    ]
     left = ", ".join(rule.rule for rule in status["unknown"] if rule.how == "none")
-    return [*lines, f"Unclear: {left} (--verify asks a model)."] if left else lines
+    return [*lines, tr("Unclear: {rules} (--verify asks a model).", rules=left)] if left else lines
+
+
+def _why(rule: Groundedness) -> str:
+    """The reason in the reader's language; what a judge wrote stays as it is."""
+    from promptpex.specs.groundedness import UNREAD
+
+    wrote = rule.how.startswith(JUDGED) and rule.reason != UNREAD
+    return rule.reason if wrote else from_data(rule.reason)
+
+
+def _say_rules(count: int, files: Files) -> None:
+    say(tr_n("{count} rule in {file}", "{count} rules in {file}", count, file=files.spec))
 
 
 def _update(files: Files, as_json: bool, flags: dict[str, Any], more: bool) -> int:
@@ -98,20 +127,20 @@ def _update(files: Files, as_json: bool, flags: dict[str, Any], more: bool) -> i
 
     done = work(flags, lambda session: update(session, files, more=more), start=files.prompt.parent)
     changes = {
-        "added": done.added,
-        "stale": done.stale,
-        "back": done.back,
-        "yours without a source in the prompt": done.yours,
+        Key("added"): done.added,
+        Key("stale"): done.stale,
+        Key("back"): done.back,
+        Key("yours without a source in the prompt"): done.yours,
     }
     if as_json:
-        ids_by_change = {name: list(ids) for name, ids in changes.items()}
+        ids_by_change = {str(name): list(ids) for name, ids in changes.items()}
         groundedness = [asdict(rule) for rule in done.groundedness]
         print_json({**ids_by_change, "groundedness": groundedness, "uncited": list(done.uncited)})
         return 0
     for name, ids in changes.items():
         if ids:
-            say(f"{name}: {', '.join(ids)}")
-    say(f"{plural(len(done.spec.rules), 'rule')} in {files.spec}")
+            say(f"{name.tr()}: {', '.join(ids)}")
+    _say_rules(len(done.spec.rules), files)
     for line in grounds(done.groundedness) if done.groundedness else ():
         say(line)
     return 0

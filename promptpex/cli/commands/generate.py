@@ -12,7 +12,8 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.wording import named
+from promptpex.core.texts import tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.cases.plan import Plan
@@ -102,7 +103,16 @@ def _generate(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]
         lost = {"lost": made.choice.lost} if made.choice is not None else {}
         print_json({"made": new, "kept": kept, "retired": retired, "quality": asdict(made.quality), **lost})
         return 0
-    say(f"{plural(len(made.suite.cases), 'case')} in {files.suite} ({new} made, {kept} kept, {retired} retired)")
+    line = tr_n(
+        "{count} case in {file} ({new} made, {kept} kept, {retired} retired)",
+        "{count} cases in {file} ({new} made, {kept} kept, {retired} retired)",
+        len(made.suite.cases),
+        file=files.suite,
+        new=new,
+        kept=kept,
+        retired=retired,
+    )
+    say(line)
     for line in (*quality_lines(made.quality), *_choice_lines(made, wishes.keep)):
         say(line)
     return 0
@@ -113,35 +123,63 @@ def _choice_lines(made: Generated, keep: int | None) -> list[str]:
     choice = made.choice
     ratings = [case.rating for case in made.suite.valid() if case.rating is not None]
     repeats = sum(rating.redundant_with is not None for rating in ratings)
-    rated = [f"Rated: {plural(len(ratings), 'case')}; {repeats} of them test what another one does."] if ratings else []
-    if choice is not None and keep is not None and choice.own >= keep:
-        rated.append(
-            f"{choice.own} {'is' if choice.own == 1 else 'are'} yours and stay{'s' if choice.own == 1 else ''}."
+    lines = []
+    if ratings:
+        rated = tr_n(
+            "Rated: {count} case; {repeats} of them test what another one does.",
+            "Rated: {count} cases; {repeats} of them test what another one does.",
+            len(ratings),
+            repeats=repeats,
         )
+        lines.append(rated)
+    if choice is not None and keep is not None and choice.own >= keep:
+        lines.append(tr_n("{count} is yours and stays.", "{count} are yours and stay.", choice.own))
     if choice is None or not choice.aside:
-        return rated
-    lines = [*rated, f"{plural(choice.aside, 'case')} put aside; `generate --keep {choice.valid}` brings them back."]
+        return lines
+    aside = tr_n(
+        "{count} case put aside; `generate --keep {valid}` brings it back.",
+        "{count} cases put aside; `generate --keep {valid}` brings them back.",
+        choice.aside,
+        valid=choice.valid,
+    )
+    lines.append(aside)
     if choice.lost:
-        lines.append(f"No kept case tests {', '.join(choice.lost)}.")
+        lines.append(tr("No kept case tests {rules}.", rules=", ".join(choice.lost)))
     return [*lines, *([made.resolution] if made.resolution else [])]
 
 
 def quality_lines(quality: Quality) -> list[str]:
     """How good a suite is, in sentences."""
     usable = quality.cases - quality.excluded - quality.aside
-    pairs = plural(quality.duplicates, "near-duplicate pair")
-    lines = [f"Independent: {quality.independent} of {plural(usable, 'usable case')} ({pairs})."]
+    lines = [
+        tr_n(
+            "Independent: {number} of {count} usable case ({pairs}).",
+            "Independent: {number} of {count} usable cases ({pairs}).",
+            usable,
+            number=quality.independent,
+            pairs=tr_n("{count} near-duplicate pair", "{count} near-duplicate pairs", quality.duplicates),
+        )
+    ]
     if quality.excluded:
-        lines.append(f"Excluded: {plural(quality.excluded, 'case')}, with the reason under 'invalid'.")
+        excluded = tr_n(
+            "Excluded: {count} case, with the reason under 'invalid'.",
+            "Excluded: {count} cases, with the reason under 'invalid'.",
+            quality.excluded,
+        )
+        lines.append(excluded)
     if quality.lint:
         codes = (f"{len(ids)} {code} ({named(ids)})" for code, ids in sorted(quality.lint.items()))
-        lines.append(f"Lint: {', '.join(codes)}.")
+        lines.append(tr("Lint: {codes}.", codes=", ".join(codes)))
     if quality.untriggered:
-        count = plural(len(quality.untriggered), "case")
-        which = named(list(quality.untriggered))
-        lines.append(f"In the latest run {count} did not meet the condition of the rule that they are for: {which}.")
+        unmet = tr_n(
+            "In the latest run {count} case did not meet the condition of the rule that it is for: {ids}.",
+            "In the latest run {count} cases did not meet the condition of the rule that they are for: {ids}.",
+            len(quality.untriggered),
+            ids=named(list(quality.untriggered)),
+        )
+        lines.append(unmet)
     if quality.bare:
-        lines.append(f"No case tests {', '.join(quality.bare)}.")
+        lines.append(tr("No case tests {rules}.", rules=", ".join(quality.bare)))
     return lines
 
 
@@ -159,10 +197,10 @@ def _dry(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]) -> 
         print_json({**_plain(todo), "requests": [asdict(line) for line in lines]})
         return 0
     for aim, count in _made_of(todo).items():
-        say(f"make {count}: {aim}")
+        say(tr("make {count}: {aim}", count=count, aim=aim))
     for case in todo.retire:
-        say(f"retire: {case.id}")
-    click.echo(f"keep: {plural(len(todo.keep), 'case')}")
+        say(tr("retire: {case}", case=case.id))
+    say(tr_n("keep: {count} case", "keep: {count} cases", len(todo.keep)))
     show(lines)
     return 0
 
@@ -195,5 +233,6 @@ def _baseline(files: Files, count: int, as_json: bool, flags: dict[str, Any]) ->
     if as_json:
         print_json({"cases": len(suite.cases), "file": str(path)})
     else:
-        say(f"{plural(len(suite.cases), 'baseline case')} in {path}")
+        many = len(suite.cases)
+        say(tr_n("{count} baseline case in {file}", "{count} baseline cases in {file}", many, file=path))
     return 0

@@ -11,6 +11,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
+from promptpex.core.texts import tr_n
 
 if TYPE_CHECKING:
     from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes
@@ -122,7 +123,6 @@ def _asked(all_rules: bool, on: tuple[str, ...]) -> tuple[str, ...]:
 def _import(file: Path, runs: tuple[Path, ...], results: Path, wishes: GradingWishes, as_json: bool) -> int:
     """Merges the file and says what became of its lines; exit code 1 where one was refused."""
     from promptpex.cli.output import print_json
-    from promptpex.codecs.wording import plural
     from promptpex.workflow.grading.open_desk import import_into
 
     path, imported = import_into(file, runs, results, wishes)
@@ -132,8 +132,15 @@ def _import(file: Path, runs: tuple[Path, ...], results: Path, wishes: GradingWi
     else:
         for problem in imported.problems:
             say(f"promptpex: {problem.text()}", err=True)
-        parts = [f"{plural(len(imported.new), 'new grade')}", f"{imported.known} known", f"{imported.refused} refused"]
-        say(f"{path}: {', '.join(parts)}")
+        counts = tr_n(
+            "{file}: {count} new grade, {known} known, {refused} refused",
+            "{file}: {count} new grades, {known} known, {refused} refused",
+            len(imported.new),
+            file=path,
+            known=imported.known,
+            refused=imported.refused,
+        )
+        say(counts)
     return 1 if imported.refused else 0
 
 

@@ -9,6 +9,7 @@ import click
 from promptpex.cli import options, starter_files
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
+from promptpex.core.texts import tr
 
 PROMPT, SETTINGS = "prompt.md", "promptpex.toml"
 
@@ -16,6 +17,7 @@ PROMPT, SETTINGS = "prompt.md", "promptpex.toml"
 @click.command("init", cls=Command)
 @click.argument("folder", required=False, default=".", type=click.Path(path_type=Path, file_okay=False))
 @options.of_files("--example", is_flag=True, help="Write a spec and cases for that prompt as well.")
+@options.report_language
 @options.output_options
 def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: object) -> int:
     """Write a first prompt.md and promptpex.toml.
@@ -24,6 +26,7 @@ def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: ob
     """
     import shlex
 
+    from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
     from promptpex.codecs.atomic import write_text
 
@@ -33,14 +36,21 @@ def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: ob
     for file in made:
         write_text(folder / file, texts[file])
     _keep_schemas(folder)
+    settings(flags, start=folder)
     if as_json:
         print_json({"made": made, "left_alone": [file for file in texts if file not in made]})
     elif not quiet:
         for file in texts:
-            say(f"{'made' if file in made else 'left alone'}: {folder / file}")
+            place = folder / file
+            say(tr("made: {file}", file=place) if file in made else tr("left alone: {file}", file=place))
         if example and len(texts) == len(_texts(folder, False)):
-            say(f"{PROMPT} is your own: the spec and the cases of the example would not fit it and are left out")
-        say(f"Next: promptpex run {shlex.quote(str(folder / PROMPT))} --models MODEL")
+            own = tr(
+                "{file} is your own: the spec and the cases of the example would not fit it and are left out",
+                file=PROMPT,
+            )
+            say(own)
+        command_line = f"promptpex run {shlex.quote(str(folder / PROMPT))} --models MODEL"
+        say(tr("Next: {command}", command=command_line))
     return 0
 
 

@@ -12,7 +12,7 @@ from promptpex.cli.help import Command
 from promptpex.cli.output import say
 from promptpex.codecs.controls import visible
 from promptpex.codecs.wording import cut
-from promptpex.core.texts import from_data, tr
+from promptpex.core.texts import Key, from_data, stored, tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 LONGEST_LIST = 200
 """Characters of what a server lists that are shown where the model is not among it."""
+
+
+ROLES = {"test": Key("test"), "author": Key("author"), "judge": Key("judge")}
 
 
 @click.command("models", cls=Command)
@@ -52,7 +55,7 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
         from promptpex.llm.providers.weights import fetch_default, found_default
 
         weights = found_default(configured=resolved.settings.embedded_model)
-        say(f"weights: {weights or fetch_default()}", err=True)
+        say(tr("weights: {file}", file=weights or fetch_default()), err=True)
     with in_environment(resolved.keys_of_file().keys):
         models = [*available(options_), *_named(resolved, options_)]
         missing = not_found(models, options_)
@@ -62,7 +65,7 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
     _print(models)
     if not quiet:
         for line in missing:
-            say(line, err=True)
+            say(from_data(line), err=True)
     return 0
 
 
@@ -83,8 +86,15 @@ def _of_settings(model: ModelName, options_: ProviderOptions) -> AvailableModel:
 
     provider = resolve(model.name, model.address).provider or "unknown"
     looks = servers_in_reach(model, options_)
-    tried = f"{sum(look.listed is not None for look in looks)} of {len(looks)} servers answer" if looks else "not tried"
-    return AvailableModel(model.label, provider, (), f"{model.as_asked}, named in the settings; {tried}", looks)
+    note = stored("{model}, named in the settings; not tried", model=model.as_asked)
+    if looks:
+        note = stored(
+            "{model}, named in the settings; {count} of {number} servers answer",
+            model=model.as_asked,
+            count=sum(look.listed is not None for look in looks),
+            number=len(looks),
+        )
+    return AvailableModel(model.label, provider, (), note, looks)
 
 
 def _as_data(model: AvailableModel) -> dict[str, object]:
@@ -117,12 +127,16 @@ def _print(models: Sequence[AvailableModel]) -> None:
     if not models:
         click.echo(tr("No model can be reached."))
         return
-    rows = [tuple(map(visible, (m.name, m.provider, ", ".join(m.roles) or tr("none"), m.note))) for m in models]
+    rows = [tuple(map(visible, (m.name, m.provider, _roles(m), from_data(m.note)))) for m in models]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for model, row in zip(models, rows, strict=True):
         click.echo("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip())
         for look in model.servers:
             click.echo(f"  {visible(_said_by(look))}")
+
+
+def _roles(model: AvailableModel) -> str:
+    return ", ".join(ROLES[role].tr() for role in model.roles) or tr("none")
 
 
 def _pull(name: str) -> None:
@@ -133,5 +147,5 @@ def _pull(name: str) -> None:
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(f"pulling {name}", total=None)
+        task = progress.add_task(tr("pulling {name}", name=name), total=None)
         pull(name, lambda status, done, total: progress.update(task, completed=done or 0, total=total))

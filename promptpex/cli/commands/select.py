@@ -11,7 +11,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core.texts import tr
+from promptpex.core.texts import from_data, tr
 from promptpex.synthesis.selection.methods import METHODS
 
 if TYPE_CHECKING:
@@ -240,6 +240,6 @@ def _use(folder: Path, choice: FolderChoice, into_spec: bool, out: Path | None) 
         made = write_chosen(folder, out, synthesis, given.matrix, chosen)
         written += made.paths
         for sentence in made.left_out:
-            say(f"promptpex: {sentence}", err=True)
+            say(f"promptpex: {from_data(sentence)}", err=True)
     for path in (*written, *([put_into_spec(folder, synthesis, chosen)] if into_spec else [])):
         say(f"promptpex: {tr('wrote {file}', file=path)}", err=True)

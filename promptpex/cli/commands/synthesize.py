@@ -14,7 +14,8 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import NO_ANSWER, say
-from promptpex.codecs.wording import named, plural, sentence
+from promptpex.codecs.wording import named, sentence
+from promptpex.core.texts import from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.core.records import Criterion, Synthesis
@@ -120,7 +121,7 @@ def _dry(files: Files, wishes: SynthesisWishes, as_json: bool, flags: dict[str, 
     if plan.lines:
         show(plan.lines)
     else:
-        say(sentence(plan.why_unasked) if plan.why_unasked else "There is nothing new to ask about.")
+        say(sentence(from_data(plan.why_unasked)) if plan.why_unasked else tr("There is nothing new to ask about."))
     return 0
 
 
@@ -154,9 +155,14 @@ def _synthesize(
     if tagged:
         say(tagged_prompt.as_text(segments))
     _say_candidates(made.synthesis)
-    total = plural(len(made.synthesis.candidates), "candidate")
-    criteria = plural(len(made.synthesis.criteria), "criterion", "criteria")
-    say(f"{total} for {criteria} in {file} ({len(made.candidates)} new)")
+    total = tr(
+        "{candidates} for {criteria} in {file} ({new} new)",
+        candidates=tr_n("{count} candidate", "{count} candidates", len(made.synthesis.candidates)),
+        criteria=tr_n("{count} criterion", "{count} criteria", len(made.synthesis.criteria)),
+        file=file,
+        new=len(made.candidates),
+    )
+    say(total)
     if tried is not None:
         _say_trial(tried, file.parent)
     return _code(made)
@@ -170,36 +176,54 @@ def _code(made: Synthesised) -> int:
     """
     if not made.unanswered:
         return 0
-    message = f"promptpex: the author gave nothing usable for {named(made.unanswered)}; another --author may"
-    if not made.synthesis.candidates:
-        say(message, err=True)
+    lacking, there = named(made.unanswered), len(made.synthesis.candidates)
+    if not there:
+        message = tr("the author gave nothing usable for {names}; another --author may", names=lacking)
+        say(f"promptpex: {message}", err=True)
         return NO_ANSWER
-    there = plural(len(made.synthesis.candidates), "candidate")
-    say(f"{message}, and --author none goes on with the {there} on file", err=True)
+    message = tr_n(
+        "the author gave nothing usable for {names}; another --author may, and --author none goes on with the {count} "
+        "candidate on file",
+        "the author gave nothing usable for {names}; another --author may, and --author none goes on with the {count} "
+        "candidates on file",
+        there,
+        names=lacking,
+    )
+    say(f"promptpex: {message}", err=True)
     return 0
 
 
 def _say_trial(tried: Trial, folder: Path) -> None:
     """What the candidates say of the examples, and what comes next."""
-    implied = f"{plural(tried.implications, 'implication')} ({tried.judged} new)"
+    implied = tr_n(
+        "{count} implication ({new} new)", "{count} implications ({new} new)", tried.implications, new=tried.judged
+    )
     if not tried.examples:
-        say(f"no examples; {implied}")
-        say(f"To choose without any: promptpex select {folder} --method topological")
+        say(tr("no examples; {implications}", implications=implied))
+        say(tr("To choose without any: {command}", command=f"promptpex select {folder} --method topological"))
         return
-    kinds = ", ".join(f"{count} {name}" for name, count in tried.results.items())
-    labels = f"{tried.good} good and {tried.bad} bad of {plural(tried.examples, 'example')}"
-    say(f"{labels}; results: {kinds} ({tried.cells} new); {implied}")
+    line = tr_n(
+        "{good} good and {bad} bad of {count} example; results: {results} ({new} new); {implications}",
+        "{good} good and {bad} bad of {count} examples; results: {results} ({new} new); {implications}",
+        tried.examples,
+        good=tried.good,
+        bad=tried.bad,
+        results=", ".join(f"{count} {from_data(name)}" for name, count in tried.results.items()),
+        new=tried.cells,
+        implications=implied,
+    )
+    say(line)
     if tried.good and tried.bad:
-        say(f"To choose: promptpex select {folder}")
+        say(tr("To choose: {command}", command=f"promptpex select {folder}"))
 
 
 def _origin(criterion: Criterion) -> str:
     """Where a criterion comes from, in a word or two."""
     if criterion.version or criterion.rule:
-        return criterion.version or f"rule {criterion.rule}"
+        return criterion.version or tr("rule {rule}", rule=criterion.rule)
     if criterion.origin != "extracted":
-        return "yours"
-    return "from notes" if criterion.notes else "inferred"
+        return tr("yours")
+    return tr("from notes") if criterion.notes else tr("inferred")
 
 
 def _say_candidates(synthesis: Synthesis) -> None:
@@ -207,11 +231,13 @@ def _say_candidates(synthesis: Synthesis) -> None:
     kinds = Counter(candidate.check.kind.removeprefix("not-") for candidate in synthesis.candidates)
     for criterion in synthesis.criteria:
         mine = [one for one in synthesis.candidates if criterion.id in one.criteria]
-        aside = "" if criterion.selected else ", set aside"
-        say(f"{criterion.id} ({_origin(criterion)}, {criterion.category}{aside}): {criterion.text}")
+        about = [_origin(criterion), criterion.category]
+        about += [] if criterion.selected else [tr("set aside")]
+        say(f"{criterion.id} ({', '.join(about)}): {criterion.text}")
         for candidate in mine:
             say(f"    {candidate.id} ({candidate.check.kind})")
         if not mine:
-            say("    no candidate")
+            say("    " + tr("no candidate"))
     if kinds:
-        say(f"Kinds: {named([f'{kind} {times}' for kind, times in kinds.most_common()])}")
+        listed = named([f"{kind} {times}" for kind, times in kinds.most_common()])
+        say(tr("Kinds: {kinds}", kinds=listed))

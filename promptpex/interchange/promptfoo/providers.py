@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from promptpex.core.errors import ConfigError
+from promptpex.core.texts import stored
 from promptpex.interchange.promptfoo.files import At, ConfigFiles, items, named
 from promptpex.llm.names import parse_model
 from promptpex.llm.redaction import holds_key, names_key
@@ -198,7 +199,9 @@ def their_provider(label: str, left_out: list[str]) -> Any:
     name = _their_name(model.name, route.provider)
     if name is None:
         if route.provider is not None:
-            left_out.append(f"the model {label} keeps our name; write promptfoo's id of its provider")
+            left_out.append(
+                stored("the model {label} keeps our name; write promptfoo's id of its provider", label=label)
+            )
         return label
     params = model.params
     config: dict[str, object] = params.model_dump(
@@ -230,5 +233,7 @@ def _their_name(name: str, provider: str | None) -> str | None:
 def _extra(extra: Mapping[str, object], label: str, left_out: list[str]) -> dict[str, object]:
     """Further parameters that promptfoo's providers take under the same name."""
     known = {key: value for key, value in extra.items() if key in _PARAMETERS}
-    left_out += [f"{key} of the model {label} is left out" for key in extra if key not in known]
+    left_out += [
+        stored("{key} of the model {label} is left out", key=key, label=label) for key in extra if key not in known
+    ]
     return json.loads(json.dumps(known))  # type: ignore[no-any-return]

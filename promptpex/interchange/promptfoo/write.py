@@ -13,6 +13,7 @@ from typing import Any
 
 from promptpex.codecs.inputs_as_text import named_text
 from promptpex.core.records import Case, Check, Prompt, Rule, Spec, Suite
+from promptpex.core.texts import stored
 from promptpex.documents import yaml_writer
 from promptpex.interchange.format import Exported, Source
 from promptpex.interchange.promptfoo.assertions import CODE_KINDS, SET
@@ -55,10 +56,11 @@ def config(
         if rule.needs_judge and rubrics:
             asserts[rule.id].append({"type": "llm-rubric", "value": _raw(rule.rule), "metric": rule.id})
         elif rule.needs_judge:
-            left_out.append(f"rule {rule.id} is not decided by code (--rubrics makes it an llm-rubric)")
+            left_out.append(
+                stored("rule {rule} is not decided by code (--rubrics makes it an llm-rubric)", rule=rule.id)
+            )
     always = [entry for rule in rules if not _by_case(rule) for entry in asserts[rule.id]]
-    left_out += [f"case {case.id} is invalid: {case.invalid}" for case in suite.cases if case.invalid is not None]
-    left_out += [f"case {case.id} is put aside: {case.aside}" for case in suite.valid() if case.aside is not None]
+    left_out += _unusable(suite)
     cases = [case for case in suite.usable() if not _is_read_otherwise(case, left_out)]
     content: dict[str, Any] = {
         "description": _line(spec.intent or prompt.name),
@@ -74,10 +76,27 @@ def config(
     return Exported(schema + yaml_writer.document(content), tuple(left_out))
 
 
+def _unusable(suite: Suite) -> list[str]:
+    """The cases that are no tests, with the reasons."""
+    invalid = [
+        stored("case {case} is invalid: {reason}", case=case.id, reason=case.invalid)
+        for case in suite.cases
+        if case.invalid is not None
+    ]
+    aside = [
+        stored("case {case} is put aside: {reason}", case=case.id, reason=case.aside)
+        for case in suite.valid()
+        if case.aside is not None
+    ]
+    return [*invalid, *aside]
+
+
 def _is_placed(rule: Rule, concerned: Mapping[str, Collection[str]] | None, left_out: list[str]) -> bool:
     """Whether it is known which tests the rule belongs to; else it is named among what is ``left_out``."""
     if rule.when and concerned is None:
-        left_out.append(f"rule {rule.id} is left out: which cases its 'when' holds for is not known here")
+        left_out.append(
+            stored("rule {rule} is left out: which cases its 'when' holds for is not known here", rule=rule.id)
+        )
         return False
     return True
 
@@ -111,29 +130,29 @@ def _rule(rule_id: str, checks: Sequence[Check], left_out: list[str]) -> list[di
         if why is None:
             assertions.append({**_assertion(check), "metric": check.metric or rule_id})
         else:
-            left_out.append(f"a check of rule {rule_id} is left out: {why}")
+            left_out.append(stored("a check of rule {rule} is left out: {reason}", rule=rule_id, reason=why))
     return assertions
 
 
 def _unfit(check: Check) -> str | None:
     if check.kind.removeprefix("not-") not in _SAME:
-        return f"promptfoo has no {check.kind}"
+        return stored("promptfoo has no {kind}", kind=check.kind)
     if check.kind.endswith("python"):
         problem = python_problem(check)
         if problem is not None:
             return problem
     if check.unit != "words":
-        return f"promptfoo's word-count does not count {check.unit}"
+        return stored("promptfoo's word-count does not count {unit}", unit=check.unit)
     if check.dialect == "python":
-        return "promptfoo's regex has only ECMAScript's dialect"
+        return stored("promptfoo's regex has only ECMAScript's dialect")
     if _has_flags(check) and any(mark in str(check.value) for mark in ("{{", "{%", "{#")):
-        return "promptfoo's regex has no flags, and what a template puts into a script may break it"
+        return stored("promptfoo's regex has no flags, and what a template puts into a script may break it")
     if check.path is not None:
-        return "promptfoo's assertions look at the whole output"
+        return stored("promptfoo's assertions look at the whole output")
     if check.exact:
-        return "promptfoo's schemas have no exact decimals"
+        return stored("promptfoo's schemas have no exact decimals")
     if check.kind.endswith("rouge-n") and check.n != 1:
-        return "promptfoo's rouge-n has only n = 1"
+        return stored("promptfoo's rouge-n has only n = 1")
     return next((why for why in map(_unfit, check.asserts or ()) if why), None)
 
 
@@ -173,8 +192,12 @@ def _chat(prompt: Prompt, left_out: list[str]) -> str:
     if prompt.implicit_input:
         messages.append({"role": "user", "content": f"{{{{{prompt.variables[0]}}}}}"})
     if any(_TAG.search(message.content) for message in prompt.messages):
-        left_out.append("the prompt's template has tags, and inputs that are lists are texts there: look whether it is "
-                        "rendered as here")  # fmt: skip
+        left_out.append(
+            stored(
+                "the prompt's template has tags, and inputs that are lists are texts there: look whether it is "
+                "rendered as here"
+            )
+        )
     return json.dumps(messages, ensure_ascii=False, indent=1)
 
 
@@ -193,11 +216,21 @@ def _is_read_otherwise(case: Case, left_out: list[str]) -> bool:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         named = any(name in (*case.inputs, "expected") for name in _NAME.findall(text))
         if named or text.startswith(("file://", "package:")):
-            why = "which promptfoo fills in" if named else "which promptfoo takes for a file"
-            left_out.append(f"case {case.id} is left out: its input {name} holds {text[:40]!r}, {why}")
+            values = {"case": case.id, "name": name, "text": repr(text[:40])}
+            filled = stored(
+                "case {case} is left out: its input {name} holds {text}, which promptfoo fills in", **values
+            )
+            file = stored(
+                "case {case} is left out: its input {name} holds {text}, which promptfoo takes for a file", **values
+            )
+            left_out.append(filled if named else file)
             return True
         if text.endswith("\n"):
-            left_out.append(f"the line end behind the input {name} of case {case.id} is cut by promptfoo")
+            left_out.append(
+                stored(
+                    "the line end behind the input {name} of case {case} is cut by promptfoo", name=name, case=case.id
+                )
+            )
     return False
 
 

@@ -14,6 +14,7 @@ from datetime import UTC, date, datetime
 from typing import Literal
 
 from promptpex.core.errors import ModelError, PromptpexError
+from promptpex.core.texts import stored
 from promptpex.llm.providers.ollama_admin import LocalModel, host_url, list_models
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.providers.options import ProviderOptions
@@ -23,7 +24,7 @@ from promptpex.llm.providers.weights import DEFAULT_MODEL, found_default
 
 Role = Literal["test", "author", "judge"]
 ALL_ROLES: tuple[Role, ...] = ("test", "author", "judge")
-SMALL_MODEL = "a very small model: its specs and verdicts are not to be relied on"
+SMALL_MODEL = stored("a very small model: its specs and verdicts are not to be relied on")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +77,30 @@ def not_found(available: Sequence[AvailableModel], options: ProviderOptions | No
     base = options.api_base if options else None
     reasons = []
     if base and not any(model.note == _at(base) for model in available):
-        reasons.append(f"{base}: gave no list of models; one that it serves can be named all the same: openai/NAME.")
+        reasons.append(
+            stored(
+                "{server}: gave no list of models; one that it serves can be named all the same: openai/NAME.",
+                server=base,
+            )
+        )
     elif not hosted and os.environ.get("OPENAI_API_KEY"):
-        reasons.append("Hosted models: OPENAI_API_KEY is set, but OpenAI gave no list; check key and connection.")
+        reasons.append(
+            stored("Hosted models: OPENAI_API_KEY is set, but OpenAI gave no list; check key and connection.")
+        )
     elif not hosted:
-        reasons.append("Hosted models: no key in the environment, such as OPENAI_API_KEY.")
+        reasons.append(stored("Hosted models: no key in the environment, such as OPENAI_API_KEY."))
     if "ollama" not in kinds:
-        reasons.append(f"Ollama: nothing answers at {host_url()}, or it has no model (promptpex models --pull NAME).")
+        nothing = stored(
+            "Ollama: nothing answers at {server}, or it has no model (promptpex models --pull NAME).", server=host_url()
+        )
+        reasons.append(nothing)
     if "embedded" not in kinds:
-        reasons.append("The embedded model: not installed (pip install 'promptpex[embedded]').")
+        reasons.append(stored("The embedded model: not installed (pip install 'promptpex[embedded]')."))
     return reasons
 
 
 def _at(base_url: str) -> str:
-    return f"at {base_url}"
+    return stored("served at {server}", server=base_url)
 
 
 async def _openai(options: ProviderOptions) -> list[AvailableModel]:
@@ -153,7 +164,9 @@ def _cheapest_first(names: Iterable[str]) -> list[str]:
 
 def _price(name: str) -> str:
     rates = rates_of(name)
-    return f"${rates[0]:g} in, ${rates[1]:g} out per million tokens" if rates else "price unknown"
+    if not rates:
+        return stored("price unknown")
+    return stored("${low} in, ${high} out per million tokens", low=f"{rates[0]:g}", high=f"{rates[1]:g}")
 
 
 async def _ollama() -> list[AvailableModel]:
@@ -170,7 +183,9 @@ def _with_provider(name: str) -> str:
 
 def _size(model: LocalModel) -> str:
     size = f"{model.size_bytes / 1e9:.1f} GB" if model.size_bytes else ""
-    return ", ".join(part for part in (model.parameters, model.quantization, size, f"at {host_url()}") if part)
+    about = ", ".join(part for part in (model.parameters, model.quantization, size) if part)
+    server = host_url()
+    return stored("{about}, served at {server}", about=about, server=server) if about else _at(server)
 
 
 def _embedded(options: ProviderOptions) -> list[AvailableModel]:
@@ -180,5 +195,10 @@ def _embedded(options: ProviderOptions) -> list[AvailableModel]:
         path = found_default(configured=options.embedded_model_path)
     except ModelError as error:
         return [AvailableModel(DEFAULT_MODEL, "embedded", roles=(), note=str(error))]
-    note = SMALL_MODEL if path else f"{SMALL_MODEL}; its weights (92 MB) would be fetched first"
+    note = SMALL_MODEL
+    if not path:
+        note = stored(
+            "a very small model: its specs and verdicts are not to be relied on; its weights (92 MB) would be fetched "
+            "first"
+        )
     return [AvailableModel(DEFAULT_MODEL, "embedded", note=note)]

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from promptpex.assertions.rows_to_check import TIMES, CheckRow
 from promptpex.codecs import jsonl
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.wording import named
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Example, Prompt, output_key
+from promptpex.core.texts import tr, tr_n
 from promptpex.core.time_allowance import Allowance
 from promptpex.grading.random_sample import SEED, number
 from promptpex.promptfile import RENDERING_SECONDS, read, sent_text, sibling
@@ -58,22 +59,33 @@ class PutUp:
         """What graders will miss, in words; empty where no row lacks a variable."""
         if not self.lacking:
             return ""
-        lack = "row lacks" if self.lacking == 1 else "rows lack"
-        what = "the prompt's variable" if len(self.variables) == 1 else "variables of the prompt:"
-        return (
-            f"{self.lacking} {lack} {what} {named(self.variables)}; people will grade such outputs without knowing them"
+        if len(self.variables) == 1:
+            return tr_n(
+                "{count} row lacks the prompt's variable {names}; people will grade such outputs without knowing it",
+                "{count} rows lack the prompt's variable {names}; people will grade such outputs without knowing it",
+                self.lacking,
+                names=self.variables[0],
+            )
+        return tr_n(
+            "{count} row lacks variables of the prompt: {names}; people will grade such outputs without knowing them",
+            "{count} rows lack variables of the prompt: {names}; people will grade such outputs without knowing them",
+            self.lacking,
+            names=named(self.variables),
         )
 
     def sentence(self) -> str:
         """In words, with what was left out."""
-        of = f"{plural(self.rows, 'output')} of {plural(self.days, 'day')}"
-        parts = [f"{self.new} of {of} put up for grading"]
-        for count, what in (
-            (self.known, "put up before"),
-            (self.unusable, "without a usable output"),
-            (self.undated, "with a time that cannot be read"),
-        ):
-            parts += [f"{count} {what}"] if count else []
+        parts = [
+            tr(
+                "{number} of {outputs} of {days} put up for grading",
+                number=self.new,
+                outputs=tr_n("{count} output", "{count} outputs", self.rows),
+                days=tr_n("{count} day", "{count} days", self.days),
+            )
+        ]
+        parts += [tr("{count} put up before", count=self.known)] if self.known else []
+        parts += [tr("{count} without a usable output", count=self.unusable)] if self.unusable else []
+        parts += [tr("{count} with a time that cannot be read", count=self.undated)] if self.undated else []
         return ", ".join(parts)
 
 

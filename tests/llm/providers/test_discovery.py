@@ -96,5 +96,5 @@ def test_what_is_not_there_is_explained_once_for_each_kind(monkeypatch: pytest.M
 def test_a_named_server_without_a_list_is_explained() -> None:
     options = ProviderOptions(api_base="http://127.0.0.1:9/v1")
     assert not_found([], options)[0].startswith("http://127.0.0.1:9/v1: ")
-    listed = AvailableModel("openai/one", "openai-compatible", note="at http://127.0.0.1:9/v1")
+    listed = AvailableModel("openai/one", "openai-compatible", note="served at http://127.0.0.1:9/v1")
     assert not any("127.0.0.1:9/" in line for line in not_found([listed], options))
