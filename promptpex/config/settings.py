@@ -126,7 +126,8 @@ class Settings(Record):
     )
     engine: EngineName = Field(
         default="local",
-        description="Where checks and matrices are worked on: local, on this machine, or ray, on a Ray cluster.",
+        description="Where models are asked and checks and matrices are worked on: local, on this machine, or ray, on "
+        "a Ray cluster.",
         examples=["ray"],
     )
     workers: int | None = Field(

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from promptpex.core.errors import ModelError, StoreError
+from promptpex.core.errors import StoreError
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import ResponseStore
 from promptpex.core.texts import stored
 from promptpex.llm.client import Client
+from promptpex.llm.flights import Flights, as_cached
 from promptpex.llm.pacing.cancellation import CancelToken
 
 FIRST_POLL_S = 0.1
@@ -70,7 +71,7 @@ class CachedClient:
         self._sleep = sleep
         self._emit = emit
         self._announced_waiting = False
-        self._flights: dict[str, asyncio.Future[Completion | None]] = {}
+        self._flights = Flights()
         self._width = None if concurrency is None else max(MIN_ADMITTED, 2 * concurrency)
         self._admissions: dict[tuple[str, str | None, str | None], asyncio.Semaphore] = {}
         self._asking = 0
@@ -102,30 +103,12 @@ class CachedClient:
         while True:
             known = None if self._to_renew(request_id, request) else await self._looked_up(request_id)
             if known is not None:
-                return _cached(known)
-            flight = self._flights.get(request_id)
-            if flight is None:
-                return await self._fly(request_id, request)
-            shared = await asyncio.shield(flight)
-            if shared is not None:
-                return _cached(shared)
-
-    async def _fly(self, request_id: str, request: Request) -> Completion:
-        """Asks for all who ask the same now. Who joined goes on alone (None) when this task is cancelled."""
-        flight: asyncio.Future[Completion | None] = asyncio.get_running_loop().create_future()
-        self._flights[request_id] = flight
-        try:
-            completion = await self._ask(request_id, request)
-            flight.set_result(completion)
-            return completion
-        except ModelError as error:
-            flight.set_exception(error)
-            flight.exception()
-            raise
-        finally:
-            del self._flights[request_id]
-            if not flight.done():
-                flight.set_result(None)
+                return as_cached(known)
+            if not self._flights.under_way(request_id):
+                return await self._flights.fly(request_id, lambda: self._ask(request_id, request))
+            joined = await self._flights.joined(request_id)
+            if joined is not None:
+                return as_cached(joined)
 
     async def _ask(self, request_id: str, request: Request) -> Completion:
         self._cancel_token.raise_if_cancelled(request.model)
@@ -181,7 +164,7 @@ class CachedClient:
         while waited < MAX_WAIT_S and not await self._claimed(request_id):
             known = await self._looked_up(request_id)
             if known is not None:
-                return _cached(known)
+                return as_cached(known)
             await self._cancel_token.pause(wait, self._sleep, model)
             waited += wait
             self._announce_waiting(waited)
@@ -204,7 +187,3 @@ class CachedClient:
                 count=f"{MAX_WAIT_S / 60:.0f}",
             )
             self._emit(Notice(message))
-
-
-def _cached(completion: Completion) -> Completion:
-    return completion if completion.cached else completion.model_copy(update={"cached": True})

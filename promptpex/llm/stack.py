@@ -17,6 +17,9 @@
 
 The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is below
 the queue, so that what merely waits reserves nothing, and stored answers are free.
+
+Where a cluster asks (``llm/remote``), recording and meter stay in the process of the run, and each worker has those
+from the store down (``asking``), with leases in the place of the queue and the budget.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Completion, ModelName, Request
@@ -42,9 +46,17 @@ from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
 from promptpex.llm.pacing.server_queue import Limiter
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.record_replay import RecordingClient
+from promptpex.llm.remote.coordinator import Coordinator
 from promptpex.llm.resolve_model import resolve
 from promptpex.llm.schema_fallback import SchemaFallback
 from promptpex.llm.sending import CountedClient
+from promptpex.llm.shared import Shared
+
+
+class Remote(Protocol):
+    """Makes a client that has some requests answered elsewhere, and the others by ``here``."""
+
+    def __call__(self, here: Client, shared: Shared, coordinator: Coordinator) -> Client: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +150,7 @@ def build(
     clock: Callable[[], float],
     options: StackOptions,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    remote: Remote | None = None,
 ) -> Stack:
     """``provider`` in its wrappers.
 
@@ -149,36 +162,68 @@ def build(
         clock: seconds, monotonic.
         options: the settings.
         sleep: waits that many seconds.
+        remote: has requests answered by workers (``llm/remote``); None = all are answered here.
 
     Raises:
         ConfigError: the recording cannot be written.
     """
     cancel_token, meter, gate = CancelToken(), Meter(), FirstRequestGate()
-    budget = _budget(options)
-    client: Client = OwnPriceClient(CountedClient(provider, meter, emit, gives_up_s=options.gives_up_s))
-    client = client if budget.unlimited else BudgetedClient(client, budget)
-    client = FirstAttemptClient(client, gate, loading=provider if isinstance(provider, Loading) else None)
-    policy, limiter = _pacing(options, clock, cancel_token)
-    client = RetryingClient(
-        client, policy, limiter=limiter, cancel_token=cancel_token, rng=rng, clock=clock, sleep=sleep, emit=emit
+    budget, limiter = _budget(options), _limiter(options, clock, cancel_token)
+    shared = Shared(cancel_token, meter, limiter, budget, gate, emit)
+    admitted = options.concurrency
+    client = asking(
+        provider, shared, store=store, rng=rng, clock=clock, options=options, sleep=sleep, admitted=admitted
     )
-    client = SchemaFallback(FirstRequestClient(client, gate, emit), emit)
+    if remote is not None:
+        client = remote(client, shared, Coordinator(limiter, budget, gate))
     if store is not None:
-        cancel_token.on_cancel(store.stop_waiting)
-        stored = CachedClient(
-            client,
-            store,
-            concurrency=options.concurrency,
-            fresh=options.fresh,
-            cancel_token=cancel_token,
-            sleep=sleep,
-            emit=emit,
-        )
-        client = OwnPriceClient(stored, only_unknown=True)
+        client = OwnPriceClient(client, only_unknown=True)
     client = MeteredClient(client, meter, emit)
     if options.record is not None:
         client = RecordingClient(client, options.record)
     return Stack(client, meter=meter, budget=budget, cancel_token=cancel_token)
+
+
+def asking(
+    provider: Client,
+    shared: Shared,
+    *,
+    store: ResponseStore | None,
+    rng: random.Random,
+    clock: Callable[[], float],
+    options: StackOptions,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    admitted: int | None = None,
+    run_spent_s: float = 0.0,
+) -> Client:
+    """``provider`` in the wrappers from the store down: what asks, here or in a worker.
+
+    Args:
+        shared: what the requests of a run share.
+        admitted: as ``concurrency`` of ``CachedClient``.
+        run_spent_s: seconds of the run's time that are over.
+        provider, store, rng, clock, options, sleep: as for ``build``.
+    """
+    emit, cancel_token, gate = shared.emit, shared.cancel_token, shared.gate
+    client: Client = OwnPriceClient(CountedClient(provider, shared.meter, emit, gives_up_s=options.gives_up_s))
+    client = client if shared.budget.unlimited else BudgetedClient(client, shared.budget)
+    client = FirstAttemptClient(client, gate, loading=provider if isinstance(provider, Loading) else None)
+    policy = RetryPolicy(
+        max_attempts=options.max_attempts,
+        call_deadline_s=options.call_deadline_s,
+        run_deadline_s=options.run_deadline_s,
+        run_spent_s=run_spent_s,
+    )
+    client = RetryingClient(
+        client, policy, limiter=shared.slots, cancel_token=cancel_token, rng=rng, clock=clock, sleep=sleep, emit=emit
+    )
+    client = SchemaFallback(FirstRequestClient(client, gate, emit), emit)
+    if store is None:
+        return client
+    cancel_token.on_cancel(store.stop_waiting)
+    return CachedClient(
+        client, store, concurrency=admitted, fresh=options.fresh, cancel_token=cancel_token, sleep=sleep, emit=emit
+    )
 
 
 def _budget(options: StackOptions) -> Budget:
@@ -190,15 +235,8 @@ def _budget(options: StackOptions) -> Budget:
     )
 
 
-def _pacing(
-    options: StackOptions, clock: Callable[[], float], cancel_token: CancelToken
-) -> tuple[RetryPolicy, Limiter]:
-    policy = RetryPolicy(
-        max_attempts=options.max_attempts,
-        call_deadline_s=options.call_deadline_s,
-        run_deadline_s=options.run_deadline_s,
-    )
-    limiter = Limiter(
+def _limiter(options: StackOptions, clock: Callable[[], float], cancel_token: CancelToken) -> Limiter:
+    return Limiter(
         concurrency=options.concurrency,
         rpm=options.rpm,
         tpm=options.tpm,
@@ -206,7 +244,6 @@ def _pacing(
         cancel_token=cancel_token,
         longest_pause_s=options.call_deadline_s,
     )
-    return policy, limiter
 
 
 def rates(request: Request, prices: Mapping[str, Rates]) -> Rates | None:

@@ -16,13 +16,15 @@ from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.response_store import ResponseStore
 from promptpex.engines import Engine, LocalEngine, local_engine
 from promptpex.engines.ray_cluster import RayCluster
+from promptpex.engines.ray_links import RayCarrier
 from promptpex.judging.judge_mode import JudgeExample
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
-from promptpex.llm.providers import Router
-from promptpex.llm.stack import Stack, build
+from promptpex.llm.providers import ProviderOptions, Router
+from promptpex.llm.stack import Remote, Stack, build
 from promptpex.llm.structured import Structured
 from promptpex.store import open_store
+from promptpex.workflow.asking_on_workers import asking_on_workers
 from promptpex.workflow.client_options import provider_options, stack_options, warn_about_unkeyed_servers
 from promptpex.workflow.collect import Collect, collect
 from promptpex.workflow.roles import Roles
@@ -123,6 +125,7 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
             rng=random.Random(settings.seed),
             clock=time.monotonic,
             options=stack_options(settings),
+            remote=_remote(cluster, resolved, options) if provider is None else None,
         )
         try:
             yield Session(
@@ -141,3 +144,10 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
         if cluster is not None:
             await asyncio.to_thread(cluster.close)
         await store.close()
+
+
+def _remote(cluster: RayCluster | None, resolved: Resolved, options: ProviderOptions) -> Remote | None:
+    """What has models asked on the cluster; None = they are asked here."""
+    if cluster is None:
+        return None
+    return asking_on_workers(RayCarrier(cluster), resolved.settings, options, spool=resolved.spool)

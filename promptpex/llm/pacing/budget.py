@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import BudgetExceeded
@@ -52,6 +53,17 @@ class Spending:
             self.cost_usd - other.cost_usd,
             self.unpriced - other.unpriced,
         )
+
+
+class Reserving(Protocol):
+    """Who says whether a request may be paid for: a ``Budget``, here or in another process."""
+
+    @property
+    def unlimited(self) -> bool: ...
+
+    async def reserve(self, request: Request) -> Spending: ...
+
+    def settle(self, reserved: Spending, used: Spending) -> None: ...
 
 
 class Budget:
@@ -154,7 +166,7 @@ class Budget:
 class BudgetedClient:
     """Asks ``inner`` while the budget lasts."""
 
-    def __init__(self, inner: Client, budget: Budget) -> None:
+    def __init__(self, inner: Client, budget: Reserving) -> None:
         self._inner = inner
         self.budget = budget
 
@@ -168,7 +180,7 @@ class BudgetedClient:
         used = Spending()
         try:
             completion = await self._inner.complete(request)
-            used = _used(completion, reserved)
+            used = used_of(completion, reserved)
         finally:
             self.budget.settle(reserved, used)
         return completion
@@ -184,7 +196,7 @@ def tokens_of(request: Request) -> int:
     return size // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(request.messages)
 
 
-def _used(completion: Completion, reserved: Spending) -> Spending:
+def used_of(completion: Completion, reserved: Spending) -> Spending:
     """What an answered request took; what the provider did not count is taken as reserved."""
     known = completion.tokens_in is not None and completion.tokens_out is not None
     tokens = (completion.tokens_in or 0) + (completion.tokens_out or 0) if known else reserved.tokens

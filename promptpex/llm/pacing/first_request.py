@@ -22,6 +22,11 @@ ModelAtServer = tuple[str, str | None, str | None, str | None]
 here: each of them begins with one request all the same (``server_queue``)."""
 
 
+def who_is_asked(request: Request) -> ModelAtServer:
+    """The model and server that a request goes to, and the variable of its key."""
+    return *request.answerer, request.key_env
+
+
 class FirstRequestGate:
     """Which models may be asked by many at once, which not at all, and which are being tried by one request."""
 
@@ -60,10 +65,10 @@ class FirstRequestClient:
         Raises:
             NotAuthorised, UnknownModel, RetiredModel: also where an earlier request said so.
         """
-        who, gate = (*request.answerer, request.key_env), self._gate
+        who, gate = who_is_asked(request), self._gate
         while who not in gate.known or who in gate.dead:
             if who in gate.dead:
-                raise _again(gate.dead[who], request.model)
+                raise again(gate.dead[who], request.model)
             waiting = gate.tried.get(who)
             if waiting is None:
                 return await self._first(who, request)
@@ -114,7 +119,7 @@ class FirstAttemptClient:
 
     async def complete(self, request: Request) -> Completion:
         """The answer of ``inner``."""
-        who = (*request.answerer, request.key_env)
+        who = who_is_asked(request)
         if who in self._gate.known:
             return await self._inner.complete(request)
         return await self._tried(who, request)
@@ -144,6 +149,6 @@ class FirstAttemptClient:
             timer.cancel()
 
 
-def _again(error: ModelError, model: str) -> ModelError:
+def again(error: ModelError, model: str) -> ModelError:
     """The same error for a request that was not sent."""
     return type(error)(error.message, model=model)

@@ -47,6 +47,7 @@ class RetryPolicy:
             convention, and half of the minute over which providers count rates.
         call_deadline_s: seconds for one request, its attempts and the waits between them; queueing not included.
         run_deadline_s: seconds from the making of the client, after which nothing is sent or waited for any more.
+        run_spent_s: seconds of them that were over when it was made.
         max_wait_s, max_first_wait_s, first_probe_backoff_s: as in ``breaker``.
     """
 
@@ -55,6 +56,7 @@ class RetryPolicy:
     max_backoff_s: float = 30.0
     call_deadline_s: float = CALL_DEADLINE_S
     run_deadline_s: float | None = None
+    run_spent_s: float = 0.0
     max_wait_s: float = MAX_WAIT_S
     max_first_wait_s: float = MAX_FIRST_WAIT_S
     first_probe_backoff_s: float = FIRST_PROBE_BACKOFF_S
@@ -99,7 +101,7 @@ class RetryingClient:
         self._where = where
         self._breakers: dict[tuple[str, str], Breaker] = {}
         self._groups: dict[tuple[str, str | None, str | None], ServerGroup] = {}
-        self._run_ends = None if policy.run_deadline_s is None else clock() + policy.run_deadline_s
+        self._run_ends = None if policy.run_deadline_s is None else clock() + policy.run_deadline_s - policy.run_spent_s
         cancel_token.on_cancel(self._wake)
 
     async def complete(self, request: Request) -> Completion:
