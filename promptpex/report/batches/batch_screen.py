@@ -12,7 +12,7 @@ from promptpex.report.batches.batch_in_words import ONLY
 from promptpex.report.batches.batch_report import BatchReport
 from promptpex.report.percentages import TableRow, percent, with_ends
 from promptpex.report.terminal.brief import MOST_LINES
-from promptpex.report.terminal.ending import link, print_renderable
+from promptpex.report.terminal.ending import beginning_of, link, print_renderable
 from promptpex.report.terminal.fitted_table import Column, fitted
 from promptpex.report.terminal.texts import LONG, clean, decision_text, exact, named
 from promptpex.tables import records
@@ -26,6 +26,11 @@ FEWEST_PROMPTS = 3
 """Prompts that are shown, however little room there is."""
 MOST_MISSING = 3
 """Lines for prompts without a run; the index has all."""
+MOST_HIDDEN = 2
+"""Models without a column that are named; the index has all."""
+ANSWER_LINES = (9, 7, 5, 3, 2)
+"""Lines of the answer: as many as leave room for prompts."""
+REST_IN_INDEX = Key("The index has the rest.")
 NONE = "–"
 
 
@@ -50,10 +55,25 @@ def show_batch(report: BatchReport, console: Console, ending: BatchEnding, *, fu
     """Prints the report of a batch; on 24 lines of 80 columns unless ``full``, with the prompts that fail most."""
     from rich.text import Text
 
-    end = _end(report, ending, full=full)
-    room = MOST_LINES - sum(_height(line, console) for line in [*end, *([Text(ending.then)] if ending.then else [])])
-    for line in [*_prompts(report, console, None if full else room), *end]:
+    if full:
+        lines = [*_prompts(report, console, None), *_end(report, ending, report.answer, full=True)]
+    else:
+        then = [Text(ending.then)] if ending.then else []
+        lines = _on_one_screen(report, console, ending, MOST_LINES - _heights(then, console))
+    for line in lines:
         print_renderable(line, console)
+
+
+def _on_one_screen(report: BatchReport, console: Console, ending: BatchEnding, room: int) -> list[Table | Text]:
+    """As much of the answer as leaves room for some prompts, on so many lines in all."""
+    lines: list[Table | Text] = []
+    for most in ANSWER_LINES:
+        answer = beginning_of(clean(report.answer, LONG), console, most, hint=REST_IN_INDEX)
+        end = _end(report, ending, answer, full=False)
+        lines = [*_prompts(report, console, room - _heights(end, console)), *end]
+        if _heights(lines, console) <= room:
+            break
+    return lines
 
 
 def _prompts(report: BatchReport, console: Console, room: int | None) -> list[Table | Text]:
@@ -64,7 +84,7 @@ def _prompts(report: BatchReport, console: Console, room: int | None) -> list[Ta
         worst = files if len(files) <= shown else _worst_first(report, files)[:shown]
         table, left_out = _table(report, worst, console.width)
         lines: list[Table | Text] = [table, *_left_out(len(files) - len(worst), left_out)]
-        excess = 0 if room is None else sum(_height(line, console) for line in lines) - room
+        excess = 0 if room is None else _heights(lines, console) - room
         if excess <= 0 or shown <= FEWEST_PROMPTS:
             return lines
         shown = max(FEWEST_PROMPTS, shown - excess)
@@ -73,12 +93,15 @@ def _prompts(report: BatchReport, console: Console, room: int | None) -> list[Ta
 def _left_out(prompts: int, models: Sequence[str]) -> list[Text]:
     from rich.text import Text
 
-    hidden = tr("Hidden at this width: {columns} (see the index).", columns=", ".join(models))
+    shown = models if len(models) <= MOST_HIDDEN + 1 else models[:MOST_HIDDEN]
+    rest = len(models) - len(shown)
+    names = " ".join([", ".join(shown), *([tr("and {count} more", count=rest)] if rest else [])])
+    hidden = tr("Hidden at this width: {columns} (see the index).", columns=names)
     more = [Text(_and_more(prompts), no_wrap=True, overflow="ellipsis")] if prompts else []
     return [*more, *([Text(hidden)] if models else [])]
 
 
-def _end(report: BatchReport, ending: BatchEnding, *, full: bool) -> list[Text]:
+def _end(report: BatchReport, ending: BatchEnding, answer: str, *, full: bool) -> list[Text]:
     from rich.text import Text
 
     missing = [one.part for one in report.parts if one.summary is None]
@@ -91,7 +114,7 @@ def _end(report: BatchReport, ending: BatchEnding, *, full: bool) -> list[Text]:
     lines += [_unbroken(tr("Next: {command}", command=exact(step))) for step in steps[:1]]
     index = report.folder / INDEX
     lines.append(_unbroken(f"{tr('Index:')} ").append_text(link(index, index)))
-    return [*lines, Text(), Text(clean(report.answer, LONG))]
+    return [*lines, Text(), Text(clean(answer, LONG))]
 
 
 def _and_more(count: int) -> str:
@@ -106,6 +129,10 @@ def _unbroken(text: str) -> Text:
     from rich.text import Text
 
     return Text(text, no_wrap=True, overflow="ignore")
+
+
+def _heights(lines: Sequence[Table | Text], console: Console) -> int:
+    return sum(_height(line, console) for line in lines)
 
 
 def _height(line: Table | Text, console: Console) -> int:

@@ -45,7 +45,7 @@ def ending(
         lines.append(_proposed(" " * cell_len(head) if number else head, step, console.width))
     if summary.folder is not None:
         lines.append(page_line(tr("Report:"), summary.folder / PAGE))
-    answer = _beginning(clean(summary.answer, LONG), console, most_answer)
+    answer = beginning_of(clean(summary.answer, LONG), console, most_answer)
     return [*lines, *([Text()] if lines and answer else []), *([Text(answer)] if answer else [])]
 
 
@@ -96,7 +96,7 @@ def _unbroken(text: str) -> Text:
     return Text(text, no_wrap=True, overflow="ignore")
 
 
-def _beginning(answer: str, console: Console, most: int | None) -> str:
+def beginning_of(answer: str, console: Console, most: int | None, *, hint: Key = REST) -> str:
     """The sentences from the beginning that fill at most so many lines, or as much of the first as does, with a hint to
     the rest where some is left out."""
     from rich.text import Text
@@ -106,7 +106,7 @@ def _beginning(answer: str, console: Console, most: int | None) -> str:
 
     if fits(answer):
         return answer
-    sentences, rest = list(split(answer)), REST.tr()
+    sentences, rest = list(split(answer)), hint.tr()
     words = sentences[0].split()
     fewer = [f"{''.join(sentences[:count]).rstrip()} {rest}" for count in range(1, len(sentences))]
     shorter = [f"{' '.join(words[:count])} … {rest}" for count in range(1, len(words))]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from promptpex.core.records import BatchManifest, BatchPart
+from promptpex.core.records import BatchManifest, BatchPart, Run
 from promptpex.report import summarise
 from promptpex.report.batches.batch_report import BatchReport, ReportedPart
 from promptpex.report.batches.batch_screen import BatchEnding, show_batch
@@ -17,9 +17,9 @@ from tests.tables.many import many
 STOPPED = "promptpex: stopped; the answers so far are kept. To continue: promptpex run prompts --models " + "m," * 80
 
 
-def _report(prompts: int, *, missing: int) -> BatchReport:
+def _report(prompts: int, *, missing: int, made: Run | None = None) -> BatchReport:
     """A batch of so many prompts that were stopped, and so many without a run."""
-    run = many(6, {"a": lambda n: n % 3 > 0, "b": lambda n: True})
+    run = made or many(6, {"a": lambda n: n % 3 > 0, "b": lambda n: True})
     summary = summarise(run.replace(manifest=run.manifest.replace(partial="interrupted")))
     names = [f"prompt-{number}" for number in range(prompts)]
     parts = [ReportedPart(BatchPart(file=f"{name}.md", prompt=name, run=f"{name}/1"), summary) for name in names]
@@ -44,8 +44,9 @@ def test_a_batch_that_was_stopped_ends_on_one_screen_with_its_answer_and_how_to_
 ) -> None:
     report = _report(prompts, missing=missing)
     lines = _lines(report, then=STOPPED)
-    assert len(lines) + -(-len(STOPPED) // 80) <= 24
-    assert report.answer.endswith(lines[-1])
+    assert len(lines) + -(-len(STOPPED) // 80) <= 23
+    answer = " ".join(" ".join(lines[-lines[::-1].index("") :]).split())
+    assert report.answer.startswith(answer.removesuffix(" The index has the rest."))
     assert any(line.startswith("prompt-2") for line in lines) == (prompts > 2)
     assert [line for line in lines if line.startswith("bare")] == [
         f"bare-{number}.md: the author does not answer" for number in range(min(missing, 2))
@@ -56,3 +57,13 @@ def test_a_batch_that_was_stopped_ends_on_one_screen_with_its_answer_and_how_to_
 def test_all_prompts_are_shown_in_full() -> None:
     lines = _lines(_report(30, missing=12), full=True)
     assert sum(line.startswith(("prompt-", "bare-")) for line in lines) == 42
+
+
+def test_many_models_with_long_names_leave_room_for_prompts_and_the_answer_goes_on_in_the_index() -> None:
+    models = [f"openai/model-{number}?api_base=http://127.0.0.1:8080/v1" for number in range(12)]
+    run = many(6, dict.fromkeys(models, lambda n: n % 3 > 0))
+    lines = _lines(_report(9, missing=0, made=run), then=STOPPED)
+    assert len(lines) + -(-len(STOPPED) // 80) <= 23
+    assert sum(line.startswith("prompt-") for line in lines) >= 3
+    assert " ".join(lines).endswith("The index has the rest.")
+    assert "more (see the index)" in " ".join(line.strip() for line in lines)
