@@ -70,3 +70,9 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 def test_the_probe_sees_what_is_loaded() -> None:
     loaded, _ = _loaded("import promptpex; promptpex.records")
     assert "pydantic" in loaded
+
+
+def test_a_session_on_one_machine_loads_nothing_of_a_cluster() -> None:
+    loaded, _ = _loaded("import promptpex.workflow.session, promptpex.engines.ray_engine")
+    assert "pydantic" in loaded
+    assert not loaded & {"ray", "pyarrow", "psycopg"}

@@ -16,23 +16,16 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from itertools import islice
 from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Generic
 
 from promptpex.core.errors import EngineError
+from promptpex.engines.chunked import CHUNKS_PER_WORKER, chunk_size, chunks_of, pickled, portable
 from promptpex.engines.in_process import in_order, run_all
 from promptpex.engines.jobs import Item, Job, Result
-
-MAX_CHUNK = 256
-"""Items of one message: more would keep a process busy alone at the end."""
-
-CHUNKS_PER_PROCESS = 4
-"""Chunks that each process gets at least, so that a slow one can be made up for by the others; and how many of a stream
-are held for each, so that the others have work while the result of a slow one is waited for."""
 
 EXIT_S = 5.0
 """Seconds to close what a job opened: a file or a connection takes far less."""
@@ -59,35 +52,29 @@ class ProcessEngine:
             EngineError: a process died, or the job, an item or a result cannot be pickled.
         """
         listed = list(items)
-        size = self._chunk or min(MAX_CHUNK, max(1, len(listed) // (self._processes * CHUNKS_PER_PROCESS)))
+        size = self._chunk or chunk_size(len(listed), self._processes)
         async with self._opened(job) as pool:
-            chunks = await asyncio.gather(*[pool.submit(chunk) for chunk in _chunks(listed, size)])
+            chunks = await asyncio.gather(*[pool.submit(chunk) for chunk in chunks_of(listed, size)])
         return [result for chunk in chunks for result in chunk]
 
     async def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
         """See ``Engine``; raises as ``map`` does."""
         async with self._opened(job) as pool:
-            alive = self._processes * CHUNKS_PER_PROCESS
-            async with aclosing(in_order(pool.submit, _chunks(items, self._chunk or 1), alive)) as chunks:
+            alive = self._processes * CHUNKS_PER_WORKER
+            async with aclosing(in_order(pool.submit, chunks_of(items, self._chunk or 1), alive)) as chunks:
                 async for results in chunks:
                     for result in results:
                         yield result
 
     @asynccontextmanager
     async def _opened(self, job: Job[Item, Result]) -> AsyncIterator[_Pool[Item, Result]]:
-        pool: _Pool[Item, Result] = _Pool(_pickled(job), self._processes, asyncio.get_running_loop(), self._exit_s)
+        pool: _Pool[Item, Result] = _Pool(pickled(job), self._processes, asyncio.get_running_loop(), self._exit_s)
         done = False
         try:
             yield pool
             done = True
         finally:
             await asyncio.shield(asyncio.to_thread(pool.end, at_once=not done))
-
-
-def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    remaining = iter(items)
-    while chunk := list(islice(remaining, size)):
-        yield chunk
 
 
 class _Pool(Generic[Item, Result]):
@@ -193,7 +180,7 @@ class _Worker:
         Raises:
             EngineError: the process has died, or the items cannot be pickled.
         """
-        message = _pickled(items)
+        message = pickled(items)
         try:
             self._connection.send_bytes(message)
             reply = self._connection.recv_bytes()
@@ -211,13 +198,6 @@ class _Worker:
         self.process.kill()
         self.process.join()
         self._connection.close()
-
-
-def _pickled(value: object) -> bytes:
-    try:
-        return pickle.dumps(value)
-    except Exception as error:
-        raise EngineError(f"a job for other processes cannot be pickled: {error}") from error
 
 
 def _serve(connection: Connection) -> None:
@@ -244,12 +224,12 @@ async def _served(connection: Connection) -> None:
         async with job.open() as worker:
             while chunk := await chunks.get():
                 results = await run_all(worker, pickle.loads(chunk))
-                connection.send_bytes(_pickled(results))
+                connection.send_bytes(pickled(results))
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a job that is being closed is closed to its end
     except Exception as error:  # it is raised again where the job was given
         failure = error
     if failure is not None:
-        connection.send_bytes(_pickled(_portable(failure)))
+        connection.send_bytes(pickled(portable(failure)))
 
 
 def _receive(connection: Connection, loop: asyncio.AbstractEventLoop, chunks: asyncio.Queue[bytes]) -> None:
@@ -260,12 +240,3 @@ def _receive(connection: Connection, loop: asyncio.AbstractEventLoop, chunks: as
             loop.call_soon_threadsafe(chunks.put_nowait, message)
     except (EOFError, OSError, RuntimeError):  # RuntimeError: the loop is closed, the work is done
         os._exit(1)
-
-
-def _portable(error: Exception) -> Exception:
-    """The error if it can travel, else its text."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return EngineError(f"a worker process failed: {type(error).__name__}: {error}")
-    return error

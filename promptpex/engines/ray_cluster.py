@@ -62,6 +62,7 @@ class RayCluster:
         self._address = address or os.environ.get("RAY_ADDRESS") or None
         self._workers = min(workers or usable_cpus(), usable_cpus())
         self._connected: _Connection | None = None
+        self._changing = threading.Lock()
 
     def open(self) -> None:
         """Connects, unless that is done.
@@ -70,8 +71,9 @@ class RayCluster:
             EngineError: Ray is not installed, nothing answers at the address, or the cluster has another version of
                 Ray, Python or promptpex.
         """
-        if self._connected is None:
-            self._connected = self._shared()
+        with self._changing:
+            if self._connected is None:
+                self._connected = self._shared()
         _take_signals_back()
 
     async def opened(self) -> None:
@@ -81,13 +83,24 @@ class RayCluster:
 
     def close(self) -> None:
         """Ends the connection, and the Ray that was started for it, once nobody here uses it. May be called twice."""
-        connected, self._connected = self._connected, None
-        if connected is not None:
-            connected.leave()
+        with self._changing:
+            connected, self._connected = self._connected, None
+            if connected is not None:
+                connected.leave()
+
+    @property
+    def cpus(self) -> int:
+        """The CPUs of all nodes that are there by now; it has to be open."""
+        import ray
+
+        return int(ray.cluster_resources().get("CPU", 0))  # type: ignore[no-untyped-call]
 
     def _shared(self) -> _Connection:
         global _connection
+        _require_ray()
         with _lock:
+            if self._address is not None and (_connection is None or _connection.address != self._address):
+                _require_server(self._address)
             if _connection is None:
                 _connection = _Connection(self._address, self._workers)
             elif self._address not in (None, _connection.address):
@@ -146,13 +159,12 @@ class _Connection:
 def _connect(address: str | None, workers: int, stack: contextlib.ExitStack) -> None:
     """Connects; the stack then ends what was made for it."""
     with _environment(_QUIET):
-        try:
-            import ray
-        except ImportError as error:
-            raise EngineError("the engine ray needs Ray: pip install 'promptpex[ray]'") from error
+        import ray
+
         if ray.is_initialized():
             return
         logging.getLogger("ray").setLevel(logging.ERROR)
+        stack.enter_context(_silent())
         if address is None:
             _start(workers, stack)
         else:
@@ -187,7 +199,6 @@ def _join(address: str, stack: contextlib.ExitStack) -> None:
     """
     import ray
 
-    _require_server(address)
     stack.callback(ray.shutdown)
     try:
         _init(address=address)
@@ -202,6 +213,14 @@ def _init(**options: Any) -> None:
     import ray
 
     ray.init(log_to_driver=False, configure_logging=False, **options)
+
+
+def _require_ray() -> None:
+    with _environment(_QUIET):
+        try:
+            import ray  # noqa: F401
+        except ImportError as error:
+            raise EngineError("the engine ray needs Ray: pip install 'promptpex[ray]'") from error
 
 
 def _require_server(address: str) -> None:
@@ -274,6 +293,18 @@ def _loopback_alone() -> Iterator[None]:
             yield
         finally:
             constants.ENABLE_RAY_CLUSTER = before
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keeps what nodes say of workers that they lost out of stdout, where it would stand among results."""
+    printing: Any = sys.modules["ray._private.worker"]
+    before = printing.print_to_stdstream
+    printing.print_to_stdstream = lambda *arguments, **options: None
+    try:
+        yield
+    finally:
+        printing.print_to_stdstream = before
 
 
 @contextlib.contextmanager

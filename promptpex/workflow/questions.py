@@ -70,13 +70,14 @@ async def verdicts_with_answers(
         order: the place of an output among those that are asked about.
         engine: where the checks run; None: where the session has them run.
     """
-    job, engine = RuleCheckJob(tuple(rules)), engine or session.engine
+    job, checks = RuleCheckJob(tuple(rules)), sum(len(rule.checks) for rule in rules)
 
     async def evaluate(
         items: Sequence[tuple[OutputOfCase, Answers]],
     ) -> list[tuple[Sequence[CodeVerdict], Sequence[str]]]:
         given = [replace(each, answers=answers) for each, answers in items]
-        results = list(chain.from_iterable(await engine.map(job, chunked(given))))
+        place = engine or session.engine_for(len(given) * checks)
+        results = list(chain.from_iterable(await place.map(job, chunked(given))))
         size = len(results) // len(given) if given else 0
         grouped = [results[at * size : (at + 1) * size] for at in range(len(given))]
         return [(group, [question for one in group for question in one.questions]) for group in grouped]
@@ -97,7 +98,8 @@ async def open_questions(
     session: Session, rules: Sequence[Rule], outputs: Sequence[OutputOfCase]
 ) -> list[tuple[str, str, str]]:
     """The questions that checks put before any is answered, each with the prompt and the response that it is about."""
-    results = await session.engine.map(RuleCheckJob(tuple(rules)), chunked(outputs))
+    checks = sum(len(rule.checks) for rule in rules)
+    results = await session.engine_for(len(outputs) * checks).map(RuleCheckJob(tuple(rules)), chunked(outputs))
     by_key = {each.output.key: each for each in outputs}
     asked = [(one.verdict.key, question) for one in chain.from_iterable(results) for question in one.questions]
     return [(by_key[key].prompt, by_key[key].output.text or "", question) for key, question in dict.fromkeys(asked)]

@@ -16,6 +16,7 @@ from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.response_store import ResponseStore
 from promptpex.engines import Engine, LocalEngine, local_engine
 from promptpex.engines.ray_cluster import RayCluster
+from promptpex.engines.ray_engine import RayEngine
 from promptpex.engines.ray_links import RayCarrier
 from promptpex.judging.judge_mode import JudgeExample
 from promptpex.llm.client import Client
@@ -28,6 +29,9 @@ from promptpex.workflow.asking_on_workers import asking_on_workers
 from promptpex.workflow.client_options import provider_options, stack_options, warn_about_unkeyed_servers
 from promptpex.workflow.collect import Collect, collect
 from promptpex.workflow.roles import Roles
+
+MANY_RESULTS = 20_000
+"""Results of checks, each an assertion on an output, from which on further processes pay: about a second's work."""
 
 
 @dataclass(slots=True)
@@ -42,8 +46,9 @@ class Session:
         emit: is given the events.
         provider_notices: warnings of the providers, in the order in which they came.
         clock: the wall clock, in UTC; it dates manifests.
-        engine: where the checks on outputs run.
+        engine: where the checks on outputs run, where there are many.
         cluster: the Ray cluster of the settings, to be connected to when it is needed; None = everything is local.
+        many: results of checks from which on they are left to the engine.
         judge_examples: graded outputs that judges are shown.
         collect: how outputs are collected.
         prompts: of how many prompts runs are made at the same time.
@@ -58,6 +63,7 @@ class Session:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     engine: Engine = field(default_factory=LocalEngine)
     cluster: RayCluster | None = None
+    many: int = MANY_RESULTS
     judge_examples: tuple[JudgeExample, ...] = ()
     collect: Collect = collect
     prompts: int = 1
@@ -71,6 +77,10 @@ class Session:
     def meter(self) -> Meter:
         """What was asked so far, per stage and model."""
         return self.client.meter
+
+    def engine_for(self, results: int) -> Engine:
+        """Where so many results of checks are worked out: in this process, where starting others would take longer."""
+        return self.engine if results >= self.many else LocalEngine()
 
     def count_spending_of(self, other: Session) -> None:
         """Counts all that another session counts as spent against the budget of this one, from now on."""
@@ -135,7 +145,7 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
                 roles=Roles(resolved, Structured(client), emit),
                 emit=emit,
                 provider_notices=provider_notices,
-                engine=local_engine(1 if cluster is not None else settings.workers or 1),
+                engine=_engine(settings, cluster),
                 cluster=cluster,
             )
         finally:
@@ -151,3 +161,7 @@ def _remote(cluster: RayCluster | None, resolved: Resolved, options: ProviderOpt
     if cluster is None:
         return None
     return asking_on_workers(RayCarrier(cluster), resolved.settings, options, spool=resolved.spool)
+
+
+def _engine(settings: Settings, cluster: RayCluster | None) -> Engine:
+    return RayEngine(cluster, settings.workers) if cluster is not None else local_engine(settings.workers or 1)

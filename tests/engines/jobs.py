@@ -10,8 +10,8 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -142,3 +142,18 @@ class Collecting:
                 return output
 
             yield output_of
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Waits for what another process does."""
+    while True:
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+
+
+async def kept(stream: AsyncGenerator[int, None], results: list[int]) -> None:
+    """Adds what a stream gives to ``results``, until it ends or raises."""
+    async with aclosing(stream):
+        async for result in stream:
+            results.append(result)

@@ -8,7 +8,7 @@ import itertools
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from promptpex.core.errors import EngineError, SpecError
 from promptpex.core.records import Output
 from promptpex.engines import Engine, FunctionJob, Job, LocalEngine, local_engine, usable_cpus
 from promptpex.engines.processes import ProcessEngine
+from promptpex.engines.ray_engine import RayEngine
 from tests.engines.jobs import (
     Journal,
     Uncancellable,
@@ -25,9 +26,11 @@ from tests.engines.jobs import (
     die_at_forty,
     give_a_lambda,
     ignore_sigterm,
+    kept,
     open_forty,
     process_of,
     refuse_forty,
+    until,
     words,
 )
 
@@ -35,13 +38,22 @@ LARGEST_CHUNK = 7
 MOST_HELD = 2 * 4 * LARGEST_CHUNK
 """Items of a stream: four chunks for each of two processes, and no more in the event loop."""
 
-ENGINES = {
-    "event loop": LocalEngine(alive=16),
-    "processes": ProcessEngine(2),
-    "large chunks": ProcessEngine(2, chunk=LARGEST_CHUNK),
+ENGINES: dict[str, Callable[[pytest.FixtureRequest], Engine]] = {
+    "event loop": lambda _: LocalEngine(alive=16),
+    "processes": lambda _: ProcessEngine(2),
+    "large chunks": lambda _: ProcessEngine(2, chunk=LARGEST_CHUNK),
+    "ray": lambda request: RayEngine(request.getfixturevalue("ray"), 2, chunk=LARGEST_CHUNK),
 }
 
-every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return ENGINES[request.param](request)
+
+
+every_engine = pytest.mark.parametrize(
+    "engine", [pytest.param(name, marks=pytest.mark.slow if name == "ray" else ()) for name in ENGINES], indirect=True
+)
 
 
 @every_engine
@@ -105,7 +117,7 @@ async def test_errors_of_a_stream_come_in_their_turn(engine: Engine) -> None:
     ):
         results: list[int] = []
         with pytest.raises(SpecError) as caught:
-            await _kept(engine.stream(FunctionJob(refuse_forty), items), results)
+            await kept(engine.stream(FunctionJob(refuse_forty), items), results)
         assert str(caught.value) == message
         assert results == list(range(ended_by))[: len(results)]
         assert len(results) > ended_by - LARGEST_CHUNK
@@ -117,19 +129,19 @@ async def test_leaving_a_stream_early_closes_what_was_opened(engine: Engine, tmp
     async with aclosing(engine.stream(journal, itertools.count())) as results:
         assert [await anext(results) for _ in range(20)] == [number * number for number in range(20)]
     assert {lines[-1] for lines in journal.lines()} == {"closed"}
-    assert not any(_alive(process) for process in journal.processes() if process != os.getpid())
+    await until(lambda: not any(_alive(process) for process in journal.processes() if process != os.getpid()))
 
 
 @every_engine
 async def test_cancelling_ends_what_runs(engine: Engine, tmp_path: Path) -> None:
     journal = Journal(tmp_path, seconds=60.0)
     running = asyncio.ensure_future(engine.map(journal, range(4)))
-    await _until(lambda: any(len(lines) > 1 for lines in journal.lines()))
+    await until(lambda: any(len(lines) > 1 for lines in journal.lines()))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     assert {lines[-1] for lines in journal.lines()} == {"closed"}, "what was opened is closed"
-    assert not any(_alive(process) for process in journal.processes() if process != os.getpid())
+    await until(lambda: not any(_alive(process) for process in journal.processes() if process != os.getpid()))
 
 
 async def test_processes_share_the_work_and_are_gone_afterwards() -> None:
@@ -146,14 +158,14 @@ async def test_a_process_that_dies_is_named() -> None:
 async def test_a_process_that_dies_ends_a_stream_after_the_results_before_it() -> None:
     results: list[int] = []
     with pytest.raises(EngineError, match="a worker process died"):
-        await _kept(ProcessEngine(2, chunk=5).stream(FunctionJob(die_at_forty), itertools.count()), results)
+        await kept(ProcessEngine(2, chunk=5).stream(FunctionJob(die_at_forty), itertools.count()), results)
     assert results == list(range(40))
 
 
 async def test_a_busy_process_is_interrupted(tmp_path: Path) -> None:
     """Python that never waits, as checks do, has no turn of an event loop in which it could be cancelled."""
     running = asyncio.ensure_future(ProcessEngine(1).map(FunctionJob(busy), [tmp_path / "begun"]))
-    await _until((tmp_path / "begun").exists)
+    await until((tmp_path / "begun").exists)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -164,7 +176,7 @@ async def test_a_busy_process_is_interrupted(tmp_path: Path) -> None:
 async def test_a_process_that_does_not_end_is_killed(job: Job[Path, None], tmp_path: Path) -> None:
     running = asyncio.ensure_future(ProcessEngine(2, chunk=1, exit_s=0.1).map(job, [tmp_path, tmp_path]))
     journal = Journal(tmp_path)
-    await _until(lambda: len([lines for lines in journal.lines() if len(lines) > 1]) == 2)
+    await until(lambda: len([lines for lines in journal.lines() if len(lines) > 1]) == 2)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -199,22 +211,10 @@ async def test_no_process_outlives_its_parent(tmp_path: Path) -> None:
         *(sys.executable, str(script), str(folder)), env=path, stderr=subprocess.DEVNULL
     )
     journal = Journal(folder)
-    await _until(lambda: len([lines for lines in journal.lines() if len(lines) > 1]) == 2)
+    await until(lambda: len([lines for lines in journal.lines() if len(lines) > 1]) == 2)
     parent.kill()
     await parent.wait()
-    await _until(lambda: not any(_alive(process) for process in journal.processes()))
-
-
-async def _kept(stream: AsyncGenerator[int, None], results: list[int]) -> None:
-    async for result in stream:
-        results.append(result)
-
-
-async def _until(condition: Callable[[], bool]) -> None:
-    while True:
-        if condition():
-            return
-        await asyncio.sleep(0.01)
+    await until(lambda: not any(_alive(process) for process in journal.processes()))
 
 
 def _alive(process: int) -> bool:

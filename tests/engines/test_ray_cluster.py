@@ -20,6 +20,10 @@ from promptpex.engines.ray_cluster import RayCluster
 needs_ray = pytest.mark.usefixtures("ray_installed")
 
 
+SETTINGS_FRAME = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""What a server of gRPC answers first."""
+
+
 @contextmanager
 def answering(reply: bytes) -> Iterator[str]:
     """The address of a server that says this to whoever comes."""
@@ -97,8 +101,8 @@ def test_a_started_ray_is_on_loopback_alone_shared_and_leaves_the_process_as_it_
         name for name in environment if name in ("RAY_USAGE_STATS_ENABLED", "RAY_AUTH_MODE", "PYTHONBREAKPOINT")
     ]
     assert {host for host in listening("gcs_server", "raylet") if host} == {"127.0.0.1"}
-    with pytest.raises(EngineError, match="connected to another Ray"):
-        RayCluster("127.0.0.1:1").open()
+    with answering(SETTINGS_FRAME) as address, pytest.raises(EngineError, match="connected to another Ray"):
+        RayCluster(address).open()
 
 
 def _cpus() -> float:

@@ -10,9 +10,11 @@ import pytest
 from promptpex.config import load
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, ModelName, Output, Rule, Spec, Verdict
-from promptpex.engines import Engine, Job, LocalEngine
+from promptpex.engines import Engine, Job, LocalEngine, usable_cpus
 from promptpex.engines.jobs import Item, Result
 from promptpex.engines.processes import ProcessEngine
+from promptpex.engines.ray_cluster import RayCluster
+from promptpex.engines.ray_engine import RayEngine
 from promptpex.llm.fake import FakeClient
 from promptpex.store import SqliteStore
 from promptpex.workflow import running
@@ -66,7 +68,7 @@ async def judged(engine: Engine, folder: Path, rules: Spec) -> tuple[Verdict, ..
     }
     client = FakeClient(lambda request: "RED" if request.model == "fake/RED" else "dark blue")
     async with open_session(load(settings, start=folder, env={}), provider=client) as session:
-        session.engine = engine
+        session.engine, session.many = engine, 0
         run = await running.execute(session, await running.begin(session, prompt(), rules, suite()))
     return run.verdicts
 
@@ -77,6 +79,19 @@ async def test_a_sessions_checks_run_on_its_engine_with_the_same_verdicts(tmp_pa
     assert by_engine[0] == by_engine[1]
     assert {verdict.status for verdict in by_engine[0] if verdict.source.startswith("check:")} == {"pass", "fail"}
     assert [engine.items for engine in engines] == [3, 3], "chunks of 256 outputs"
+
+
+@pytest.mark.slow
+async def test_a_sessions_checks_run_on_a_cluster_with_the_same_verdicts(ray: RayCluster, tmp_path: Path) -> None:
+    assert await judged(RayEngine(ray), tmp_path, spec()) == await judged(LocalEngine(), tmp_path, spec())
+
+
+async def test_few_checks_stay_in_the_process(tmp_path: Path) -> None:
+    """Starting others would take longer than the checks."""
+    async with open_session(load({"workers": 2, "store": str(tmp_path / "s.db")}, start=tmp_path, env={})) as session:
+        assert isinstance(session.engine_for(session.many - 1), LocalEngine)
+        assert session.engine_for(session.many) is session.engine
+        assert isinstance(session.engine, LocalEngine) == (usable_cpus() == 1)
 
 
 @pytest.mark.parametrize("engine", [LocalEngine(), ProcessEngine(2)], ids=["event loop", "processes"])

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from promptpex.assertions.assertion_file import CheckFile
     from promptpex.assertions.report_formats import Reports
     from promptpex.assertions.rows_to_check import CheckRow
+    from promptpex.config import Settings
+    from promptpex.engines import Engine
 
 
 @click.command("check", cls=Command)
@@ -71,6 +73,8 @@ def command(
     out. Where a row has no assertions they come from --assertions, for a run's folder from the spec that it
     keeps. With --json each row gives a JSON object on a line of its own. Exit code 1 if a row fails.
 
+    Rows are checked where --engine says, by as many processes as --workers says, at most one for each CPU.
+
     Checks that put questions (`question`, `python` with `ask`) are unscored unless --judge names who answers;
     the other options about requests, settings and the store are for that judge.
 
@@ -81,13 +85,13 @@ def command(
     from promptpex.assertions.rows_to_check import read
 
     quiet, judged = bool(flags["quiet"]), flags["judge"] is not None
-    workers = _workers(flags, judged=judged)
+    settings = _settings(flags, judged=judged)
     rows = read(file)
     sample = _Sample.of(put_up, per_day)
     checks = _checks(file, sample.assertions(file, assertions), quiet)
     rows = sample.watch(rows, checks)
     counts: Counter[str] = Counter()
-    with _judged(file, rows, checks, flags) if judged else _by_code(rows, checks, workers) as checked:
+    with _judged(file, rows, checks, flags) if judged else _by_code(rows, checks, settings) as checked:
         reports = _counted(_placed(checked, file), counts)
         _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
     sample.put_up(quiet)
@@ -148,8 +152,8 @@ class _Sample:
                 say(f"promptpex: {made.notice}", err=True)
 
 
-def _workers(flags: Mapping[str, Any], *, judged: bool) -> int:
-    """How many processes check the rows, by the settings; options that would do nothing are refused."""
+def _settings(flags: Mapping[str, Any], *, judged: bool) -> Settings:
+    """The settings; options that would do nothing are refused."""
     from promptpex.cli.command_session import settings
 
     idle = [name for name, value in flags.items() if value not in (None, False) and name not in _NOT_FOR_A_JUDGE]
@@ -159,7 +163,7 @@ def _workers(flags: Mapping[str, Any], *, judged: bool) -> int:
     several = (resolved.settings.workers or 1) > 1 or resolved.settings.engine != "local"
     if judged and several and any(resolved.given(name) for name in _PLACES):
         raise click.UsageError("--judge goes with one process: leave out --workers and --engine")
-    return 1 if judged else resolved.settings.workers or 1
+    return resolved.settings
 
 
 _PLACES = ("engine", "workers", "address")
@@ -168,15 +172,30 @@ _NOT_FOR_A_JUDGE = ("judge", "quiet", "config", "no_config", "report_language", 
 
 
 @contextmanager
-def _by_code(rows: Iterable[CheckRow], checks: CheckFile | None, workers: int) -> Iterator[Reports]:
+def _by_code(rows: Iterable[CheckRow], checks: CheckFile | None, settings: Settings) -> Iterator[Reports]:
     """The reports of rows as they come, without a judge."""
     from promptpex.assertions import batch
     from promptpex.cli.interrupts import interrupts
-    from promptpex.engines import as_they_come, local_engine
+    from promptpex.engines import as_they_come
 
-    stream = local_engine(workers).stream(batch.RowCheckJob(checks), batch.chunks(rows))
-    with interrupts(), as_they_come(stream) as chunks:
-        yield chain.from_iterable(chunks)
+    with interrupts(), _engine(settings) as engine:
+        stream = engine.stream(batch.RowCheckJob(checks), batch.chunks(rows))
+        with as_they_come(stream) as chunks:
+            yield chain.from_iterable(chunks)
+
+
+@contextmanager
+def _engine(settings: Settings) -> Iterator[Engine]:
+    from promptpex.engines import local_engine
+
+    if settings.engine == "local":
+        yield local_engine(settings.workers or 1)
+        return
+    from promptpex.engines.ray_cluster import RayCluster
+    from promptpex.engines.ray_engine import RayEngine
+
+    with RayCluster(settings.address, settings.workers) as cluster:
+        yield RayEngine(cluster, settings.workers)
 
 
 @contextmanager

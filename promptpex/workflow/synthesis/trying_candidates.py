@@ -46,8 +46,6 @@ from promptpex.workflow.preconditions import raise_if_cancelled
 from promptpex.workflow.session import Session
 from promptpex.workflow.synthesis.update_examples import ExampleSources, update_examples
 
-MANY_CELLS = 20_000
-"""Results from which on starting further processes pays."""
 MOST_PAIRS = 5_000
 """Pairs of candidates that a judge is asked about: some 330 requests."""
 
@@ -198,12 +196,11 @@ def judge_of_questions(
 
 
 def _engine(session: Session, matrix: Matrix) -> Engine:
-    """The session's, where the settings say which; else a process for each CPU where there is much to do."""
-    settings = session.settings
-    many = len(matrix.candidates) * len(matrix.examples) >= MANY_CELLS
-    if many and settings.engine == "local" and settings.workers is None:
+    """The session's where there is much to do; where nothing says how many processes, there is one for each CPU."""
+    settings, cells = session.settings, len(matrix.candidates) * len(matrix.examples)
+    if cells >= session.many and settings.engine == "local" and settings.workers is None:
         return local_engine(usable_cpus())
-    return session.engine
+    return session.engine_for(cells)
 
 
 def _keep_implications(folder: SynthesisFolder, matrix: Matrix, plan: ImplicationPlan, new: JudgedPairs) -> int:
