@@ -113,8 +113,10 @@ WORDS = (*COUNTED, *CANDIDATES, *MISSING, *DECISIONS, *CHANGES, *STATUSES, *CASE
 
 def reason_of(reason: str, source: str, *, unscored: bool = False) -> str:
     """The reason of a verdict or score in the reader's language; what a judge wrote stays, even where it reads as a
-    sentence of a check. Of what is ``unscored`` the reason is why the judge wrote nothing."""
-    return reason if source.startswith("judge:") and not unscored else from_data(reason)
+    sentence of a check, and so do the words of several judges, each behind its name. Of what is ``unscored`` the reason
+    is why the judge wrote nothing."""
+    wrote = source.startswith("judge:") or (source.startswith("judges:") and ": " in reason)
+    return reason if wrote and not unscored else from_data(reason)
 
 
 def counted_reasons(counts: str) -> str:

@@ -142,6 +142,8 @@ def test_a_judge_is_shown_in_the_words_that_it_wrote() -> None:
     with reading_in("vi"):
         assert reason_of("the output is JSON", "judge:m") == "the output is JSON"
         assert reason_of("the output is JSON", "check:is-json") == "đầu ra là JSON"
+        assert reason_of("j: the output is JSON; k: nothing", "judges:mean") == "j: the output is JSON; k: nothing"
+        assert reason_of("not all judges gave a score", "judges:mean") != "not all judges gave a score"
 
 
 @pytest.mark.parametrize(("source", "words"), [("judge:m", "the output is JSON"), ("check:is-json", "đầu ra là JSON")])

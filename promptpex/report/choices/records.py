@@ -85,6 +85,7 @@ class PageExample:
         others: ids of the first candidates that it fails and that could have been chosen. other_count: how many
             there are.
         reasons: why it fails a chosen candidate, by its id, where that is known.
+        verbatim: ids of candidates whose reasons may be a judge's words, which stay as they are.
     """
 
     id: str
@@ -98,6 +99,7 @@ class PageExample:
     others: tuple[str, ...] = ()
     other_count: int = 0
     reasons: Mapping[str, str] = field(default_factory=dict)
+    verbatim: frozenset[str] = frozenset()
 
     @property
     def length(self) -> int:

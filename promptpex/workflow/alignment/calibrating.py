@@ -8,8 +8,8 @@ from datetime import date
 from pathlib import Path
 
 from promptpex.alignment.calibrate import JudgeOnRule, by_other_labels, calibration, with_calibrations
-from promptpex.codecs.wording import plural
 from promptpex.core.records import Example, JudgeCalibration, Rule, Run, Verdict
+from promptpex.core.texts import tr, tr_n
 from promptpex.promptfile import sibling
 from promptpex.report.percentages import listed
 from promptpex.specs.file import write_spec
@@ -41,36 +41,46 @@ class Calibrated:
     def sentence(self) -> str:
         """What was measured and where it stands."""
         if not self.calibrations and not self.untried:
-            return "No judge gave a verdict on a rule of the spec as it reads now, so none was held against people."
+            return tr("No judge gave a verdict on a rule of the spec as it reads now, so none was held against people.")
         parts = []
         if self.calibrations and self.spec is not None:
-            where = "now says" if self.changed else "already says"
-            rules = plural(len(self.calibrations), "rule")
-            parts.append(f"{self.spec.name} {where} how far the judges agree with people on {rules}.")
+            where = {"file": self.spec.name, "rules": tr_n("{count} rule", "{count} rules", len(self.calibrations))}
+            already = tr("{file} already says how far the judges agree with people on {rules}.", **where)
+            now = tr("{file} now says how far the judges agree with people on {rules}.", **where)
+            parts.append(now if self.changed else already)
         elif self.calibrations:
-            parts.append("The prompt has no spec file to keep the calibrations of its judges in.")
+            parts.append(tr("The prompt has no spec file to keep the calibrations of its judges in."))
         if self.changed and self.replaced:
             parts.append(self._replaced())
         parts += self._untried()
         if self.stale:
-            parts.append(f"Calibrations of other judges on {listed(self.stale)} are stale: the rule was reworded.")
+            stale = tr(
+                "Calibrations of other judges on {rules} are stale: the rule was reworded.", rules=listed(self.stale)
+            )
+            parts.append(stale)
         return " ".join(parts)
 
     def _untried(self) -> Iterator[str]:
         """Which rules were not tried, and what to grade so that they can be."""
         none = [rule for rule, missing in self.untried.items() if not missing]
         if none:
-            one = len(none) == 1
-            yield (
-                f"{listed(none)} {'was' if one else 'were'} not tried: no output of the random sample is"
-                f" graded on {'it' if one else 'them'} (promptpex grade {f'--on {none[0]}' if one else '--rules'})."
+            yield tr_n(
+                "{rules} was not tried: no output of the random sample is graded on it ({command}).",
+                "{rules} were not tried: no output of the random sample is graded on them ({command}).",
+                len(none),
+                rules=listed(none),
+                command=f"promptpex grade {f'--on {none[0]}' if len(none) == 1 else '--rules'}",
             )
         for rule, missing in self.untried.items():
             if missing:
-                is_open = "is" if missing == 1 else "are"
-                yield (
-                    f"{rule} was not tried: {plural(missing, 'output')} of the random sample {is_open} still to be"
-                    f" graded on it (promptpex grade --on {rule})."
+                yield tr_n(
+                    "{rule} was not tried: {count} output of the random sample is still to be graded on it "
+                    "({command}).",
+                    "{rule} was not tried: {count} outputs of the random sample are still to be graded on it "
+                    "({command}).",
+                    missing,
+                    rule=rule,
+                    command=f"promptpex grade --on {rule}",
                 )
 
     def _replaced(self) -> str:
@@ -78,13 +88,18 @@ class Calibrated:
         some = [one for each in self.replaced.values() for one in each]
         before = listed(list(dict.fromkeys(_by(one) for one in some)))
         after = listed(list(dict.fromkeys(_by(one) for name in self.replaced for one in self.calibrations[name])))
-        kind = "calibration" if len(some) == 1 else "calibrations"
-        rules = listed(list(self.replaced))
-        return f"This replaces the {kind} on {rules} by labels made otherwise ({before}; now {after})."
+        return tr_n(
+            "This replaces the calibration on {rules} by labels made otherwise ({before}; now {after}).",
+            "This replaces the calibrations on {rules} by labels made otherwise ({before}; now {after}).",
+            len(some),
+            rules=listed(list(self.replaced)),
+            before=before,
+            after=after,
+        )
 
 
 def _by(one: JudgeCalibration) -> str:
-    return one.label_options or "the majority of the graders"
+    return one.label_options or tr("the majority of the graders")
 
 
 def calibrate(project: GradingProject, day: date) -> Calibrated:

@@ -9,8 +9,9 @@ from promptpex.alignment.card_data import CardContest
 from promptpex.alignment.cross_fit import union
 from promptpex.alignment.graded import graded_outputs
 from promptpex.assertions import check, check_time
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.wording import named
 from promptpex.core.records import Candidate, Example, Synthesis
+from promptpex.core.texts import stored_n
 from promptpex.grading.book import GradeBook
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.in_force import in_force
@@ -60,9 +61,13 @@ def not_run_sentence(contest: CardContest, run: str) -> str:
     outputs = union(contest.unknown[name] for name in names) & contest.graded.any
     if not outputs:
         return ""
-    return (
-        f"the chosen set is compared without {plural(outputs.bit_count(), 'graded output')} of the run {run}, on which "
-        f"{named(names)} {'was' if len(names) == 1 else 'were'} not run"
+    return stored_n(
+        "the chosen set is compared without {outputs} of the run {run}, on which {names} was not run",
+        "the chosen set is compared without {outputs} of the run {run}, on which {names} were not run",
+        len(names),
+        outputs=stored_n("{count} graded output", "{count} graded outputs", outputs.bit_count()),
+        run=run,
+        names=named(names),
     )
 
 

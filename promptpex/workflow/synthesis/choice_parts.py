@@ -180,6 +180,11 @@ def _criterion(one: Criterion) -> PageCriterion:
     return PageCriterion(one.text, info_of(one.category).title, origin)
 
 
+def _is_question(check: Check) -> bool:
+    """Whether its reason is the answer of a judge with our word before it, and not what a script makes of one."""
+    return check.kind.removeprefix("not-") == "question"
+
+
 def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[Grade] = ()) -> tuple[PageExample, ...]:
     """The bad examples, and the good ones that are flagged, with what flags them."""
     matrix = choice.source.matrix
@@ -187,6 +192,7 @@ def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[G
     names = [one.id for one in matrix.candidates]
     notes = _notes(grades, {matrix.examples[row].id for row in shown})
     reasons = _reasons(choice, results, shown)
+    verbatim = frozenset(one.id for one in matrix.candidates if may_ask(one.check) and not _is_question(one.check))
     chosen = set(choice.chosen or ())
     other = {number for number in choice.source.columns if matrix.candidates[number].choice != "never"} - chosen
     return tuple(
@@ -202,6 +208,7 @@ def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[G
             others=tuple(names[number] for number in failed if number in other)[:FIRST_OTHERS],
             other_count=sum(number in other for number in failed),
             reasons=reasons.get(example.id, {}),
+            verbatim=verbatim,
         )
         for row, failed in zip(shown, _failed(choice.fails, shown, len(matrix.examples)), strict=True)
         for example in (matrix.examples[row],)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -53,6 +53,14 @@ def test_every_text_of_the_page_of_a_choice_is_of_the_catalogue(name: str) -> No
         texts = ReadPage(html(given)).texts
     assert len(texts) > 5
     assert not sorted({rest for text in texts if (rest := unmarked(text, known))})
+
+
+def test_what_a_judge_may_have_written_of_an_example_stays() -> None:
+    by_code, by_judge = {"a": "the output is JSON"}, frozenset({"a"})
+    shown = replace(example(by=("a",)), reasons=by_code)
+    with reading_in("vi"):
+        assert "đầu ra là JSON" in html(page(examples=(shown,)))
+        assert "the output is JSON" in html(page(examples=(replace(shown, verbatim=by_judge),)))
 
 
 def test_the_tables_of_a_choice_stay_english() -> None:
