@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -73,6 +74,9 @@ def require_psycopg() -> None:
         import psycopg_pool
 
         assert psycopg, psycopg_pool
+        logging.getLogger("psycopg").addHandler(
+            logging.NullHandler()
+        )  # what counts of its warnings is an error of ours
     except ImportError:
         raise ConfigError("a store on a PostgreSQL server needs psycopg: pip install 'promptpex[postgres]'") from None
 
@@ -195,6 +199,15 @@ class Link:
         """Ends the waiting for a server that is away; to be called in the event loop's thread."""
         if not self.is_up and self._reconnecting is not None and not self._reconnecting.done():
             self._reconnecting.cancel()
+
+    async def try_once_more(self) -> None:
+        """Instead of waiting for a server that is away, looks a last time whether it is back."""
+        if self._reconnecting is None or self.is_up or self._lost is not None:
+            return
+        self._reconnecting.cancel()
+        await asyncio.gather(self._reconnecting, return_exceptions=True)
+        with contextlib.suppress(StoreError):
+            await self._resume()
 
     async def close(self) -> None:
         """Closes all connections. May be called twice."""

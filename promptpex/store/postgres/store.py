@@ -230,7 +230,7 @@ class PostgresStore:
         if self._closed:
             return
         self._closed = True
-        self.stop_waiting()
+        await self._link.try_once_more()
         for batches in (self._puts, self._claims, self._gets):
             await batches.drained()
         if self._renewing is not None:
@@ -241,6 +241,13 @@ class PostgresStore:
                 await self._link.attempt(self._owner.leave)
         self._owner.close()
         await self._link.close()
+        if self._spool.count:
+            kept = stored(
+                "replies kept in {path}: {count}; the next command on this store hands them in",
+                path=self._spool.path,
+                count=self._spool.count,
+            )
+            self._options.emit(Notice(kept, "always"))
         self._spool.close()
 
     async def __aenter__(self) -> PostgresStore:

@@ -76,7 +76,7 @@ async def test_a_server_that_comes_back_gets_what_was_kept_for_it(mortal: Cluste
 
 async def test_a_server_that_stays_away_is_lost_and_the_next_command_hands_in(mortal: Cluster, tmp_path: Path) -> None:
     address, events = mortal.address(reconnect="0.3"), list[Event]()
-    store = await opened(address, tmp_path)
+    store = await opened(address, tmp_path, events)
     mortal.stop()
     try:
         for each in (ONE, TWO):
@@ -87,6 +87,9 @@ async def test_a_server_that_stays_away_is_lost_and_the_next_command_hands_in(mo
             await store.get(THREE.id)
         await store.put(THREE.id, THREE, Completion(text="kept"))
         await store.close()
+        assert isinstance(events[-1], Notice)
+        assert events[-1].message.endswith(".jsonl: 3; the next command on this store hands them in")
+        events.clear()
         with pytest.raises(StoreUnreachable, match="cannot be reached"):
             await opened(address, tmp_path)
         assert len(spooled(tmp_path)) == 1
