@@ -65,9 +65,10 @@ def _user() -> int | None:
     return None
 
 
-def _folder() -> Path:
+def _folder(*, in_memory: bool = True) -> Path:
     """A new folder that the server's user can reach: pytest's own are closed to others."""
-    place = next(place for place in ("/dev/shm", "/tmp", tempfile.gettempdir()) if os.access(place, os.W_OK))
+    places = (*(["/dev/shm"] if in_memory else []), "/tmp", tempfile.gettempdir())
+    place = next(place for place in places if os.access(place, os.W_OK))
     folder = Path(tempfile.mkdtemp(prefix="promptpex-pg-", dir=place))
     user = _user() if os.geteuid() == 0 else None
     if user is not None:
@@ -186,7 +187,7 @@ class Cluster:
 @contextlib.contextmanager
 def own_cluster(*, durable: bool = False, **options: str) -> Iterator[Cluster]:
     """A cluster for one test, which may stop and start it."""
-    cluster = Cluster(durable=durable, options=options)
+    cluster = Cluster(_folder(in_memory=not durable), durable=durable, options=options)
     try:
         cluster.make()
         yield cluster
