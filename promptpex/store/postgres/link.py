@@ -67,8 +67,10 @@ def require_psycopg() -> None:
     """Loads psycopg.
 
     Raises:
-        ConfigError: it, its pool or libpq is not installed.
+        ConfigError: it, its pool or libpq is not installed, or cannot work in this event loop.
     """
+    if "Proactor" in type(asyncio.get_running_loop()).__name__:
+        raise ConfigError("psycopg does not work in the event loop that Python has on Windows; use WSL, or a file")
     try:
         import psycopg
         import psycopg_pool

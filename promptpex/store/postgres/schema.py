@@ -6,6 +6,7 @@ list of statements that makes it from the one before; a store of a newer promptp
 
 from __future__ import annotations
 
+import re
 import secrets
 import uuid
 from dataclasses import dataclass
@@ -154,7 +155,8 @@ async def _about(connection: AsyncConnection[Any], address: StoreAddress, newest
     values = dict(await cursor.fetchall())
     try:
         about = About(int(values["version"]), values["store"], bytes.fromhex(values["secret"]))
-        ours = values["program"] == "promptpex" and about.version >= 0 and about.store.isalnum()
+        named = re.fullmatch(r"[0-9a-f]{32}", about.store) and len(about.secret) >= 16
+        ours = values["program"] == "promptpex" and about.version >= 0 and bool(named)
     except (KeyError, ValueError, TypeError, AttributeError):
         ours = False
     if not ours:

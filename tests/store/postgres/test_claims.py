@@ -12,7 +12,11 @@ import pytest
 from promptpex.core.records import Completion
 from promptpex.core.store_address import parse_address
 from promptpex.store.living_processes import process_start
+from promptpex.store.postgres import statements
+from promptpex.store.postgres.rows import columns, row_of
+from promptpex.store.postgres.statements import filled
 from promptpex.store.postgres.store import Options, PostgresStore
+from tests.e2e.faults import until
 from tests.llm.questions import request
 from tests.postgres import Cluster
 
@@ -49,6 +53,30 @@ async def test_of_many_that_ask_at_once_one_may_whatever_their_order(postgres: C
     assert postgres.execute(f"SELECT count(*) FROM {parse_address(address).schema}.claims") == [(0,)]
     for store in stores:
         await store.close()
+
+
+async def test_a_question_that_is_answered_while_it_is_claimed_is_not_asked_again(
+    postgres: Cluster, tmp_path: Path
+) -> None:
+    """Who waits for the row of a claim finds it gone, and has not seen the reply that was committed with that."""
+    import psycopg
+
+    address = parse_address(postgres.address(application_name="waits"))
+    async with await opened(address.text, tmp_path) as one, await opened(address.text, tmp_path) as two:
+        assert await one.claim(ID)
+        conninfo = psycopg.conninfo.make_conninfo(**address.parameters)
+        async with await psycopg.AsyncConnection.connect(conninfo) as answering:
+            row = row_of(ID, request(), Completion(text="x"), 1.0)
+            await answering.execute(filled(statements.PUT, address.schema), columns([row]))
+            await answering.execute(filled(statements.END_CLAIMS, address.schema), ([ID],))
+            claiming = asyncio.create_task(two.claim(ID))
+            waits = (
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'waits'"
+            )
+            await until(lambda: postgres.execute(waits) == [(1,)])
+            await answering.commit()
+        assert not await claiming
+        assert await two.get(ID) == Completion(text="x")
 
 
 CLAIMS = """

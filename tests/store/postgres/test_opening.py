@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.codecs.controls import OBEYED
 from promptpex.core.errors import (
     StoreDamaged,
     StoreError,
@@ -21,6 +22,14 @@ from promptpex.store.postgres.schema import STEPS
 from promptpex.store.postgres.store import PostgresStore
 from tests.llm.questions import request
 from tests.postgres import GUEST, PASSWORD, SUPERUSER, Cluster, free_port
+
+FORGED = (
+    "about AS VALUES ('program', 'promptpex'), ('version', '1'), ('secret', repeat('00', 32)), ('store', '../../../x')"
+)
+"""A table that would have files written elsewhere."""
+
+SAID = b"SFATAL\0VFATAL\0C28P01\0M\x1b]0;x\x07 \xe2\x80\xae {why}\0\0"
+"""An error of a hostile server, as PostgreSQL's protocol has it."""
 
 
 async def opened(address: str, folder: Path, *, make: bool = True) -> PostgresStore:
@@ -63,7 +72,7 @@ async def test_an_older_store_is_brought_forward_and_a_newer_one_is_refused(post
         await opened(address.text, tmp_path)
 
 
-@pytest.mark.parametrize("table", ["birds (name text)", "about (name text, value text)", "about (x int)"])
+@pytest.mark.parametrize("table", ["birds (name text)", "about (name text, value text)", "about (x int)", FORGED])
 async def test_a_schema_of_another_program_is_left_alone(postgres: Cluster, tmp_path: Path, table: str) -> None:
     address = parse_address(postgres.address())
     postgres.execute(f"CREATE SCHEMA {address.schema}; CREATE TABLE {address.schema}.{table}")
@@ -137,6 +146,31 @@ async def test_what_is_wrong_with_the_server_is_told(postgres: Cluster, tmp_path
     postgres.execute("CREATE ROLE crowded LOGIN CONNECTION LIMIT 0")
     with pytest.raises(StoreUnreachable, match="no connection left"):
         await opened(f"postgresql://crowded@127.0.0.1:{postgres.port}/postgres", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (b"HTTP/1.0 400 Bad Request\r\n\r\n", "expected authentication request"),
+        (b"E" + (len(SAID) + 4).to_bytes(4, "big") + SAID, "{why}"),
+        (b"", "cannot be reached"),
+    ],
+)
+async def test_what_is_no_postgresql_is_told_in_one_harmless_sentence(tmp_path: Path, answer: bytes, why: str) -> None:
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(8)
+        writer.write(answer)
+        await writer.drain()
+        await reader.read(400)
+        writer.close()
+
+    server = await asyncio.start_server(reply, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(StoreError) as caught:
+            await opened(f"postgresql://me@127.0.0.1:{port}/db?sslmode=disable", tmp_path)
+    assert why in str(caught.value)
+    assert not OBEYED.search(str(caught.value))
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
