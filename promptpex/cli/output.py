@@ -150,13 +150,16 @@ def _occasion(summary: Summary, totals: Mapping[str, Any] | None) -> Occasion:
 
 def asked_in_words(totals: Mapping[str, Any]) -> str:
     """What a command asked, in a sentence."""
-    sent, answered, stored = totals["sent"], totals["requests"], totals["cached"]
-    from_store = tr_n("{count} answer from the store", "{count} answers from the store", stored)
+    sent, replayed, cached = totals["sent"], totals["replayed"], totals["cached"]
+    answered = totals["requests"] - replayed
+    recorded = tr_n("{count} answer from a recording", "{count} answers from a recording", replayed)
+    if replayed and not (sent or answered or cached):
+        return recorded
     requests = tr_n("{count} request sent", "{count} requests sent", sent)
-    if answered == sent:
-        return f"{requests}, {from_store}"
-    some = tr("{count} answered", count=answered) if answered else tr("none answered")
-    return f"{requests} ({some}), {from_store}"
+    if answered != sent:
+        requests += f" ({tr('{count} answered', count=answered) if answered else tr('none answered')})"
+    from_store = tr_n("{count} answer from the store", "{count} answers from the store", cached)
+    return ", ".join([requests, from_store, *([recorded] if replayed else [])])
 
 
 def _comparable_before(summary: Summary) -> Path | None:

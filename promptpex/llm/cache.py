@@ -97,7 +97,7 @@ class CachedClient:
         await self._inner.close()
 
     async def _complete(self, request: Request) -> Completion:
-        if request.model.startswith("replay/"):
+        if request.is_replay:
             return await self._inner.complete(request)
         request_id = request.id
         while True:

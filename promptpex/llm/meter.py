@@ -17,7 +17,8 @@ class Totals:
 
     Attributes:
         sent: sent to a provider; each attempt counts.
-        requests: answered by a provider.
+        requests: answered by a provider, or from a recording.
+        replayed: those of them that came from a recording, for which nothing was sent.
         cached: answered from the store.
         failed: not answered.
         tokens_in, tokens_out: of provider answers that were counted; ``uncounted`` is the number of the others.
@@ -27,6 +28,7 @@ class Totals:
 
     sent: int = 0
     requests: int = 0
+    replayed: int = 0
     cached: int = 0
     failed: int = 0
     tokens_in: int = 0
@@ -72,6 +74,7 @@ class Meter:
             totals.cached += 1
             return
         totals.requests += 1
+        totals.replayed += request.is_replay
         totals.tokens_in += completion.tokens_in or 0
         totals.tokens_out += completion.tokens_out or 0
         totals.uncounted += completion.tokens_in is None or completion.tokens_out is None

@@ -95,3 +95,11 @@ async def test_an_answer_proves_that_a_request_was_sent() -> None:
 
 def test_outside_of_a_count_sending_says_nothing() -> None:
     sending()
+
+
+async def test_what_a_recording_answers_was_not_sent() -> None:
+    client, meter, heard = counted(FakeClient(lambda asked: "recorded"))
+    asked = request(model="replay/old.jsonl#m")
+    meter.answered(asked, await client.complete(asked))
+    assert heard == []
+    assert (meter.total.sent, meter.total.requests, meter.total.replayed) == (0, 1, 1)

@@ -125,6 +125,11 @@ class Request(Record):
         return self.model, self.api_base, self.backend
 
     @property
+    def is_replay(self) -> bool:
+        """Whether a recording answers it."""
+        return self.model.startswith("replay/")
+
+    @property
     def address(self) -> str | None:
         """The base URL that the request goes to; the first of several as long as none is chosen."""
         return self.sent_to or self.api_base or next(iter(self.servers), None)
