@@ -17,6 +17,7 @@ from pathlib import Path
 from promptpex.codecs.ordinary_files import ROOTS, is_inside
 from promptpex.config.named_models import NAMED
 from promptpex.core.store_address import is_address
+from promptpex.llm.model_files import as_in_name, from_name
 from promptpex.llm.named_models import split_name
 
 OWN_FOLDER = ".promptpex"
@@ -80,11 +81,12 @@ def _seen_models(value: object, folder: Path, cwd: Path) -> object:
 
 
 def _seen_model(label: str, folder: Path, cwd: Path) -> str:
-    file = _file_of(split_name(label)[1])
-    if file is None or file.startswith("~") or "\0" in file or Path(file).is_absolute():
+    written = _written_file_of(split_name(label)[1])
+    file = from_name(written or "")
+    if written is None or file.startswith("~") or "\0" in file or Path(file).is_absolute():
         return label
-    seen = _seen_from(cwd, folder.resolve() / file, folder)
-    head, _, tail = label.partition(f"/{file}")
+    seen = as_in_name(_seen_from(cwd, folder.resolve() / file, folder))
+    head, _, tail = label.partition(f"/{written}")
     return f"{head}/{seen}{tail}"
 
 
@@ -180,6 +182,12 @@ def _labels(value: object) -> Iterable[str]:
 
 def _file_of(label: str) -> str | None:
     """The file that a model's name is, if it is one."""
+    written = _written_file_of(label)
+    return None if written is None else from_name(written)
+
+
+def _written_file_of(label: str) -> str | None:
+    """The same as the name holds it."""
     provider, _, rest = label.partition("?")[0].partition("/")
     if provider == "replay":
         return rest.partition("#")[0]

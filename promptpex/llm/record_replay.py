@@ -27,6 +27,7 @@ from promptpex.core.ids import canonical, digest
 from promptpex.core.records import Completion, Request
 from promptpex.core.texts import stored
 from promptpex.llm.client import Client
+from promptpex.llm.model_files import as_in_name
 from promptpex.llm.redaction import scrub, scrubbed_request, without_own_keys
 from promptpex.llm.replay_differences import differences
 
@@ -184,7 +185,7 @@ class ReplayClient:
                 "{file}: it holds answers of several models ({names}); name one: {option}.",
                 file=self._path,
                 names=names,
-                option=f"replay/{self._path.name}#MODEL",
+                option=f"replay/{as_in_name(self._path.name)}#MODEL",
             )
         recorded = [line for line in self._by_id.values() if line.get("stage") == request.stage]
         models = sorted({line["request"]["model"] for line in recorded})

@@ -37,7 +37,7 @@ def sending() -> None:
 
 
 class CountedClient:
-    """Tells ``meter`` and ``emit`` of every request that ``inner`` sends; one that is tried again is sent again, and one
+    """Tells ``meter`` and ``emit`` of every request that ``inner`` sends; one that is tried again is sent again, one
     that a recording answers is not sent.
 
     Args:

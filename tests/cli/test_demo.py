@@ -8,6 +8,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 from promptpex.cli.commands.demo import FILES, LABEL
 from tests.e2e.command import ROOT, in_process
 
@@ -49,6 +51,18 @@ def test_files_that_are_there_are_left_alone(tmp_path: Path) -> None:
     assert LABEL not in done.out
     assert [model["cases"] for model in json.loads(done.out)["models"]] == [2, 2]
     assert suite.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["my folder", "a,b#c?d", "100%25 \N{NO-BREAK SPACE}it's", "new\nline"])
+def test_the_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+    suite = tmp_path / name / "prompt.cases.yaml"
+    suite.parent.mkdir()
+    whole = (ROOT / "benchmarks" / "support-reply" / suite.name).read_text(encoding="utf-8")
+    suite.write_text("".join(re.split(r"^(?=  - id: )", whole, flags=re.MULTILINE)[:2]), encoding="utf-8")
+    for where, given in ((tmp_path, name), (suite.parent, ".")):
+        done = in_process("demo", given, "--json", cwd=where)
+        assert done.code == 0, done.err
+        assert [model["cases"] for model in json.loads(done.out)["models"]] == [1, 1]
 
 
 def test_the_recording_answers_the_benchmark_as_it_is() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from promptpex.core.errors import ModelError
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client, Loading
+from promptpex.llm.model_files import from_name
 from promptpex.llm.names import provider_of, takes_base
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.redaction import scrub, without_own_keys
@@ -90,7 +91,7 @@ def _shared_by(provider: Provider, name: str, base: str | None) -> tuple[str, ..
 
 def _recording_in(name: str) -> str:
     """The file of ``replay/FILE#MODEL``."""
-    return name.removeprefix("replay/").partition("#")[0]
+    return from_name(name.removeprefix("replay/").partition("#")[0])
 
 
 def _openai_compatible(name: str, api_base: str | None, options: ProviderOptions) -> Client:

@@ -26,6 +26,7 @@ from promptpex.core.errors import ModelError, Unavailable, UnknownModel
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.texts import stored
 from promptpex.llm.failures import short
+from promptpex.llm.model_files import from_name
 
 DEFAULT_NAME = "smollm2-135m"
 DEFAULT_MODEL = f"embedded/{DEFAULT_NAME}"
@@ -60,7 +61,7 @@ def weights_path(
     if bare.startswith("hf:"):
         return _from_hub(bare.removeprefix("hf:"), emit)
     if bare.endswith(".gguf") or "/" in bare or "\\" in bare:
-        return _existing(bare, f"embedded/{bare}", stored("give the path of a GGUF file"))
+        return _existing(from_name(bare), f"embedded/{bare}", stored("give the path of a GGUF file"))
     message = stored(
         "There is no embedded model {name}; use {model}, embedded/PATH.gguf or embedded/hf:ORG/REPO/FILE.gguf.",
         name=repr(bare),
@@ -90,7 +91,7 @@ def weights_digest(name: str, *, configured: str | None = None) -> str | None:
     bare = name.removeprefix("embedded/")
     if bare.startswith("hf:"):
         return None
-    path = configured if bare == DEFAULT_NAME else bare
+    path = configured if bare == DEFAULT_NAME else from_name(bare)
     file = Path(path).expanduser() if path else None
     if file is None or not file.is_file():
         return None

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from promptpex.llm.model_files import as_in_name
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -45,7 +47,7 @@ def lines_written(
     first = next((benchmark for benchmark in benchmarks if recordings.get(benchmark.name)), None)
     if first is None:
         return where
-    models = ",".join(f"replay/{path}" for path in recordings[first.name])
+    models = ",".join(f"replay/{as_in_name(path)}" for path in recordings[first.name])
     prompt = next(iter(sorted((out / first.name).glob("prompt.*[dn]"))))
     command = f"  promptpex run {prompt} --judge none --models {models}"
     return (*where, "To judge the answers again by code, asking no model:", command)
