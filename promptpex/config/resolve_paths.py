@@ -17,7 +17,7 @@ from pathlib import Path
 from promptpex.codecs.ordinary_files import ROOTS, is_inside
 from promptpex.config.named_models import NAMED
 from promptpex.core.store_address import is_address
-from promptpex.llm.model_files import as_in_name, from_name
+from promptpex.llm.model_files import as_in_name, file_of, from_name, written_file_of
 from promptpex.llm.named_models import split_name
 
 OWN_FOLDER = ".promptpex"
@@ -46,7 +46,7 @@ def anchored(
     """
     for name in (*MODELS, NAMED):
         for label in _labels(values.get(name)):
-            file = _file_of(label)
+            file = file_of(label)
             if file is not None and not (is_inside(cwd / file, top) and not file.startswith("~")):
                 raise refuse(name, f"the file of {label!r} is outside the project; name it with a flag")
     paths = {}
@@ -81,7 +81,7 @@ def _seen_models(value: object, folder: Path, cwd: Path) -> object:
 
 
 def _seen_model(label: str, folder: Path, cwd: Path) -> str:
-    written = _written_file_of(split_name(label)[1])
+    written = written_file_of(split_name(label)[1])
     file = from_name(written or "")
     if written is None or file.startswith("~") or "\0" in file or Path(file).is_absolute():
         return label
@@ -178,21 +178,6 @@ def _labels(value: object) -> Iterable[str]:
         return [str(entry["model"]).strip() for entry in value.values() if "model" in entry]
     parts = [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else []
     return [split_name(label)[1] for part in parts if isinstance(part, str) for label in part.split(",")]
-
-
-def _file_of(label: str) -> str | None:
-    """The file that a model's name is, if it is one."""
-    written = _written_file_of(label)
-    return None if written is None else from_name(written)
-
-
-def _written_file_of(label: str) -> str | None:
-    """The same as the name holds it."""
-    provider, _, rest = label.partition("?")[0].partition("/")
-    if provider == "replay":
-        return rest.partition("#")[0]
-    is_file = provider == "embedded" and not rest.startswith("hf:")
-    return rest if is_file and (rest.endswith(".gguf") or "/" in rest or "\\" in rest) else None
 
 
 def _parts(path: Path, top: Path) -> list[str]:

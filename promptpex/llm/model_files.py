@@ -22,5 +22,20 @@ def from_name(text: str) -> str:
     return unquote(text, errors="surrogateescape") if "%" in text else text
 
 
+def file_of(label: str) -> str | None:
+    """The file that a model's name is, if it is one."""
+    written = written_file_of(label)
+    return None if written is None else from_name(written)
+
+
+def written_file_of(label: str) -> str | None:
+    """The same as the name holds it, in the form of ``as_in_name``."""
+    provider, _, rest = label.partition("?")[0].partition("/")
+    if provider == "replay":
+        return rest.partition("#")[0]
+    is_file = provider == "embedded" and not rest.startswith("hf:")
+    return rest if is_file and (rest.endswith(".gguf") or "/" in rest or "\\" in rest) else None
+
+
 def _is_odd(sign: str) -> bool:
     return sign in _SIGNS or sign.isspace() or not sign.isprintable()
