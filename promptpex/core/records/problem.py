@@ -38,9 +38,10 @@ class Problem(Record):
         return cls(path=str(path), line=line, message=message, suggestion=suggestion, severity="info")
 
     def text(self) -> str:
-        """The finding on one line, place first, as compilers print it."""
+        """The finding on one line, place first, as compilers print it; a line end in it, such as one in the name of a
+        file, is shown as U+FFFD."""
         place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{place}: {self.severity}: {self.sentence()}"
+        return "\ufffd".join(f"{place}: {self.severity}: {self.sentence()}".splitlines())
 
     __str__ = text
 
