@@ -274,7 +274,7 @@ def test_a_damaged_batch_is_one_sentence_until_something_else_is_run(ran: Path, 
     (ran / "results" / "batches" / made / "batch.json").write_text("{", encoding="utf-8")
     gated = in_process("gate", "--max-non-compliance", "100%", cwd=ran)
     assert (gated.code, gated.err.count("promptpex:")) == (2, 1)
-    assert "is damaged" in gated.err
+    assert "is damaged; run the same `promptpex run` again to restore it, or remove this file" in gated.err
     assert in_process("runs", cwd=ran).code == 0
     assert run(ran, "prompts/alpha.md", "--fresh").code == 0
     assert in_process("gate", "--max-non-compliance", "100%", cwd=ran).code == 0

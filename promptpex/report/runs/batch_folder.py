@@ -54,7 +54,8 @@ def read_batch(folder: Path) -> BatchManifest:
     try:
         return jsonl.parse_record(data, BatchManifest)
     except (ValidationError, ValueError, RecursionError):
-        raise RunError("is damaged; run the same `promptpex run` again to restore it", path=path) from None
+        remedy = "run the same `promptpex run` again to restore it, or remove this file to go on without it"
+        raise RunError(f"is damaged; {remedy}", path=path) from None
 
 
 def batch_named(named: Path | None, results: Path) -> Path | None:
