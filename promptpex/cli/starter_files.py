@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 PROMPT = """---
 name: {name}
 description: What this prompt is for, in a line.
@@ -83,3 +87,21 @@ SETTINGS = """# Settings of promptpex; environment (PROMPTPEX_...) and flags go 
 # input = 0.1
 # output = 0.4
 """
+
+
+@contextmanager
+def written_to(folder: Path) -> Iterator[None]:
+    """Makes the folder, and an error of the file system one that says what to do.
+
+    Raises:
+        ConfigError: the folder cannot be made or written.
+    """
+    from promptpex.core.errors import ConfigError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise ConfigError(
+            f"nothing can be written here ({error.strerror}); name another folder", path=folder
+        ) from error

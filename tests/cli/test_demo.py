@@ -89,4 +89,5 @@ def test_what_is_in_the_way_of_the_files_is_one_sentence(tmp_path: Path) -> None
         for name in ("endless", "gone"):
             done = in_process(command, name, cwd=tmp_path)
             assert done.code == 2
-            assert done.err.startswith(f"promptpex: {name} cannot be written or read (File exists)"), done.err
+            wanted = f"promptpex: {name}: nothing can be written here (File exists); name another folder\n"
+            assert done.err == wanted

@@ -109,3 +109,14 @@ def test_init_leaves_what_is_there_alone_and_cannot_go_below_a_file(tmp_path: Pa
     done = in_process("init", "prompt.md/sub", cwd=tmp_path)
     assert done.code == 2
     assert "prompt.md/sub" in done.err
+
+
+@pytest.mark.parametrize("command", ["init", "demo"])
+@pytest.mark.parametrize("folder", ["prompt.md/sub", "n" * 300])
+def test_a_folder_that_cannot_be_made_is_said_and_nothing_of_a_store(tmp_path: Path, command: str, folder: str) -> None:
+    (tmp_path / "prompt.md").write_text("mine", encoding="utf-8")
+    done = in_process(command, folder, cwd=tmp_path)
+    assert done.code == 2
+    assert f"{folder}: nothing can be written here (" in done.err
+    assert "name another folder" in done.err
+    assert "store" not in done.err

@@ -8,6 +8,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
+from promptpex.cli.starter_files import written_to
 from promptpex.core.texts import Key
 
 BENCHMARK = "support-reply"
@@ -79,11 +80,11 @@ def command(
 def _write(folder: Path) -> None:
     from promptpex.codecs.atomic import write_text
 
-    folder.mkdir(parents=True, exist_ok=True)
     texts = {name: (_source() / name).read_text(encoding="utf-8") for name in FILES}
-    for name, text in {**texts, "promptpex.toml": SETTINGS}.items():
-        if not (folder / name).exists():
-            write_text(folder / name, text.replace(CHECKOUT_SCHEMAS, OWN_SCHEMAS))
+    with written_to(folder):
+        for name, text in {**texts, "promptpex.toml": SETTINGS}.items():
+            if not (folder / name).exists():
+                write_text(folder / name, text.replace(CHECKOUT_SCHEMAS, OWN_SCHEMAS))
 
 
 def _source() -> Path:

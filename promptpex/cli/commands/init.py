@@ -30,12 +30,12 @@ def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: ob
     from promptpex.cli.output import print_json
     from promptpex.codecs.atomic import write_text
 
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = _texts(folder, example)
-    made = [file for file in texts if not (folder / file).exists()]
-    for file in made:
-        write_text(folder / file, texts[file])
-    _keep_schemas(folder)
+    with starter_files.written_to(folder):
+        texts = _texts(folder, example)
+        made = [file for file in texts if not (folder / file).exists()]
+        for file in made:
+            write_text(folder / file, texts[file])
+        _keep_schemas(folder)
     settings(flags, start=folder)
     if as_json:
         print_json({"made": made, "left_alone": [file for file in texts if file not in made]})
