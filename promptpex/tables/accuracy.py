@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from promptpex.core.records import EXPECTED, NOT_ASKED
 from promptpex.stats import Completion, Grid, Interval, share, share_interval
 from promptpex.tables.counts_per_case import Counted
-from promptpex.tables.frames import OUTPUT_COLUMNS, dtypes, marked
+from promptpex.tables.frames import OUTPUT_COLUMNS, framed, keys_of, marked
+from promptpex.tables.plain_values import plain_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,17 +81,24 @@ def expected_outcomes(rows: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """
     if scores.empty:
         return rows.iloc[:0]
-    keys = ["case", "model", "repeat"]
     counting = scores["name"].eq(EXPECTED) & scores["counts"] & scores["turn"].eq(0)
-    if not counting.any():
+    own = scores[counting.fillna(False).to_numpy(bool)]
+    values = plain_values(own["value"])
+    at = {key: place for place, key in reversed([*enumerate(keys_of(own))])}
+    compared = [(place, at[key]) for place, key in enumerate(keys_of(rows)) if key in at]
+    if not compared:
         return rows.iloc[:0]
-    own = scores.loc[counting.fillna(False).to_numpy(bool), [*keys, "value", "unscored"]].drop_duplicates(keys)
-    merged = rows.drop(columns=["verdict", "unscored", "asked"]).merge(own, on=keys, how="inner")
-    right, known = merged["value"].eq(1.0).fillna(False), merged["value"].notna()
-    merged["verdict"] = right.map({True: "pass", False: "fail"}).where(known, "unscored")
-    cut = marked(merged["unscored"], NOT_ASKED.__contains__) | marked(merged["error"], NOT_ASKED.__contains__)
-    merged["asked"] = ~cut
-    return merged[list(OUTPUT_COLUMNS)].astype(dtypes(OUTPUT_COLUMNS))
+    of_rows, of_scores = map(list, zip(*compared, strict=True))
+    chosen, reasons = rows.iloc[of_rows], own["unscored"].array.take(of_scores)
+    verdicts = [_verdict(values[place]) for place in of_scores]
+    cut = marked(own["unscored"], NOT_ASKED.__contains__)[of_scores] | marked(chosen["error"], NOT_ASKED.__contains__)
+    data = {"verdict": verdicts, "unscored": reasons, "asked": ~cut}
+    return framed({name: data.get(name, chosen[name].array) for name in OUTPUT_COLUMNS}, OUTPUT_COLUMNS)
+
+
+def _verdict(value: float | None) -> str:
+    """What a score against an expected output says."""
+    return "unscored" if value is None else "pass" if value == 1.0 else "fail"
 
 
 def accuracy_cells(counts: Counted, name: str, correlation: float, confidence: float) -> dict[str, Any]:

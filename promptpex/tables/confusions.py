@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from promptpex.codecs.comparable_texts import normalised
 from promptpex.codecs.wording import cut
 from promptpex.tables.frames import typed
-from promptpex.tables.plain_values import records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,26 +58,26 @@ def confusions(compared: pd.DataFrame, expected: Mapping[str, str], order: Seque
         order: the models; others come after them.
     """
     wrong = _answers(compared[compared["verdict"].eq("fail").to_numpy(bool)], expected)
-    if wrong.empty:
-        return typed([], CONFUSION_COLUMNS)
-    groups = wrong.groupby(["model", "expected", "given"], sort=False, observed=True)
-    table = groups.agg(
-        outputs=("case", "size"), cases=("case", "nunique"), text=("text", "first"), case=("case", "first")
-    ).reset_index()
-    totals = wrong["model"].value_counts()
-    places = {name: place for place, name in enumerate(dict.fromkeys([*order, *totals.index]))}
-    table["place"] = table["model"].map(places.get)
-    table = table.sort_values(["place", "outputs"], ascending=[True, False], kind="stable")
-    kept = table.groupby("model", sort=False).head(MOST_CONFUSIONS)
+    groups: dict[tuple[str, str, str], list[_Answer]] = {}
+    for answer in wrong:
+        groups.setdefault((answer.model, answer.expected, answer.given), []).append(answer)
+    totals = Counter(answer.model for answer in wrong)
+    by_model: dict[str, list[list[_Answer]]] = {name: [] for name in (*order, *totals)}
+    for (model, _, _), same in groups.items():
+        by_model[model].append(same)
+    kept = (same for own in by_model.values() for same in sorted(own, key=len, reverse=True)[:MOST_CONFUSIONS])
     return typed(
         (
             {
-                **{name: row[name] for name in ("model", "outputs", "cases", "case")},
-                "expected": cut(row["expected"], MAX_TEXT),
-                "given": cut(row["text"], MAX_TEXT),
-                "wrong": int(totals[row["model"]]),
+                "model": same[0].model,
+                "expected": cut(same[0].expected, MAX_TEXT),
+                "given": cut(same[0].text, MAX_TEXT),
+                "outputs": len(same),
+                "cases": len({answer.case for answer in same}),
+                "wrong": totals[same[0].model],
+                "case": same[0].case,
             }
-            for row in kept.to_dict("records")
+            for same in kept
         ),
         CONFUSION_COLUMNS,
     )
@@ -97,30 +97,30 @@ def answer_counts(compared: pd.DataFrame, expected: Mapping[str, str]) -> pd.Dat
     shared = len(answers) < known["case"].nunique()
     if not 1 < len(answers) <= MOST_ANSWERS or not shared or max(map(len, answers)) > LONGEST_ANSWER:
         return typed([], ANSWER_COLUMNS)
-    table = _answers(known, expected)
     shown = {normalised(answer): answer for answer in reversed(answers)}
-    table["right"] = known["verdict"].eq("pass").to_numpy(bool)
-    given = table["given"].map(shown.get)
-    # A wrong answer that differs from the expected one only in its form is not one of the others.
-    table["given"] = given.where(given.ne(table["expected"]), None).where(~table["right"], table["expected"])
-    keys = ["model", "expected", "given", "right"]
-    counts = table.groupby(keys, sort=False, observed=True, dropna=False).size().reset_index(name="outputs")
-    return typed(records(counts), ANSWER_COLUMNS)
+    counts: Counter[tuple[str, str, str | None, bool]] = Counter()
+    for answer, right in zip(_answers(known, expected), known["verdict"].eq("pass").tolist(), strict=True):
+        # A wrong answer that differs from the expected one only in its form is not one of the others.
+        other = shown.get(answer.given) if shown.get(answer.given) != answer.expected else None
+        counts[answer.model, answer.expected, answer.expected if right else other, right] += 1
+    return typed(
+        (dict(zip(ANSWER_COLUMNS, (*key[:3], outputs, key[3]), strict=True)) for key, outputs in counts.items()),
+        ANSWER_COLUMNS,
+    )
 
 
-def _answers(compared: pd.DataFrame, expected: Mapping[str, str]) -> pd.DataFrame:
-    """Per compared output: model, case, expected text, its own text, and that as it is compared (``given``)."""
-    import pandas as pd
+class _Answer(NamedTuple):
+    """A compared output: its model and case, the expected text, its own, and that as it is compared (``given``)."""
 
+    model: str
+    case: str
+    expected: str
+    text: str
+    given: str
+
+
+def _answers(compared: pd.DataFrame, expected: Mapping[str, str]) -> list[_Answer]:
     texts = compared["output"].fillna("").tolist()
     as_compared = {text: normalised(text) for text in dict.fromkeys(texts)}
-    cases = compared["case"].tolist()
-    return pd.DataFrame(
-        {
-            "model": pd.Series(compared["model"].tolist(), dtype=object),
-            "case": pd.Series(cases, dtype=object),
-            "expected": pd.Series([expected.get(case, "") for case in cases], dtype=object),
-            "text": pd.Series(texts, dtype=object),
-            "given": pd.Series([as_compared[text] for text in texts], dtype=object),
-        }
-    )
+    rows = zip(compared["model"].tolist(), compared["case"].tolist(), texts, strict=True)
+    return [_Answer(model, case, expected.get(case, ""), text, as_compared[text]) for model, case, text in rows]

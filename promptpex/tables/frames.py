@@ -117,7 +117,7 @@ def outputs(run: AnyRun, cube: pd.DataFrame | None = None) -> pd.DataFrame:
     """
     columns = Columns.of(run.outputs, Output)
     data = {**columns.coded, **columns.measures, **_of_cases(run, columns, _OUTPUT_CASE), "output": columns["text"]}
-    return judged(_framed(data, OUTPUT_COLUMNS), verdicts(run) if cube is None else cube)
+    return judged(framed(data, OUTPUT_COLUMNS), verdicts(run) if cube is None else cube)
 
 
 def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
@@ -126,8 +126,8 @@ def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     keyed = row_verdicts(cube)
-    at = {key: place for place, key in enumerate(_keys(keyed))}
-    places = np.array([at.get(key, -1) for key in _keys(rows)], dtype="int64")
+    at = {key: place for place, key in enumerate(keys_of(keyed))}
+    places = np.array([at.get(key, -1) for key in keys_of(rows)], dtype="int64")
     data = {name: _taken(keyed[name], places) for name in ROW_COLUMNS}
     error = rows["error"]
     data["verdict"] = data["verdict"].fillna("unscored")
@@ -138,7 +138,8 @@ def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: data[name] if name in data else rows[name].array for name in OUTPUT_COLUMNS})
 
 
-def _keys(frame: pd.DataFrame) -> Iterable[tuple[str, str, int]]:
+def keys_of(frame: pd.DataFrame) -> Iterable[tuple[str, str, int]]:
+    """The ``KEYS`` of each row."""
     return zip(*(frame[name].tolist() for name in KEYS), strict=True)
 
 
@@ -146,14 +147,14 @@ def verdicts(run: AnyRun) -> pd.DataFrame:
     """A row per verdict of the run, in the run's order; columns ``VERDICT_COLUMNS``."""
     columns = Columns.of(run.verdicts, Verdict)
     data = {**columns.coded, **columns.measures, **_of_cases(run, columns, _VERDICT_CASE)}
-    return _framed(data, VERDICT_COLUMNS)
+    return framed(data, VERDICT_COLUMNS)
 
 
 def scores(run: AnyRun) -> pd.DataFrame:
     """A row per score of the run, in the run's order; columns ``SCORE_COLUMNS``."""
     columns = Columns.of(run.scores, Score)
     data = {**columns.coded, **columns.measures, **_of_cases(run, columns, _VERDICT_CASE)}
-    return _framed(data, SCORE_COLUMNS)
+    return framed(data, SCORE_COLUMNS)
 
 
 TEXT: Final = "string[python]"
@@ -195,7 +196,7 @@ def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
         "contradicted": (failing & ~stands)[order],
         "reasons": reasons[order],
     }
-    return _framed(data, {name: OUTPUT_COLUMNS[name] for name in (*KEYS, *ROW_COLUMNS)})
+    return framed(data, {name: OUTPUT_COLUMNS[name] for name in (*KEYS, *ROW_COLUMNS)})
 
 
 def _first_of_each(marks: npt.NDArray[np.bool_], group: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
@@ -308,7 +309,7 @@ def marked(texts: pd.Series[Any], of: Callable[[str], bool]) -> npt.NDArray[np.b
 def typed(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
     """A DataFrame with exactly these columns and dtypes, also when there are no rows."""
     listed = list(rows)
-    return _framed({name: [row.get(name) for row in listed] for name in columns}, columns)
+    return framed({name: [row.get(name) for row in listed] for name in columns}, columns)
 
 
 def dtypes(columns: Mapping[str, str]) -> dict[str, Any]:
@@ -316,7 +317,7 @@ def dtypes(columns: Mapping[str, str]) -> dict[str, Any]:
     return {name: _dtype(kind) for name, kind in columns.items()}
 
 
-def _framed(data: Mapping[str, Column], columns: Mapping[str, str]) -> pd.DataFrame:
+def framed(data: Mapping[str, Column], columns: Mapping[str, str]) -> pd.DataFrame:
     """A DataFrame with exactly these columns and dtypes; those without data are missing throughout."""
     import pandas as pd
 
