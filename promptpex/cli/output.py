@@ -179,10 +179,9 @@ def over_limit(summary: Summary, fail_over: float | None) -> str:
     """Which models of a run are above ``--fail-over``, in a sentence; empty where none is."""
     from promptpex.report.gate import Limits, breaches
     from promptpex.report.percentages import listed
-    from promptpex.tables import records
 
     if fail_over is None:
         return ""
-    exceeded = breaches(records(summary.models), Limits(max_non_compliance=fail_over))
+    exceeded = breaches(summary.model_rows, Limits(max_non_compliance=fail_over))
     failing = [f"{model} ({'; '.join(broken)})" for model, broken in exceeded.items() if broken]
     return tr("--fail-over fails {models}", models=listed(failing)) if failing else ""

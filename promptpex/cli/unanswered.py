@@ -27,6 +27,8 @@ def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
     from promptpex.report.terminal import clean
 
     rows = summary.outputs
+    if not rows["error"].notna().any():
+        return
     answered = set(rows.loc[rows["error"].isna(), "model"])
     lost = rows[rows["error"].notna() & ~rows["error"].isin(NOT_ASKED) & ~rows["model"].isin(answered)]
     silent = [
@@ -62,10 +64,12 @@ def silent_judges(summary: Summary) -> Iterator[str]:
 def silent_answerers(summary: Summary) -> Iterator[str]:
     """What is said of a judge that was asked the questions of checks, and gave not one answer."""
     from promptpex.report.terminal import clean
+    from promptpex.tables.frames import marked
 
     rows = summary.verdicts
-    source = rows["source"].astype("string")
-    rows = rows[source.str.startswith("check:").fillna(False) & source.str.contains("@", regex=False).fillna(False)]
+    rows = rows[marked(rows["source"], lambda source: source.startswith("check:") and "@" in source)]
+    if rows.empty:
+        return
     asked = rows[~rows["unscored"].isin(NOT_ASKED).fillna(False)]
     judges = asked["source"].astype(str).map(lambda source: source.partition("@")[2])
     for judge, group in asked.groupby(judges, sort=False, observed=True):
@@ -84,6 +88,8 @@ def silent_scorers(summary: Summary) -> Iterator[str]:
 
     by_code = summary.scores["source"].isin(CODE).fillna(False)
     scores = summary.scores[is_from(summary.scores, "judge") | by_code]
+    if scores.empty:
+        return
     asked = scores[~scores["unscored"].isin(NOT_ASKED).fillna(False)]
     for (judge, name), group in asked.groupby(["source", "name"], sort=False, observed=True):
         failed = group["unscored"].notna() & group["unscored"].ne(UNCLEAR)

@@ -144,7 +144,7 @@ def _notes(manifest: Manifest) -> Iterator[str]:
 
 def _broken_rules(summary: Summary, failing: Sequence[str], file: Path | None) -> list[BrokenRule]:
     totals: dict[str, tuple[int, int]] = {}
-    for row in records(summary.rules):
+    for row in summary.rule_rows:
         if row["model"] in failing:
             broken, outputs = totals.get(row["rule"], (0, 0))
             of = row["usable"] if row["at_least"] else row["scored"]

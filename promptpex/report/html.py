@@ -37,7 +37,6 @@ from promptpex.report.section import IDS
 from promptpex.report.summary import Summary
 from promptpex.report.terminal import decision_text, money, percent, seconds
 from promptpex.report.view_model import heat, page
-from promptpex.tables import records
 
 TEMPLATES = Path(__file__).parent / "templates"
 FOLD = 400
@@ -72,7 +71,7 @@ def html(
         page=page(summary, sent),
         sections=sections(summary),
         footnotes=footnotes(summary),
-        figures=records(summary.models),
+        figures=summary.model_rows,
         verdict_names=VERDICTS,
         script=Markup(script()),
         policy=Markup(script_policy()),

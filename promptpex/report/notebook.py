@@ -18,7 +18,6 @@ from promptpex.report.summary import Summary
 from promptpex.report.terminal.model_table import columns
 from promptpex.report.terminal.notes import marks, notes
 from promptpex.report.terminal.texts import LONG, clean, named
-from promptpex.tables import records
 
 MOST_ROWS = 10
 """Rows of a table that are shown."""
@@ -30,7 +29,7 @@ MOST_NOTES, LONGEST = 6, 320
 
 def run_html(summary: Summary) -> str:
     """The answer of a run, its table of models, what fails most often, and what a reader has to know of it."""
-    shown = columns(summary, quantities(summary), records(summary.models))
+    shown = columns(summary, quantities(summary), summary.model_rows)
     cells = tuple(zip(*(column.cells for column in shown), strict=True))
     run = summary.run
     title = tr(

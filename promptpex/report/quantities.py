@@ -72,7 +72,7 @@ class Quantity:
 def quantities(summary: Summary) -> tuple[Quantity, ...]:
     """What the table of models shows: what they are ranked by, then non-compliance and, where there is any,
     accuracy."""
-    rows, rank_by = records(summary.models), summary.rankings.options.rank_by
+    rows, rank_by = summary.model_rows, summary.rankings.options.rank_by
     shown = [_non_compliance(rows)]
     if any(row["accuracy_scored"] is not None for row in rows):
         shown.append(_accuracy(rows))

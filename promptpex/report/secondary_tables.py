@@ -43,14 +43,14 @@ def _by_people(summary: Summary) -> Iterator[Section]:
     by_people = summary.by_people
     if by_people is None:
         return
-    versus = {row["model"]: row["versus"] for row in records(summary.models) if row["versus"] is not None}
+    versus = {row["model"]: row["versus"] for row in summary.model_rows if row["versus"] is not None}
     yield correction_section(records(by_people.corrections), versus, by_people.grades.label_rules, summary.confidence)
     yield calibration_section(records(by_people.calibrations))
 
 
 def rule_section(summary: Summary, most: int = 6) -> Section:
     """Failures of scored outputs per rule and model; without rows where there are more than ``most`` models to show."""
-    cells = {(row["rule"], row["model"]): row for row in records(summary.rules)}
+    cells = {(row["rule"], row["model"]): row for row in summary.rule_rows}
     names = list(dict.fromkeys(model for _, model in cells))
     rules = list(dict.fromkeys(rule for rule, _ in cells)) if len(names) <= most else []
     rows = tuple((rule, *(_rule_cell(cells.get((rule, name))) for name in names)) for rule in rules)

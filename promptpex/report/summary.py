@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ DEFAULT_CONFIDENCE = 0.95
 """The usual level, for runs whose settings name none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Summary:
     """A run's figures.
 
@@ -59,6 +60,16 @@ class Summary:
     by_people: ByPeople | None = None
     saved: Saved | None = None
     answer: str | None = None
+
+    @cached_property
+    def model_rows(self) -> list[dict[str, Any]]:
+        """The rows of ``models`` as plain values, which many parts of a report look at; none changes them."""
+        return records(self.models)
+
+    @cached_property
+    def rule_rows(self) -> list[dict[str, Any]]:
+        """The rows of ``rules``, in the same way."""
+        return records(self.rules)
 
     @property
     def confidence(self) -> float:
@@ -172,7 +183,7 @@ def _answer(run: AnyRun, rows: list[dict[str, Any]], rankings: Rankings, details
 
 def _with_people(summary: Summary, people: PeoplesGrades) -> Summary:
     """The summary with what people's grades say of the models and of the judges."""
-    by_model, options = records(summary.models), summary.rankings.options
+    by_model, options = summary.model_rows, summary.rankings.options
     corrected = tables.corrections(
         summary.outputs,
         people,

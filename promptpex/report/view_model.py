@@ -185,8 +185,8 @@ def page(summary: Summary, sent: SentMessages | None = None) -> Page:
         axis=axis,
         at_least=any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)),
         quantities=shown_quantities,
-        models=tuple(_model(row, summary, shown_quantities, axis) for row in records(summary.models)),
-        costs=cost_plot(records(summary.models), next(end for end in AXES if _widest(summary) <= end)),
+        models=tuple(_model(row, summary, shown_quantities, axis) for row in summary.model_rows),
+        costs=cost_plot(summary.model_rows, next(end for end in AXES if _widest(summary) <= end)),
         reasons=tuple(dict.fromkeys(reason for reasons in summary.gaps.unscored.values() for reason in reasons)),
         rules=rules,
         metrics=tuple(_metrics(summary)),
@@ -223,7 +223,7 @@ def _axis(ranked_by: Quantity) -> float:
 
 def _widest(summary: Summary) -> float:
     """The greatest upper end of an interval of non-compliance."""
-    return max((row["ci_high"] for row in records(summary.models) if row["ci_high"] is not None), default=0.0)
+    return max((row["ci_high"] for row in summary.model_rows if row["ci_high"] is not None), default=0.0)
 
 
 def _model(row: Mapping[str, Any], summary: Summary, shown: Sequence[Quantity], axis: float) -> ModelRow:
@@ -258,7 +258,7 @@ def _metrics(summary: Summary) -> Iterable[ShownMetric]:
 
 
 def _rules(summary: Summary, names: Iterable[str]) -> Iterable[RuleRow]:
-    cells = {(row["rule"], row["model"]): row for row in records(summary.rules)}
+    cells = {(row["rule"], row["model"]): row for row in summary.rule_rows}
     spec = {rule.id: rule for rule in summary.run.spec.rules}
     counted = [rule for rule, _ in cells]
     of_mode, untried = summary.run.manifest.mode_rules, untried_judges(summary.by_people)

@@ -61,7 +61,7 @@ def wrong_answers(summary: Summary) -> tuple[WrongAnswers, ...]:
     counts: dict[str, list[dict[str, Any]]] = {}
     for row in records(summary.details.answer_counts):
         counts.setdefault(row["model"], []).append(row)
-    compared = {row["model"]: row["accuracy_scored"] or 0 for row in records(summary.models)}
+    compared = {row["model"]: row["accuracy_scored"] or 0 for row in summary.model_rows}
     return tuple(
         WrongAnswers(
             model=model,

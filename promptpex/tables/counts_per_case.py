@@ -25,6 +25,10 @@ under a rule's id for those of that rule; the two are multiplied, and 1 where no
 rule counts once."""
 
 
+COUNTED = frozenset(("model", "case", "verdict", "error", "unscored", "asked", "rule", "inverse"))
+"""The columns that ``counted`` looks at, where they are there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counted:
     """The outputs of a table, counted.

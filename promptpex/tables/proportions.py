@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Completion, Grid, Interval, difference_interval, pair, repeat_correlation, share_interval
-from promptpex.tables.counts_per_case import Counted, counted, missing
+from promptpex.tables.counts_per_case import COUNTED, Counted, counted, missing
 from promptpex.tables.frames import typed
 
 if TYPE_CHECKING:
@@ -61,12 +62,13 @@ def grouped_proportions(rows: pd.DataFrame, by: str, confidence: float) -> list[
     """
     models = list(dict.fromkeys(map(str, rows["model"].unique())))
     groups = []
-    for name, part in rows.groupby(by, sort=False, observed=True, dropna=False):
-        counts, sizes = counted(part), part["model"].value_counts()
+    needed = rows[[name for name in rows.columns if name in COUNTED or name == by]]
+    for name, part in needed.groupby(by, sort=False, observed=True, dropna=False):
+        counts, sizes = counted(part), Counter(part["model"].tolist())
         correlation = repeat_correlation(counts.usable, "best")
         for row, model in enumerate(counts.usable.models):
             cells = proportion_cells(counts, row, correlation, confidence)
-            groups.append({"model": model, by: name, **cells, "unscored": int(sizes[model]) - cells["scored"]})
+            groups.append({"model": model, by: name, **cells, "unscored": sizes[model] - cells["scored"]})
     return sorted(groups, key=lambda cells: models.index(cells["model"]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import promptpex
@@ -27,7 +28,7 @@ def test_what_it_says_of_a_run_and_of_a_comparison_is_there() -> None:
     assert of_run <= known
     summary = re.search(r"all that a report shows: (.*) as DataFrames", SECTIONS["A run"])
     assert summary is not None
-    assert set(re.findall(r"`(\w+)`", summary[1])) <= set(Summary.__slots__)
+    assert set(re.findall(r"`(\w+)`", summary[1])) <= {field.name for field in fields(Summary)}
     rows = re.findall(r"^\| (`.*?) \|", SECTIONS["A comparison"], flags=re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert named == set(RunComparison.__slots__) - {"confidence"}

@@ -222,7 +222,7 @@ def _decided(
     from promptpex.tables import records
     from promptpex.workflow.grading.peoples_grades import prompt_file_of
 
-    rows, by_metric = records(summary.models), records(summary.metrics)
+    rows, by_metric = summary.model_rows, records(summary.metrics)
     exceeded = breaches(rows, asked, by_metric)
     figures = {row["model"]: stated(row, by_metric) for row in rows}
     risen = _risen(held, summary, folder, results) if held else None

@@ -295,11 +295,13 @@ def shown_verdicts(cube: pd.DataFrame, shown: pd.DataFrame) -> Mapping[OutputKey
     """Per output on the page its verdicts, without those of rules that had no judge: that is said at the rule."""
     keys = ["case", "model", "repeat"]
     unjudged = cube["unscored"].eq("no-judge").fillna(False) & ~cube["counts"]
-    shown_verdicts = cube.loc[~unjudged, [*keys, *ShownVerdict._fields]].merge(shown[keys].drop_duplicates(), on=keys)
-    columns = [plain_values(column) for _, column in shown_verdicts.items()]
+    on_page = set(zip(*(shown[name].tolist() for name in keys), strict=True))
+    near = ~unjudged.to_numpy(bool) & cube["case"].isin(shown["case"]).to_numpy(bool)
+    columns = [plain_values(cube[name][near]) for name in (*keys, *ShownVerdict._fields)]
     by_output: dict[OutputKey, list[ShownVerdict]] = defaultdict(list)
     for case, model, repeat, *fields in zip(*columns, strict=True):
-        by_output[case, model, repeat].append(ShownVerdict(*fields))
+        if (case, model, repeat) in on_page:
+            by_output[case, model, repeat].append(ShownVerdict(*fields))
     return by_output
 
 

@@ -13,7 +13,6 @@ from promptpex.report.quantities import NON_COMPLIANCE, Quantity, quantities
 from promptpex.report.summary import Summary
 from promptpex.report.terminal.fitted_table import NAME, Column, fitted
 from promptpex.report.terminal.texts import clean, decision_text, money, named, seconds
-from promptpex.tables import records
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +30,7 @@ def model_table(
     quantities_shown = quantities(summary)
     *others, last = (clean(quantity.title) for quantity in quantities_shown)
     titles = listed([*others, last])
-    rows = [row for row in records(summary.models) if models is None or row["model"] in models]
+    rows = [row for row in summary.model_rows if models is None or row["model"] in models]
     return fitted(
         tr("{prompt}: {what}", prompt=clean(summary.run.prompt.name), what=titles),
         columns(summary, quantities_shown, rows),

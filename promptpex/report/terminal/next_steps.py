@@ -115,7 +115,7 @@ def _more_cases(summary: Summary) -> Iterator[NextStep]:
     """Cases to add where models are undecided and so many would probably settle it."""
     if summary.run.manifest.subset is not None:
         return
-    wanted = [row["more_cases_low"] for row in records(summary.models) if row["more_cases_low"] is not None]
+    wanted = [row["more_cases_low"] for row in summary.model_rows if row["more_cases_low"] is not None]
     targets = sum(1 + bool(rule.inverse) for rule in summary.run.spec.rules if not rule.stale)
     if not wanted or not targets or summary.run.prompt.path is None or max(wanted) > MOST_CASES:
         return

@@ -117,7 +117,7 @@ def _why(summary: Summary, model: str, reasons: Iterable[str]) -> list[tuple[str
 
 def marks(summary: Summary) -> Iterator[str]:
     """How the table of models is weighted and what its marks mean, as far as it has them, in few words each."""
-    rows = records(summary.models)
+    rows = summary.model_rows
     weights = summary.rankings.options.weights
     if weights:
         yield tr(
