@@ -58,11 +58,11 @@ def confusions(compared: pd.DataFrame, expected: Mapping[str, str], order: Seque
         order: the models; others come after them.
     """
     wrong = _answers(compared[compared["verdict"].eq("fail").to_numpy(bool)], expected)
-    groups: dict[tuple[str, str, str], list[_Answer]] = {}
+    groups: dict[tuple[str, str, str], list[_GivenAnswer]] = {}
     for answer in wrong:
         groups.setdefault((answer.model, answer.expected, answer.given), []).append(answer)
     totals = Counter(answer.model for answer in wrong)
-    by_model: dict[str, list[list[_Answer]]] = {name: [] for name in (*order, *totals)}
+    by_model: dict[str, list[list[_GivenAnswer]]] = {name: [] for name in (*order, *totals)}
     for (model, _, _), same in groups.items():
         by_model[model].append(same)
     kept = (same for own in by_model.values() for same in sorted(own, key=len, reverse=True)[:MOST_CONFUSIONS])
@@ -109,7 +109,7 @@ def answer_counts(compared: pd.DataFrame, expected: Mapping[str, str]) -> pd.Dat
     )
 
 
-class _Answer(NamedTuple):
+class _GivenAnswer(NamedTuple):
     """A compared output: its model and case, the expected text, its own, and that as it is compared (``given``)."""
 
     model: str
@@ -119,8 +119,8 @@ class _Answer(NamedTuple):
     given: str
 
 
-def _answers(compared: pd.DataFrame, expected: Mapping[str, str]) -> list[_Answer]:
+def _answers(compared: pd.DataFrame, expected: Mapping[str, str]) -> list[_GivenAnswer]:
     texts = compared["output"].fillna("").tolist()
     as_compared = {text: normalised(text) for text in dict.fromkeys(texts)}
     rows = zip(compared["model"].tolist(), compared["case"].tolist(), texts, strict=True)
-    return [_Answer(model, case, expected.get(case, ""), text, as_compared[text]) for model, case, text in rows]
+    return [_GivenAnswer(model, case, expected.get(case, ""), text, as_compared[text]) for model, case, text in rows]
