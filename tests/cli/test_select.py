@@ -173,7 +173,7 @@ def test_a_choice_is_told_in_the_readers_language(capsys: pytest.CaptureFixture[
     limits = ("--coverage", "1", "--ffr", "0", "--report-language", "vi")
     code, out, _ = called(capsys, PROBLEM, *limits)
     assert code == 0
-    assert "bắt được 2/2 đầu ra xấu" in out
+    assert "bắt được 2/2 đầu ra dở" in out
     assert max(map(len, out.splitlines())) <= 80
     assert "selection" in called(capsys, PROBLEM, *limits, "--json")[1]
     assert "gắn cờ" not in called(capsys, PROBLEM, *limits[:4])[1]
