@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +25,30 @@ Written = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
+class OfTest:
+    """One of several tests of a file.
+
+    Attributes:
+        vars: by which a row is known to be of the test; a list of texts stands for any of them.
+        places: of its own assertions among those of the file.
+        threshold: the least score that passes, where the test or the file says one.
+    """
+
+    vars: Mapping[str, object]
+    places: tuple[int, ...]
+    threshold: float | None = None
+
+    def fits(self, variables: Mapping[str, object]) -> bool:
+        """Whether a row with these variables is of the test."""
+        return all(name in variables and _is_one_of(variables[name], value) for name, value in self.vars.items())
+
+
+def _is_one_of(value: object, wanted: object) -> bool:
+    is_list = isinstance(wanted, list) and bool(wanted) and isinstance(wanted[0], str)
+    return value == wanted or (is_list and isinstance(wanted, list) and value in wanted)
+
+
+@dataclass(frozen=True, slots=True)
 class CheckFile:
     """Assertions from a file. Sent to another process, it leaves behind what is compiled, and that process compiles it.
 
@@ -33,30 +57,51 @@ class CheckFile:
         raw: as data, in the same order.
         threshold: the least score that passes, where the file says one.
         vars: for templates and scripts, where a row does not say them itself.
+        tests: of several tests what each says; then the assertions of none are those of all.
     """
 
     compiled: compiler.Compiled
     raw: tuple[Written, ...]
     threshold: float | None = None
     vars: Mapping[str, object] = field(default_factory=dict)
+    tests: tuple[OfTest, ...] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _compiled_again, (self.raw, self.threshold, self.vars)
+        return _compiled_again, (self.raw, self.threshold, self.vars, self.tests)
+
+    def for_row(self, variables: Mapping[str, object]) -> CheckFile | None:
+        """What is said of rows with these variables; None where none of several tests is about them, and of several
+        that are the one with the most variables counts."""
+        if not self.tests:
+            return self
+        fitting = [test for test in self.tests if test.fits(variables)]
+        if not fitting:
+            return None
+        chosen = max(fitting, key=lambda test: len(test.vars))
+        own = {place for test in self.tests for place in test.places}
+        places = [place for place in range(len(self.raw)) if place not in own or place in chosen.places]
+        steps = tuple(self.compiled.steps[place] for place in places)
+        return CheckFile(
+            compiler.Compiled(steps), tuple(self.raw[place] for place in places), chosen.threshold, self.vars
+        )
 
 
-def _compiled_again(raw: tuple[Written, ...], threshold: float | None, variables: Mapping[str, object]) -> CheckFile:
+def _compiled_again(
+    raw: tuple[Written, ...], threshold: float | None, variables: Mapping[str, object], tests: tuple[OfTest, ...]
+) -> CheckFile:
     """The assertions of a file that another process has read and found usable."""
     with time_limits.check_time():
         compiled = compiler.prepare(raw)
     compiler.start_v8(compiled)
-    return CheckFile(compiled, raw, threshold, variables)
+    return CheckFile(compiled, raw, threshold, variables, tests)
 
 
 def read(path: Path) -> CheckFile:
     """The assertions of a file.
 
-    A list; or a mapping with ``assert`` (and ``threshold``), with ``defaultTest`` and at most one of ``tests``, or with
-    ``rules`` that have ``checks`` (a spec; each check's metric is its rule, where it names none).
+    A list; or a mapping with ``assert`` (and ``threshold``), with ``defaultTest`` and ``tests``, or with ``rules`` that
+    have ``checks`` (a spec; each check's metric is its rule, where it names none). Of several tests the assertions are
+    for the rows with their variables.
 
     Raises:
         CheckError: the file cannot be read, or an assertion cannot be used; with file and line.
@@ -96,7 +141,34 @@ def _compiled(doc: YamlDoc, path: Path, none: str) -> CheckFile:
             raise doc.fail(error.message, *_culprit(keys, item)) from error
         warnings += [f"{path}:{doc.line(*keys)}: {warning}" for warning in compiled.warnings]
     whole = compiler.Compiled(prepared.steps, tuple(warnings))
-    return CheckFile(whole, tuple(item for _, item in data), _threshold(doc), _vars(doc))
+    tests = _several(doc, [keys for keys, _ in data])
+    return CheckFile(whole, tuple(item for _, item in data), _threshold(doc), _vars(doc), tests)
+
+
+def _several(doc: YamlDoc, places: Sequence[Keys]) -> tuple[OfTest, ...]:
+    """What each of several tests says; nothing where there is one, or none.
+
+    Args:
+        places: of the assertions of the file, in order.
+    """
+    tests = _tests(doc.data)
+    if len(tests) < 2 or not (
+        any("threshold" in test for test in tests) or any(key[:1] == ("tests",) for key in places)
+    ):
+        return ()
+    made = []
+    for number, test in enumerate(tests):
+        keys: Keys = ("tests", number)
+        own = tuple(place for place, where in enumerate(places) if where[:2] == keys)
+        variables = _mapping_of(doc, test, keys)
+        made.append(OfTest(variables, own, _number(doc, test, keys, _threshold(doc))))
+    return tuple(made)
+
+
+def _tests(data: object) -> list[Mapping[str, object]]:
+    """The tests of a mapping, as far as they are mappings."""
+    tests = data.get("tests") if isinstance(data, Mapping) and "rules" not in data else None
+    return [test for test in tests if isinstance(test, Mapping)] if isinstance(tests, list) else []
 
 
 def _at_most(doc: YamlDoc, items: Iterator[tuple[Keys, Written]]) -> Iterator[tuple[Keys, Written]]:
@@ -123,10 +195,10 @@ def _written(doc: YamlDoc, data: object) -> Iterator[tuple[Keys, Written]]:
     if isinstance(default, Mapping):
         yield from _asserts(doc, default, ("defaultTest",))
     tests = data.get("tests")
-    if isinstance(tests, list) and len(tests) > 1 and any(isinstance(t, Mapping) and "assert" in t for t in tests):
-        raise doc.fail("the file has several tests with assertions of their own; put them into the rows", "tests", 1)
-    if isinstance(tests, list) and len(tests) == 1 and isinstance(tests[0], Mapping):
-        yield from _asserts(doc, tests[0], ("tests", 0))
+    if isinstance(tests, str) or (isinstance(tests, list) and not all(isinstance(test, Mapping) for test in tests)):
+        raise doc.fail("the tests are in files of their own; take them over with promptpex import promptfoo", "tests")
+    for number, test in enumerate(tests if isinstance(tests, list) else ()):
+        yield from _asserts(doc, test, ("tests", number))
 
 
 def _asserts(doc: YamlDoc, data: Mapping[str, object], keys: Keys) -> Iterator[tuple[Keys, Written]]:
@@ -161,31 +233,40 @@ def _of_spec(doc: YamlDoc, rules: object) -> Iterator[tuple[Keys, Written]]:
 
 
 def _threshold(doc: YamlDoc) -> float | None:
-    for keys, place in _places(doc):
-        if "threshold" in place:
-            threshold = place["threshold"]
-            if not js_values.is_number(threshold) or not math.isfinite(js_values.as_double(threshold)):
-                raise doc.fail("the threshold must be a number", *keys, "threshold")
-            return float(threshold)
-    return None
+    return next((_number(doc, place, keys, None) for keys, place in _places(doc) if "threshold" in place), None)
+
+
+def _number(doc: YamlDoc, place: Mapping[str, object], keys: Keys, default: float | None) -> float | None:
+    """The threshold of a place."""
+    threshold = place.get("threshold", default)
+    if threshold is None and "threshold" not in place:
+        return None
+    if not js_values.is_number(threshold) or not math.isfinite(js_values.as_double(threshold)):
+        raise doc.fail("the threshold must be a number", *keys, "threshold")
+    return float(threshold)
 
 
 def _vars(doc: YamlDoc) -> Mapping[str, object]:
     """The ``vars`` next to ``assert``; those of the test over those of ``defaultTest``."""
     variables: dict[str, object] = {}
     for keys, place in _places(doc):
-        given = place.get("vars", {})
-        if not isinstance(given, Mapping):
-            raise doc.fail("vars must be a mapping of names to values", *keys, "vars")
-        variables |= given
+        variables |= _mapping_of(doc, place, keys)
     return variables
+
+
+def _mapping_of(doc: YamlDoc, place: Mapping[str, object], keys: Keys) -> Mapping[str, object]:
+    """The ``vars`` of a place."""
+    given = place.get("vars", {})
+    if not isinstance(given, Mapping):
+        raise doc.fail("vars must be a mapping of names to values", *keys, "vars")
+    return given
 
 
 def _places(doc: YamlDoc) -> Iterator[tuple[Keys, Mapping[str, object]]]:
     """Where ``assert`` may stand with a threshold and vars: at the top, in ``defaultTest``, in the one test."""
     top = doc.data if isinstance(doc.data, Mapping) else {}
-    tests = top.get("tests")
-    one_test = tests[0] if isinstance(tests, list) and len(tests) == 1 else None
+    tests = _tests(top)
+    one_test = tests[0] if len(tests) == 1 else None
     places: tuple[tuple[Keys, object], ...] = (
         ((), top),
         (("defaultTest",), top.get("defaultTest")),

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from promptpex.assertions import compiler, evaluator
 from promptpex.assertions.assertion_file import CheckFile
-from promptpex.assertions.model import CheckedOutput, CheckReport, ExpectedOutput
+from promptpex.assertions.model import CheckedOutput, CheckReport, ExpectedOutput, Unscorable
 from promptpex.assertions.rows_to_check import CheckRow, as_text
 from promptpex.assertions.time_limits import check_time, each_verdict, time_of
 from promptpex.core.errors import CheckError
+from promptpex.core.texts import stored
 from promptpex.core.time_allowance import Allowance
 
 CHUNK = 256
@@ -79,9 +80,20 @@ class RowCheckJob:
 
 
 def _reports(rows: Sequence[CheckRow], checks: CheckFile | None, time_of_all: Allowance) -> list[RowReport]:
+    chosen = [None if checks is None else checks.for_row(row.vars) for row in rows]
+    problems = [row.problem or _no_test(checks, mine) for row, mine in zip(rows, chosen, strict=True)]
     with check_time(time_of_all):
-        evaluated = iter(evaluator.evaluate_many([_evaluation(row, checks) for row in rows if row.problem is None]))
-    return [RowReport(row.id, _unscored(row) if row.problem is not None else next(evaluated)) for row in rows]
+        sound = [(row, mine) for row, mine, why in zip(rows, chosen, problems, strict=True) if why is None]
+        evaluated = iter(evaluator.evaluate_many([_evaluation(row, mine) for row, mine in sound]))
+    reports = (next(evaluated) if why is None else _unscored(why) for why in problems)
+    return [RowReport(row.id, report) for row, report in zip(rows, reports, strict=True)]
+
+
+def _no_test(checks: CheckFile | None, mine: CheckFile | None) -> Unscorable | None:
+    """That none of the tests of a file is about a row, where it is so."""
+    if checks is None or mine is not None:
+        return None
+    return Unscorable("no-test", stored("no test of the file has the variables of this row"))
 
 
 def _evaluation(row: CheckRow, checks: CheckFile | None) -> tuple[compiler.Compiled, CheckedOutput, float | None]:
@@ -120,6 +132,5 @@ def _threshold(row: CheckRow, checks: CheckFile | None) -> float | None:
     return checks.threshold
 
 
-def _unscored(row: CheckRow) -> CheckReport:
-    assert row.problem is not None
-    return CheckReport("unscored", None, row.problem.message, row.problem.code)
+def _unscored(problem: Unscorable) -> CheckReport:
+    return CheckReport("unscored", None, problem.message, problem.code)
