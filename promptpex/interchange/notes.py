@@ -83,7 +83,7 @@ class Log:
 def shown(over: Mapping[str, int], notes: Sequence[Note]) -> Iterator[str]:
     """The lines that say all of it: first what came over, then the rest under its heading, equal notes together."""
     if over:
-        yield f"came over: {', '.join(f'{times} {name}' for name, times in over.items())}"
+        yield f"came over: {', '.join(f'{name} ({times})' for name, times in over.items())}"
     headings: tuple[tuple[Became, str], ...] = (("changed", "changed in meaning:"), ("left out", "left out:"))
     for became, heading in headings:
         mine = [note for note in notes if note.became == became]

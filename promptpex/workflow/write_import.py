@@ -13,7 +13,8 @@ from promptpex.cases.file import write_suite
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import CheckError, InputError
-from promptpex.core.records import Case, Rule, Suite
+from promptpex.core.ids import digest
+from promptpex.core.records import Case, Manifest, Rule, Run, Spec, Suite
 from promptpex.interchange.format import Imported, ImportedPrompt
 from promptpex.interchange.notes import Note
 from promptpex.report import runs
@@ -147,7 +148,7 @@ def _write(imported: Imported, projects: list[_Project], out: Path) -> list[str]
     """Writes all parts; says what they are."""
     written = []
     for project in projects:
-        written += _write_project(project, several=len(projects) > 1)
+        written += _write_project(project, out, several=len(projects) > 1)
     if imported.settings:
         write_text(out / SETTINGS, toml(imported.settings))
         written.append("the settings")
@@ -158,7 +159,7 @@ def _write(imported: Imported, projects: list[_Project], out: Path) -> list[str]
     return written
 
 
-def _write_project(project: _Project, *, several: bool) -> list[str]:
+def _write_project(project: _Project, out: Path, *, several: bool) -> list[str]:
     part, files, written = project.part, project.files, []
     if project.text is not None:
         write_text(files.prompt, project.text)
@@ -167,9 +168,34 @@ def _write_project(project: _Project, *, several: bool) -> list[str]:
         write_spec(files.spec, part.spec.replace(prompt=files.prompt.name))
         written.append(plural(len(part.spec.rules), "rule"))
     if part.suite is not None:
-        write_suite(files.suite, Suite(prompt=files.prompt.name, match=part.suite.match, cases=part.suite.cases))
+        suite = write_suite(
+            files.suite, Suite(prompt=files.prompt.name, match=part.suite.match, cases=part.suite.cases)
+        )
         written.append(plural(len(part.suite.cases), "case"))
+        if part.outputs:
+            folder = _write_run(part, files, suite, out)
+            written.append(f"{plural(len(part.outputs), 'output')} as the run {folder.name}")
     return written
+
+
+def _write_run(part: Imported, files: Files, suite: Suite, out: Path) -> Path:
+    """Writes a part's outputs as a run of its prompt, without verdicts; gives the folder."""
+    prompt = promptfile.read(files.prompt)
+    spec = part.spec.replace(prompt=files.prompt.name) if part.spec is not None else Spec(prompt=files.prompt.name)
+    models = tuple(dict.fromkeys(output.model for output in part.outputs))
+    digests = [prompt.fingerprint, spec.digest, digest(suite.to_dict())]
+    answers = [[*output.key, output.text, output.error] for output in part.outputs]
+    manifest = Manifest(
+        run=digest([*digests, models, answers], 10),
+        prompt=prompt.name,
+        prompt_fingerprint=prompt.fingerprint,
+        spec_digest=spec.digest,
+        suite_digest=digests[-1],
+        models=models,
+    )
+    folder = runs.folder_for(out, prompt.name, manifest.run)
+    runs.finish(folder, Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, outputs=part.outputs))
+    return folder
 
 
 def toml(settings: Mapping[str, object]) -> str:

@@ -194,6 +194,9 @@ def test_promptfoo_gets_inputs_as_they_are_and_not_those_that_it_reads_otherwise
         {"thing": text, "n": 3, "list": "[1]"} for text in plain
     ]
     assert len([line for line in made.left_out if "is left out: its input thing holds" in line]) == len(otherwise)
+    lines = Suite(prompt="p", cases=(Case(id="c", inputs={"thing": "a\n"}),))
+    (test,) = _config(promptfoo.config(prompt(), spec(), lines))["tests"]
+    assert test["vars"] == {"thing": "a\n\n"}, "promptfoo cuts one"
 
 
 def test_the_prompt_is_never_taken_for_the_name_of_a_file() -> None:

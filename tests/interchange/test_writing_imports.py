@@ -84,7 +84,7 @@ def test_equal_notes_share_a_line() -> None:
         log.left_out(f"tests[{number}].provider", "one model is asked for all", "c.yaml", number)
     log.changed("tests[0].assert[0]", "a judge says yes or no", "c.yaml", 3)
     assert list(shown(log.over, log.notes)) == [
-        "came over: 2 tests",
+        "came over: tests (2)",
         "changed in meaning:",
         "  c.yaml:3: tests[0].assert[0]: a judge says yes or no",
         "left out:",

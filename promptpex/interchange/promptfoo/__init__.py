@@ -28,7 +28,7 @@ FORMAT = Format(
     recognise=recognise,
     maps=(
         Mapped("`prompts`: texts, chats, files", "a prompt file each", "in",
-               "those that programs make or services keep"),
+               "those that programs make or services keep; blank lines around a text"),
         Mapped("`prompts`", "the prompt as a chat", "out"),
         Mapped("`providers`", "`[models]` of the settings, or the run's models", "both", "programs, services without "
                "a name here, tools, response formats, keys"),

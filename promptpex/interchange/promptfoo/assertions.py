@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,10 +110,20 @@ def of_set(files: ConfigFiles, name: str, asserts: tuple[Written, ...], threshol
 
 
 def _kind(entry: Mapping[str, object], at: At) -> str:
+    """The type of an assertion, whose numbers are numbers and whose metric is a text."""
     kind = entry.get("type", entry.get("kind"))
     if not isinstance(kind, str):
         raise at.fail(f"an assertion needs a type, such as contains, not {named(kind)}")
+    for key in ("threshold", "weight"):
+        value = entry.get(key, 0)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _HUGE:
+            raise at[key].fail(f"it must be a number that a double holds, not {named(value)}")
+    if not isinstance(entry.get("metric", ""), str):
+        raise at["metric"].fail(f"it must be a text, not {named(entry['metric'])}")
     return kind
+
+
+_HUGE = sys.float_info.max
 
 
 def _check(

@@ -74,7 +74,7 @@ def _written(files: ConfigFiles, raw: str, label: str, at: At) -> Iterator[Their
         return files.left_out(at, "it is made by a program or fetched; write its text")
     for path in _files_of(files, raw, at):
         if path is None:
-            yield from _text(files, raw, label, at)
+            yield from prompts_of_text(files, raw, label, at)
         elif _is_program(path.name):
             files.left_out(at, "a program makes this prompt, and nothing is run at import; write its text")
         else:
@@ -112,11 +112,11 @@ def _of_file(files: ConfigFiles, path: Path, label: str, at: At) -> Iterator[The
         yield from _table(files, path, at)
     elif ending == ".jsonl":
         for number, line in enumerate(files.text(path).splitlines(), 1):
-            yield from _text(files, line, label, At(path, row=number)) if line.strip() else ()
+            yield from prompts_of_text(files, line, label, At(path, row=number)) if line.strip() else ()
     else:
         pieces = re.split(r"(?m)^[ \t]*---[ \t]*\r?$", files.text(path)) if ending == ".txt" else [files.text(path)]
         for piece in filter(str.strip, pieces):
-            yield from _text(files, piece, label, At(path, row=1))
+            yield from prompts_of_text(files, piece, label, At(path, row=1))
 
 
 def _table(files: ConfigFiles, path: Path, at: At) -> Iterator[TheirPrompt]:
@@ -128,10 +128,10 @@ def _table(files: ConfigFiles, path: Path, at: At) -> Iterator[TheirPrompt]:
     for row in rows[1 if "prompt" in head else 0 :]:
         if len(row.cells) > column and row.cells[column].strip():
             label = row.cells[labels] if labels is not None and len(row.cells) > labels else path.stem
-            yield from _text(files, row.cells[column], label, At(path, row=row.line))
+            yield from prompts_of_text(files, row.cells[column], label, At(path, row=row.line))
 
 
-def _text(files: ConfigFiles, raw: str, label: str, at: At) -> Iterator[TheirPrompt]:
+def prompts_of_text(files: ConfigFiles, raw: str, label: str, at: At) -> Iterator[TheirPrompt]:
     """A prompt from its text: a chat where it is JSON, or YAML that begins with a role."""
     trimmed = raw.strip()
     if trimmed.startswith("- role:"):

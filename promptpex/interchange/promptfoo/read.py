@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -77,14 +77,18 @@ class ReadConfig:
     cases: Mapping[int, str]
 
 
-def read_config(files: ConfigFiles, config: Data, top: At) -> ReadConfig:
+def read_config(files: ConfigFiles, config: Data, top: At, prompts: Sequence[TheirPrompt] | None = None) -> ReadConfig:
     """The projects of a configuration as data.
+
+    Args:
+        prompts: those that it has, where they are known already.
 
     Raises:
         InputError: as ``read``.
     """
     _name_unread(files, config, top)
-    prompts = read_prompts(files, config.get("prompts"), top["prompts"])
+    if prompts is None:
+        prompts = read_prompts(files, config.get("prompts"), top["prompts"])
     tests = read_tests(files, config, top)
     key = "targets" if "targets" in config else "providers"
     settings = {**read_providers(files, config.get(key), top[key]), **_evaluation(files, config, top)}
@@ -176,18 +180,18 @@ def _decoration(config: Data) -> tuple[str, str]:
     return before, after
 
 
-def _prompt_files(prompts: list[TheirPrompt], description: str, around: tuple[str, str]) -> list[ImportedPrompt]:
+def _prompt_files(prompts: Sequence[TheirPrompt], description: str, around: tuple[str, str]) -> list[ImportedPrompt]:
     """The prompts with names of their own."""
     taken: set[str] = set()
     made = []
     for number, prompt in enumerate(prompts, 1):
         label = " ".join(prompt.label.split())[:_NAMED_SEVERAL]
-        name = label if label and label not in taken else f"prompt-{number}"
+        stem = "prompt" if len(prompts) == 1 else f"prompt-{number}"
+        name = label if label and label not in taken else stem
         taken.add(name)
         messages = prompt.messages
         if not prompt.is_chat and any(around):
             messages = (Message(role="user", content=f"{around[0]}{messages[0].content}{around[1]}".strip()),)
-        stem = "prompt" if len(prompts) == 1 else f"prompt-{number}"
         made.append(ImportedPrompt(name, messages, " ".join(description.split()), stem))
     return made
 

@@ -116,7 +116,9 @@ def _of_scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[D
         name = str(scenario.get("description") or f"scenario {number}")
         for key in scenario.keys() - {"config", "tests", "description"}:
             files.left_out(place[key], "a scenario has configurations and tests")
-        tests = list(_listed(files, scenario.get("tests"), place["tests"])) or [({}, place)]
+        tests = list(_listed(files, scenario.get("tests"), place["tests"]))
+        if not tests:
+            files.left_out(place, "a scenario without tests is not run by promptfoo either")
         for data, at_data in _listed(files, scenario.get("config"), place["config"]):
             for test, at_test in tests:
                 yield _with(data, at_data, test, at_test, files), at_test, name

@@ -81,8 +81,7 @@ def _filled(variables: dict[str, object]) -> dict[str, object]:
 
     def value_of(match: re.Match[str]) -> str:
         nonlocal room
-        value = variables.get(match.group(1))
-        text = value if isinstance(value, str) else None if value is None else json.dumps(value, ensure_ascii=False)
+        text = _as_javascript(variables[match.group(1)]) if match.group(1) in variables else None
         room -= len(text or "")
         return match.group() if text is None or room < 0 else text
 
@@ -93,3 +92,15 @@ def _filled(variables: dict[str, object]) -> dict[str, object]:
             if variables[name] == before:
                 break
     return variables
+
+
+def _as_javascript(value: object) -> str:
+    """The value as JavaScript puts it into a text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "[object Object]"
+    if isinstance(value, list):
+        return ",".join("" if item is None else _as_javascript(item) for item in value)
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e21
+    return json.dumps(int(value) if is_whole and isinstance(value, float) else value)

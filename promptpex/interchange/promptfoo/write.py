@@ -149,7 +149,7 @@ def _unfit(check: Check) -> str | None:
         return stored("promptfoo's regex has no flags, and what a template puts into a script may break it")
     if check.path is not None:
         return stored("promptfoo's assertions look at the whole output")
-    if check.exact:
+    if check.exact and "multipleOf" in json.dumps(check.value, default=str):
         return stored("promptfoo's schemas have no exact decimals")
     if check.kind.endswith("rouge-n") and check.n != 1:
         return stored("promptfoo's rouge-n has only n = 1")
@@ -225,12 +225,6 @@ def _is_read_otherwise(case: Case, left_out: list[str]) -> bool:
             )
             left_out.append(filled if named else file)
             return True
-        if text.endswith("\n"):
-            left_out.append(
-                stored(
-                    "the line end behind the input {name} of case {case} is cut by promptfoo", name=name, case=case.id
-                )
-            )
     return False
 
 
@@ -248,8 +242,11 @@ def _test(case: Case, asserts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _value(value: Any) -> Any:
-    """The value as a variable there: lists and mappings as JSON, which is what the prompt is sent here."""
-    if isinstance(value, str | bool | int | float):
+    """The value as a variable there: lists and mappings as JSON, which is what the prompt is sent here; of a text that
+    ends a line promptfoo cuts the last line end, so that it has one more."""
+    if isinstance(value, str):
+        return f"{value}\n" if value.endswith("\n") else value
+    if isinstance(value, bool | int | float):
         return value
     return json.dumps(value, ensure_ascii=False)
 

@@ -103,7 +103,8 @@ _VALUES = st.recursive(
     | st.sampled_from(["", "x", "{{x}}", "{%", "file://x", "file://..", "*.csv", "contains", "llm-rubric", "echo"])
     | st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["type", "value", "assert", "vars", "options", "threshold", "metric", "id", "config", "label",
+        st.sampled_from(["type", "value", "assert", "vars", "options", "threshold", "metric", "weight", "id", "config",
+                         "label",
                          "raw", "role", "content", "transform", "path", "<<", "$ref", "metadata", "case", "x"]),
         inner, max_size=4),
     max_leaves=12,

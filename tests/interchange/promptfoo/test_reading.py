@@ -44,7 +44,7 @@ def test_several_prompts_share_rules_and_cases(tmp_path: Path, capsys: Capture) 
     names = sorted(path.name for path in (tmp_path / "out").glob("*.md"))
     assert names == [f"prompt-{number}.md" for number in range(1, 6)]
     assert "name: second" in (tmp_path / "out" / "prompt-2.md").read_text(encoding="utf-8").replace('"', "")
-    assert "5 prompts" in capsys.readouterr().out
+    assert "prompts (5)" in capsys.readouterr().out
 
 
 def test_lists_multiply_and_names_are_filled_in(tmp_path: Path, capsys: Capture) -> None:

@@ -1,0 +1,228 @@
+"""``promptfoo-results``: the JSON that ``promptfoo eval`` writes, as a run whose outputs are there to be judged again.
+
+Prompt, cases and rules come from the prompts and tests that the results repeat. Verdicts of promptfoo are not taken
+over: ``promptpex judge`` gives its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from promptpex.codecs.ordinary_files import MEGABYTE
+from promptpex.codecs.text_file import read_text
+from promptpex.core.errors import InputError
+from promptpex.core.records import Output
+from promptpex.interchange.format import Format, Imported, Mapped, head
+from promptpex.interchange.notes import Log
+from promptpex.interchange.promptfoo.files import FILE, At, ConfigFiles, mapping, named
+from promptpex.interchange.promptfoo.prompts import TheirPrompt, prompts_of_text
+from promptpex.interchange.promptfoo.providers import our_name
+from promptpex.interchange.promptfoo.read import read_config
+
+MAX_BYTES = 500 * MEGABYTE
+Row = Mapping[str, object]
+_TEST = ("description", "threshold", "metadata", "assert")
+"""Keys of a row's test that are read; its variables stand beside it as they were filled in."""
+_NOT_A_CASE = "conversationId"
+
+
+def recognise(path: Path) -> bool:
+    """Whether a JSON file begins like results."""
+    beginning = head(path) if path.suffix.lower() == ".json" else ""
+    return '"results"' in beginning and any(f'"{key}"' in beginning for key in ("evalId", "promptIdx", "gradingResult"))
+
+
+def read(path: Path) -> Imported:
+    """The outputs of a file of results, with the prompt, the cases and the rules that they are of.
+
+    Raises:
+        InputError: it is no such file, or damaged; with the place.
+    """
+    data, at = _data(path), At(path)
+    rows, heads = _parts(data, at)
+    files = ConfigFiles(path.parent, Log())
+    prompts, columns = _prompts(files, heads, at)
+    numbers, tests = _tests(files, rows, at)
+    config = {"description": _description(data), "tests": tests}
+    read_as = read_config(files, config, at, prompts)
+    case_of = {number: read_as.cases[place] for number, place in numbers.items()}
+    outputs = _outputs(files, rows, columns, case_of, at)
+    imported = replace(read_as.imported, over=dict(files.log.over), notes=files.log.notes)
+    if not imported.further:
+        return replace(imported, outputs=tuple(outputs.get(0, ())))
+    further = tuple(replace(part, outputs=tuple(outputs.get(n, ()))) for n, part in enumerate(imported.further))
+    return replace(imported, further=further)
+
+
+def _data(path: Path) -> Row:
+    text = read_text(path, error=InputError, what="file of results", limit=MAX_BYTES)
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as failure:
+        raise InputError(f"the JSON is broken: {failure.msg}", path=path, line=failure.lineno) from None
+    except (RecursionError, ValueError):
+        raise InputError("the JSON is nested too deeply or holds too long a number", path=path) from None
+    return mapping(data, At(path), "a file of results")
+
+
+def _parts(data: Row, at: At) -> tuple[list[Row], list[Row]]:
+    """The rows, and the heads of the columns that they belong to: a prompt and a model each."""
+    results = mapping(data.get("results"), at["results"], "results")
+    listed = results.get("results")
+    table = mapping(results.get("table"), at["results"]["table"], "the table")
+    inner = mapping(table.get("head"), at["results"]["table"]["head"], "the table's head")
+    heads = results.get("prompts") or inner.get("prompts")
+    if not isinstance(listed, list) or not isinstance(heads, list) or not heads:
+        raise at["results"].fail("these are no results of promptfoo: there are no rows, or no prompts")
+    places = at["results"]["results"]
+    rows = [mapping(row, places[number], "a row") for number, row in enumerate(listed)]
+    return rows, [mapping(one, at["results"]["prompts"][number], "a prompt") for number, one in enumerate(heads)]
+
+
+def _prompts(files: ConfigFiles, heads: Sequence[Row], at: At) -> tuple[list[TheirPrompt], list[int | None]]:
+    """The prompts, each once, and by column which one it is; None: it could not come over."""
+    place_of: dict[str, int | None] = {}
+    prompts: list[TheirPrompt] = []
+    columns: list[int | None] = []
+    for number, column in enumerate(heads):
+        raw, place = column.get("raw"), at["results"]["prompts"][number]
+        if not isinstance(raw, str):
+            raise place.fail(f"a prompt must be a text, not {named(raw)}")
+        if raw not in place_of:
+            label = column.get("label")
+            made = list(prompts_of_text(files, raw, label if isinstance(label, str) and label != raw else "", place))
+            place_of[raw] = len(prompts) if made else None
+            prompts += made
+        columns.append(place_of[raw])
+    return prompts, columns
+
+
+def _tests(files: ConfigFiles, rows: Sequence[Row], at: At) -> tuple[dict[int, int], list[dict[str, object]]]:
+    """The tests of the rows, each once, and by promptfoo's number of a test its place among them."""
+    numbers: dict[int, int] = {}
+    tests: list[dict[str, object]] = []
+    for place, row in enumerate(rows):
+        number = _number(row.get("testIdx"), place)
+        if number in numbers:
+            continue
+        where = at["results"]["results"][place]
+        written = mapping(row.get("testCase"), where["testCase"], "a test")
+        variables = mapping(row.get("vars", written.get("vars")), where["vars"], "vars")
+        options = mapping(written.get("options"), where["testCase"]["options"], "options")
+        test = {key: written[key] for key in _TEST if written.get(key) is not None}
+        test["assert"] = list(_there(files, test.get("assert"), where["testCase"]["assert"]))
+        test["metadata"] = {
+            key: value
+            for key, value in mapping(test.get("metadata"), where, "metadata").items()
+            if not key.startswith("_") and key != _NOT_A_CASE
+        }
+        transform = {key: options[key] for key in ("transform", "postprocess") if key in options}
+        numbers[number] = len(tests)
+        tests.append({**test, "vars": dict(variables), "options": {**transform, "disableVarExpansion": True}})
+    return numbers, tests
+
+
+def _there(files: ConfigFiles, asserts: object, at: At) -> Iterator[object]:
+    """The assertions whose files lie beside the results."""
+    for number, entry in enumerate(asserts if isinstance(asserts, list) else ()):
+        value = entry.get("value") if isinstance(entry, dict) else None
+        if isinstance(value, str) and value.startswith(FILE):
+            name = value.removeprefix(FILE)
+            names = (name, name.rpartition(":")[0])
+            if not any(one and files.path_of(one, at[number]).is_file() for one in names):
+                files.left_out(at[number], "the file of its value does not lie beside the results")
+                continue
+        yield entry
+
+
+def _number(value: object, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def _description(data: Row) -> str:
+    config = data.get("config")
+    description = config.get("description") if isinstance(config, dict) else None
+    return description if isinstance(description, str) else ""
+
+
+def _outputs(
+    files: ConfigFiles, rows: Sequence[Row], columns: Sequence[int | None], case_of: Mapping[int, str], at: At
+) -> dict[int, list[Output]]:
+    """The outputs by the place of their prompt; several of the same case and model are repeats."""
+    repeats: dict[tuple[int, str, str], int] = {}
+    outputs: dict[int, list[Output]] = {}
+    for place, row in enumerate(rows):
+        column = _number(row.get("promptIdx"), 0)
+        prompt = columns[column] if 0 <= column < len(columns) else None
+        if prompt is None:
+            files.left_out(at["results"]["results"][place], "its prompt could not come over")
+            continue
+        case, model = case_of[_number(row.get("testIdx"), place)], _model(row)
+        repeat = repeats[prompt, case, model] = repeats.get((prompt, case, model), -1) + 1
+        outputs.setdefault(prompt, []).append(_output(row, case, model, repeat))
+        files.log.came("outputs")
+    return outputs
+
+
+def _model(row: Row) -> str:
+    """What the model is called: its label, else our name of it, else promptfoo's."""
+    provider = row.get("provider")
+    about = provider if isinstance(provider, dict) else {"id": provider}
+    theirs = str(about.get("id") or "unknown")
+    return " ".join(str(about.get("label") or our_name(theirs) or theirs).split())[:100]
+
+
+def _output(row: Row, case: str, model: str, repeat: int) -> Output:
+    """What the model answered, or that it gave no answer."""
+    response = row.get("response")
+    about: Row = response if isinstance(response, dict) else {}
+    answer, usage = about.get("output"), about.get("tokenUsage")
+    text = answer if isinstance(answer, str) or answer is None else json.dumps(answer, ensure_ascii=False)
+    tokens: Row = usage if isinstance(usage, dict) else {}
+    reason = about.get("finishReason")
+    return Output(
+        case=case,
+        model=model,
+        repeat=repeat,
+        text=text,
+        error=None if text is not None else "error",
+        message=None if text is not None else str(about.get("error") or row.get("error") or "there is no output")[:500],
+        finish_reason=reason if isinstance(reason, str) else None,
+        tokens_in=_count(tokens.get("prompt")),
+        tokens_out=_count(tokens.get("completion")),
+        cost_usd=_amount(row.get("cost")),
+        latency_ms=_amount(row.get("latencyMs")),
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+
+
+def _amount(value: object) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
+    return float(value) if is_number and isinstance(value, int | float) else None
+
+
+FORMAT = Format(
+    name="promptfoo-results",
+    summary="the JSON of promptfoo eval, as a run whose outputs promptpex judge judges again",
+    extensions=(".json",),
+    reads="run",
+    read=read,
+    recognise=recognise,
+    maps=(
+        Mapped("`results.prompts`", "a prompt file each", "in"),
+        Mapped("`testCase`", "a case with the rules of its assertions, as in a configuration", "in"),
+        Mapped("`response.output`", "an output; several of one case and model are repeats", "in",
+               "what it is about besides text"),
+        Mapped("`response.error`", "an output that is an error", "in"),
+        Mapped("`provider`", "the model's name", "in", "its parameters"),
+        Mapped("`latencyMs`, `cost`, `tokenUsage`", "latency, cost and tokens of the output", "in", "cached tokens"),
+        Mapped("`gradingResult`, `success`, `score`", "nothing: `promptpex judge` gives verdicts", "in",
+               "promptfoo's verdicts"),
+    ),
+)  # fmt: skip
