@@ -1,0 +1,4 @@
+module.exports = (output, context) => {
+  const wanted = context.vars.topic.length;
+  return `${output}`.length > wanted;
+};

@@ -1,0 +1,4 @@
+function atMost(output, { vars }) {
+  return output.length <= Number(vars.limit) * 2;
+}
+module.exports = { atMost };
