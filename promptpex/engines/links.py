@@ -17,6 +17,10 @@ MAX_BATCH = 64
 """Messages that travel together at most: enough to share the cost of a transfer, few enough to be handled without
 holding up the event loop of the receiver."""
 
+LINGER_S = 0.01
+"""Seconds for which a message that nobody waits for may wait for company: little beside an answer, and half of the
+transfers are saved where few requests are under way."""
+
 
 class WorkerLost(Exception):
     """The process or machine of a worker is gone, with what it had not said yet. ``str`` says what is known of it."""
@@ -25,8 +29,14 @@ class WorkerLost(Exception):
 Receive = Callable[[], Awaitable[Sequence[object]]]
 """The messages that came, in order; waits for some. None means that the service is to end."""
 
-Send = Callable[[object], None]
-"""Sends a message that can be pickled; returns at once. Messages arrive in order."""
+
+class Send(Protocol):
+    """Sends a message that can be pickled; returns at once. Messages arrive in order.
+
+    ``soon``: nobody waits for it, so that it may go with the next, for up to ``LINGER_S``.
+    """
+
+    def __call__(self, message: object, *, soon: bool = False) -> None: ...
 
 
 class Service(Protocol):
@@ -39,7 +49,7 @@ class Service(Protocol):
 class ServiceLink(Protocol):
     """A running service, seen from where it was started."""
 
-    def send(self, message: object) -> None:
+    def send(self, message: object, *, soon: bool = False) -> None:
         """As ``Send``."""
 
     async def receive(self) -> Sequence[object]:
@@ -77,25 +87,33 @@ class Mailbox:
     def __init__(self) -> None:
         self._messages: list[object] = []
         self._closed = False
-        self._changed = asyncio.Event()
+        self._due = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
 
-    def put(self, messages: Sequence[object]) -> None:
-        """Adds messages; a closed mailbox drops them."""
-        if not self._closed:
-            self._messages += messages
-            self._changed.set()
+    def put(self, messages: Sequence[object], *, soon: bool = False) -> None:
+        """Adds messages, to be taken at once or, as in ``Send``, ``soon``; a closed mailbox drops them."""
+        if self._closed:
+            return
+        self._messages += messages
+        if not soon or len(self._messages) >= MAX_BATCH:
+            self._due.set()
+        elif self._timer is None and not self._due.is_set():
+            self._timer = asyncio.get_running_loop().call_later(LINGER_S, self._due.set)
 
     def close(self) -> None:
         """Takes no more; what is there can still be taken."""
         self._closed = True
-        self._changed.set()
+        self._due.set()
 
     async def take(self) -> Sequence[object]:
         """Waits for messages; none once the mailbox is closed and empty."""
-        while not self._messages and not self._closed:
-            self._changed.clear()
-            await self._changed.wait()
+        await self._due.wait()
         taken, self._messages = self._messages[:MAX_BATCH], self._messages[MAX_BATCH:]
+        if not self._messages and not self._closed:
+            self._due.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         return taken
 
 
@@ -125,9 +143,12 @@ class Host:
             return packed([Ended(self._failure)])
         return packed(messages)
 
+    def _send(self, message: object, *, soon: bool = False) -> None:
+        self._outbox.put([message], soon=soon)
+
     async def _serve(self, service: Service) -> None:
         try:
-            await service.serve(self._inbox.take, lambda message: self._outbox.put([message]))
+            await service.serve(self._inbox.take, self._send)
         except Exception as error:  # it is raised again where the service was started
             self._failure = portable(error)
         finally:

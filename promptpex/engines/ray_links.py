@@ -2,8 +2,8 @@
 
 A batch of messages is one call of an actor's method: ``put`` brings what was sent, ``take`` waits for what the service
 has to say. One call of each is under way at a time, and what is sent meanwhile goes with the next: so batches grow with
-the load, and nothing waits for one to fill. Messages are pickled here and not by Ray, whose own pickler, made for code,
-takes ten times as long for records.
+the load, and what somebody waits for never waits for one to fill. Messages are pickled here and not by Ray, whose own
+pickler, made for code, takes ten times as long for records.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class RayLink:
         """Sends from now on."""
         self._sending = asyncio.ensure_future(self._send_batches())
 
-    def send(self, message: object) -> None:
+    def send(self, message: object, *, soon: bool = False) -> None:
         """See ``ServiceLink``."""
-        self._outbox.put([message])
+        self._outbox.put([message], soon=soon)
 
     async def receive(self) -> Sequence[object]:
         """See ``ServiceLink``."""

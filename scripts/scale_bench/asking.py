@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROMPT = " ".join(["The fox, well-known for its cunning, asks: which part of speech is this word?"] * 18)
 TURNS = 3
 NODES = 3
+WAYS = (("local", 1), ("ray", 1), ("ray", 2), ("ray", 4), ("nodes", 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("asking", help=__doc__)
     parser.add_argument("--count", type=int, default=4000, help="outputs of each measurement")
     parser.add_argument("--turns", type=int, default=TURNS, help="how often all ways are measured in turn")
+    parser.add_argument("--only", choices=("speed", "losses"), help="one of the two parts")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.set_defaults(run=run)
 
@@ -63,18 +65,19 @@ def run(args: argparse.Namespace) -> None:
     if args.one:
         print(json.dumps(asyncio.run(one(Load(**json.loads(args.one))))))
         return
-    ways = [("local", 1), ("ray", 1), ("ray", 2), ("ray", 4), ("nodes", 3)]
-    for latency, concurrency, title in (
-        (20, 256, "As fast as the machine can, 20 ms x 256"),
-        (500, 64, "As fast as 64 in flight at 500 ms allow"),
-    ):
-        count = args.count if latency < 100 else min(args.count, 1500)
-        print(f"\n## {title}, {count} outputs\n")
-        with server.serving(latency) as base:
-            loads = [Load(way, base, workers, count, concurrency) for way, workers in ways]
-            table(loads, args.turns, ideal=concurrency / latency * 1000)
-    print("\n## A worker or a node is killed when half of the outputs are in\n")
-    losses(args.count)
+    if args.only != "losses":
+        for latency, concurrency, title in (
+            (20, 256, "As fast as the machine can, 20 ms x 256"),
+            (500, 64, "As fast as 64 in flight at 500 ms allow"),
+        ):
+            count = args.count if latency < 100 else min(args.count, 1500)
+            print(f"\n## {title}, {count} outputs\n")
+            with server.serving(latency) as base:
+                loads = [Load(way, base, workers, count, concurrency) for way, workers in WAYS]
+                table(loads, args.turns, ideal=concurrency / latency * 1000)
+    if args.only != "speed":
+        print("\n## A worker or a node is killed when half of the outputs are in\n")
+        losses(min(args.count, 2000))
 
 
 def table(loads: list[Load], turns: int, ideal: float) -> None:

@@ -151,9 +151,9 @@ def telling(send: Send) -> Listener:
 
     def emit(event: Event) -> None:
         if isinstance(event, Sent):
-            send(Left(_ANSWERED.get()[0], event.request, event.server))
+            send(Left(_ANSWERED.get()[0], event.request, event.server), soon=True)
         else:
-            send(Happened(event))
+            send(Happened(event), soon=True)
 
     return emit
 

@@ -92,9 +92,9 @@ class _Asking:
     async def _answer(self, number: int, request: Request) -> None:
         try:
             with answering(number, request):
-                self._send(SentAnswer(number, await self._client.complete(request)))
+                self._send(SentAnswer(number, await self._client.complete(request)), soon=True)
         except Exception as error:  # it is raised again where the run is
-            self._send(SentAnswer(number, portable(error)))
+            self._send(SentAnswer(number, portable(error)), soon=True)
         finally:
             self._tasks.pop(number, None)
             self._leases.forget(number)

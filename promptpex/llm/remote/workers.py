@@ -205,7 +205,7 @@ class Workers:
         seat.by_model[model] += 1
         question.seat = seat
         if seat.link is not None:
-            seat.link.send(SentQuestion(question.number, question.request))
+            seat.link.send(SentQuestion(question.number, question.request), soon=True)
 
     def _forget(self, question: _Question) -> None:
         """Nobody waits for this request any more: the next has its place."""

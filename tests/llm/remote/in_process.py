@@ -31,7 +31,7 @@ class TaskLink:
         self._delay_s = delay_s
         self._lost = asyncio.Event()
 
-    def send(self, message: object) -> None:
+    def send(self, message: object, *, soon: bool = False) -> None:
         self.sent.append(message)
         batch = packed([message])
         asyncio.get_running_loop().call_later(self._delay_s, lambda: self.host.put(batch))
