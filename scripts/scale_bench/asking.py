@@ -37,6 +37,7 @@ class Load:
         way: ``local``, ``ray`` on one machine, or ``nodes``, a cluster of three on this machine.
         workers: how many ask.
         lose: ``worker`` or ``node``: killed when half of the outputs are in.
+        after_s: seconds later.
     """
 
     way: str
@@ -45,6 +46,7 @@ class Load:
     count: int = 4000
     concurrency: int = 256
     lose: str = ""
+    after_s: float = 0.0
 
 
 Figures = dict[str, float]
@@ -157,7 +159,8 @@ async def one(load: Load) -> Figures:
                 nonlocal answered
                 completion = await ask(request(number))
                 answered += 1
-                if answered == load.count // 2 and load.lose:
+                if load.lose and number >= 0 and answered == load.count // 2:
+                    await asyncio.sleep(load.after_s)
                     await asyncio.to_thread(lose)
                 return isinstance(completion, Completion)
 

@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import select
 import subprocess
 import sys
 import urllib.request
@@ -88,9 +89,17 @@ class Chat(asyncio.Protocol):
 
     def _answer(self, question: bytes) -> None:
         COUNTS.in_flight -= 1
-        if not self._transport.is_closing():
+        if self._is_listened_to():
             COUNTS.answered[question] += 1
             self._send(REPLY)
+
+    def _is_listened_to(self) -> bool:
+        """Whether the other end is still there, as the kernel knows it: the event loop may not have been told yet."""
+        if self._transport.is_closing():
+            return False
+        state = select.poll()
+        state.register(self._transport.get_extra_info("socket").fileno(), select.POLLRDHUP)
+        return not state.poll(0)
 
     def _send(self, body: bytes) -> None:
         head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
