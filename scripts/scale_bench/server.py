@@ -63,6 +63,7 @@ class Chat(asyncio.Protocol):
         self._transport = transport
         self._parser = httptools.HttpRequestParser(self)
         self._url = self._body = b""
+        self._pending: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
         self._parser.feed_data(data)
@@ -85,9 +86,15 @@ class Chat(asyncio.Protocol):
             COUNTS.in_flight += 1
             COUNTS.most = max(COUNTS.most, COUNTS.in_flight)
             question = blake2b(body, digest_size=16).digest()
-            asyncio.get_running_loop().call_later(self.latency_s, self._answer, question)
+            self._pending = asyncio.get_running_loop().call_later(self.latency_s, self._answer, question)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._pending is not None:
+            self._pending.cancel()
+            COUNTS.in_flight -= 1
 
     def _answer(self, question: bytes) -> None:
+        self._pending = None
         COUNTS.in_flight -= 1
         if self._is_listened_to():
             COUNTS.answered[question] += 1

@@ -45,11 +45,13 @@ class Models:
         self._answer = answer
         self._takes_s = takes_s
         self.asked: list[tuple[float, int, str]] = []
+        self.servers: Counter[str | None] = Counter()
         self.in_flight = self.most = 0
 
     def __call__(self, worker: int) -> Client:
         async def answer(sent: Request) -> str | Completion:
             self.asked.append((now(), worker, sent.messages[-1].content))
+            self.servers[sent.sent_to] += 1
             self.in_flight += 1
             self.most = max(self.most, self.in_flight)
             try:
@@ -328,3 +330,50 @@ async def test_who_gives_up_is_forgotten_by_the_worker() -> None:
     await asyncio.sleep(1.0)
     assert models.in_flight == 0
     await client.close()
+
+
+SERVERS = ("http://a.example/v1", "http://b.example/v1")
+
+
+def asked_of_two(number: int) -> Request:
+    return request(f"question {number}", model="openai/m", servers=SERVERS, backend="servers of small")
+
+
+@in_virtual_time
+async def test_several_servers_of_a_model_have_limits_of_their_own_that_all_workers_keep() -> None:
+    models = Models()
+    client = cluster(Tasks(), models, workers=3, concurrency=5)
+    answers = await asyncio.gather(*(client.complete(asked_of_two(number)) for number in range(60)))
+    await client.close()
+    assert {answer.text for answer in answers} == {"fine"}
+    assert set(models.times.values()) == {1}
+    assert models.most == 10
+    assert models.servers.keys() == set(SERVERS)
+    assert min(models.servers.values()) >= 25
+
+
+@in_virtual_time
+async def test_what_one_of_several_servers_fails_another_answers() -> None:
+    def answer(sent: Request) -> str | ModelError:
+        return Unavailable("down") if sent.sent_to == SERVERS[1] else "fine"
+
+    models, heard = Models(answer, takes_s=0.1), list[Event]()
+    client = cluster(Tasks(), models, workers=2, concurrency=5, emit=heard.append)
+    answers = await asyncio.gather(*(client.complete(asked_of_two(number)) for number in range(40)))
+    await client.close()
+    assert {answer.text for answer in answers} == {"fine"}
+    assert models.servers[SERVERS[0]] == 40
+    assert len([event for event in heard if isinstance(event, Notice) and "does not answer" in event.message]) == 1
+
+
+@in_virtual_time
+async def test_a_server_without_a_key_ends_no_model_that_has_another() -> None:
+    def answer(sent: Request) -> str | ModelError:
+        return NotAuthorised("no key") if sent.sent_to == SERVERS[0] else "fine"
+
+    models = Models(answer, takes_s=0.1)
+    client = cluster(Tasks(), models, workers=2, concurrency=5)
+    answers = await asyncio.gather(*(client.complete(asked_of_two(number)) for number in range(40)))
+    await client.close()
+    assert {answer.text for answer in answers} == {"fine"}
+    assert models.servers[SERVERS[0]] <= 10
