@@ -97,6 +97,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "psycopg": ("store",),
     "psycopg_pool": ("store",),
     "pandas": ("api", "tables", "report", "paper"),
+    "pyarrow": ("codecs",),
     "py_mini_racer": ("assertions",),
     "pydantic_monty": ("assertions",),
     "ray": ("engines",),

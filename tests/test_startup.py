@@ -11,7 +11,7 @@ HEAVY = frozenset(
     (
         *("aiohttp", "highspy", "jinja2", "jsonschema", "litellm", "numpy", "ollama", "openai", "pandas", "psycopg"),
         *("py_mini_racer", "pydantic", "rapidfuzz", "ray", "rich", "ruamel", "scipy", "starlette", "uvicorn", "yaml"),
-        "xllamacpp",
+        *("pyarrow", "xllamacpp"),
     )
 )
 

@@ -104,7 +104,7 @@ def _compiled(row: CheckRow, checks: CheckFile | None) -> compiler.Compiled:
     if row.asserts is None:
         if checks is None:
             message = "the row has no assertions; give --assertions FILE, or a list under assert in the row"
-            raise CheckError(message, line=row.line)
+            raise CheckError(message, path=row.file, line=row.line)
         return checks.compiled
     own = compiler.prepare(row.asserts)
     return own if checks is None else compiler.Compiled((*checks.compiled.steps, *own.steps))

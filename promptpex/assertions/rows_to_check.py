@@ -1,18 +1,20 @@
-"""Rows to check: outputs with what belongs to them, read one by one from JSON lines, CSV or a run's folder."""
+"""Rows to check: outputs with what belongs to them, read one by one from JSON lines, CSV, Parquet or a run's folder."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
-from promptpex.codecs import jsonl, safe_csv
+from promptpex.codecs import jsonl, parquet, safe_csv
+from promptpex.codecs.gzipped import plain_name
 from promptpex.codecs.ordinary_files import read_bytes
 from promptpex.core.errors import CheckError
 from promptpex.core.judge_answers import Answers
@@ -28,6 +30,8 @@ TIMES = ("time", "timestamp", "created_at", "created", "date", "datetime")
 """What the time of a row may be called."""
 _NUMBERS = ("cost", "cost_usd", "latency_ms", "threshold")
 OUTPUTS, INPUTS = "outputs.jsonl", "inputs.json"
+LONGEST_LINE = 100_000_000
+"""Bytes of the longest line that is read: memory has a few of them at a time."""
 INPUTS_LIMIT = 200_000_000
 """Bytes that are read of a run's inputs at most: a hundred thousand cases of 2 kB."""
 
@@ -46,8 +50,10 @@ class CheckRow:
         expected: the right output, where the row names one apart from its variables; also_right: further ones.
         match: how they are compared with.
         problem: why the row cannot be checked at all.
-        line: of the file, from 1.
+        line: of the file, from 1; of a Parquet file the row.
+        file: what the row was read from.
         length: of what the file has of it, in characters.
+        unnamed: whether the id is the line's number, since the file gives none.
         answers: what a judge has said to questions about the output; not sent to other processes, where none is asked.
         time: when it came about, where a row of JSON says so under one of ``TIMES``; nothing is checked by it.
     """
@@ -63,7 +69,9 @@ class CheckRow:
     match: str = DEFAULT_MATCH
     problem: Unscorable | None = None
     line: int | None = None
+    file: Path | None = None
     length: int = 0
+    unnamed: bool = False
     answers: Answers = field(default_factory=dict)
     time: object = None
 
@@ -87,18 +95,38 @@ class CheckRow:
             self.match,
         )
         try:
-            return _received, (json.dumps(data), problem, self.line)
+            return _received, (json.dumps(data), problem, self.line, self.file)
         except RecursionError:
-            return _received, ("[null, null]", ("memory", "the output nests too deep to be checked"), self.line)
+            problem = ("memory", "the output nests too deep to be checked")
+            return _received, ("[null, null]", problem, self.line, self.file)
 
 
-def _received(data: str, problem: tuple[str, str] | None, line: int | None) -> CheckRow:
+def _received(data: str, problem: tuple[str, str] | None, line: int | None, file: Path | None) -> CheckRow:
     """A row that another process has sent."""
     row = CheckRow(*json.loads(data))
     row.also_right = tuple(row.also_right)
     row.problem = Unscorable(*problem) if problem is not None else None
-    row.line = line
+    row.line, row.file = line, file
     return row
+
+
+def read_all(sources: Sequence[Path]) -> Iterator[CheckRow]:
+    """The rows of several files or folders, one after the other; where there are several, a row without an id of its
+    own is called FILE:LINE.
+
+    Raises:
+        CheckError: as ``read``; a file that is missing before the first row.
+    """
+    if len(sources) == 1:
+        return read(sources[0])
+    return chain.from_iterable([_named_apart(read(source), source) for source in sources])
+
+
+def _named_apart(rows: Iterator[CheckRow], source: Path) -> Iterator[CheckRow]:
+    for row in rows:
+        if row.unnamed:
+            row.id = f"{source}:{row.line}"
+        yield row
 
 
 def read(source: Path) -> Iterator[CheckRow]:
@@ -112,9 +140,12 @@ def read(source: Path) -> Iterator[CheckRow]:
     path = source / OUTPUTS if source.is_dir() else source
     if not path.is_file():
         raise CheckError("there is no such file; give a JSONL or CSV file, or a run's folder", path=path)
-    if path.suffix.lower() == ".csv":
+    ending = plain_name(path).suffix.lower()
+    if ending == ".csv":
         return _csv_rows(safe_csv.stream(path, what=WHAT, error=CheckError), path)
-    lines = jsonl.read(path, what=WHAT, error=CheckError, lenient=True)
+    if ending == ".parquet":
+        return _parquet_rows(path)
+    lines = jsonl.read(path, what=WHAT, error=CheckError, lenient=True, longest=LONGEST_LINE)
     return _json_rows(lines, path, _cases_of_run(path))
 
 
@@ -150,7 +181,7 @@ def _json_rows(lines: Iterable[jsonl.JsonLine], path: Path, cases: Mapping[str, 
         if not isinstance(line.value, dict):
             raise CheckError("a row must be an object with an id and an output", path=path, line=line.number)
         row = row_of(line.value, line.number, cases)
-        row.length = len(line.text)
+        row.file, row.length = path, len(line.text)
         yield row
 
 
@@ -158,7 +189,9 @@ def row_of(data: Mapping[str, Any], number: int, cases: Mapping[str, Any] | None
     """A row from its JSON object, ours or a run's output record; ``number`` is its line, ``cases`` are those of the
     run."""
     case = (cases or {}).get(str(data.get("case")), {})
-    row = CheckRow(id=_row_id(data, number), output=data.get("output", data.get("text")), line=number)
+    name = _row_id(data)
+    row = CheckRow(number if name is None else name, data.get("output", data.get("text")), line=number)
+    row.unnamed = name is None
     variables = data.get("vars", data.get("inputs"))
     if variables is None:
         variables = case.get("inputs", {})
@@ -200,12 +233,12 @@ def as_text(expected: object) -> str:
     return expected if isinstance(expected, str) else jsonl.dumps(expected)
 
 
-def _row_id(data: Mapping[str, object], number: int) -> object:
+def _row_id(data: Mapping[str, object]) -> object:
     if data.get("id") is not None:
         return data["id"]
     if "case" in data and "model" in data:
         return f"{data['case']}/{data['model']}/{data.get('repeat', 0)}"
-    return number
+    return None
 
 
 def _problem(data: Mapping[str, object], row: CheckRow, variables: object) -> Unscorable | None:
@@ -231,6 +264,13 @@ def _logprobs(value: object) -> list[object] | None:
     if not isinstance(value, list):
         return None
     return [item.get("logprob") if isinstance(item, dict) else item for item in value]
+
+
+def _parquet_rows(path: Path) -> Iterator[CheckRow]:
+    for number, data in enumerate(parquet.stream(path, what=WHAT, error=CheckError), 1):
+        row = row_of(data, number)
+        row.file, row.length = path, sum(len(value) for value in data.values() if isinstance(value, str))
+        yield row
 
 
 def _csv_rows(rows: Iterator[safe_csv.CsvRow], path: Path) -> Iterator[CheckRow]:
@@ -263,7 +303,7 @@ def _csv_row(head: list[str], row: safe_csv.CsvRow, path: Path) -> CheckRow:
     variables = {name: value for name, value in cells.items() if name not in _COLUMNS}
     data["vars"] = {**variables, **data.get("vars", {})}
     made = row_of(data, row.line)
-    made.length = sum(map(len, row.cells))
+    made.file, made.length = path, sum(map(len, row.cells))
     return made
 
 

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from promptpex.codecs.controls import escaped
+from promptpex.codecs.gzipped import unpacked
 from promptpex.codecs.ordinary_files import created, opened
 from promptpex.core.errors import InputError
 from promptpex.core.records import Record
@@ -95,16 +96,18 @@ def read(
     error: type[InputError] = InputError,
     cut_tail: bool = False,
     lenient: bool = False,
+    longest: int = -1,
 ) -> Iterator[JsonLine]:
     """As ``parse``, from a file of any length, line by line.
 
     Args:
+        longest: bytes of the longest line that is read; by default there is no limit.
         lenient: read what only Python writes, too: NaN, infinities, lone surrogates; outputs of models hold them.
 
     Raises:
         InputError: (as ``error``) also for a file that is missing or cannot be read.
     """
-    yield from _values(raw_lines(path, what=what, error=error), path, error, cut_tail, lenient)
+    yield from _values(raw_lines(path, what=what, error=error, longest=longest), path, error, cut_tail, lenient)
 
 
 def read_stream(file: BinaryIO, *, path: Path | str, error: type[InputError] = InputError) -> Iterator[JsonLine]:
@@ -115,7 +118,7 @@ def read_stream(file: BinaryIO, *, path: Path | str, error: type[InputError] = I
 def raw_lines(
     path: Path | str, *, what: str, error: type[InputError] = InputError, links: bool = True, longest: int = -1
 ) -> Iterator[RawLine]:
-    """The lines of a file of any length, one by one, blank ones too.
+    """The lines of a file of any length, one by one, blank ones too; one whose name ends in ``.gz`` is unpacked.
 
     Args:
         links: whether a symbolic link is followed, within its project.
@@ -125,7 +128,7 @@ def raw_lines(
         InputError: (as ``error``) the file is missing or cannot be read, or a line is too long.
     """
     try:
-        with opened(Path(path), error=error, what=what, links=links) as file:
+        with unpacked(opened(Path(path), error=error, what=what, links=links), Path(path)) as file:
             for line in _split(file, longest):
                 if 0 <= longest < len(line.data):
                     raise error(f"the line is longer than {longest:,} bytes", path=path, line=line.number)

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from promptpex.codecs.gzipped import unpacked
 from promptpex.codecs.ordinary_files import opened
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
@@ -123,7 +124,7 @@ def _next_cells(reader: Any) -> list[str] | None:
 def stream(path: Path | str, *, what: str, error: type[InputError] = InputError) -> Iterator[CsvRow]:
     """As ``read``, from a UTF-8 file of any length, row by row."""
     try:
-        raw = opened(Path(path), error=error, what=what)
+        raw = unpacked(opened(Path(path), error=error, what=what), Path(path))
         with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
             yield from read_rows(file, path=path, error=error)
     except UnicodeDecodeError:

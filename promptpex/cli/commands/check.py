@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check", cls=Command)
-@click.argument("file", type=options.PATH)
+@click.argument("files", nargs=-1, required=True, type=options.PATH, metavar="FILE...")
 @options.of_cases(
     "--assertions", type=options.PATH, metavar="FILE", help="YAML or JSON: promptfoo's assert list, or a spec."
 )
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 @options.settings_options
 @options.session_output_options
 def command(
-    file: Path,
+    files: tuple[Path, ...],
     assertions: Path | None,
     shape: str,
     as_json: bool,
@@ -66,12 +66,13 @@ def command(
     fail_unscored: bool,
     **flags: Any,
 ) -> int:
-    """Check outputs in a file by assertions alone.
+    """Check outputs in files by assertions alone.
 
-    FILE holds JSON lines or CSV, or is a run's folder, or - for JSON lines on stdin. A row is {id, output,
-    assert: [...], vars, cost, latency_ms, logprobs, finish_reason, threshold}; all but the output may be left
-    out. Where a row has no assertions they come from --assertions, for a run's folder from the spec that it
-    keeps. With --json each row gives a JSON object on a line of its own. Exit code 1 if a row fails.
+    FILE holds JSON lines or CSV, which gzip may have packed (.gz), or Parquet; or it is a quoted pattern such as
+    'logs/*.jsonl.gz', a run's folder, or - for JSON lines on stdin. A row is {id, output, assert: [...], vars,
+    cost, latency_ms, logprobs, finish_reason, threshold}; all but the output may be left out. Where a row has no
+    assertions they come from --assertions, for a run's folder from the spec that it keeps. With --json each row
+    gives a JSON object on a line of its own. Exit code 1 if a row fails.
 
     Rows are checked where --engine says, by as many processes as --workers says, at most one for each CPU.
 
@@ -82,33 +83,46 @@ def command(
     the log again takes the same outputs. Rows without assertions are then checked by PROMPT's spec, if it has checks.
     """
     from promptpex.assertions import report_formats
-    from promptpex.assertions.rows_to_check import read
+    from promptpex.assertions.rows_to_check import read_all
 
     quiet, judged = bool(flags["quiet"]), flags["judge"] is not None
     settings = _settings(flags, judged=judged)
-    rows = read(file)
+    sources = _sources(files)
+    folder = sources[0] if sources[0].is_dir() else None
+    rows = read_all(sources)
     sample = _Sample.of(put_up, per_day)
-    checks = _checks(file, sample.assertions(file, assertions), quiet)
+    checks = _checks(folder, sample.assertions(folder, assertions), quiet)
     rows = sample.watch(rows, checks)
     counts: Counter[str] = Counter()
-    with _judged(file, rows, checks, flags) if judged else _by_code(rows, checks, settings) as checked:
-        reports = _counted(_placed(checked, file), counts)
+    with _judged(folder, rows, checks, flags) if judged else _by_code(rows, checks, settings) as checked:
+        reports = _counted(checked, counts)
         _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
     sample.put_up(quiet)
     if not quiet:
-        say(", ".join(f"{counts[status]} {from_data(status)}" for status in STATUSES), err=True)
-    if counts[_OPEN] and not quiet:
-        waiting = tr_n(
-            "{count} row has questions that a judge has to answer; name one with --judge",
-            "{count} rows have questions that a judge has to answer; name one with --judge",
-            counts[_OPEN],
-        )
-        say(f"promptpex: {waiting}", err=True)
+        _say_counts(counts)
     return 1 if counts["fail"] or (fail_unscored and counts["unscored"]) else 0
 
 
 STATUSES = ("pass", "fail", "unscored")
 _OPEN = "needs a judge"
+
+
+def _sources(named: Iterable[Path]) -> list[Path]:
+    """The files that are meant, each once: those of a pattern in the order of their names."""
+    from promptpex.core.errors import CheckError
+    from promptpex.promptfile.path_patterns import is_pattern, paths_that_fit
+
+    chosen: dict[str, Path] = {}
+    for one in named:
+        fitting = [path for path in paths_that_fit(one) if path.is_file()] if is_pattern(one) else [one]
+        if not fitting:
+            raise CheckError("no file fits this pattern", path=one)
+        for path in fitting:
+            chosen.setdefault(os.path.realpath(path), path)
+    sources = list(chosen.values())
+    if len(sources) > 1 and any(str(path) == "-" or path.is_dir() for path in sources):
+        raise click.UsageError("a run's folder, and stdin, are checked alone; name no other file beside them")
+    return sources
 
 
 class _Sample:
@@ -129,11 +143,11 @@ class _Sample:
             raise click.UsageError("--per-day says how many outputs --put-up PROMPT puts up; give that, too")
         return cls(prompt, per_day or PER_DAY)
 
-    def assertions(self, file: Path, given: Path | None) -> Path | None:
+    def assertions(self, folder: Path | None, given: Path | None) -> Path | None:
         """The file of assertions: the given one, else the prompt's spec where a file of rows is put up."""
         from promptpex.workflow.grading.put_up import checks_of_prompt
 
-        return given if given or self._prompt is None or file.is_dir() else checks_of_prompt(self._prompt)
+        return given if given or self._prompt is None or folder is not None else checks_of_prompt(self._prompt)
 
     def watch(self, rows: Iterator[CheckRow], checks: CheckFile | None) -> Iterator[CheckRow]:
         """The rows that are checked, all of them looked at."""
@@ -200,36 +214,29 @@ def _engine(settings: Settings) -> Iterator[Engine]:
 
 @contextmanager
 def _judged(
-    file: Path, rows: Iterable[CheckRow], checks: CheckFile | None, flags: Mapping[str, Any]
+    folder: Path | None, rows: Iterable[CheckRow], checks: CheckFile | None, flags: Mapping[str, Any]
 ) -> Iterator[Reports]:
     """The reports of all rows, their questions answered by the judge."""
     from promptpex.cli.command_session import work
     from promptpex.workflow.checking import prompt_of_run, reports_with_judge
 
-    prompt = prompt_of_run(file)
+    prompt = prompt_of_run(folder) if folder is not None else None
     yield iter(work(flags, lambda session: reports_with_judge(session, rows, checks, prompt)))
 
 
-def _checks(file: Path, assertions: Path | None, quiet: bool) -> CheckFile | None:
+def _checks(folder: Path | None, assertions: Path | None, quiet: bool) -> CheckFile | None:
     """The assertions for rows that bring none: those of a file, else of the run whose folder is checked."""
     from promptpex.assertions import assertion_file
 
-    if assertions is None and not file.is_dir():
+    if assertions is not None:
+        checks = assertion_file.read(assertions)
+    elif folder is not None:
+        checks = assertion_file.of_run(folder)
+    else:
         return None
-    checks = assertion_file.of_run(file) if assertions is None else assertion_file.read(assertions)
     for warning in checks.compiled.warnings if not quiet else ():
         say(f"promptpex: {from_data(warning)}", err=True)
     return checks
-
-
-def _placed(reports: Reports, file: Path) -> Reports:
-    """The same, errors of rows with the file's name."""
-    from promptpex.core.errors import CheckError
-
-    try:
-        yield from reports
-    except CheckError as error:
-        raise error if error.path is not None else CheckError(error.message, path=file, line=error.line) from error
 
 
 def _counted(reports: Reports, counts: Counter[str]) -> Reports:
@@ -237,6 +244,17 @@ def _counted(reports: Reports, counts: Counter[str]) -> Reports:
         counts[each.report.status] += 1
         counts[_OPEN] += bool(each.report.questions)
         yield each
+
+
+def _say_counts(counts: Mapping[str, int]) -> None:
+    say(", ".join(f"{counts[status]} {from_data(status)}" for status in STATUSES), err=True)
+    if counts[_OPEN]:
+        waiting = tr_n(
+            "{count} row has questions that a judge has to answer; name one with --judge",
+            "{count} rows have questions that a judge has to answer; name one with --judge",
+            counts[_OPEN],
+        )
+        say(f"promptpex: {waiting}", err=True)
 
 
 def _write(texts: Iterable[str], out: Path | None) -> None:

@@ -1,0 +1,159 @@
+"""``promptpex check`` on several files: patterns, what gzip has packed, Parquet; and what is wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from promptpex.assertions import rows_to_check
+from promptpex.assertions.batch import CHUNK
+from promptpex.cli.main import run_cli
+from promptpex.codecs import gzipped
+from promptpex.engines.ray_cluster import RayCluster
+
+CHECKS = "- {type: contains, value: hello}\n- {type: javascript, value: 'output.length > 8'}\n"
+Printed = tuple[int, str, str]
+
+
+def lines_of(start: int, count: int) -> str:
+    return "".join(json.dumps({"output": f"{number} hello"}) + "\n" for number in range(start, start + count))
+
+
+@pytest.fixture
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two days of logs, one of them packed, and one in Parquet."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "checks.yaml").write_text(CHECKS)
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "b.jsonl").write_text(lines_of(1000, CHUNK + 9))
+    (folder / "a.jsonl.gz").write_bytes(gzip.compress(lines_of(0, 7).encode()))
+    (folder / "c.csv.gz").write_bytes(gzip.compress(b"id,output\nx,hello there\ny,bye\n"))
+    return folder
+
+
+def check(capsys: pytest.CaptureFixture[str], *arguments: str) -> Printed:
+    code = run_cli(["check", *arguments, "--assertions", "checks.yaml", "--json"])
+    return code, *capsys.readouterr()
+
+
+def test_a_pattern_stands_for_files_in_the_order_of_their_names(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = check(capsys, "logs/*")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == 1
+    assert [row["id"] for row in (rows[0], rows[6], rows[7])] == [
+        "logs/a.jsonl.gz:1",
+        "logs/a.jsonl.gz:7",
+        "logs/b.jsonl:1",
+    ]
+    assert [(row["id"], row["status"]) for row in rows[-2:]] == [("x", "pass"), ("y", "fail")]
+    assert len(rows) == 7 + CHUNK + 9 + 2
+    assert err.splitlines()[-1] == f"{CHUNK + 9 + 1} pass, 8 fail, 0 unscored"
+    assert check(capsys, "logs/*", "--workers", "2") == (code, out, err)
+    named = ("logs/a.jsonl.gz", "logs/b.jsonl", "./logs/b.jsonl", "logs/*")
+    assert check(capsys, *named) == (code, out, err), "each file once"
+
+
+@pytest.mark.slow
+def test_a_cluster_prints_what_one_process_does(
+    ray: RayCluster, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = check(capsys, "logs/*")
+    assert check(capsys, "logs/*", "--engine", "ray", "--workers", "2") == here
+    (logs / "b.jsonl").write_text(lines_of(0, 3 * CHUNK) + "{\n")
+    wrong = check(capsys, "logs/*", "--engine", "ray")
+    assert wrong == check(capsys, "logs/*")
+    assert wrong[2].startswith(f"promptpex: logs/b.jsonl:{3 * CHUNK + 1}: the line is not valid JSON")
+
+
+def test_a_single_files_rows_are_called_by_their_lines(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = check(capsys, "logs/a.jsonl.gz")
+    assert code == 1
+    assert [json.loads(line)["id"] for line in out.splitlines()] == list(range(1, 8))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["logs/*.txt"], "logs/*.txt: no file fits this pattern"),
+        (["logs/a.jsonl.gz", "logs/no.jsonl"], "logs/no.jsonl: there is no such file"),
+        (["logs/b.jsonl", "-"], "a run's folder, and stdin, are checked alone"),
+        (["logs", "logs/b.jsonl"], "a run's folder, and stdin, are checked alone"),
+    ],
+)
+def test_files_that_cannot_be_checked_are_named_before_anything_is(
+    arguments: list[str], message: str, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = check(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"promptpex: {message}")
+
+
+def test_links_of_a_checkout_lead_a_pattern_nowhere(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (logs / "again").symlink_to(logs, target_is_directory=True)
+    (logs / "more").symlink_to(logs, target_is_directory=True)
+    once = check(capsys, "logs/*.gz")
+    assert check(capsys, "logs/**/*.gz") == once
+
+
+PACKED = gzip.compress(lines_of(0, 3000).encode())
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'{"output": "not packed"}\n', "it cannot be unpacked (Not a gzipped file"),
+        (PACKED[: len(PACKED) // 2], "it is cut off"),
+        (PACKED[:2000] + b"\\0" * 2000 + PACKED[4000:], "it cannot be unpacked"),
+        (b"", ""),
+    ],
+)
+def test_a_damaged_packed_file_is_named(
+    data: bytes, message: str, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (logs / "a.jsonl.gz").write_bytes(data)
+    code, _, err = check(capsys, "logs/a.jsonl.gz")
+    assert code == (2 if message else 0)
+    assert message in err
+    assert not message or "logs/a.jsonl.gz" in err
+
+
+def test_a_small_file_does_not_become_gigabytes(
+    logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(gzipped, "FREE_BYTES", 1_000_000)
+    monkeypatch.setattr(rows_to_check, "LONGEST_LINE", 100_000)
+    (logs / "a.jsonl.gz").write_bytes(gzip.compress(b"\n" * 20_000_000))
+    assert "unpacks to more than 250 times its length" in check(capsys, "logs/a.jsonl.gz")[2]
+    (logs / "a.jsonl.gz").write_bytes(gzip.compress(b'{"output": "' + b"x" * 900_000))
+    assert "a.jsonl.gz:1: the line is longer than 100,000 bytes" in check(capsys, "logs/a.jsonl.gz")[2]
+
+
+def test_parquet_has_the_values_of_json(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed (the extra parquet)")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    day = datetime(2026, 1, 2, tzinfo=UTC)
+    table = {
+        "id": ["p", None],
+        "output": ["hello there", "bye"],
+        "time": [day, day],
+        "cost": [Decimal("0.5"), None],
+        "vars": [{"raw": b"a", "odd": b"\xff"}, None],
+    }
+    parquet.write_table(arrow.table(table), logs / "d.parquet")
+    first, second = rows_to_check.read(logs / "d.parquet")
+    assert (first.id, first.output, first.time) == ("p", "hello there", "2026-01-02T00:00:00+00:00")
+    assert (dict(first.vars), first.measured["cost"]) == ({"raw": "a", "odd": "/w=="}, 0.5)
+    assert (second.id, second.line, second.file) == (2, 2, logs / "d.parquet")
+    code, out, _ = check(capsys, "logs/*.parquet", "logs/c.csv.gz")
+    assert code == 1
+    assert [json.loads(line)["id"] for line in out.splitlines()] == ["p", "logs/d.parquet:2", "x", "y"]
+    (logs / "d.parquet").write_bytes(b"PAR1 not really PAR1")
+    assert "the file of rows cannot be read as Parquet" in check(capsys, "logs/d.parquet")[2]
+    os.unlink(logs / "d.parquet")
