@@ -309,7 +309,13 @@ class PostgresStore:
         async def send(replies: Sequence[Spooled]) -> None:
             await self._send(connection, replies)
 
-        count, odd = await self._spool.hand_in_left(send)
+        try:
+            count, odd = await self._spool.hand_in_left(send)
+        except OSError as error:
+            raise StoreError(
+                f"{self._spool.path.parent}: replies that were kept there while the store's server was away cannot be "
+                f"read ({error.strerror or error}); make them readable, or move them away."
+            ) from error
         if count:
             text = stored(
                 "replies that were kept here while the store's server was away: {count} handed in", count=count
