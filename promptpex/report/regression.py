@@ -151,7 +151,7 @@ def _notes(blessed: Blessed, run: AnyRun, rows: Mapping[str, TableRow], common: 
     elif left_before or left_now:
         yield SOME_CASES.tr(common=common, left_before=left_before, left_now=left_now)
     if blessed.spec_digest != manifest.spec_digest:
-        yield tr("the spec is not that of the baseline: the verdicts rest on other rules or checks")
+        yield tr("the spec is not that of the baseline: the verdicts may rest on other rules or checks")
     if blessed.judges != manifest.judges:
         judges, of_baseline = _listed(manifest.judges), _listed(blessed.judges)
         yield tr("the judges are {judges}; those of the baseline are {others}", judges=judges, others=of_baseline)

@@ -74,7 +74,7 @@ def test_by_other_rules_or_judges_there_is_a_link_and_no_figure(tmp_path: Path) 
     earlier = before(folder)
     assert earlier is not None
     assert earlier.shares == ()
-    assert "Its rules or judges are others" in Reader((folder / "report.html").read_text(encoding="utf-8")).text
+    assert "Its spec or judges are others" in Reader((folder / "report.html").read_text(encoding="utf-8")).text
 
 
 async def test_the_local_page_leads_to_its_own_pages_and_follows_the_files(tmp_path: Path) -> None:
