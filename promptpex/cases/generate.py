@@ -64,8 +64,8 @@ async def generate(
     short = plan.missing - len(made)
     if short > 0:
         message = stored_n(
-            "cases: {number} of {count} case could not be made; run generate again",
-            "cases: {number} of {count} cases could not be made; run generate again",
+            "cases: {number} of {count} case could not be made; run generate again with --fresh, or name another author",
+            "cases: {number} of {count} cases could not be made; run generate again with --fresh, or name another author",
             plan.missing,
             number=short,
         )
@@ -98,8 +98,8 @@ def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = ignor
             stayed.append(case)
     if back:
         message = stored_n(
-            "{count} stale case stays, since nothing came instead; run generate again",
-            "{count} stale cases stay, since nothing came instead; run generate again",
+            "{count} stale case stays, since nothing came instead",
+            "{count} stale cases stay, since nothing came instead",
             len(back),
         )
         emit(Notice(message, "warning"))

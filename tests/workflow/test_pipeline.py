@@ -223,8 +223,8 @@ async def test_an_author_who_fails_makes_nothing_and_the_notices_say_what_was_do
     assert (len(made.plan.keep), made.plan.retire) == (3, ())
     assert [case.id for case in made.suite.cases] == [case.id for case in first.suite.cases]
     messages = [event.message for event in events if isinstance(event, Notice)]
-    assert "3 stale cases stay, since nothing came instead; run generate again" in messages
-    assert "cases: 3 of 3 cases could not be made; run generate again" in messages
+    assert "3 stale cases stay, since nothing came instead" in messages
+    assert "cases: 3 of 3 cases could not be made; run generate again with --fresh, or name another author" in messages
 
 
 async def test_drift_is_reported_without_a_fingerprint(tmp_path: Path) -> None:
