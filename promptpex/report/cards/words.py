@@ -61,7 +61,7 @@ def subject_name(subject: str) -> str:
 
 def opening(card: ReportCard) -> Iterator[str]:
     """What the card rests on, a sentence each: how many grades there are, how they become labels, what is random."""
-    whole = card.labels[0]
+    whole = next(iter(card.labels), CardLabels(subject="", outputs=0))
     yield tr(
         "{graded} of {outputs} graded{by}: {good} good, {bad} bad, {unsure} unsure, {disputed} disputed{stale}.",
         graded=whole.graded + whole.from_table,

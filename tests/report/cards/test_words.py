@@ -15,6 +15,10 @@ def test_a_random_sample_of_unsure_grades_is_graded_and_has_no_label(sampled: in
     assert sentence in opening(ReportCard(prompt="p", labels=(labels,)))
 
 
+def test_a_card_without_labels_says_that_nothing_is_graded() -> None:
+    assert next(iter(opening(ReportCard(prompt="p")))).startswith("0 of 0 outputs graded: 0 good, 0 bad")
+
+
 def test_a_difference_that_rounds_to_nothing_has_no_minus() -> None:
     figure = CardFigure(estimate=0.5, low=0.4, high=0.6, n=20)
     difference = CardFigure(estimate=-0.001, low=-0.2, high=0.198, n=20)
