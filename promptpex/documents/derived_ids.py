@@ -1,7 +1,8 @@
 """Ids of items that say none: made of what they hold, so that they stay the same wherever the items stand.
 
 ``where-is-my-parcel-5c1f09ab``: the first words of the text that the id is made of, and eight digits of the hash of the
-whole. What makes the item another one, other inputs or another promise, makes its id another one too.
+whole. What makes the item another one, other inputs or another promise, makes its id another one too. So do other code
+points that look the same (``é`` in one or in two, NFC and NFD): a model is sent other bytes.
 """
 
 from __future__ import annotations

@@ -60,6 +60,13 @@ def test_ids_are_made_of_what_items_hold(folder: Path) -> None:
     assert derived_id({"question": "订单在哪里"}, "case").startswith("case-")
 
 
+def test_composed_and_decomposed_letters_are_other_inputs() -> None:
+    """A model is sent other bytes, so the answers are others; the first words are the same."""
+    composed, decomposed = (derived_id({"question": text}, "case") for text in ("caf\u00e9", "cafe\u0301"))
+    assert composed != decomposed
+    assert composed[:-8] == decomposed[:-8] == "cafe-"
+
+
 @given(value=values)
 def test_any_value_gives_an_id(value: Any) -> None:
     for content in (value, {"question": value}):
