@@ -193,7 +193,8 @@ async def _grown(
         emit(
             Notice(
                 stored(
-                    "expand: {count} of {number} cases did not grow; run generate again with --fresh, or name another author",
+                    "expand: {count} of {number} cases did not grow; run generate again with --fresh, or name "
+                    "another author",
                     count=missing,
                     number=len(make),
                 ),

@@ -64,8 +64,10 @@ async def generate(
     short = plan.missing - len(made)
     if short > 0:
         message = stored_n(
-            "cases: {number} of {count} case could not be made; run generate again with --fresh, or name another author",
-            "cases: {number} of {count} cases could not be made; run generate again with --fresh, or name another author",
+            "cases: {number} of {count} case could not be made; run generate again with --fresh, or name "
+            "another author",
+            "cases: {number} of {count} cases could not be made; run generate again with --fresh, or name "
+            "another author",
             plan.missing,
             number=short,
         )

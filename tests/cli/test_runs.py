@@ -108,6 +108,19 @@ def test_commands_take_references(
     assert out
 
 
+def test_check_knows_runs_by_the_same_words(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("checks.yaml").write_text("- {type: latency, threshold: 1000000}\n", encoding="utf-8")
+    by_folder = called(capsys, "check", "results/colours/second", "--assertions", "checks.yaml", "--json")
+    assert by_folder[0] in (0, 1)
+    assert by_folder[1]
+    assert called(capsys, "check", "before-the-edit", "--assertions", "checks.yaml", "--json") == by_folder
+    latest = called(capsys, "check", "latest", "--assertions", "checks.yaml", "--json")
+    assert latest == called(capsys, "check", "results/colours/third", "--assertions", "checks.yaml", "--json")
+    code, _, err = called(capsys, "check", "latets", "--assertions", "checks.yaml")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "latets: there is no such file" in err
+
+
 def test_a_reference_to_nothing_is_one_sentence(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for named, why in (("latest~9", "3 runs are older than"), ("nosuch", "`promptpex runs` lists them")):
         code, out, err = called(capsys, "report", named)

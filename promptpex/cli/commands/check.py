@@ -69,10 +69,10 @@ def command(
     """Check outputs in files by assertions alone.
 
     FILE holds JSON lines or CSV, which gzip may have packed (.gz), or Parquet; or it is a quoted pattern such as
-    'logs/*.jsonl.gz', a run's folder, or - for JSON lines on stdin. A row is {id, output, assert: [...], vars,
-    cost, latency_ms, logprobs, finish_reason, threshold}; all but the output may be left out. Where a row has no
-    assertions they come from --assertions, for a run's folder from the spec that it keeps. With --json each row
-    gives a JSON object on a line of its own. Exit code 1 if a row fails.
+    'logs/*.jsonl.gz', a run (its folder, id or name, or latest), or - for JSON lines on stdin. A row is {id, output,
+    assert: [...], vars, cost, latency_ms, logprobs, finish_reason, threshold}; all but the output may be left out.
+    Where a row has no assertions they come from --assertions, for a run from the spec that it keeps. With --json
+    each row gives a JSON object on a line of its own. Exit code 1 if a row fails.
 
     Rows are checked where --engine says, by as many processes as --workers says, at most one for each CPU.
 
@@ -87,7 +87,7 @@ def command(
 
     quiet, judged = bool(flags["quiet"]), flags["judge"] is not None
     settings = _settings(flags, judged=judged)
-    sources = _sources(files)
+    sources = _sources(files, settings)
     folder = sources[0] if sources[0].is_dir() else None
     rows = read_all(sources)
     sample = _Sample.of(put_up, per_day)
@@ -103,18 +103,33 @@ def command(
     return 1 if counts["fail"] or (fail_unscored and counts["unscored"]) else 0
 
 
+def _file_or_run(named: Path, settings: Settings) -> Path:
+    """What is named: a file or folder that is there, or the folder of the run that is called so."""
+    from promptpex.core.errors import RunError
+    from promptpex.report import runs
+
+    if str(named) == "-" or named.exists():
+        return named
+    try:
+        return runs.resolve(named, Path(settings.results))
+    except RunError:
+        if named.name.partition("~")[0] == runs.LATEST:
+            raise
+        return named
+
+
 STATUSES = ("pass", "fail", "unscored")
 _OPEN = "needs a judge"
 
 
-def _sources(named: Iterable[Path]) -> list[Path]:
-    """The files that are meant, each once: those of a pattern in the order of their names."""
+def _sources(named: Iterable[Path], settings: Settings) -> list[Path]:
+    """The files that are meant, each once: those of a pattern in the order of their names; or a run's folder."""
     from promptpex.core.errors import CheckError
     from promptpex.promptfile.path_patterns import is_pattern, paths_that_fit
 
     chosen: dict[str, Path] = {}
     for one in named:
-        fitting = [path for path in paths_that_fit(one) if path.is_file()] if is_pattern(one) else [one]
+        fitting = [path for path in paths_that_fit(one) if path.is_file()] if is_pattern(one) else [_file_or_run(one, settings)]
         if not fitting:
             raise CheckError("no file fits this pattern", path=one)
         for path in fitting:
