@@ -49,6 +49,10 @@ class Limits:
         accuracies = {name: share for name, share in self.accuracy_of_model.items() if name in models}
         return replace(self, of_model=of_model, accuracy_of_model=accuracies)
 
+    def only_by(self, metrics: Collection[str]) -> Limits:
+        """The same without the limits on metrics that are not among these."""
+        return replace(self, min_metrics={name: least for name, least in self.min_metrics.items() if name in metrics})
+
 
 SEEN = {"point": "non_compliance", "low": "ci_low", "high": "ci_high"}
 AT_WORST = {"point": "worst_case", "low": "worst_low", "high": "worst_high"}
@@ -79,7 +83,7 @@ def breaches(rows: Sequence[TableRow], limits: Limits, metrics: Sequence[TableRo
     if unknown := limits.of_others(names):
         raise InputError(f"{unknown[0]} is not a model of the run; its models are {', '.join(names)}")
     by_metric = _counting(metrics)
-    _refuse_unknown(limits.min_metrics, [name for _, name in by_metric])
+    require_metrics(limits.min_metrics, counting_metrics(metrics))
     return {
         row["model"]: [
             *_of_model(row, limits),
@@ -98,13 +102,25 @@ def _counting(metrics: Sequence[TableRow]) -> dict[tuple[str, str], TableRow]:
     return {(row["model"], row["metric"]): row for row in metrics if row["counts"]}
 
 
-def _refuse_unknown(named: Iterable[str], known: Sequence[str]) -> None:
-    names = tuple(dict.fromkeys(known))
+def counting_metrics(metrics: Sequence[TableRow]) -> list[str]:
+    """The names of the metrics that limits may be on."""
+    return list(dict.fromkeys(name for _, name in _counting(metrics)))
+
+
+def require_metrics(named: Iterable[str], known: Collection[str], *, several: bool = False) -> None:
+    """Refuses a limit on a metric that is not there.
+
+    Args:
+        known: the metrics of the run, or of all runs where there are ``several``.
+
+    Raises:
+        InputError: with those that there are.
+    """
+    of, whose = ("any of the runs", "their metrics are") if several else ("the run", "its metrics are")
     for name in named:
-        if name not in names:
-            has = f"its metrics are {', '.join(names)}" if names else "it has none"
-            message = f"{name!r} is not a metric of the run; {has}"
-            raise InputError(with_hint(message, did_you_mean(name, names)))
+        if name not in known:
+            has = f"{whose} {', '.join(known)}" if known else "they have none" if several else "it has none"
+            raise InputError(with_hint(f"{name!r} is not a metric of {of}; {has}", did_you_mean(name, tuple(known))))
 
 
 def _of_model(row: TableRow, limits: Limits) -> Iterator[str]:

@@ -114,6 +114,13 @@ def without_model(models: Sequence[str]) -> str:
     return tr("Limits for models that this run does not have: {models}.", models=listed(models)) if models else ""
 
 
+def without_metric(metrics: Sequence[str]) -> str:
+    """That limits are on metrics that a run does not have; empty where there are none."""
+    if not metrics:
+        return ""
+    return tr("Limits on metrics that this run does not have: {metrics}.", metrics=listed(metrics))
+
+
 def with_note(result: GateResult, note: str) -> GateResult:
     """The result with one more note; as it is where the note is empty."""
     return replace(result, notes=(*result.notes, note)) if note else result

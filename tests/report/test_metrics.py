@@ -159,6 +159,28 @@ def test_a_gate_names_the_metrics_that_there_are() -> None:
         breaches(records(summary.models), Limits(min_metrics={"tone": 0.5}))
 
 
+def test_of_several_runs_a_limit_holds_where_its_metric_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with_metric = scored(20, a=lambda n: 0.9)
+    without = with_metric.replace(metrics=(), scores=())
+    runs.finish(tmp_path / "results" / "p" / "with", with_metric)
+    runs.finish(
+        tmp_path / "results" / "q" / "without",
+        without.replace(manifest=without.manifest.replace(run="0123456789", prompt="q")),
+    )
+    both = ("gate", "results/p/with", "results/q/without", "--min-metric")
+    assert run_cli([*both, "tone=80"]) == 0
+    assert "q: Limits on metrics that this run does not have: tone." in capsys.readouterr().err
+    assert run_cli([*both, "tone=95"]) == 1
+    assert "a: tone is 90%, below 95%" in capsys.readouterr().out
+    assert run_cli([*both, "tine=80"]) == 2
+    assert "'tine' is not a metric of any of the runs; their metrics are tone" in capsys.readouterr().err
+    assert run_cli(["gate", "results/q/without", "--min-metric", "tone=80"]) == 2
+    assert "it has none" in capsys.readouterr().err
+
+
 def test_the_gate_command_reads_limits_and_says_what_passed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -139,12 +139,13 @@ def _gate_several(
 ) -> int:
     """Gates each run; one that there is not, or that cannot be held against the limits, is bad input.
 
-    Limits of single models hold where the model is.
+    Limits of single models hold where the model is, and those on metrics where the metric is.
 
     Raises:
-        InputError: none of the runs has such a model.
+        InputError: none of the runs has such a model, or such a metric.
     """
     from promptpex.core.errors import GateFailed, InputError
+    from promptpex.report.gate import require_metrics
     from promptpex.report.gate_formats import verdict_of_all
     from promptpex.report.gate_result import told_apart, with_note, without_model
 
@@ -152,16 +153,19 @@ def _gate_several(
     _refuse_model_of_none(asked, [name for names in models.values() for name in names])
     results: list[tuple[str, GateResult]] = []
     problems: dict[str, str] = {}
+    metrics: dict[str, None] = {}
     for one in meant.runs:
         if one.folder is None:
             problems[one.prompt] = one.problem
             continue
         try:
-            result = _gated(one.folder, resolved, asked.only_of(models[one.folder]), held)
+            result = _gated(one.folder, resolved, asked.only_of(models[one.folder]), held, metrics)
             results.append((one.prompt, with_note(result, without_model(asked.of_others(models[one.folder])))))
         except InputError as error:
             where = f" ({error.path})" if error.path else ""
             problems[one.prompt or str(one.folder)] = f"{error.message}{where}"
+    if not problems:
+        require_metrics(asked.min_metrics, metrics, several=True)
     named = told_apart(results)
     print_results(named, layout, several=True, problems=problems)
     if problems:
@@ -190,8 +194,17 @@ def _refuse_model_of_none(asked: Limits, models: Sequence[str]) -> None:
         raise InputError(f"{unknown[0]} is not a model of any of the runs; their models are {names}")
 
 
-def _gated(folder: Path, resolved: Resolved, asked: Limits, held: tuple[str, float] | None) -> GateResult:
+def _gated(
+    folder: Path,
+    resolved: Resolved,
+    asked: Limits,
+    held: tuple[str, float] | None,
+    metrics_of_all: dict[str, None] | None = None,
+) -> GateResult:
     """What the limits say of the run of a folder.
+
+    Args:
+        metrics_of_all: where this is one of several runs, is given its metrics; limits on others are left out then.
 
     Raises:
         InputError: it has not ended, cannot be read, or cannot be held against the limits.
@@ -200,12 +213,21 @@ def _gated(folder: Path, resolved: Resolved, asked: Limits, held: tuple[str, flo
     from promptpex.core.errors import RunError
     from promptpex.core.records import RUNNING
     from promptpex.report import runs, summarise
+    from promptpex.report.gate import counting_metrics
+    from promptpex.report.gate_result import with_note, without_metric
+    from promptpex.tables import records
 
     finished = runs.read_columns(folder)
     if finished.manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
     summary = summarise(finished, folder=folder, **report_options(resolved))
-    return _decided(summary, folder, asked, held, Path(resolved.settings.results))
+    results, lacking = Path(resolved.settings.results), list[str]()
+    if metrics_of_all is not None:
+        own = counting_metrics(records(summary.metrics))
+        metrics_of_all.update(dict.fromkeys(own))
+        lacking = [name for name in asked.min_metrics if name not in own]
+        asked = asked.only_by(own)
+    return with_note(_decided(summary, folder, asked, held, results), without_metric(lacking))
 
 
 def _refuse_without_limit() -> NoReturn:
