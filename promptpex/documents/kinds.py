@@ -67,6 +67,7 @@ CASES = DocumentKind(
             ),
             always=("id", "rule", "inverse", "inputs", "origin"),
             named_by="inputs",
+            keeps_twins=True,
         ),
     ),
 )

@@ -83,6 +83,18 @@ def test_all_problems_of_all_files(tmp_path: Path) -> None:
     assert problems.count(("prompt.cases.yaml", 5, "error")) == 2
 
 
+def test_an_id_that_is_there_twice_hides_nothing_else(tmp_path: Path) -> None:
+    twin = "  - {id: c1, rule: r9, inputs: {wood: fox}}\n"
+    messages = [problem.text() for problem in validate([_folder(tmp_path, cases=CASES + twin)])]
+    at = f"{tmp_path / 'prompt.cases.yaml'}:4: error: "
+    assert [line for line in messages if line.startswith(at)] == [
+        f"{at}the case id 'c1' is on line 3 too; give it another",
+        f"{at}the case 'c1 on line 4' names the rule 'r9', which the spec does not have; it has r1, r2",
+        f"{at}the case 'c1 on line 4' lacks word; give it under 'inputs'",
+        f"{at}the case 'c1 on line 4' has inputs the prompt does not use: wood; the prompt takes word",
+    ]
+
+
 def test_an_invalid_input_is_a_warning(tmp_path: Path) -> None:
     _folder(tmp_path, cases=CASES + "  - {id: c2, rule: r1, inputs: {word: two words}}\n")
     assert ("prompt.cases.yaml", 4, "warning") in _problems_of(tmp_path)
