@@ -37,6 +37,8 @@ OVER_PROMPTS_COLUMNS: Mapping[str, str] = {
     "at_least": "boolean",
     "lowest": "Float64",
     "highest": "Float64",
+    "lowest_at_least": "boolean",
+    "highest_at_least": "boolean",
     "cost_usd": "Float64",
 }
 """Columns of ``over_prompts``. ``prompts``: on how many the model was run; ``scored_prompts``: on how many of them an
@@ -44,7 +46,7 @@ output was scored; ``without_failure``: on how many of those all were and none b
 each decision was made about it, such as ``3 best, 1 tied``. ``mean_non_compliance``: the mean over
 ``mean_of`` prompts, each counting the same: those on which every model has a share that has one on any. It describes
 these prompts; ``at_least``: one of its shares is a lower bound. ``lowest`` and ``highest``: of the shares on all
-prompts."""
+prompts; ``lowest_at_least`` and ``highest_at_least``: that one is a lower bound."""
 
 
 DECISIONS = ("best", "better", "reference", "tied", "below limit", "worse", "above limit", "undecided")
@@ -85,6 +87,8 @@ def _shared_prompts(by_model: Mapping[str, Sequence[Mapping[str, Any]]]) -> set[
 
 def _of_model(model: str, rows: Sequence[Mapping[str, Any]], shared: set[str]) -> dict[str, Any]:
     shares = [row["non_compliance"] for row in rows if row["non_compliance"] is not None]
+    bounds = [row["non_compliance"] for row in rows if row["at_least"] and row["non_compliance"] is not None]
+    lowest, highest = min(shares, default=None), max(shares, default=None)
     compared = [row for row in rows if row["file"] in shared and row["non_compliance"] is not None]
     costs = [row["cost_usd"] for row in rows]
     made = Counter(row["decision"] for row in rows if row["decision"] is not None)
@@ -97,8 +101,10 @@ def _of_model(model: str, rows: Sequence[Mapping[str, Any]], shared: set[str]) -
         "mean_of": len(compared),
         "mean_non_compliance": sum(row["non_compliance"] for row in compared) / len(compared) if compared else None,
         "at_least": any(row["at_least"] for row in compared),
-        "lowest": min(shares, default=None),
-        "highest": max(shares, default=None),
+        "lowest": lowest,
+        "highest": highest,
+        "lowest_at_least": lowest in bounds,
+        "highest_at_least": highest in bounds,
         "cost_usd": None if None in costs else sum(costs),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from promptpex.core.texts import from_data, tr, tr_n
@@ -79,6 +80,10 @@ def incomplete_notes(partial: Mapping[str, int], parts_of_suites: int) -> list[s
     return notes
 
 
+ROUNDING = 1e-9
+"""How far 1 / (1 - confidence) may be from a whole number by rounding alone: at 0.99 it is 99.99999999999991."""
+
+
 def about_decisions(confidence: float) -> str:
     """How decisions about models on several prompts are to be read.
 
@@ -88,7 +93,7 @@ def about_decisions(confidence: float) -> str:
     return tr(
         "Each decision is about its own prompt, and none is about all of them: where models are equally good, up to "
         "one prompt in {prompts} shows a difference by chance.",
-        prompts=round(1 / (1 - confidence)),
+        prompts=math.floor(1 / (1 - confidence) + ROUNDING),
     )
 
 
