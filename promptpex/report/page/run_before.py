@@ -20,6 +20,11 @@ from promptpex.report.summary import Summary
 REPORT = "report.html"
 MOST_EARLIER = 10
 """Earlier runs among which one is looked for."""
+MEASURING = (
+    "weights", "confidence", "judge_mode", "judge_sees_input", "judge_sees_prompt", "judge_all", "judge_repeat",
+    "judge_confidence", "quorum", "min_agreement",
+)  # fmt: skip
+"""The settings that shares and their intervals depend on, next to rules and judges."""
 MOST_MODELS = 4
 """Models whose shares are shown; the comparison has all."""
 
@@ -90,9 +95,15 @@ def _comparable(now: Manifest, folder: Path) -> Iterator[tuple[Path, Manifest]]:
 
 
 def _measured_alike(now: Manifest, then: Manifest) -> bool:
-    """Whether both runs held outputs to the same rules, by the same judges."""
-    same = (now.spec_digest, now.judges, now.mode_rules) == (then.spec_digest, then.judges, then.mode_rules)
-    return same and now.settings.get("weights") == then.settings.get("weights")
+    """Whether both runs held outputs to the same rules, by the same judges, who were asked in the same way, and whether
+    their figures are reckoned alike; what an older version did not write down counts as the same."""
+    same = (now.spec_digest, _judges(now), now.mode_rules) == (then.spec_digest, _judges(then), then.mode_rules)
+    return same and all(then.settings.get(name, now.settings.get(name)) == now.settings.get(name) for name in MEASURING)
+
+
+def _judges(manifest: Manifest) -> list[str]:
+    """The judges, by what their names stand for."""
+    return [manifest.named.get(judge, judge) for judge in manifest.judges]
 
 
 def _shares(summary: Summary, earlier: Path) -> Iterator[tuple[str, str, str]]:

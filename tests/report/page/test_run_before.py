@@ -77,6 +77,29 @@ def test_by_other_rules_or_judges_there_is_a_link_and_no_figure(tmp_path: Path) 
     assert "Its spec or judges are others" in Reader((folder / "report.html").read_text(encoding="utf-8")).text
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"judges": ("j",), "named": {"j": "openai/large"}},
+        {"judges": ("j",), "settings": {"confidence": 0.9}},
+        {"judges": ("j",), "settings": {"judge_repeat": 3}},
+    ],
+)
+def test_a_judge_is_who_its_name_stands_for_and_how_it_was_asked(tmp_path: Path, other: dict[str, Any]) -> None:
+    now = {"judges": ("j",), "named": {"j": "openai/small"}, "settings": {"confidence": 0.95, "judge_repeat": 1}}
+    kept(tmp_path, "aaaaaaaaaa", 30, 1, **{**now, **other})
+    earlier = before(kept(tmp_path, "bbbbbbbbbb", 6, 2, **now))
+    assert earlier is not None
+    assert earlier.shares == ()
+
+
+def test_a_judge_of_another_name_is_the_same_judge(tmp_path: Path) -> None:
+    kept(tmp_path, "aaaaaaaaaa", 30, 1, judges=("old",), named={"old": "openai/small"})
+    earlier = before(kept(tmp_path, "bbbbbbbbbb", 6, 2, judges=("openai/small",), settings={"confidence": 0.95}))
+    assert earlier is not None
+    assert earlier.shares
+
+
 async def test_the_local_page_leads_to_its_own_pages_and_follows_the_files(tmp_path: Path) -> None:
     kept(tmp_path, "bbbbbbbbbb", 6, 2)
     with served(with_comparisons(tmp_path)) as server:
