@@ -129,7 +129,11 @@ def _sources(named: Iterable[Path], settings: Settings) -> list[Path]:
 
     chosen: dict[str, Path] = {}
     for one in named:
-        fitting = [path for path in paths_that_fit(one) if path.is_file()] if is_pattern(one) else [_file_or_run(one, settings)]
+        fitting = (
+            [path for path in paths_that_fit(one) if path.is_file()]
+            if is_pattern(one)
+            else [_file_or_run(one, settings)]
+        )
         if not fitting:
             raise CheckError("no file fits this pattern", path=one)
         for path in fitting:
