@@ -84,3 +84,13 @@ def test_replies_are_not_kept_where_a_link_of_the_checkout_leads(project: Path, 
     (project / ".promptpex" / "spool").symlink_to(elsewhere)
     with pytest.raises(ConfigError, match="leads out of the project"):
         load({"store": ADDRESS}, start=project, env={})
+
+
+def test_an_env_file_of_the_project_sets_nothing_of_libpqs(project: Path) -> None:
+    """Neither where a store is nor with which password: that is for the user's environment."""
+    names = ("PGHOST", "PGPASSWORD", "PGSERVICEFILE", "PGPASSFILE", "PGSSLMODE", "PROMPTPEX_STORE")
+    (project / ".env").write_text("".join(f"{name}=elsewhere.example\n" for name in names), encoding="utf-8")
+    resolved = load({}, start=project, env={})
+    assert resolved.settings.store == ".promptpex/store.db"
+    assert resolved.env_file is not None
+    assert not set(resolved.keys_of_file().keys) & set(names)

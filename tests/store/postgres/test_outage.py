@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.errors import StoreFull, StoreUnreachable
+from promptpex.core.errors import StoreError, StoreFull, StoreUnreachable
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Completion, Request
 from promptpex.core.store_address import parse_address
@@ -201,3 +201,18 @@ async def test_a_file_that_a_living_process_has_is_left_to_it(postgres: Cluster,
         spool.close()
         await (await opened(address, tmp_path)).close()
         assert (await store.stats()).replies == 1
+
+
+async def test_a_spool_that_cannot_be_read_is_told_before_anything_is_asked(
+    postgres: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = postgres.address()
+    file = await left(address, tmp_path)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "glob", refuse)
+    with pytest.raises(StoreError, match=r"spool: replies that were kept .* cannot be read \(Permission denied\)"):
+        await opened(address, tmp_path)
+    assert file.exists()
