@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Measures what goes beyond one process and one machine. Prints tables with ratios within one run, asserts nothing.
 
+    python scripts/bench_scale.py check [--rows N] [--memory N ...] [--turns N]
     python scripts/bench_scale.py asking [--count N] [--turns N]
     python scripts/bench_scale.py store [--clients 1,2,4,8] [--turns N] [--quick]
 
@@ -17,9 +18,9 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 
-from scale_bench import asking, store  # noqa: E402
+from scale_bench import asking, checking, store  # noqa: E402
 
-PARTS = (asking, store)
+PARTS = (asking, store, checking)
 
 
 def main() -> None:
