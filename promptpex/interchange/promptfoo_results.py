@@ -17,7 +17,8 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Output
 from promptpex.interchange.format import Format, Imported, Mapped, head
 from promptpex.interchange.notes import Log
-from promptpex.interchange.promptfoo.files import FILE, At, ConfigFiles, mapping, named
+from promptpex.interchange.places import At, mapping, named
+from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, prompts_of_text
 from promptpex.interchange.promptfoo.providers import our_name
 from promptpex.interchange.promptfoo.read import read_config

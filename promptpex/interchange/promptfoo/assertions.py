@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.interchange.promptfoo.files import FILE, At, ConfigFiles, items, named
+from promptpex.interchange.places import At, items, named
+from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.promptfoo.their_tests import Written
 
 CODE_KINDS = frozenset(

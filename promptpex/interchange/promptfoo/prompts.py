@@ -16,7 +16,8 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Message
 from promptpex.core.records.prompt import Role
 from promptpex.documents import yaml_reader
-from promptpex.interchange.promptfoo.files import FILE, At, ConfigFiles, items, named
+from promptpex.interchange.places import At, items, named, text_of_parts
+from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 
 ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _PROGRAMS = (".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".sh", ".bash", ".exe", ".bat", ".cmd", ".ps1",
@@ -158,7 +159,7 @@ def _chat(files: ConfigFiles, data: object, label: str, at: At) -> Iterator[Thei
     messages = []
     for turn in turns if isinstance(turns, list) else [None]:
         role = ROLES.get(str(turn.get("role")).lower()) if isinstance(turn, dict) else None
-        text = _content(turn.get("content")) if isinstance(turn, dict) else None
+        text = text_of_parts(turn.get("content")) if isinstance(turn, dict) else None
         if role is None or text is None:
             return files.left_out(at, "only turns of system, user and assistant with texts can be sent")
         if text.strip():
@@ -166,16 +167,6 @@ def _chat(files: ConfigFiles, data: object, label: str, at: At) -> Iterator[Thei
     if messages:
         files.log.came("prompts")
         yield TheirPrompt(label, tuple(messages), True, at)
-
-
-def _content(content: object) -> str | None:
-    """The text of a turn; None where it has other parts."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else [None]
-    texts = [part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None for part in parts]
-    strings = [text for text in texts if isinstance(text, str)]
-    return "\n".join(strings) if len(strings) == len(texts) else None
 
 
 def _template(text: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 
 from promptpex.core.errors import ConfigError
 from promptpex.core.texts import stored
-from promptpex.interchange.promptfoo.files import At, ConfigFiles, items, named
+from promptpex.interchange.places import At, items, named
+from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.llm.names import parse_model
 from promptpex.llm.redaction import holds_key, names_key
 from promptpex.llm.resolve_model import resolve

@@ -12,9 +12,10 @@ from promptpex.core.records import Message, Spec, Suite
 from promptpex.documents import yaml_reader
 from promptpex.interchange.format import Imported, ImportedPrompt, head
 from promptpex.interchange.notes import Log
+from promptpex.interchange.places import At, mapping
 from promptpex.interchange.promptfoo import rules
 from promptpex.interchange.promptfoo.assertions import Promise, of_set, promise_of
-from promptpex.interchange.promptfoo.files import At, ConfigFiles, mapping, merged
+from promptpex.interchange.promptfoo.files import ConfigFiles, merged
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, read_prompts
 from promptpex.interchange.promptfoo.providers import read_providers
 from promptpex.interchange.promptfoo.their_tests import Data, TheirTest, read_tests

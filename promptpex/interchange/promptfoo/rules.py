@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from promptpex.core.records import Case, Check, InputCheck, Rule
+from promptpex.interchange.places import At
 from promptpex.interchange.promptfoo.assertions import Promise
-from promptpex.interchange.promptfoo.files import At
 from promptpex.interchange.promptfoo.their_tests import TheirTest
 from promptpex.interchange.promptfoo.words import sentence_of
 

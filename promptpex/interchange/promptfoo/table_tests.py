@@ -11,7 +11,8 @@ from pathlib import Path
 
 from promptpex.codecs import safe_csv
 from promptpex.core.errors import InputError
-from promptpex.interchange.promptfoo.files import FILE, At, ConfigFiles
+from promptpex.interchange.places import At
+from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 
 _WITH_THRESHOLD = frozenset(
     ("answer-relevance", "classifier", "context-faithfulness", "context-recall", "context-relevance", "cost", "latency",

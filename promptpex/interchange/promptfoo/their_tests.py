@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from promptpex.interchange.promptfoo.files import At, ConfigFiles, items, mapping, named
+from promptpex.interchange.places import At, items, mapping, named
+from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.interchange.promptfoo.table_tests import table_tests
 from promptpex.interchange.promptfoo.variables import MAX_TESTS, combinations
 

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from promptpex.interchange.promptfoo.files import FILE, At, ConfigFiles
+from promptpex.interchange.places import At
+from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 
 MAX_TESTS = 100_000
 """That a configuration may make."""

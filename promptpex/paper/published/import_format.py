@@ -89,7 +89,9 @@ FORMAT = Format(
     ),
     reads="run",
     read=read,
-    recognise=lambda path: (path / "evals" / "v7").is_dir() or next(path.glob("*/test_evals.csv"), None) is not None,
+    recognise=lambda path: (
+        (path / "evals" / "v7").is_dir() or any((*path.glob("test_evals.csv"), *path.glob("*/test_evals.csv")))
+    ),
     maps=(
         Mapped("`rules.txt`, `inverse_rules.txt`", "the spec's rules with their inverses", "in"),
         Mapped("`tests.csv`, `baseline_tests.txt`", "the cases, and the baseline's", "in"),

@@ -15,7 +15,8 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Spec
 from promptpex.documents import yaml_reader
 from promptpex.interchange.notes import Log
-from promptpex.interchange.promptfoo.files import At, ConfigFiles, merged
+from promptpex.interchange.places import At
+from promptpex.interchange.promptfoo.files import ConfigFiles, merged
 from promptpex.interchange.promptfoo.read import read_config
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -11,7 +11,8 @@ import pytest
 from promptpex.assertions import check
 from promptpex.core.errors import CheckError, InputError
 from promptpex.interchange.notes import Log
-from promptpex.interchange.promptfoo.files import At, ConfigFiles
+from promptpex.interchange.places import At
+from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.interchange.promptfoo.read import read_config
 
 CASES = Path(__file__).resolve().parents[4] / "shared" / "assertions" / "cases.jsonl"

@@ -1,0 +1,273 @@
+"""``github-prompt``: GitHub's ``.prompt.yml`` with its test data, evaluators and model parameters, both ways.
+
+After GitHub's "Storing prompts in GitHub repositories" and the evaluators of ``gh models eval``: ``string`` evaluators
+are checks, ``llm`` ones questions for the judge; those that ``uses`` names are GitHub's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpex.core.errors import ConfigError, InputError
+from promptpex.core.records import Case, Check, Message, Prompt, Rule, Spec, Suite
+from promptpex.core.records.prompt import Role
+from promptpex.core.texts import stored
+from promptpex.documents import yaml_reader, yaml_writer
+from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source, head
+from promptpex.interchange.notes import Log
+from promptpex.interchange.places import At, items, mapping, named, text_of_parts
+from promptpex.llm.names import parse_model
+
+ENDINGS = (".prompt.yml", ".prompt.yaml")
+_ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_KINDS = {"contains": "contains", "startsWith": "starts-with", "endsWith": "ends-with", "equals": "equals"}
+"""Conditions of a string evaluator, and our kinds."""
+_READ = frozenset(("name", "description", "model", "modelParameters", "messages", "testData", "evaluators",
+                   "responseFormat", "jsonSchema"))  # fmt: skip
+_PARAMETERS = {
+    "temperature": "temperature", "topP": "top_p", "top_p": "top_p", "maxTokens": "max_tokens",
+    "maxCompletionTokens": "max_tokens", "max_tokens": "max_tokens", "seed": "seed",
+}  # fmt: skip
+_THEIRS = {"temperature": "temperature", "top_p": "topP", "max_tokens": "maxTokens", "seed": "seed"}
+_NOT_AN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
+_EXPECTED = "expected"
+
+
+def recognise(path: Path) -> bool:
+    """Whether the file is called so, or holds messages and test data."""
+    name = path.name.lower()
+    return name.endswith(ENDINGS) or (name.endswith((".yml", ".yaml")) and "\ntestData:" in f"\n{head(path)}")
+
+
+def read(path: Path) -> Imported:
+    """The prompt of a file, its test data as cases, its evaluators as rules, its model as a setting.
+
+    Raises:
+        InputError: it is no such file, or something in it is of the wrong type; with its line.
+    """
+    doc = yaml_reader.read(path, error=InputError, what="prompt file")
+    top, log = At(path, doc=doc), Log()
+    data = mapping(doc.data, top, "a prompt file")
+    messages = tuple(_messages(data.get("messages"), top["messages"]))
+    named_as = data.get("name")
+    name = named_as if isinstance(named_as, str) and named_as.strip() else path.name.split(".")[0]
+    for key in data:
+        if key not in _READ:
+            log.left_out(key, "there is nothing like it here", path, top[key].line)
+    rules = [*_rules(data.get("evaluators"), top["evaluators"], log), *_format_rule(data, top, log)]
+    cases = _cases(data.get("testData"), top["testData"], log, messages)
+    description = data.get("description")
+    prompt = ImportedPrompt(name, messages, description if isinstance(description, str) else "")
+    log.came("messages", len(messages))
+    return Imported(
+        prompt=prompt,
+        spec=Spec(intent=" ".join(prompt.description.split()), rules=tuple(rules)) if rules else None,
+        suite=Suite(cases=tuple(cases)) if cases else None,
+        settings=_settings(data, top, log),
+        over=dict(log.over),
+        notes=log.notes,
+    )
+
+
+def _messages(value: object, at: At) -> list[Message]:
+    if not isinstance(value, list) or not value:
+        raise at.fail("a prompt needs messages, a list of roles and contents")
+    messages = []
+    for item, place in items(value, at, "messages"):
+        turn = mapping(item, place, "a message")
+        role, text = _ROLES.get(str(turn.get("role")).lower()), text_of_parts(turn.get("content"))
+        if role is None or text is None:
+            raise place.fail("a message has a role (system, user or assistant) and a text")
+        if text.strip():
+            messages.append(Message(role=role, content=text.strip()))
+    if not messages:
+        raise at.fail("all messages are empty")
+    return messages
+
+
+def _cases(value: object, at: At, log: Log, messages: Sequence[Message]) -> list[Case]:
+    """A case for each row of the test data; ``expected`` is the right output, unless the prompt names it."""
+    is_input = any(re.search(r"\{\{\s*expected\b", message.content) for message in messages)
+    cases = []
+    for number, (item, place) in enumerate(items(value, at, "testData"), 1):
+        row = dict(mapping(item, place, "a row of test data"))
+        expected = None if is_input else row.pop(_EXPECTED, None)
+        if expected is not None and not isinstance(expected, str):
+            expected = json.dumps(expected, ensure_ascii=False)
+        known = {"expected": expected} if expected else {}
+        cases.append(Case.model_validate({"id": f"t{number}", "inputs": row, "origin": "added", **known}))
+    log.came("testData", len(cases))
+    return cases
+
+
+def _rules(value: object, at: At, log: Log) -> list[Rule]:
+    """A rule for each evaluator that code or a judge can decide."""
+    rules: list[Rule] = []
+    for item, place in items(value, at, "evaluators"):
+        evaluator = mapping(item, place, "an evaluator")
+        check, sentence = _check(evaluator, place, log)
+        if check is None and sentence is None:
+            continue
+        stem = _NOT_AN_ID.sub("-", str(evaluator.get("name") or "evaluator")).strip("-")[:50] or "evaluator"
+        name = next(name for name in (stem, *(f"{stem}-{n}" for n in range(2, 10_000)))
+                    if all(rule.id != name for rule in rules))  # fmt: skip
+        checks = (check,) if check is not None else ()
+        rules.append(Rule(id=name, rule=sentence or _sentence(check), checks=checks, origin="added"))
+        log.came("evaluators")
+    return rules
+
+
+def _check(evaluator: Mapping[str, object], at: At, log: Log) -> tuple[Check | None, str | None]:
+    """The check of an evaluator, or the statement that a judge decides; neither where it is left out."""
+    text, judge = evaluator.get("string"), evaluator.get("llm")
+    if isinstance(text, dict):
+        kinds = [key for key in text if key in _KINDS]
+        if len(kinds) != 1 or not isinstance(text[kinds[0]], str) or not text[kinds[0]]:
+            raise at["string"].fail(f"a string evaluator has one of {', '.join(_KINDS)} with a text")
+        return Check(kind=_KINDS[kinds[0]], value=text[kinds[0]]), None
+    if isinstance(judge, dict) and isinstance(judge.get("prompt"), str) and judge["prompt"].strip():
+        log.changed(at.name, "a judge of --judge says whether the output meets its prompt; choices and scores are left "
+                    "out", at.path, at.line)  # fmt: skip
+        words = " ".join(judge["prompt"].split())
+        return None, re.sub(r"\{\{\s*(completion|output)\s*\}\}", "the output", words)
+    why = f"{evaluator['uses']} is GitHub's own" if "uses" in evaluator else "it is neither of texts nor of a model"
+    log.left_out(at.name, why, at.path, at.line)
+    return None, None
+
+
+def _sentence(check: Check | None) -> str:
+    verbs = {"contains": "holds", "starts-with": "starts with", "ends-with": "ends with", "equals": "is"}
+    return f"The output {verbs[check.kind]} {json.dumps(check.value, ensure_ascii=False)}." if check else ""
+
+
+def _format_rule(data: Mapping[str, object], top: At, log: Log) -> list[Rule]:
+    """That the output is JSON, where the file demands it of the model by other means than its text."""
+    wanted, schema = data.get("responseFormat"), data.get("jsonSchema")
+    if wanted not in ("json_object", "json_schema"):
+        return []
+    log.changed("responseFormat", "the output is held to it by a rule; the model is not told of it", top.path,
+                top["responseFormat"].line)  # fmt: skip
+    if isinstance(schema, str):
+        schema = yaml_reader.load(schema, path=top.path, error=InputError, what="schema").data
+    inner = schema.get("schema", schema) if isinstance(schema, dict) else None
+    check = Check(kind="is-json", value=inner) if wanted == "json_schema" and inner else Check(kind="is-json")
+    return [Rule(id="response-format", rule="The output is JSON of the wanted form.", checks=(check,), origin="added")]
+
+
+def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object]:
+    """The model under test with its parameters; GitHub's names are asked of ``github/``."""
+    model = data.get("model")
+    if not isinstance(model, str) or not model.strip():
+        return {}
+    name = f"github/{model.strip().rpartition('/')[2]}"
+    try:
+        parse_model(name)
+    except ConfigError:
+        log.left_out("model", f"{named(model)} is no name of a model here", top.path, top["model"].line)
+        return {}
+    log.came("model")
+    table: dict[str, object] = {}
+    at = top["modelParameters"]
+    for key, value in mapping(data.get("modelParameters"), at, "modelParameters").items():
+        if key in _PARAMETERS and isinstance(value, int | float) and not isinstance(value, bool):
+            table[_PARAMETERS[key]] = value
+            log.came("modelParameters")
+        else:
+            log.left_out(at[key].name, "models take no such parameter here", top.path, at[key].line)
+    if not table:
+        return {"models": {"under_test": [name]}}
+    alias = _NOT_AN_ID.sub("-", name.partition("/")[2])[:34].strip("-") or "model"
+    return {"models": {"under_test": [alias], alias: {"model": name, **table}}}
+
+
+def write(source: Source, *, model: str | None) -> Exported:
+    """The prompt with its cases and the checks that GitHub's evaluators can say."""
+    project = source.project()
+    left_out: list[str] = []
+    chosen = model or (project.models[0] if project.models else None)
+    content: dict[str, Any] = {"name": project.prompt.name}
+    if project.prompt.description:
+        content["description"] = project.prompt.description
+    content |= _model(chosen, left_out)
+    content["messages"] = _turns(project.prompt)
+    evaluators = _evaluators(project.spec, left_out)
+    content["testData"] = [_row(case) for case in project.suite.usable()]
+    unused = len(project.suite.cases) - len(content["testData"])
+    left_out += [stored("cases that are not run, and are left out: {count}", count=unused)] if unused else []
+    if evaluators:
+        content["evaluators"] = evaluators
+    return Exported(yaml_writer.document(content), tuple(left_out))
+
+
+def _model(label: str | None, left_out: list[str]) -> dict[str, Any]:
+    if label is None:
+        left_out.append(stored("no model is named (--model NAME); write one under model"))
+        return {}
+    try:
+        parsed = parse_model(label)
+    except ConfigError:
+        return {"model": label}
+    params = parsed.params.model_dump(include=set(_THEIRS), exclude_none=True)
+    about: dict[str, Any] = {"model": parsed.name.removeprefix("github/")}
+    return {**about, "modelParameters": {_THEIRS[key]: value for key, value in params.items()}} if params else about
+
+
+def _turns(prompt: Prompt) -> list[dict[str, str]]:
+    turns = [{"role": message.role, "content": message.content} for message in prompt.messages]
+    if prompt.implicit_input:
+        turns.append({"role": "user", "content": f"{{{{{prompt.variables[0]}}}}}"})
+    return turns
+
+
+def _row(case: Case) -> dict[str, Any]:
+    expected = {_EXPECTED: case.expected} if case.expected is not None else {}
+    return {**case.inputs, **expected}
+
+
+def _evaluators(spec: Spec, left_out: list[str]) -> list[dict[str, Any]]:
+    kinds = {ours: theirs for theirs, ours in _KINDS.items()}
+    evaluators = []
+    for rule in spec.rules:
+        fits = not rule.when and not rule.needs_judge and len(rule.checks) == 1
+        check = rule.checks[0] if fits else None
+        plain = check is not None and check.kind in kinds and isinstance(check.value, str)
+        if check is None or not plain or check.path is not None or check.transform is not None:
+            why = stored(
+                "rule {rule} is left out: an evaluator of GitHub's is one text that outputs hold, begin or end with, "
+                "or are",
+                rule=rule.id,
+            )
+            left_out.append(why)
+            continue
+        evaluators.append({"name": rule.id, "string": {kinds[check.kind]: check.value}})
+    return evaluators
+
+
+FORMAT = Format(
+    name="github-prompt",
+    summary="GitHub's .prompt.yml: messages, testData, evaluators, model parameters; of a case file prompt and spec "
+    "come from its folder",
+    extensions=(".yml", ".yaml"),
+    reads="project",
+    writes="project",
+    read=read,
+    write=write,
+    write_options=(Option("model", "its model [the first of the run].", metavar="NAME"),),
+    recognise=recognise,
+    maps=(
+        Mapped("`messages`", "the prompt", "both", "parts that are no text"),
+        Mapped("`testData`", "cases", "both", "ids, aims and reasoning"),
+        Mapped("`testData[].expected`", "the expected output, where the prompt does not name it"),
+        Mapped("`evaluators[].string`", "a rule with a check: `contains`, `starts-with`, `ends-with`, `equals`", "both",
+               "all other checks, and rules with a condition"),
+        Mapped("`evaluators[].llm`", "a rule for the judge", "in", "choices, scores, the grader's model"),
+        Mapped("`evaluators[].uses`", "nothing", "in", "GitHub's own evaluators; they are named"),
+        Mapped("`model`, `modelParameters`", "`[models]` of the settings, as `github/NAME`", "both",
+               "parameters without a name here"),
+        Mapped("`responseFormat`, `jsonSchema`", "a rule `is-json`", "in", "the model is not told of it"),
+    ),
+)  # fmt: skip
