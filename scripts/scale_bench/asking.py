@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -176,6 +176,14 @@ async def one(load: Load) -> Figures:
             return {"seconds": seconds, "per_s": load.count / seconds, "outputs": outputs, **spent}
 
 
+async def warm(load: Load, ask: Callable[[], Awaitable[object]]) -> None:
+    """Asks until all workers are up, with their imports and connections."""
+    await ask()
+    while load.way != "local" and sum(each.is_worker for each in processes.below()) < load.workers:  # noqa: ASYNC110
+        await asyncio.sleep(0.1)
+    await ask()
+
+
 def cpu_s() -> dict[str, float]:
     """Seconds of CPU time of this process, of the workers below it, and of what else Ray has started."""
     children = processes.below()
@@ -220,9 +228,20 @@ def cluster(load: Load) -> Iterator[tuple[str | None, Callable[[], None]]]:
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     more = [nodes.add_node(num_cpus=1, include_dashboard=False) for _ in range(NODES - 1)]
     try:
-        yield nodes.address, lambda: nodes.remove_node(more[-1], allow_graceful=False)
+        yield nodes.address, lambda: lose_node(nodes, more)
     finally:
         nodes.shutdown()  # type: ignore[no-untyped-call]
+
+
+def lose_node(cluster: Any, nodes: Sequence[Any]) -> None:
+    """Kills all processes of a node that has a worker, at once, as when a machine loses power."""
+    asking = {each.parent for each in processes.below() if each.is_worker}
+    raylets = {node.all_processes["raylet"][0].process.pid: node for node in nodes}
+    raylet = next(pid for pid in raylets if pid in asking)
+    for pid in (*(each.pid for each in processes.below(raylet)), raylet):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    cluster.remove_node(raylets[raylet], allow_graceful=False)
 
 
 def lose_worker() -> None:

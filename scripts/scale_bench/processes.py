@@ -21,8 +21,8 @@ class Process:
 
     @property
     def is_worker(self) -> bool:
-        """Whether it is a worker of Ray with an actor or a task in it."""
-        return self.command.startswith("ray::") and "IDLE" not in self.command
+        """Whether it is a worker that asks: an actor of ``engines/ray_links.py``, by the name that Ray gives it."""
+        return self.command.startswith("ray::_Actor")
 
 
 def below(root: int | None = None) -> list[Process]:
