@@ -15,6 +15,8 @@ import pytest
 from promptpex.engines.ray_cluster import RayCluster
 from tests.e2e.faults import MODEL, Script, command, place, reasons, sound, until
 from tests.e2e.processes import ended, nobody_stays, started
+from tests.e2e.test_shared_store import shared_place
+from tests.postgres import Cluster
 from tests.servers import ScriptedServer, Step, completion_body
 
 __all__ = ["nobody_stays"]
@@ -152,3 +154,20 @@ async def test_a_wrong_key_on_the_workers_costs_one_request(
     assert reasons(here.rows()) == {"not-authorised": 12}
     assert script.sent == 1
     assert done.err.count("cannot be asked, so it is asked nothing more") == 1
+
+
+async def test_killed_workers_cost_nothing_twice_on_a_shared_server_either(
+    tmp_path: Path, scripted: ScriptedServer, ray: RayCluster, postgres: Cluster
+) -> None:
+    here = shared_place(tmp_path, postgres, 12)
+    script = scripted.otherwise = Script(lambda number, seen: SLOW if number >= 5 else None)
+    running = asyncio.ensure_future(command(here.run(scripted, *ON_RAY)))
+    await until(lambda: script.sent >= 9 and len(here.stored()) == 5)
+    script.fault = lambda number, seen: None
+    for process in workers():
+        os.kill(process, signal.SIGKILL)
+    done = await running
+    assert done.code == 0, done.err
+    assert reasons(here.rows()) == {}
+    assert len(here.stored()) == 12
+    assert (script.sent, script.twice) == (12 + 4, 0)
