@@ -16,7 +16,7 @@ from promptpex.cli.interrupts import Interrupts, interrupts
 from promptpex.cli.output import say
 from promptpex.core.errors import ConfigError, InputError, Interrupted, Stopped
 from promptpex.core.events import Listener, fan_out
-from promptpex.core.texts import ENGLISH, from_data, speak, tr
+from promptpex.core.texts import ENGLISH, Key, from_data, speak, tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -28,6 +28,10 @@ LISTS = ("models", "judge")
 """Settings that a flag gives as one comma-separated text."""
 
 OUTPUT_FLAGS = ("quiet", "verbose", "log")
+
+_ORIGINS: dict[str, Key] = {
+    place: place for place in (Key("default"), Key("environment"), Key("flag"), Key("front matter"))
+}
 
 
 def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved:
@@ -115,7 +119,21 @@ def listeners(*, quiet: bool, verbose: bool, log: Path | None) -> Iterator[Liste
 def say_settings(resolved: Resolved) -> None:
     """Prints every setting with its origin."""
     for name, origin in sorted(resolved.origins.items()):
-        say(f"{name} = {getattr(resolved.settings, name)!r}  ({origin})", err=True)
+        say(f"{name} = {getattr(resolved.settings, name)!r}  ({_origin_in_words(origin)})", err=True)
+
+
+def _origin_in_words(origin: str) -> str:
+    """Where a setting comes from, in the reader's language; its name and value are data."""
+    if origin in _ORIGINS:
+        return _ORIGINS[origin].tr()
+    kind, _, name = origin.partition(" ")
+    if kind == "preset":
+        return tr("preset {name}", name=name)
+    if kind == "file" and name:
+        return tr("file {path}", path=name)
+    if origin.startswith("user file "):
+        return tr("user file {path}", path=origin.removeprefix("user file "))
+    return origin
 
 
 def resume_line() -> str:

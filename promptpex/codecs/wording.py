@@ -36,13 +36,18 @@ def named(ids: Sequence[str]) -> str:
 
 def nearest(name: str, names: Iterable[str], *, likeness: float = _LIKENESS) -> str | None:
     """The name that was probably meant; None where none is near."""
-    near = difflib.get_close_matches(name, list(names), 1, cutoff=likeness)
+    near = close(name, names, likeness=likeness)
     return near[0] if near else None
+
+
+def close(name: str, names: Iterable[str], *, count: int = 1, likeness: float = _LIKENESS) -> list[str]:
+    """Up to ``count`` names of which one was probably meant, the likeliest first."""
+    return difflib.get_close_matches(name, list(names), count, cutoff=likeness)
 
 
 def did_you_mean(name: str, names: Iterable[str], *, count: int = 1, likeness: float = _LIKENESS) -> str:
     """``did you mean 'rule'?``, with up to ``count`` names; empty where none is near."""
-    near = difflib.get_close_matches(name, list(names), count, cutoff=likeness)
+    near = close(name, names, count=count, likeness=likeness)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 

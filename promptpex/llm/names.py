@@ -13,10 +13,11 @@ from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 
-from promptpex.codecs.wording import did_you_mean, with_hint
+from promptpex.codecs.wording import close, did_you_mean, with_hint
 from promptpex.core.errors import ConfigError, UnknownModel
 from promptpex.core.ids import digest
 from promptpex.core.records import ModelName, Params
+from promptpex.core.texts import stored
 from promptpex.llm.named_models import NamedModels, Spelled, check_name, spelled, split_name
 from promptpex.llm.redaction import holds_key, scrub
 from promptpex.llm.resolve_model import OPENAI, OWN_PREFIXES, Provider, resolve
@@ -293,9 +294,19 @@ def _params(values: dict[str, object], extra: dict[str, object], name: str) -> P
 def _unknown(name: str) -> str:
     from promptpex.llm.providers.prices import known_models
 
-    meant = did_you_mean(name, known_models(), count=3, likeness=0.75)
-    hint = f"{meant} Otherwise " if meant else ""
-    return (
-        f"No provider is known for the model {name}; {hint}write ollama/{name} or {name}:TAG for Ollama, "
-        f"openai/{name} with --api-base for a server, or PROVIDER/{name}."
+    ways = {"ollama": f"ollama/{name}", "tagged": f"{name}:TAG", "openai": f"openai/{name}"}
+    near = close(name, known_models(), count=3, likeness=0.75)
+    if near:
+        return stored(
+            "No provider is known for the model {model}; did you mean {names}? Otherwise write {ollama} or {tagged} "
+            "for Ollama, {openai} with --api-base for a server, or PROVIDER/NAME.",
+            model=name,
+            names=", ".join(map(repr, near)),
+            **ways,
+        )
+    return stored(
+        "No provider is known for the model {model}; write {ollama} or {tagged} for Ollama, {openai} with --api-base "
+        "for a server, or PROVIDER/NAME.",
+        model=name,
+        **ways,
     )

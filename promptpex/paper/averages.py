@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from promptpex.core.texts import Key
 from promptpex.tables.frames import typed
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ where all shares of one side are a multiple of the other's, and has no value whe
 
 Row = dict[str, object]
 
-ALL_MODELS = "all models"
+ALL_MODELS = Key("all models")
 """How the row of all models is called where it is shown."""
 
 

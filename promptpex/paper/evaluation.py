@@ -11,6 +11,7 @@ from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.core.errors import ModelError, RunError, Stopped
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Spec, Suite
+from promptpex.core.texts import stored
 from promptpex.paper import averages, figures
 from promptpex.paper import result_tables as tables
 from promptpex.paper.prompt_evaluation import Evaluation, evaluate_prompt
@@ -56,7 +57,7 @@ async def evaluate(
             raise
         except ModelError as error:
             failures.append((prompt.name, error))
-            session.emit(Notice(f"{prompt.name} is not evaluated: {error}", "warning"))
+            session.emit(Notice(stored("{name} is not evaluated: {reason}", name=prompt.name, reason=error), "warning"))
         _write_tables(folder, tabled(done, failures))
     if failures and not done:
         raise failures[0][1]

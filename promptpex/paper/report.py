@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from promptpex.core.texts import Key, digits, from_data, shown, tr, tr_n
 from promptpex.paper.averages import ALL_MODELS
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.terminal import clean
@@ -20,24 +21,42 @@ if TYPE_CHECKING:
 
 NAME = 80
 WHY = 320
-NONE = "none\nscored"
+NONE = Key("none\nscored")
 DASH = "–"
 
-INTERVALS = "Below each figure: its 95% interval."
-TESTED = "p: exact permutation test of the cases; unscored outputs count against a difference."
-BOUND = " ≥: verdicts are missing, so the share is a lower bound; its interval holds whatever they are."
-PAIRED = (
+INTERVALS = Key("Below each figure: its 95% interval.")
+TESTED = Key("p: exact permutation test of the cases; unscored outputs count against a difference.")
+BOUND = Key("≥: verdicts are missing, so the share is a lower bound; its interval holds whatever they are.")
+PAIRED = Key(
     "Below the counts: the share, each case counting once; below the difference: its 95% interval. "
     "p: exact sign flips of the cases."
 )
-SMALL = f" * fewer than {FEW}: only a large difference could be seen."
+MEAN = Key("Mean of the benchmarks' shares, each counting once; below it the mean of the ends of their intervals.")
+COMMON = Key("Only of benchmarks that all models have: those of some models are left out.")
+JUDGED = Key("Judged by the author.")
+SMALL = Key("* fewer than {few}: only a large difference could be seen.")
+MODEL, DIFFERENCE = Key("model"), Key("difference\nin points")
+WORDS: dict[str, Key] = {
+    word: word
+    for word in (
+        Key("generated"),
+        Key("baseline"),
+        Key("rules"),
+        Key("inverse"),
+        Key("generated cases valid"),
+        Key("baseline cases valid"),
+        Key("rules grounded"),
+        Key("broken outputs of valid cases"),
+    )
+}
+"""Words of the tables that are shown in the reader's language."""
 
 
 def tables_for_terminal(tables: Tables) -> list[Table]:
     """A rich table for each of the evaluation's tables that has rows."""
     makers = {
-        "table2": lambda rows: _contrast("Outputs that break a rule: generated and baseline cases", rows),
-        "table3": lambda rows: _contrast("Outputs that break a rule: cases of rules and of inverse rules", rows),
+        "table2": lambda rows: _contrast(tr("Outputs that break a rule: generated and baseline cases"), rows),
+        "table3": lambda rows: _contrast(tr("Outputs that break a rule: cases of rules and of inverse rules"), rows),
         "averages": _averages,
         "agreement": _agreement,
         "spec_agreement": _spec_agreement,
@@ -68,8 +87,9 @@ def _add(table: Table, benchmark: str, name: str, *cells: str) -> None:
 def _contrast(title: str, rows: list[dict[str, Any]]) -> Table:
     few = any(0 < row[f"{side}_n"] < FEW for row in rows for side in ("first", "second"))
     bound = any(row[f"{side}_at_least"] for row in rows for side in ("first", "second"))
-    note = f"{INTERVALS} {TESTED}{BOUND if bound else ''}{SMALL if few else ''}"
-    table = _new(title, note, "benchmark\nmodel", rows[0]["first"], rows[0]["second"], "difference\nin points", "p")
+    note = _sentences(INTERVALS, TESTED, bound and BOUND, few and SMALL)
+    first, second = _word(rows[0]["first"]), _word(rows[0]["second"])
+    table = _new(title, note, _benchmark_and(MODEL), first, second, DIFFERENCE.tr(), "p")
     for row in rows:
         sides = [_side(row, side) for side in ("first", "second")]
         _add(table, row["benchmark"], row["model"], *sides, _gap(row), _p(row["p"]))
@@ -78,62 +98,67 @@ def _contrast(title: str, rows: list[dict[str, Any]]) -> Table:
 
 def _agreement(rows: list[dict[str, Any]]) -> Table:
     few = any(0 < row["cases"] < FEW for row in rows)
-    note = f"{PAIRED}{_left_out(sum(row['unscored'] for row in rows))}{SMALL if few else ''}"
-    title = "Broken outputs of the prompt, and of its spec as a prompt, on the baseline's valid cases"
-    header = ("benchmark\nmodel", "prompt", "spec", "difference\nin points", "p", "cosine")
-    table = _new(title, note, *header)
+    note = _sentences(PAIRED, _left_out(sum(row["unscored"] for row in rows)), few and SMALL)
+    title = tr("Broken outputs of the prompt, and of its spec as a prompt, on the baseline's valid cases")
+    header = tr("prompt"), tr("spec"), DIFFERENCE.tr(), "p", tr("cosine")
+    table = _new(title, note, _benchmark_and(MODEL), *header)
     for row in rows:
-        cosine = DASH if row["cosine"] is None else f"{row['cosine']:z.2f}"
+        cosine = DASH if row["cosine"] is None else digits(f"{row['cosine']:z.2f}")
         broken = [_count(row, side) for side in ("prompt", "spec")]
         _add(table, row["benchmark"], row["model"], *broken, _gap(row), _p(row["p"]), cosine)
     return table
 
 
 def _averages(rows: list[dict[str, Any]]) -> Table:
-    note = "Mean of the benchmarks' shares, each counting once; below it the mean of the ends of their intervals."
-    if any(row["left_out"] for row in rows):
-        note += " Only of benchmarks that all models have: those of some models are left out."
-    table = _new("Averages over benchmarks", note, "model\ncases", "share", "benchmarks", "left out")
+    note = _sentences(MEAN, any(row["left_out"] for row in rows) and COMMON)
+    header = f"{MODEL.tr()}\n{tr('cases')}", tr("share"), tr("benchmarks"), tr("left out")
+    table = _new(tr("Averages over benchmarks"), note, *header)
     for row in rows:
         bound = "≥" if row["at_least"] else ""
         share = f"{bound}{100 * row['share']:.0f}%\n({100 * row['low']:.0f}–{100 * row['high']:.0f}%)"
-        _add(table, row["model"], row["side"], share, str(row["benchmarks"]), str(row["left_out"]))
+        _add(table, row["model"], _word(row["side"]), share, str(row["benchmarks"]), str(row["left_out"]))
     return table
 
 
 def _spec_agreement(rows: list[dict[str, Any]]) -> Table:
-    note = "Cosine of the benchmarks' shares of broken outputs under the prompt and under its spec, as in the paper."
-    table = _new("Spec agreement over benchmarks", note, "model", "cosine", "benchmarks")
+    note = tr(
+        "Cosine of the benchmarks' shares of broken outputs under the prompt and under its spec, as in the paper."
+    )
+    table = _new(tr("Spec agreement over benchmarks"), note, MODEL.tr(), tr("cosine"), tr("benchmarks"))
     for row in rows:
-        cosine = DASH if row["cosine"] is None else f"{row['cosine']:z.3f}"
-        _add(table, row["model"] or ALL_MODELS, "", cosine, str(row["benchmarks"]))
+        cosine = DASH if row["cosine"] is None else digits(f"{row['cosine']:z.3f}")
+        _add(table, row["model"] or ALL_MODELS.tr(), "", cosine, str(row["benchmarks"]))
     return table
 
 
 def _shares(rows: list[dict[str, Any]]) -> Table:
     few = any(0 < row["n"] < FEW for row in rows)
-    note = f"{INTERVALS} Judged by the author.{SMALL if few else ''}"
-    table = _new("Valid cases and grounded rules", note, "benchmark\nwhat", "share", "yes", "not known")
+    note = _sentences(INTERVALS, JUDGED, few and SMALL)
+    header = _benchmark_and(Key("what")), tr("share"), tr("yes"), tr("not known")
+    table = _new(tr("Valid cases and grounded rules"), note, *header)
     for row in rows:
         share = _share(row["share"], row["low"], row["high"], row["n"])
-        _add(table, row["benchmark"], row["what"], share, str(row["yes"]), str(row["unknown"]))
+        _add(table, row["benchmark"], _word(row["what"]), share, str(row["yes"]), str(row["unknown"]))
     return table
 
 
 def _failed(rows: list[dict[str, Any]]) -> Table:
     from rich.text import Text
 
-    table = _new("Not evaluated", "", "benchmark", "reason")
-    table.add_column("what happened", overflow="fold")
+    table = _new(tr("Not evaluated"), "", tr("benchmark"), tr("reason"))
+    table.add_column(tr("what happened"), overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, (clean(row["benchmark"], NAME), row["reason"], clean(row["message"], WHY))))
+        table.add_row(
+            *map(Text, (clean(row["benchmark"], NAME), from_data(row["reason"]), clean(from_data(row["message"]), WHY)))
+        )
     return table
 
 
 def _share(share: float | None, low: float, high: float, n: int) -> str:
     if share is None or not n:
-        return NONE
-    return f"{100 * share:.0f}% of {n}{_star(n)}\n({100 * low:.0f}–{100 * high:.0f}%)"
+        return NONE.tr()
+    of_all = tr("{some} of {all}", some=f"{100 * share:.0f}%", all=f"{n}{_star(n)}")
+    return f"{of_all}\n({100 * low:.0f}–{100 * high:.0f}%)"
 
 
 def _side(row: Mapping[str, Any], side: str) -> str:
@@ -145,15 +170,34 @@ def _side(row: Mapping[str, Any], side: str) -> str:
 
 def _count(row: Mapping[str, Any], side: str) -> str:
     if not row["cases"]:
-        return NONE
+        return NONE.tr()
     broken, scored, share = (row[f"{side}_{name}"] for name in ("broken", "scored", "share"))
-    return f"{broken} of {scored}{_star(row['cases'])}\n{100 * share:.0f}%"
+    of_all = tr("{some} of {all}", some=broken, all=f"{scored}{_star(row['cases'])}")
+    return f"{of_all}\n{100 * share:.0f}%"
 
 
 def _left_out(cases: int) -> str:
     if not cases:
         return ""
-    return f" {cases} {'case is' if cases == 1 else 'cases are'} left out, unscored under the prompt or the spec."
+    return tr_n(
+        "{count} case is left out, unscored under the prompt or the spec.",
+        "{count} cases are left out, unscored under the prompt or the spec.",
+        cases,
+    )
+
+
+def _sentences(*parts: str | bool) -> str:
+    """The sentences that are given, in the reader's language."""
+    texts = (part.tr(few=FEW) if isinstance(part, Key) else part for part in parts if part)
+    return " ".join(map(str, texts))
+
+
+def _word(word: str) -> str:
+    return shown(WORDS.get(word, word))
+
+
+def _benchmark_and(below: Key) -> str:
+    return f"{tr('benchmark')}\n{below.tr()}"
 
 
 def _star(n: int) -> str:
@@ -161,11 +205,12 @@ def _star(n: int) -> str:
 
 
 def _gap(row: Mapping[str, Any]) -> str:
-    ends = f"{100 * row['difference_low']:+z.0f} to {100 * row['difference_high']:+z.0f}"
+    low, high = f"{100 * row['difference_low']:+z.0f}", f"{100 * row['difference_high']:+z.0f}"
+    ends = tr("{low} to {high}", low=low, high=high)
     if row["difference"] is None:
         return DASH if (row["difference_low"], row["difference_high"]) == (-1.0, 1.0) else f"\n({ends})"
     return f"{100 * row['difference']:+z.0f}\n({ends})"
 
 
 def _p(value: float | None) -> str:
-    return DASH if value is None else "<.001" if value < 0.001 else f"{value:.3f}"
+    return DASH if value is None else digits("<.001" if value < 0.001 else f"{value:.3f}")

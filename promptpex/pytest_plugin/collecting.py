@@ -13,10 +13,11 @@ from promptpex.codecs.controls import visible
 from promptpex.core.errors import PromptpexError
 from promptpex.core.outcomes import OutputOutcome
 from promptpex.core.records import Case
+from promptpex.core.texts import from_data, reading_in, tr
 from promptpex.promptfile import has_own_files
 from promptpex.pytest_plugin import RUNS, UNSCORED
 from promptpex.pytest_plugin.asking import Answers
-from promptpex.pytest_plugin.failure_text import FailureText, broken_text, unscored_text
+from promptpex.pytest_plugin.failure_text import FailureText, broken_text, language_of, unscored_text
 from promptpex.pytest_plugin.settings import resolved_for
 from promptpex.workflow.chosen_pairs import Pair, Planned, plan
 from promptpex.workflow.files import files_of
@@ -70,7 +71,8 @@ class PromptCase(pytest.Item):
         try:
             self._answers = runs.run_of(self._planned).answers(self.pair, wanted)
         except PromptpexError as error:
-            pytest.fail(visible(str(error)), pytrace=False)
+            with reading_in(language_of(self._planned)):
+                pytest.fail(visible(from_data(str(error))), pytrace=False)
         self._outcome = self._answers.outcome
         if self._outcome.status == "unscored" and self._unscored_is == "error":
             self._fail(unscored_text)
@@ -82,7 +84,8 @@ class PromptCase(pytest.Item):
             self._fail(broken_text)
         if self._outcome.status == "unscored":
             if self._unscored_is == "skip":
-                pytest.skip(visible(f"unscored: {self._outcome.code}"))
+                with reading_in(language_of(self._planned)):
+                    pytest.skip(visible(tr("unscored: {reason}", reason=from_data(self._outcome.code))))
             self._fail(unscored_text)
 
     def _fail(self, text: FailureText) -> NoReturn:

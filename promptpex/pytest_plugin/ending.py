@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptpex.codecs.controls import visible
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import PromptpexError
 from promptpex.core.events import ignore_events
 from promptpex.core.records import Run
+from promptpex.core.texts import ENGLISH, from_data, reading_in, tr, tr_n
 from promptpex.pytest_plugin.shared_run import SharedRun
 
 
@@ -34,12 +34,22 @@ def keep_run(shared: SharedRun) -> Ending:
     if made is None:  # it could not be asked, which its tests say
         return Ending(True, ())
     run, warnings = made
-    warned = [f"warning: {warning}" for warning in warnings]
+    with reading_in(str(run.manifest.settings.get("report_language") or ENGLISH)):
+        return _kept(run, warnings)
+
+
+def _kept(run: Run, warnings: Sequence[str]) -> Ending:
+    warned = [tr("warning: {message}", message=from_data(warning)) for warning in warnings]
     try:
         folder = _written(run)
     except PromptpexError as error:
-        return Ending(False, _lines([f"{run.prompt.name}: {error}", *warned]))
-    asked = f"{plural(run.manifest.asked, 'answer')} from models, {run.manifest.stored} from the store"
+        return Ending(False, _lines([f"{run.prompt.name}: {from_data(str(error))}", *warned]))
+    asked = tr_n(
+        "{count} answer from models, {known} from the store",
+        "{count} answers from models, {known} from the store",
+        run.manifest.asked,
+        known=run.manifest.stored,
+    )
     return Ending(True, _lines([f"{run.prompt.name}: {_shown(folder / 'report.html')} ({asked})", *warned]))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from textwrap import indent
 
 from promptpex.codecs.controls import visible
 from promptpex.core.outcomes import OutputOutcome
 from promptpex.core.records import Case, Output, Verdict
+from promptpex.core.texts import from_data, reading_in, tr, tr_n
+from promptpex.report.data_words import reason_of
 from promptpex.workflow.chosen_pairs import Pair, Planned
 
 MOST_VERDICTS = 20
@@ -22,26 +24,41 @@ FailureText = Callable[[Planned, Pair, OutputOutcome, Sequence[Output]], str]
 def broken_text(planned: Planned, pair: Pair, outcome: OutputOutcome, outputs: Sequence[Output]) -> str:
     """What is shown of a case that breaks rules."""
     rules = list(dict.fromkeys(verdict.rule for verdict in outcome.deciding))
-    number = "a rule" if len(rules) == 1 else f"{len(rules)} rules"
-    return _text(
-        [f"{pair[1]} breaks {number} on the case {pair[0]}", *_verdicts(planned, outcome)], planned, pair, outputs
-    )
+    with reading_in(language_of(planned)):
+        first = tr_n(
+            "{model} breaks a rule on the case {case}",
+            "{model} breaks {count} rules on the case {case}",
+            len(rules),
+            model=pair[1],
+            case=pair[0],
+        )
+        return _text([first, *_verdicts(planned, outcome)], planned, pair, outputs)
 
 
 def unscored_text(planned: Planned, pair: Pair, outcome: OutputOutcome, outputs: Sequence[Output]) -> str:
     """What is shown of a case without a verdict."""
-    first = f"{pair[1]} has no verdict on the case {pair[0]}: {outcome.code}"
-    messages = [f"  {short(output.message)}" for output in outputs if output.error and output.message]
-    return _text([first, *(messages or _verdicts(planned, outcome))], planned, pair, outputs)
+    with reading_in(language_of(planned)):
+        code = from_data(outcome.code)
+        first = tr("{model} has no verdict on the case {case}: {reason}", model=pair[1], case=pair[0], reason=code)
+        messages = [f"  {short(from_data(output.message))}" for output in outputs if output.error and output.message]
+        return _text([first, *(messages or _verdicts(planned, outcome))], planned, pair, outputs)
+
+
+def language_of(planned: Planned) -> str:
+    """The language that a prompt's tests are reported in: that of its settings."""
+    return planned.resolved.settings.report_language
 
 
 def short(text: str, most: int = LONGEST) -> str:
     """A text that is shown up to a length, and how much is left out."""
     left_out = len(text) - most
-    return text if left_out <= 0 else f"{text[:most]}... ({left_out} more characters)"
+    if left_out <= 0:
+        return text
+    more = tr_n("{count} more character", "{count} more characters", left_out)
+    return f"{text[:most]}... ({more})"
 
 
-def _text(lines: Iterable[str], planned: Planned, pair: Pair, outputs: Sequence[Output]) -> str:
+def _text(lines: Sequence[str], planned: Planned, pair: Pair, outputs: Sequence[Output]) -> str:
     case = next(case for case in planned.suite.cases if case.id == pair[0])
     return visible("\n".join([*lines, *_inputs(case), *_outputs(outputs)]))
 
@@ -53,19 +70,24 @@ def _verdicts(planned: Planned, outcome: OutputOutcome) -> Iterator[str]:
         if verdict.rule not in shown:
             shown.add(verdict.rule)
             yield f"  {verdict.rule}: {_words(planned, verdict)}"
-        reason = verdict.reason or verdict.unscored or verdict.status
-        yield f"    {short(reason)} ({verdict.source})"
+        yield f"    {short(_reason(verdict))} ({verdict.source})"
     if len(outcome.deciding) > MOST_VERDICTS:
-        yield f"  and {len(outcome.deciding) - MOST_VERDICTS} more"
+        yield "  " + tr("and {count} more", count=len(outcome.deciding) - MOST_VERDICTS)
+
+
+def _reason(verdict: Verdict) -> str:
+    if verdict.reason:
+        return reason_of(verdict.reason, verdict.source, unscored=verdict.unscored is not None)
+    return from_data(verdict.unscored or verdict.status)
 
 
 def _words(planned: Planned, verdict: Verdict) -> str:
     rule = planned.spec.rule(verdict.rule)
-    return short(rule.rule) if rule is not None else "a rule of the judge mode"
+    return short(rule.rule) if rule is not None else tr("a rule of the judge mode")
 
 
 def _inputs(case: Case) -> Iterator[str]:
-    yield "Inputs:"
+    yield tr("Inputs:")
     for name, value in case.inputs.items():
         yield f"  {name}: {short(str(value), LONGEST // 4)}"
 
@@ -73,5 +95,5 @@ def _inputs(case: Case) -> Iterator[str]:
 def _outputs(outputs: Sequence[Output]) -> Iterator[str]:
     for output in outputs:
         if output.text is not None:
-            yield "Output:" if len(outputs) == 1 else f"Output {output.repeat + 1}:"
+            yield tr("Output:") if len(outputs) == 1 else tr("Output {number}:", number=output.repeat + 1)
             yield indent(short(output.text), "  ")

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from promptpex.core.ids import canonical
 from promptpex.core.records import Completion, Request
+from promptpex.core.texts import stored
 
 
 def request_text(plain: dict[str, object]) -> str:
@@ -25,11 +26,11 @@ def wrong_with(request_id: str, scrubbed: bool | int, request: str | bytes, comp
     try:
         Completion.model_validate_json(completion)
     except ValidationError:
-        return "its answer cannot be read"
+        return stored("its answer cannot be read")
     try:
         asked = Request.model_validate(json.loads(request))
     except (ValueError, TypeError, RecursionError):
-        return "its request cannot be read"
+        return stored("its request cannot be read")
     if not scrubbed and asked.id != request_id:
-        return "its request has another id"
+        return stored("its request has another id")
     return None

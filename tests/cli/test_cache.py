@@ -83,7 +83,10 @@ async def test_a_broken_entry_is_found_and_the_exit_code_says_so(tmp_path: Path)
     done = await command(["cache", "verify", "--store", str(path)])
     assert done.code == 2
     assert request("old").id in done.out
-    assert done.out.endswith("1 problem\n")
+    assert done.out.endswith("its answer cannot be read\n1 problem\n")
+    (tmp_path / "promptpex.toml").write_text('report_language = "vi"\n', encoding="utf-8")
+    done = await command(["cache", "verify", "--store", str(path), "--config", str(tmp_path / "promptpex.toml")])
+    assert "không đọc được câu trả lời của mục này" in done.out
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import ConfigError, UnknownModel
 from promptpex.core.records import ModelName, Params
+from promptpex.core.texts import from_data, reading_in
 from promptpex.llm.names import parse_model, parse_models, provider_of
 
 
@@ -261,6 +262,16 @@ def test_an_unknown_name_comes_with_what_to_write() -> None:
     assert caught.value.exit_code == 3
     with pytest.raises(UnknownModel, match="did you mean 'claude"):
         provider_of("claude-sonnet-4-55")
+
+
+@pytest.mark.parametrize("name", ["llama3.2", "claude-sonnet-4-55"])
+def test_an_unknown_name_is_explained_in_the_readers_language(name: str) -> None:
+    with pytest.raises(UnknownModel) as caught, reading_in("vi"):
+        provider_of(name)
+    with reading_in("vi"):
+        sentence = from_data(str(caught.value))
+    assert f"Không biết nhà cung cấp nào cho mô hình {name}; " in sentence
+    assert sentence.endswith(f"openai/{name} cùng --api-base cho một máy chủ, hoặc PROVIDER/NAME.")
 
 
 def test_telling_who_answers_imports_no_heavy_library() -> None:

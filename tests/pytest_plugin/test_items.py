@@ -84,6 +84,22 @@ def test_each_case_on_each_model_is_a_test_whose_failure_says_rule_reason_input_
     result.stdout.fnmatch_lines(["colour: results/colour/*/report.html (6 answers from models, 0 from the store)"])
 
 
+def test_failures_and_the_closing_lines_are_in_the_language_of_the_settings(pytester: pytest.Pytester) -> None:
+    write_project(pytester.path, models=("fake/red",), report_language="vi")
+    result = result_of(pytester, "prompts")
+    result.stdout.fnmatch_lines(
+        [
+            "fake/red vi phạm 1 quy tắc ở ca kiểm thử t1",
+            "    regex: biểu thức chính quy *",
+            "Đầu vào:",
+            "Đầu ra:",
+            "colour: results/colour/*/report.html (3 câu trả lời từ mô hình, 0 từ kho lưu)",
+        ]
+    )
+    (page,) = pytester.path.glob("results/*/*/report.html")
+    assert '<html lang="vi">' in page.read_text(encoding="utf-8")
+
+
 def test_the_items_match_the_verdicts_of_the_run_that_is_left(
     pytester: pytest.Pytester, server: ScriptedServer
 ) -> None:

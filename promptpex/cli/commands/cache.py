@@ -17,7 +17,7 @@ from promptpex.cli.help import CommandGroup
 from promptpex.cli.output import say
 from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import ConfigError
-from promptpex.core.texts import day, digits, tr, tr_n
+from promptpex.core.texts import day, digits, from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -132,7 +132,7 @@ def verify(as_json: bool, **flags: Any) -> int:
         print_json([asdict(problem) for problem in problems])
     else:
         for problem in problems:
-            say(f"{problem.id or tr('store')}: {problem.what}")
+            say(f"{problem.id or tr('store')}: {from_data(problem.what)}")
         none = tr("no problems in the store")
         say(tr_n("{count} problem", "{count} problems", len(problems)) if problems else none)
     return 2 if problems else 0

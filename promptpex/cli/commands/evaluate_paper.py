@@ -10,6 +10,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
+from promptpex.core.texts import tr
 
 if TYPE_CHECKING:
     from promptpex.paper.result_tables import Tables
@@ -61,7 +62,7 @@ def command(
         print_json({name: records(table) for name, table in tables.items()})
     else:
         _show(tables)
-        say(f"Tables in {folder}")
+        say(tr("Tables in {folder}", folder=folder))
     return 0
 
 
