@@ -10,8 +10,8 @@ from promptpex.alignment.figures import as_figure
 from promptpex.alignment.graded import GradedItems, may_be_seen
 from promptpex.alignment.held_verdicts import held_verdicts
 from promptpex.alignment.table import columns_of, distributions_of, outputs_of
-from promptpex.codecs.wording import plural
 from promptpex.core.records import OUTPUT_SUBJECT, CardAddition, PeopleAgreement, ReportCard
+from promptpex.core.texts import stored, stored_n
 from promptpex.stats import clustered_agreement
 
 
@@ -60,13 +60,16 @@ def _notices(data: CardData) -> Iterator[str]:
         book = data.graded.book
         seen = sum(may_be_seen(one, book) for one in contest.examples if one.label is not None)
         if not contest.chosen:
-            yield "nothing is chosen, so there are no figures of a set"
+            yield stored("nothing is chosen, so there are no figures of a set")
         elif not contest.folds:
             yield _why_no_folds(contest)
         elif seen:
-            yield (
-                f"{plural(seen, 'graded output')} may be shown to those who write candidates, and so "
-                f"{'is' if seen == 1 else 'are'} not counted for the chosen set"
+            yield stored_n(
+                "{count} graded output may be shown to those who write candidates, and so is not counted for the "
+                "chosen set",
+                "{count} graded outputs may be shown to those who write candidates, and so are not counted for the "
+                "chosen set",
+                seen,
             )
 
 
@@ -77,9 +80,11 @@ def _why_no_folds(contest: CardContest) -> str:
         len({cluster for number, cluster in enumerate(contest.clusters) if outputs >> number & 1})
         for outputs in (bad, every & ~bad)
     ]
-    return (
+    return stored(
         "there are no figures of the chosen set and of single criteria, since the labels are too few to hold some out: "
-        f"it takes two cases with a bad output and two with a good one, and there are {cases[0]} and {cases[1]}"
+        "it takes two cases with a bad output and two with a good one, and there are {failed} and {passed}",
+        failed=cases[0],
+        passed=cases[1],
     )
 
 

@@ -25,8 +25,8 @@ from promptpex.alignment.figures import Observation, as_figure, figures_of
 from promptpex.alignment.graded import measured_outputs
 from promptpex.alignment.held_verdicts import HeldVerdicts, held_verdicts
 from promptpex.alignment.paired import Compared, difference, figure_of
-from promptpex.codecs.wording import plural
 from promptpex.core.records import CardEffect, RowKind
+from promptpex.core.texts import stored, stored_n
 
 _OF_VERDICTS: tuple[Compared, ...] = ("coverage", "ffr", "alignment")
 
@@ -153,14 +153,25 @@ def left_out_of_effects(pairs: Iterable[VerdictsPair]) -> Iterator[str]:
     for earlier, one in pairs:
         if not earlier.in_choice and not one.in_choice:
             continue
-        name = f"{one.subject} {', '.join(one.by)}" if one.by else "all verdicts together"
+        name = f"{one.subject} {', '.join(one.by)}" if one.by else stored("all verdicts together")
         old, new = len(earlier.observations()[0]), len(one.observations()[0])
         if old and new:
-            counts = f"{plural(old, 'graded output')} before and {new} now"
-            yield f"{name}: compared on {counts} that had no part in the choice"
+            yield stored(
+                "{shown}: compared on {outputs} before and {number} now that had no part in the choice",
+                shown=name,
+                outputs=stored_n("{count} graded output", "{count} graded outputs", old),
+                number=new,
+            )
+        elif old:
+            yield stored(
+                "{shown}: not compared, since no graded output of now is left that had no part in the choice",
+                shown=name,
+            )
         else:
-            where = "of that run" if not old else "of now"
-            yield f"{name}: not compared, since no graded output {where} is left that had no part in the choice"
+            yield stored(
+                "{shown}: not compared, since no graded output of that run is left that had no part in the choice",
+                shown=name,
+            )
 
 
 def _verdicts(pair: VerdictsPair) -> ComparedOutputs:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from promptpex.cli.main import run_cli
+from promptpex.core.texts import reading_in
+from tests.marked_language import Marked, unmarked
 
 PROBLEM: dict[str, Any] = {
     "n": 5,
@@ -59,6 +61,29 @@ def test_people_read_the_figures_beside_the_limits_and_what_each_candidate_does(
     _, out, _ = called(capsys, problem, "--method", "all")
     assert "all chooses 3 of 3 candidates." in out
     assert "1 of 3 good outputs flagged" in out
+
+
+LIMITS = ("--coverage", "1", "--ffr", "0")
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments"),
+    [
+        ({}, ("--method", "cov", *LIMITS)),
+        ({}, ("--method", "all")),
+        ({"M": ["011", "110", "110", "111", "111"]}, ("--method", "cov", *LIMITS)),
+        ({"y": "11111"}, LIMITS),
+        ({"n": 0, "y": "", "M": []}, ("--method", "topological")),
+    ],
+)
+def test_every_text_is_of_the_catalogue(
+    capsys: pytest.CaptureFixture[str], changed: dict[str, Any], arguments: tuple[str, ...]
+) -> None:
+    names = ("mentions_price", "is_polite", "is_short")
+    with reading_in(Marked()):
+        _, out, err = called(capsys, {**PROBLEM, **changed, "names": list(names)}, *arguments)
+    assert "⟦" in out
+    assert not unmarked(" ".join(f"{out} {err}".split()), {*names, "cov", "sub", "topological", "all", "FFR"})
 
 
 def test_what_keeps_no_limits_is_explained_and_ends_with_1(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from promptpex.report.runs.listing import RunList
 from promptpex.web.ports import Ports
 from tests.report.choices.choice_records import page as choice_page
 from tests.web.browser import DESKTOP, PHONE, Browser
+from tests.web.marked_pages import english_of, served_marked
 from tests.web.serving import page_of, served, words
 from tests.web.stored_runs import named_run, store, with_comparisons
 from tests.workflow.alignment.graded_run import graded, kept, made
@@ -53,6 +54,18 @@ async def test_the_list_says_what_came_of_each_run(results: Path) -> None:
     assert "letters other not complete ( budget ) 2026-01-20 03:04 – a, b (no report written yet; open it" in text
     assert "damaged/manifest.json: is damaged" in text
     assert text.index("second") < text.index("other") < text.index("first") < text.index("is damaged")
+
+
+async def test_every_text_of_the_list_is_of_the_catalogue(results: Path) -> None:
+    shutil.rmtree(results / "colours" / "damaged")  # what is wrong with a file is said in English
+    names = {"promptpex", "colours", "letters", "second", "first", "other", str(results / "none")}
+    names |= {"--results", "promptpex run PROMPT --models ..."}
+    with served_marked(with_comparisons(results)) as server:
+        pages = [await page_of(server, path) for path in ("/", "/?prompt=letters")]
+    with served_marked(Ports(results / "none")) as server:
+        pages.append(await page_of(server, "/"))
+    for page in pages:
+        assert not english_of(page, names=names)
 
 
 async def test_runs_have_their_names_and_are_found_by_references(results: Path) -> None:

@@ -14,6 +14,7 @@ from promptpex.alignment.reasons import lacking, why
 from promptpex.codecs.wording import NAMED
 from promptpex.core.errors import InputError
 from promptpex.core.records import CardCandidate, ConfusionCounts, Spec, Synthesis
+from promptpex.core.texts import stored
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules
 from promptpex.synthesis.folder import SynthesisFolder
@@ -106,26 +107,31 @@ def _kept(source: FolderProblem, saved: SavedChoice) -> frozenset[str]:
 
 def _left_out(source: FolderProblem) -> list[str]:
     """Which candidates cannot be chosen from, a sentence each."""
-    sentences = [f"not chosen from: {why}" for why in source.not_comparable.values()]
+    sentences = [stored("not chosen from: {reason}", reason=why) for why in source.not_comparable.values()]
     more = len(sentences) - NAMED
-    rest = [f"{more} more are not chosen from; the report of `promptpex select` lists all"] if more > 0 else []
-    return sentences[:NAMED] + rest
+    if more <= 0:
+        return sentences
+    rest = stored("{count} more are not chosen from; the report of `promptpex select` lists all", count=more)
+    return [*sentences[:NAMED], rest]
 
 
 def _changed(
     saved: SavedChoice | None, chosen: frozenset[str], choices: tuple[CriterionChoice, ...], rules: LabelRules
 ) -> tuple[str, ...]:
     if saved is None:
-        return ("no set is chosen yet: this is what `promptpex select --method aligned` would choose",)
+        return (stored("no set is chosen yet: this is what `promptpex select --method aligned` would choose"),)
     if saved.chosen.keys() != chosen:
         return (
-            "a chosen candidate cannot be chosen any more, or has another check: choose again with `promptpex select`",
+            stored(
+                "a chosen candidate cannot be chosen any more, or has another check: choose again with "
+                "`promptpex select`"
+            ),
         )
     has_changed = saved.method == "aligned" and chosen_of(choices) != chosen
     if has_changed and label_rules_of(saved) != rules:
-        return ("by the labels of this card, which come about otherwise, another set would be chosen",)
+        return (stored("by the labels of this card, which come about otherwise, another set would be chosen"),)
     if has_changed:
-        return ("by the grades of now another set would be chosen: choose again with `promptpex select`",)
+        return (stored("by the grades of now another set would be chosen: choose again with `promptpex select`"),)
     return ()
 
 

@@ -14,6 +14,7 @@ from promptpex.alignment.graded import GradedItems, with_labels
 from promptpex.core.errors import RunError
 from promptpex.core.events import Listener
 from promptpex.core.records import Example, ReportCard, Run
+from promptpex.core.texts import stored
 from promptpex.grading.labels import LabelRules, require_known_grader
 from promptpex.report import runs
 from promptpex.synthesis.examples import examples_of
@@ -146,7 +147,7 @@ def _with_effect(
         raise RunError(message, path=folder)
     before = _before(run, data, project, saved)
     pairs = verdict_pairs(before, data)
-    same = f"the run {folder.name} has the words that the prompt has now"
+    same = stored("the run {run} has the words that the prompt has now", run=folder.name)
     not_run = not_run_sentence(before.contest, folder.name) if before.contest is not None else ""
     notices = (*made.notices, *left_out_of_effects(pairs), *filter(None, [not_run]))
     notices = (*notices, same) if run.prompt.fingerprint == project.prompt.fingerprint else notices

@@ -9,11 +9,14 @@ import pytest
 from rich.console import Console
 
 from promptpex.core.records import BatchManifest, BatchPart, Run
+from promptpex.core.texts import reading_in
 from promptpex.report import summarise
 from promptpex.report.batches.batch_report import BatchReport, ReportedPart
 from promptpex.report.batches.batch_screen import BatchEnding, show_batch
+from tests.marked_language import Marked, unmarked
 from tests.tables.many import many
 
+SENT = "9 requests sent (8 answered), 0 answers from the store"
 STOPPED = "promptpex: stopped; the answers so far are kept. To continue: promptpex run prompts --models " + "m," * 80
 
 
@@ -31,10 +34,10 @@ def _report(prompts: int, *, missing: int, made: Run | None = None) -> BatchRepo
     return BatchReport(batch, Path("results/batches/0123456789"), tuple(parts))
 
 
-def _lines(report: BatchReport, *, then: str = "", full: bool = False) -> list[str]:
+def _lines(report: BatchReport, *, then: str = "", full: bool = False, width: int = 80) -> list[str]:
     file = io.StringIO()
-    ending = BatchEnding("9 requests sent (8 answered), 0 answers from the store", then=then)
-    show_batch(report, Console(file=file, width=80), ending, full=full)
+    ending = BatchEnding(SENT, then=then)
+    show_batch(report, Console(file=file, width=width), ending, full=full)
     return file.getvalue().splitlines()
 
 
@@ -52,6 +55,17 @@ def test_a_batch_that_was_stopped_ends_on_one_screen_with_its_answer_and_how_to_
         f"bare-{number}.md: the author does not answer" for number in range(min(missing, 2))
     ]
     assert (f"and {missing - 2} more" in lines) == (missing > 2)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_every_text_is_of_the_catalogue(full: bool) -> None:
+    with reading_in(Marked()):
+        lines = _lines(_report(30, missing=12), full=full, width=2000)
+    names = {f"prompt-{number}" for number in range(30)} | {f"bare-{number}.md" for number in range(12)}
+    index = "results/batches/0123456789/index.html"
+    data = {"the author does not answer", SENT, "promptpex report", index, "interrupted"}
+    assert "⟦" in "".join(lines)
+    assert not [rest for line in lines if (rest := unmarked(line, names | data))]
 
 
 def test_all_prompts_are_shown_in_full() -> None:
