@@ -40,7 +40,7 @@ def _settings_errors(data: Mapping[str, Any], folder: Path) -> list[str]:
     lines = (f"{toml_key(key)} = {toml_value(value)}\n" for key, value in data.items())
     (folder / "promptpex.toml").write_text("".join(lines), encoding="utf-8")
     try:
-        load({}, start=folder, env={})
+        load({"trust_settings": True}, start=folder, env={})
     except ConfigError as error:
         return [str(error)]
     return []
