@@ -118,6 +118,8 @@ MEANINGS: Mapping[str, str] = {
     "lower bound",
     "lowest": "lowest of its shares on all prompts",
     "highest": "highest of its shares on all prompts",
+    "lowest_at_least": "whether `lowest` is a lower bound",
+    "highest_at_least": "whether `highest` is one",
     "runs": "runs in which the model was asked",
     "differing": "mean over the cases of the chance that two answers differ in whether they break a rule",
     "differing_low": "lower end of its interval",

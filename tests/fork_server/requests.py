@@ -20,12 +20,14 @@ class Request:
         folder: the working folder, absolute.
         environment: all of it.
         session: whether the command gets a session of its own.
+        ignored: signals that are ignored where it is asked for, and so in what is started there.
     """
 
     arguments: Sequence[str]
     folder: str
     environment: Mapping[str, str]
     session: bool
+    ignored: Sequence[int]
 
     def packed(self) -> bytes:
         """As bytes, of which there may be ``LARGEST``."""

@@ -25,7 +25,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, NoReturn
 
 from tests.fork_server.requests import Request, receive
@@ -87,7 +87,7 @@ def become(request: Request) -> None:
     """Makes this process what a start of Python with these arguments would have made it."""
     if request.session:
         os.setsid()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _set_signals(request.ignored)
     installed = sys.path[1 + len(_search_path()) :]
     os.environ.clear()
     os.environ.update(request.environment)
@@ -99,6 +99,15 @@ def become(request: Request) -> None:
     sys.argv[:] = [kind, *arguments]
     sys.orig_argv[:] = [sys.executable, *request.arguments]
     vars(multiprocessing.process)["ORIGINAL_DIR"] = request.folder
+
+
+def _set_signals(ignored: Sequence[int]) -> None:
+    """Ignores these signals and no others, as a start does that inherits what its parent ignores."""
+    for number in signal.valid_signals():
+        if number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+        elif signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def _search_path() -> list[str]:

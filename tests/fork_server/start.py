@@ -16,6 +16,7 @@ import atexit
 import contextlib
 import ctypes
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -53,7 +54,7 @@ class ForkServer:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fork_server.serve", str(theirs.fileno())],
                 cwd=ROOT,
-                env={**environment, **NO_THREADS},
+                env={**environment, **NO_THREADS, "PYTHONPATH": ""},  # what it names would not be in the path otherwise
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
@@ -135,5 +136,6 @@ def _request(given: Sequence[Any]) -> Request | None:
     if variables.get("PYTHONUTF8") != "1" or "PYTHONUNBUFFERED" in variables:
         return None
     there = os.path.abspath(os.fsdecode(folder) if folder else os.curdir)
-    request = Request(arguments[1:], there, variables, bool(session))
+    ignored = [number for number in signal.valid_signals() if signal.getsignal(number) is signal.SIG_IGN]
+    request = Request(arguments[1:], there, variables, bool(session), ignored)
     return request if os.path.isdir(there) and len(request.packed()) < LARGEST else None

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.command import ROOT, environment
+from tests.fork_server import start
 from tests.fork_server.start import forking
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="commands are forked on Linux alone")
@@ -58,6 +59,27 @@ def test_it_finds_what_a_start_finds(session: bool, tmp_path: Path) -> None:
     assert started.returncode == 0, started.stderr
     assert json.loads(forked.stdout) == json.loads(started.stdout)
     assert json.loads(forked.stdout)["parent"] == os.getpid()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ignores_what_is_ignored_here(number: signal.Signals) -> None:
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        started, forked = both("-c", HERE, input="")
+    finally:
+        signal.signal(number, before)
+    assert json.loads(forked.stdout)["signals"] == json.loads(started.stdout)["signals"]
+    assert json.loads(started.stdout)["signals"][number - 1] == str(signal.SIG_IGN)
+
+
+def test_what_the_server_was_started_with_is_in_no_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = start.ForkServer({**environment(), "PYTHONPATH": str(ROOT)})
+    monkeypatch.setattr(start, "_SERVERS", [server])
+    try:
+        started, forked = both("-c", HERE, input="")
+    finally:
+        server.close()
+    assert json.loads(forked.stdout)["path"] == json.loads(started.stdout)["path"]
 
 
 def found_on_a_terminal(forked: bool) -> dict[str, list[object]]:

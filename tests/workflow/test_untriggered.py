@@ -123,7 +123,7 @@ def test_generate_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     command = ["generate", "prompt.md", "--author", "fake/w", "--keep", "3"]
     assert run_cli(command) == 0
     text = " ".join("".join(capsys.readouterr()).split())
-    assert "In the latest run 1 case did not meet the condition of the rule that they are for: c2." in text
+    assert "In the latest run 1 case did not meet the condition of the rule that it is for: c2." in text
 
 
 def of_cases(statuses: Mapping[str, list[Status | None]]) -> tuple[str, ...]:
