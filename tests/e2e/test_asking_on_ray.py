@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -120,7 +121,9 @@ async def test_what_killed_workers_were_at_is_asked_again_and_nothing_else(
     assert all(script.paid[question] == 1 for question in answered), "what was paid is not paid again"
     assert script.twice == 0
     assert "A worker was lost" in done.err
-    assert "16 requests sent" in done.out
+    count = re.search(r"(\d+) requests sent", done.out)
+    assert count is not None
+    assert 12 <= int(count[1]) <= 16, "a worker may die before it has said that a request left"
 
 
 @pytest.mark.usefixtures("ray_installed")

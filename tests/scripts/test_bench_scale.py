@@ -15,13 +15,12 @@ from scale_bench import asking, server
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("ray_installed")
-def test_what_a_killed_node_was_at_is_asked_again_and_nothing_is_paid_twice() -> None:
-    """It is killed while all that is in flight is still to be answered: what has arrived and is not in the store yet
-    would be paid twice, which no process can know of."""
-    load = asking.Load("nodes", "", workers=3, count=48, concurrency=16, lose="node", after_s=0.5)
-    with server.serving(latency_ms=1000) as base:
+def test_all_is_answered_where_a_node_is_killed_and_what_was_in_flight_at_most_is_asked_again() -> None:
+    """How much of that had been answered, and is paid twice, depends on the moment: a reply that has arrived and is not
+    in the store yet is lost with its node. ``tests/e2e/test_asking_on_ray.py`` kills while nothing is on its way."""
+    load = asking.Load("nodes", "", workers=3, count=48, concurrency=16, lose="node", after_s=0.1)
+    with server.serving(latency_ms=300) as base:
         figures = asking.measured(replace(load, base=base))
     assert figures["outputs"] == 48
-    assert figures["twice"] == 0
     assert figures["max_in_flight"] <= 16
-    assert figures["requests"] - 48 <= 16, "what was in flight on it; how much that was is chance"
+    assert figures["twice"] <= figures["requests"] - 48 <= 16
