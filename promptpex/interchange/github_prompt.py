@@ -57,7 +57,7 @@ def read(path: Path) -> Imported:
     name = named_as if isinstance(named_as, str) and named_as.strip() else path.name.split(".")[0]
     for key in data:
         if key not in _READ:
-            log.left_out(key, "there is nothing like it here", path, top[key].line)
+            log.left_out(key, stored("there is nothing like it here"), path, top[key].line)
     rules = [*_rules(data.get("evaluators"), top["evaluators"], log), *_format_rule(data, top, log)]
     cases = _cases(data.get("testData"), top["testData"], log, messages)
     description = data.get("description")
@@ -130,11 +130,13 @@ def _check(evaluator: Mapping[str, object], at: At, log: Log) -> tuple[Check | N
             raise at["string"].fail(f"a string evaluator has one of {', '.join(_KINDS)} with a text")
         return Check(kind=_KINDS[kinds[0]], value=text[kinds[0]]), None
     if isinstance(judge, dict) and isinstance(judge.get("prompt"), str) and judge["prompt"].strip():
-        log.changed(at.name, "a judge of --judge says whether the output meets its prompt; choices and scores are left "
-                    "out", at.path, at.line)  # fmt: skip
+        why = stored("a judge of --judge says whether the output meets its prompt; choices and scores are left out")
+        log.changed(at.name, why, at.path, at.line)
         words = " ".join(judge["prompt"].split())
         return None, re.sub(r"\{\{\s*(completion|output)\s*\}\}", "the output", words)
-    why = f"{evaluator['uses']} is GitHub's own" if "uses" in evaluator else "it is neither of texts nor of a model"
+    why = stored("it is neither of texts nor of a model")
+    if "uses" in evaluator:
+        why = stored("{kind} is GitHub's own", kind=evaluator["uses"])
     log.left_out(at.name, why, at.path, at.line)
     return None, None
 
@@ -149,7 +151,7 @@ def _format_rule(data: Mapping[str, object], top: At, log: Log) -> list[Rule]:
     wanted, schema = data.get("responseFormat"), data.get("jsonSchema")
     if wanted not in ("json_object", "json_schema"):
         return []
-    log.changed("responseFormat", "the output is held to it by a rule; the model is not told of it", top.path,
+    log.changed("responseFormat", stored("the output is held to it by a rule; the model is not told of it"), top.path,
                 top["responseFormat"].line)  # fmt: skip
     if isinstance(schema, str):
         schema = yaml_reader.load(schema, path=top.path, error=InputError, what="schema").data
@@ -167,7 +169,9 @@ def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object
     try:
         parse_model(name)
     except ConfigError:
-        log.left_out("model", f"{named(model)} is no name of a model here", top.path, top["model"].line)
+        log.left_out(
+            "model", stored("{value} is no name of a model here", value=named(model)), top.path, top["model"].line
+        )
         return {}
     log.came("model")
     table: dict[str, object] = {}
@@ -177,7 +181,7 @@ def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object
             table[_PARAMETERS[key]] = value
             log.came("modelParameters")
         else:
-            log.left_out(at[key].name, "models take no such parameter here", top.path, at[key].line)
+            log.left_out(at[key].name, stored("models take no such parameter here"), top.path, at[key].line)
     if not table:
         return {"models": {"under_test": [name]}}
     alias = _NOT_AN_ID.sub("-", name.partition("/")[2])[:34].strip("-") or "model"

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from promptpex.core.texts import from_data, tr
+
 Became = Literal["changed", "left out"]
 """``changed``: it is here, and means something else; ``left out``: it is not here."""
 
@@ -83,8 +85,8 @@ class Log:
 def shown(over: Mapping[str, int], notes: Sequence[Note]) -> Iterator[str]:
     """The lines that say all of it: first what came over, then the rest under its heading, equal notes together."""
     if over:
-        yield f"came over: {', '.join(f'{name} ({times})' for name, times in over.items())}"
-    headings: tuple[tuple[Became, str], ...] = (("changed", "changed in meaning:"), ("left out", "left out:"))
+        yield tr("came over: {counts}", counts=", ".join(f"{name} ({times})" for name, times in over.items()))
+    headings: tuple[tuple[Became, str], ...] = (("changed", tr("changed in meaning:")), ("left out", tr("left out:")))
     for became, heading in headings:
         mine = [note for note in notes if note.became == became]
         if mine:
@@ -99,5 +101,7 @@ def _grouped(notes: Iterable[Note]) -> Iterator[str]:
         alike.setdefault(note.why, []).append(note)
     for why, group in alike.items():
         places = [f"{note.place}: {note.name}" for note in group[:_SHOWN]]
-        more = f", and {len(group) - _SHOWN} more" if len(group) > _SHOWN else ""
-        yield f"  {'; '.join(places)}{more}: {why}"
+        line = "; ".join(places)
+        if len(group) > _SHOWN:
+            line = tr("{items}, and {count} more", items=line, count=len(group) - _SHOWN)
+        yield f"  {line}: {from_data(why)}"

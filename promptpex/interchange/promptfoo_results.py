@@ -15,6 +15,7 @@ from promptpex.codecs.ordinary_files import MEGABYTE
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import Output
+from promptpex.core.texts import stored
 from promptpex.interchange.format import Format, Imported, Mapped, head
 from promptpex.interchange.notes import Log
 from promptpex.interchange.places import At, mapping, named
@@ -134,7 +135,7 @@ def _there(files: ConfigFiles, asserts: object, at: At) -> Iterator[object]:
             name = value.removeprefix(FILE)
             names = (name, name.rpartition(":")[0])
             if not any(one and files.path_of(one, at[number]).is_file() for one in names):
-                files.left_out(at[number], "the file of its value does not lie beside the results")
+                files.left_out(at[number], stored("the file of its value does not lie beside the results"))
                 continue
         yield entry
 
@@ -159,7 +160,7 @@ def _outputs(
         column = _number(row.get("promptIdx"), 0)
         prompt = columns[column] if 0 <= column < len(columns) else None
         if prompt is None:
-            files.left_out(at["results"]["results"][place], "its prompt could not come over")
+            files.left_out(at["results"]["results"][place], stored("its prompt could not come over"))
             continue
         case, model = case_of[_number(row.get("testIdx"), place)], _model(row)
         repeat = repeats[prompt, case, model] = repeats.get((prompt, case, model), -1) + 1

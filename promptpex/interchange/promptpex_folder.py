@@ -13,6 +13,7 @@ from promptpex.codecs.ordinary_files import inside
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError, SpecError
 from promptpex.core.records import INPUT_VARIABLE, Rule, Spec, Suite, VariableSpec
+from promptpex.core.texts import stored
 from promptpex.interchange import promptpex_json, promptpex_tests
 from promptpex.interchange.format import Format, Imported, Mapped, Option
 from promptpex.interchange.notes import Log
@@ -51,13 +52,13 @@ def read(path: Path, *, variable: str | None) -> Imported:
         for number, text in enumerate(texts, 1)
     )
     if inverses and len(inverses) != len(texts):
-        why = f"there are {len(inverses)} inverse rules for {len(texts)} rules"
+        why = stored("there are {inverses} inverse rules for {rules} rules", inverses=len(inverses), rules=len(texts))
         log.changed("inverse_rules.txt", why, path / "inverse_rules.txt", None)
     constraints = tuple(_lines(path, "input_spec.txt"))
     inputs = {name: VariableSpec(constraints=constraints)} if constraints else {}
     for other in _OTHERS:
         if (path / other).is_file():
-            log.left_out(other, "verdicts and figures of other judges are not taken over", path / other, None)
+            log.left_out(other, stored("verdicts and figures of other judges are not taken over"), path / other, None)
     log.came("rules", len(rules))
     log.came("inverse rules", len(inverses))
     spec = Spec(intent=" ".join(_lines(path, "intent.txt")), inputs=inputs, rules=rules)

@@ -82,7 +82,7 @@ def _expected(test: Mapping[str, object], at: At, log: Log) -> dict[str, object]
     if isinstance(answer, str) and answer.strip():
         if isinstance(score, int | float) and score >= SURE:
             return {"expected": answer, "expected_from": f"{test.get('groundtruthModel') or 'a model'} ({score:g})"}
-        log.left_out(at["groundtruth"].name, "the reference model's answer was not found right", at.path,
+        log.left_out(at["groundtruth"].name, stored("the reference model's answer was not found right"), at.path,
                      at["groundtruth"].line)  # fmt: skip
     expected = test.get("expectedoutput")
     if isinstance(expected, str) and expected.strip():

@@ -57,7 +57,7 @@ def read(path: Path) -> Imported:
         raise InputError("there is no text below the front matter", path=path, line=first)
     for key in data:
         if key not in _READ:
-            log.left_out(key, "there is nothing like it here", path, top[key].line)
+            log.left_out(key, stored("there is nothing like it here"), path, top[key].line)
     name, description = data.get("name"), data.get("description")
     prompt = ImportedPrompt(
         name if isinstance(name, str) and name.strip() else path.stem,
@@ -105,7 +105,7 @@ def _sample(data: Mapping[str, object], top: At, log: Log) -> Case | None:
     """The sample as a case: its own key, or the samples and defaults of the inputs."""
     values = dict(_mapping(data.get("sample")))
     if isinstance(data.get("sample"), str):
-        log.left_out("sample", "a sample in a file of its own is not read", top.path, top["sample"].line)
+        log.left_out("sample", stored("a sample in a file of its own is not read"), top.path, top["sample"].line)
     for name, about in _inputs(data):
         given = about.get("sample", about.get("default", about.get("example")))
         if given is not None:
@@ -140,13 +140,15 @@ def _settings(value: object, at: At, log: Log) -> dict[str, object]:
     name = f"{_VENDORS[vendor]}/{bare}" if vendor in _VENDORS else bare
     for key in about:
         if key not in (*_NAMES, "type", "provider", "api", "kind", "apiType"):
-            why = "keys are not copied; put it into the environment" if names_key(key) else "it is said elsewhere here"
+            why = stored("it is said elsewhere here")
+            if names_key(key):
+                why = stored("keys are not copied; put it into the environment")
             log.left_out(f"model.{key}", why, at.path, at.line)
     try:
         parse_model(name)
     except ConfigError:
         if bare:
-            log.left_out("model", "its name is none of a model here", at.path, at.line)
+            log.left_out("model", stored("its name is none of a model here"), at.path, at.line)
         return {}
     log.came("model")
     table: dict[str, object] = {}
@@ -155,7 +157,7 @@ def _settings(value: object, at: At, log: Log) -> dict[str, object]:
             table[_PARAMETERS[key]] = parameter
             log.came("parameters")
         else:
-            log.left_out(f"model parameter {key}", "models take no such parameter here", at.path, at.line)
+            log.left_out(f"model parameter {key}", stored("models take no such parameter here"), at.path, at.line)
     if not table:
         return {"models": {"under_test": [name]}}
     alias = re.sub(r"[^\w.-]+", "-", bare)[:34].strip("-_.") or "model"

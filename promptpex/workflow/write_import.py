@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,10 @@ from typing import Any
 from promptpex import promptfile
 from promptpex.cases.file import write_suite
 from promptpex.codecs.atomic import write_text
-from promptpex.codecs.wording import plural
 from promptpex.core.errors import CheckError, InputError
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Manifest, Rule, Run, Spec, Suite
+from promptpex.core.texts import tr, tr_n
 from promptpex.interchange.format import Imported, ImportedPrompt
 from promptpex.interchange.notes import Note
 from promptpex.report import runs
@@ -39,10 +39,10 @@ def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str
     try:
         if imported.is_suite and imported.suite is not None:
             write_suite(out, imported.suite)
-            return f"{plural(len(imported.suite.cases), 'case')} in {out}"
+            return tr("{files} in {folder}", files=_cases(imported.suite.cases), folder=out)
         projects = [_Project.of(part, out) for part in (imported, *imported.further)]
         _clear(_places(imported, projects, out), force)
-        return f"{', '.join(_write(imported, projects, out))} in {out}"
+        return tr("{files} in {folder}", files=", ".join(_write(imported, projects, out)), folder=out)
     except OSError as failure:
         raise InputError(f"cannot be written ({failure.strerror}); name another place with --out", path=out) from None
 
@@ -151,30 +151,35 @@ def _write(imported: Imported, projects: list[_Project], out: Path) -> list[str]
         written += _write_project(project, out, several=len(projects) > 1)
     if imported.settings:
         write_text(out / SETTINGS, toml(imported.settings))
-        written.append("the settings")
+        written.append(tr("the settings"))
     for run in imported.runs:
         runs.finish(runs.folder_for(out, run.prompt.name, run.manifest.run), run)
     if imported.runs:
-        written.append(plural(len(imported.runs), "run"))
+        written.append(tr_n("{count} run", "{count} runs", len(imported.runs)))
     return written
+
+
+def _cases(cases: Sequence[Case]) -> str:
+    return tr_n("{count} case", "{count} cases", len(cases))
 
 
 def _write_project(project: _Project, out: Path, *, several: bool) -> list[str]:
     part, files, written = project.part, project.files, []
     if project.text is not None:
         write_text(files.prompt, project.text)
-        written.append(files.prompt.name if several else "the prompt")
+        written.append(files.prompt.name if several else tr("the prompt"))
     if part.spec is not None:
         write_spec(files.spec, part.spec.replace(prompt=files.prompt.name))
-        written.append(plural(len(part.spec.rules), "rule"))
+        written.append(tr_n("{count} rule", "{count} rules", len(part.spec.rules)))
     if part.suite is not None:
         suite = write_suite(
             files.suite, Suite(prompt=files.prompt.name, match=part.suite.match, cases=part.suite.cases)
         )
-        written.append(plural(len(part.suite.cases), "case"))
+        written.append(_cases(part.suite.cases))
         if part.outputs:
             folder = _write_run(part, files, suite, out)
-            written.append(f"{plural(len(part.outputs), 'output')} as the run {folder.name}")
+            outputs = tr_n("{count} output", "{count} outputs", len(part.outputs))
+            written.append(tr("{outputs} as the run {name}", outputs=outputs, name=folder.name))
     return written
 
 

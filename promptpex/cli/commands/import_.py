@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.argument("path", metavar="PATH", type=options.PATH, required=False)
 @options.of_files("-o", "--out", type=options.PATH, metavar="PATH", help="Case file, or folder, to write.")
 @options.of_files("--force", is_flag=True, help="Replace files that are in the folder already.")
+@options.report_language
 @options.output_options
 def command(
     format_: Format, own: dict[str, Any], path: Path, out: Path | None, force: bool, as_json: bool, **flags: Any
@@ -41,7 +42,7 @@ def command(
         say(str(problem), err=True)
     if imported.report is not None:
         return _report(imported.report, out, flags, as_json=as_json)
-    return _files(imported, out, force=force, as_json=as_json)
+    return _files(imported, out, flags, force=force, as_json=as_json)
 
 
 def _report(report: Report, out: Path | None, flags: dict[str, Any], *, as_json: bool) -> int:
@@ -57,7 +58,8 @@ def _report(report: Report, out: Path | None, flags: dict[str, Any], *, as_json:
     return 0
 
 
-def _files(imported: Imported, out: Path | None, *, force: bool, as_json: bool) -> int:
+def _files(imported: Imported, out: Path | None, flags: dict[str, Any], *, force: bool, as_json: bool) -> int:
+    from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
     from promptpex.interchange import suite_jsonl
     from promptpex.interchange.notes import shown
@@ -68,6 +70,7 @@ def _files(imported: Imported, out: Path | None, *, force: bool, as_json: bool) 
             raise click.UsageError("what was read is more than cases; name a folder for it with --out")
         click.echo(data(suite_jsonl.text(imported.suite)), nl=False)
         return 0
+    settings(flags, start=out if out.is_dir() else None)
     imported = usable(imported)
     sentence = write_imported(imported, out, force=force)
     if as_json:

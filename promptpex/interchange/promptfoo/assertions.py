@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from promptpex.core.texts import stored
 from promptpex.interchange.places import At, items, named
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.promptfoo.their_tests import Written
@@ -36,14 +37,14 @@ _JUDGED = {
 """Kinds that promptfoo's graders decide, with the statement that a judge is given instead."""
 _NEEDS_INPUT = frozenset(("answer-relevance", "conversation-relevance"))
 _WHY_NOT = {
-    "similar": "embeddings are not compared; rouge-l or a question comes near",
-    "classifier": "no classifier is asked",
-    "moderation": "no service is asked; write a rule for the judge",
-    "webhook": "no address is asked",
-    "select-best": "outputs are judged one by one; promptpex compare holds two models against each other",
-    "max-score": "outputs are judged one by one; promptpex compare holds two models against each other",
-    "ruby": "checks are code in JavaScript or Python",
-    "meteor": "it is always an error there; rouge-l comes near",
+    "similar": stored("embeddings are not compared; rouge-l or a question comes near"),
+    "classifier": stored("no classifier is asked"),
+    "moderation": stored("no service is asked; write a rule for the judge"),
+    "webhook": stored("no address is asked"),
+    "select-best": stored("outputs are judged one by one; promptpex compare holds two models against each other"),
+    "max-score": stored("outputs are judged one by one; promptpex compare holds two models against each other"),
+    "ruby": stored("checks are code in JavaScript or Python"),
+    "meteor": stored("it is always an error there; rouge-l comes near"),
 }
 _KEPT = ("value", "threshold", "weight", "metric", "config", "transform")
 _READ = frozenset((*_KEPT, "type", "assert"))
@@ -139,7 +140,14 @@ def _check(
     if base in _JUDGED:
         return _question(files, written, transform)
     if base not in CODE_KINDS:
-        files.left_out(at, f"there is no {kind} here; {_WHY_NOT.get(base, 'write a check or a rule for the judge')}")
+        files.left_out(
+            at,
+            stored(
+                "there is no {kind} here; {part}",
+                kind=kind,
+                part=_WHY_NOT.get(base, stored("write a check or a rule for the judge")),
+            ),
+        )
         return None
     check: dict[str, object] = {"kind": kind, **{key: entry[key] for key in _KEPT if key in entry}}
     if not _take_value(files, check, base, at) or not _take_transform(files, check, transform, at):
@@ -154,10 +162,10 @@ def _set(files: ConfigFiles, written: Written, transform: str | None) -> dict[st
     asserts = tuple(_entries(entry, at))
     parts = _parts(files, asserts, transform, None)
     if not parts:
-        files.left_out(at, "none of its assertions is left")
+        files.left_out(at, stored("none of its assertions is left"))
         return None
     if len(parts) < len(asserts):
-        files.changed(at, "its score is that of the assertions that are left")
+        files.changed(at, stored("its score is that of the assertions that are left"))
     check = {"kind": _kind(entry, at), **{key: entry[key] for key in ("threshold", "weight", "metric") if key in entry}}
     _name_unread(files, entry, at)
     files.came(SET, at)
@@ -239,15 +247,15 @@ def _note_judge(files: ConfigFiles, written: Written, transform: str | None) -> 
     kind = _kind(entry, at)
     base = kind.removeprefix("not-")
     if base != RUBRIC:
-        files.changed(at, f"{base} becomes a statement that the judge holds the output against")
+        files.changed(at, stored("{kind} becomes a statement that the judge holds the output against", kind=base))
     else:
         files.came(kind, at)
     if entry.get("threshold") is not None:
-        files.changed(at["threshold"], "a judge says yes or no, no score that could reach a threshold")
+        files.changed(at["threshold"], stored("a judge says yes or no, no score that could reach a threshold"))
     if transform is not None or entry.get("transform") is not None:
-        files.changed(at, "the judge sees the output as it is, before any transform")
+        files.changed(at, stored("the judge sees the output as it is, before any transform"))
     for key in entry.keys() - {"type", "value", "weight", "metric", "threshold", "transform"}:
-        files.left_out(at[key], "judges, and what they are told, are chosen by --judge and instructions")
+        files.left_out(at[key], stored("judges, and what they are told, are chosen by --judge and instructions"))
 
 
 def _take_value(files: ConfigFiles, check: dict[str, object], base: str, at: At) -> bool:
@@ -270,13 +278,13 @@ def _take_value(files: ConfigFiles, check: dict[str, object], base: str, at: At)
     elif base == "javascript" and ending in (".js", ".cjs", ".mjs"):
         script = _script(files.text(path), function)
         if script is None:
-            files.left_out(at, f"{path.name} needs modules, and the sandbox of checks has none")
+            files.left_out(at, stored("{name} needs modules, and the sandbox of checks has none", name=path.name))
             return False
         check["value"] = script
     elif ending in (".txt", ".md", ".html", ".xml", ".sql"):
         check["value"] = files.text(path).strip()
     else:
-        files.left_out(at, f"no value is read from a file {ending or 'without an ending'} for {base}")
+        files.left_out(at, stored("no value is read from {name} for {kind}", name=path.name, kind=base))
         return False
     files.came("files of values", at)
     return True
@@ -300,7 +308,7 @@ def _take_transform(files: ConfigFiles, check: dict[str, object], transform: str
     own = check.pop("transform", None)
     steps = [step for step in (transform, own) if isinstance(step, str) and step.strip()]
     if any(step.startswith(FILE) for step in steps):
-        files.left_out(at, "a transform is a JavaScript expression here, not a file")
+        files.left_out(at, stored("a transform is a JavaScript expression here, not a file"))
         return False
     if len(steps) == 1:
         check["transform"] = steps[0]
@@ -318,4 +326,4 @@ def _body(step: str) -> str:
 def _name_unread(files: ConfigFiles, entry: Mapping[str, object], at: At) -> None:
     for key in entry:
         if key not in _READ:
-            files.left_out(at[key], "a check has nothing like it")
+            files.left_out(at[key], stored("a check has nothing like it"))

@@ -15,6 +15,7 @@ from promptpex.codecs import safe_csv
 from promptpex.core.errors import InputError
 from promptpex.core.records import Message
 from promptpex.core.records.prompt import Role
+from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader
 from promptpex.interchange.places import At, items, named, text_of_parts
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
@@ -62,7 +63,7 @@ def read_prompts(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]
             raw = item.get("raw", item.get("file", item.get("id")))
             label = str(item.get("label") or "")
             for key in item.keys() - {"raw", "file", "id", "label"}:
-                files.left_out(place[key], "a prompt has a text and a label here")
+                files.left_out(place[key], stored("a prompt has a text and a label here"))
         if not isinstance(raw, str):
             raise place.fail(f"a prompt must be a text or the name of a file, not {named(raw)}")
         prompts += _written(files, raw, label, place)
@@ -72,12 +73,12 @@ def read_prompts(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]
 def _written(files: ConfigFiles, raw: str, label: str, at: At) -> Iterator[TheirPrompt]:
     """The prompts that an entry means: itself, or those of its files."""
     if raw.startswith(_ELSEWHERE):
-        return files.left_out(at, "it is made by a program or fetched; write its text")
+        return files.left_out(at, stored("it is made by a program or fetched; write its text"))
     for path in _files_of(files, raw, at):
         if path is None:
             yield from prompts_of_text(files, raw, label, at)
         elif _is_program(path.name):
-            files.left_out(at, "a program makes this prompt, and nothing is run at import; write its text")
+            files.left_out(at, stored("a program makes this prompt, and nothing is run at import; write its text"))
         else:
             yield from _of_file(files, path, label, at)
 
@@ -161,7 +162,7 @@ def _chat(files: ConfigFiles, data: object, label: str, at: At) -> Iterator[Thei
         role = ROLES.get(str(turn.get("role")).lower()) if isinstance(turn, dict) else None
         text = text_of_parts(turn.get("content")) if isinstance(turn, dict) else None
         if role is None or text is None:
-            return files.left_out(at, "only turns of system, user and assistant with texts can be sent")
+            return files.left_out(at, stored("only turns of system, user and assistant with texts can be sent"))
         if text.strip():
             messages.append(Message(role=role, content=_template(text.strip())))
     if messages:

@@ -36,10 +36,10 @@ _THEIRS = {
     "github": "github", "databricks": "databricks", "replicate": "replicate", "huggingface": "huggingface:chat",
 }  # fmt: skip
 _OTHERWISE = {
-    "openai:responses": "it is asked through the chat interface",
-    "openai:completion": "it is asked through the chat interface",
-    "ollama:completion": "it is asked with the model's chat template",
-    "ollama": "it is asked with the model's chat template",
+    "openai:responses": stored("it is asked through the chat interface"),
+    "openai:completion": stored("it is asked through the chat interface"),
+    "ollama:completion": stored("it is asked with the model's chat template"),
+    "ollama": stored("it is asked with the model's chat template"),
 }
 _PARAMETERS = {
     "temperature": "temperature", "max_tokens": "max_tokens", "max_completion_tokens": "max_tokens",
@@ -78,7 +78,7 @@ def read_providers(files: ConfigFiles, value: object, at: At) -> dict[str, objec
         name, label, config = read
         table, place_config = _table(files, config, place["config"], name), place["config"]
         if not _can_be_asked(name, table):
-            files.left_out(place, f"no provider is known here for {name}")
+            files.left_out(place, stored("no provider is known here for {name}", name=name))
             continue
         files.log.came("providers")
         if table or (label and _ALIAS.match(label)):
@@ -93,7 +93,9 @@ def read_providers(files: ConfigFiles, value: object, at: At) -> dict[str, objec
 
 def _name_odd_label(files: ConfigFiles, label: str, at: At) -> None:
     if label and not _ALIAS.match(label):
-        files.changed(At(at.path, (*at.keys[:-1], "label"), at.doc, at.row), "a model is called by a single word here")
+        files.changed(
+            At(at.path, (*at.keys[:-1], "label"), at.doc, at.row), stored("a model is called by a single word here")
+        )
 
 
 def _provider(files: ConfigFiles, entry: object, at: At) -> tuple[str, str, Mapping[str, object]] | None:
@@ -108,7 +110,9 @@ def _provider(files: ConfigFiles, entry: object, at: At) -> tuple[str, str, Mapp
         given = entry.get("config")
         config = given if isinstance(given, dict) else {}
         for key in entry.keys() - {"id", "label", "config"}:
-            files.left_out(at[key], "all models of a run are asked the same, and their outputs taken as they are")
+            files.left_out(
+                at[key], stored("all models of a run are asked the same, and their outputs taken as they are")
+            )
     else:
         theirs = entry
     if not isinstance(theirs, str) or not theirs:
@@ -140,12 +144,12 @@ def _prefix(theirs: str) -> str:
 
 def _why_not(theirs: str) -> str:
     if theirs == "echo":
-        return "it asks no model; name some by --models"
+        return stored("it asks no model; name some by --models")
     if theirs.startswith(_PROGRAM):
-        return "a program answers; put it behind a server that speaks OpenAI's interface"
+        return stored("a program answers; put it behind a server that speaks OpenAI's interface")
     if theirs.startswith(("http:", "https:", "ws:", "wss:", "webhook:")):
-        return "a server of its own kind answers; put it behind OpenAI's interface"
-    return "no model of this kind is asked here"
+        return stored("a server of its own kind answers; put it behind OpenAI's interface")
+    return stored("no model of this kind is asked here")
 
 
 def _table(files: ConfigFiles, config: Mapping[str, object], at: At, name: str) -> dict[str, object]:
@@ -161,9 +165,9 @@ def _table(files: ConfigFiles, config: Mapping[str, object], at: At, name: str) 
         elif key == "apiKeyEnvar" and isinstance(value, str) and name.startswith("openai/"):
             table["key_env"] = value
         elif key == "apiKey" or names_key(key):
-            files.left_out(at[key], "keys are not copied; put it into the environment variable of its provider")
+            files.left_out(at[key], stored("keys are not copied; put it into the environment variable of its provider"))
         else:
-            files.left_out(at[key], "models take no such parameter here")
+            files.left_out(at[key], stored("models take no such parameter here"))
     return table
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import Message, Spec, Suite
+from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader
 from promptpex.interchange.format import Imported, ImportedPrompt, head
 from promptpex.interchange.notes import Log
@@ -24,13 +25,13 @@ KNOWN_BY = ("prompts", "providers", "targets", "tests", "scenarios", "defaultTes
 """Keys of which a configuration has two, or its tests."""
 _READ = frozenset((*KNOWN_BY, "description", "assertionTemplates", "evaluateOptions", "metadata", "$schema"))
 _WHY = {
-    "env": "variables of the environment are not written to files; set them where promptpex runs",
-    "extensions": "nothing of a foreign file is run",
-    "nunjucksFilters": "nothing of a foreign file is run",
-    "outputPath": "a run has a folder of its own",
-    "sharing": "nothing is sent anywhere",
-    "derivedMetrics": "metrics beside a prompt are files of their own (docs/metrics.md)",
-    "redteam": "attacks are not generated",
+    "env": stored("variables of the environment are not written to files; set them where promptpex runs"),
+    "extensions": stored("nothing of a foreign file is run"),
+    "nunjucksFilters": stored("nothing of a foreign file is run"),
+    "outputPath": stored("a run has a folder of its own"),
+    "sharing": stored("nothing is sent anywhere"),
+    "derivedMetrics": stored("metrics beside a prompt are files of their own (docs/metrics.md)"),
+    "redteam": stored("attacks are not generated"),
 }
 _EVALUATE = {"maxConcurrency": "concurrency", "repeat": "repeats"}
 _NAMED_SEVERAL = 40
@@ -99,7 +100,7 @@ def read_config(files: ConfigFiles, config: Data, top: At, prompts: Sequence[The
         lambda test: _promises(files, config, test),
         texts=_texts(kept),
         expected_is_input=any("expected" in message.content for prompt in prompts for message in prompt.messages),
-        on_same=lambda test: files.changed(test.at, "an earlier test has the same inputs: they are one case"),
+        on_same=lambda test: files.changed(test.at, stored("an earlier test has the same inputs: they are one case")),
     )
     files.log.came("tests", len(tests))
     description = str(config.get("description") or "")
@@ -168,7 +169,7 @@ def _evaluation(files: ConfigFiles, config: Data, top: At) -> dict[str, object]:
             settings[ours] = value
             files.log.came(f"evaluateOptions.{key}")
         else:
-            files.left_out(at[key], "there is no such setting here")
+            files.left_out(at[key], stored("there is no such setting here"))
     return settings
 
 
@@ -206,8 +207,8 @@ def _name_unread(files: ConfigFiles, config: Data, top: At) -> None:
     """Names what a configuration says and nothing here reads."""
     for key in config:
         if key not in _READ:
-            files.left_out(top[key], _WHY.get(key, "there is nothing like it here"))
+            files.left_out(top[key], _WHY.get(key, stored("there is nothing like it here")))
     metadata = config.get("metadata")
     for key in metadata if isinstance(metadata, dict) else ():
         if key != OURS:
-            files.left_out(top["metadata"][key], "a project keeps no data of other tools")
+            files.left_out(top["metadata"][key], stored("a project keeps no data of other tools"))

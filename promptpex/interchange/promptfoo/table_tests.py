@@ -11,6 +11,7 @@ from pathlib import Path
 
 from promptpex.codecs import safe_csv
 from promptpex.core.errors import InputError
+from promptpex.core.texts import stored
 from promptpex.interchange.places import At
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 
@@ -78,7 +79,7 @@ def test_of_row(files: ConfigFiles, cells: Mapping[str, str], number: int, at: A
         elif name.startswith("__config:"):
             _configure(asserts, name, cell, at)
         elif name.startswith("__") and cell:
-            files.left_out(at[name], "promptfoo does not read this column either")
+            files.left_out(at[name], stored("promptfoo does not read this column either"))
         elif not name.startswith("__"):
             variables[name] = cell
     metric = test.pop("metric", None)

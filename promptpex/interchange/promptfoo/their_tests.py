@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from promptpex.core.texts import stored
 from promptpex.interchange.places import At, items, mapping, named
 from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.interchange.promptfoo.table_tests import table_tests
@@ -16,11 +17,11 @@ Written = tuple[Data, At]
 
 _READ = frozenset(("description", "vars", "assert", "threshold", "options", "metadata"))
 _WHY = {
-    "provider": "all models of a run answer all cases; make a suite of its own",
-    "providers": "all models of a run answer all cases; make a suite of its own",
-    "prompts": "a suite is of one prompt; this test is tried on all of them",
-    "providerOutput": "outputs that are there already are judged by promptpex check",
-    "assertScoringFunction": "scores of checks are combined by weights and thresholds alone",
+    "provider": stored("all models of a run answer all cases; make a suite of its own"),
+    "providers": stored("all models of a run answer all cases; make a suite of its own"),
+    "prompts": stored("a suite is of one prompt; this test is tried on all of them"),
+    "providerOutput": stored("outputs that are there already are judged by promptpex check"),
+    "assertScoringFunction": stored("scores of checks are combined by weights and thresholds alone"),
 }
 _OPTIONS = frozenset(
     ("transform", "postprocess", "disableVarExpansion", "disableDefaultAsserts", "prefix", "suffix", "repeat")
@@ -95,7 +96,9 @@ def _listed(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[Data, A
 
 def _of_files(files: ConfigFiles, name: str, at: At) -> Iterator[tuple[Data, At]]:
     if any(ending in name.lower() for ending in (".js", ".ts", ".py", ".mjs", ".cjs")) and ".json" not in name.lower():
-        return files.left_out(at, "a program makes these tests, and nothing is run at import; write them to a file")
+        return files.left_out(
+            at, stored("a program makes these tests, and nothing is run at import; write them to a file")
+        )
     for path in files.matching(name, at):
         ending = path.suffix.lower()
         if ending == ".csv":
@@ -104,7 +107,9 @@ def _of_files(files: ConfigFiles, name: str, at: At) -> Iterator[tuple[Data, At]
             data, place = files.data(path)
             yield from ((mapping(item, where, "a test"), where) for item, where in items(data, place, "tests"))
         else:
-            files.left_out(at, f"tests are read from CSV, YAML, JSON and JSON lines, not from {ending or 'this'}")
+            files.left_out(
+                at, stored("tests are read from CSV, YAML, JSON and JSON lines, not from {name}", name=path.name)
+            )
 
 
 def _of_scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[Data, At, str]]:
@@ -116,10 +121,10 @@ def _of_scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[D
         scenario = mapping(item, place, "a scenario")
         name = str(scenario.get("description") or f"scenario {number}")
         for key in scenario.keys() - {"config", "tests", "description"}:
-            files.left_out(place[key], "a scenario has configurations and tests")
+            files.left_out(place[key], stored("a scenario has configurations and tests"))
         tests = list(_listed(files, scenario.get("tests"), place["tests"]))
         if not tests:
-            files.left_out(place, "a scenario without tests is not run by promptfoo either")
+            files.left_out(place, stored("a scenario without tests is not run by promptfoo either"))
         for data, at_data in _listed(files, scenario.get("config"), place["config"]):
             for test, at_test in tests:
                 yield _with(data, at_data, test, at_test, files), at_test, name
@@ -216,7 +221,7 @@ def _transform(files: ConfigFiles, options: Data, at: At) -> str | None:
     if not isinstance(value, str) or not value.strip():
         return None
     if value.startswith("file://"):
-        files.left_out(at["options"]["transform"], "a transform is a JavaScript expression here, not a file")
+        files.left_out(at["options"]["transform"], stored("a transform is a JavaScript expression here, not a file"))
         return None
     return value
 
@@ -225,15 +230,15 @@ def _name_unread(files: ConfigFiles, test: Data, at: At) -> None:
     """Names what a test says and nothing here reads."""
     for key in test:
         if key not in _READ:
-            files.left_out(at[key], _WHY.get(key, "a case has nothing like it"))
+            files.left_out(at[key], _WHY.get(key, stored("a case has nothing like it")))
     options = test.get("options")
     for key in options if isinstance(options, dict) else ():
         if key not in _OPTIONS:
-            files.left_out(at["options"][key], "it is for promptfoo's own graders and providers")
+            files.left_out(at["options"][key], stored("it is for promptfoo's own graders and providers"))
     for key in ("prefix", "suffix"):
         if isinstance(options, dict) and key in options and at.keys[:1] != ("defaultTest",):
-            files.left_out(at["options"][key], "a prompt is the same for all cases; write it into the prompt")
+            files.left_out(at["options"][key], stored("a prompt is the same for all cases; write it into the prompt"))
     metadata = test.get("metadata")
     for key in metadata if isinstance(metadata, dict) else ():
         if key not in _OWN_METADATA:
-            files.left_out(at["metadata"][key], "a case keeps no data of other tools")
+            files.left_out(at["metadata"][key], stored("a case keeps no data of other tools"))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from promptpex.core.texts import stored
 from promptpex.interchange.places import At
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 
@@ -56,7 +57,7 @@ def _value(files: ConfigFiles, value: object, at: At) -> object:
     if isinstance(value, str) and value.startswith(FILE):
         return _of_file(files, files.path_of(value, at), at)
     if isinstance(value, str) and value.startswith("package:"):
-        files.left_out(at, "a program makes this value, and nothing is run at import; write the value")
+        files.left_out(at, stored("a program makes this value, and nothing is run at import; write the value"))
         return ""
     return value.removesuffix("\n") if isinstance(value, str) else value
 
@@ -65,10 +66,10 @@ def _of_file(files: ConfigFiles, path: Path, at: At) -> object:
     """The value in a file: its text, of YAML as JSON."""
     ending = path.suffix.lower()
     if ending in _MADE:
-        files.left_out(at, "a program makes this value, and nothing is run at import; write the value")
+        files.left_out(at, stored("a program makes this value, and nothing is run at import; write the value"))
         return ""
     if ending in _OTHER:
-        files.left_out(at, "only texts can be sent")
+        files.left_out(at, stored("only texts can be sent"))
         return ""
     files.came("files of variables", At(path))
     if ending in (".yaml", ".yml"):
