@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +63,20 @@ def test_it_finds_what_a_start_finds(session: bool, tmp_path: Path) -> None:
     assert json.loads(forked.stdout)["parent"] == os.getpid()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_ignores_what_is_ignored_here(number: signal.Signals) -> None:
-    before = signal.signal(number, signal.SIG_IGN)
+@contextlib.contextmanager
+def handled_here(number: signal.Signals, handler: signal.Handlers) -> Iterator[None]:
+    """Has this process treat a signal so; it may have been started with others."""
+    before = signal.signal(number, handler)
     try:
-        started, forked = both("-c", HERE, input="")
+        yield
     finally:
         signal.signal(number, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ignores_what_is_ignored_here(number: signal.Signals) -> None:
+    with handled_here(number, signal.SIG_IGN):
+        started, forked = both("-c", HERE, input="")
     assert json.loads(forked.stdout)["signals"] == json.loads(started.stdout)["signals"]
     assert json.loads(started.stdout)["signals"][number - 1] == str(signal.SIG_IGN)
 
@@ -127,7 +136,7 @@ def test_it_ends_as_a_start_ends(code: str, status: int) -> None:
 
 def test_a_signal_reaches_it() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
-        with forking():
+        with forking(), handled_here(number, signal.SIG_DFL):
             process = subprocess.Popen(
                 [sys.executable, "-c", "import sys; print(1, flush=True); sys.stdin.read()"],
                 stdin=subprocess.PIPE,
