@@ -93,10 +93,15 @@ def give_a_lambda(number: int) -> object:
 
 @dataclass(frozen=True)
 class Journal:
-    """Opens a file per process, and says in it what it opened, did and closed."""
+    """Opens a file per process, and says in it what it opened, did and closed. What is gated ends after ``let_go``."""
 
     folder: Path
     seconds: float = 0.0
+    gated: bool = False
+
+    def let_go(self) -> None:
+        """Lets what is gated go on."""
+        (self.folder / "go").touch()
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Callable[[int], Awaitable[int]]]:
@@ -106,6 +111,8 @@ class Journal:
             async def square(number: int) -> int:
                 file.write(f"{number}\n")
                 await asyncio.sleep(self.seconds)
+                if self.gated:
+                    await until((self.folder / "go").exists)
                 return number * number
 
             try:

@@ -26,11 +26,12 @@ SQUARES = [number * number for number in range(60)]
 async def test_a_killed_workers_chunks_are_done_again(
     ray: RayCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    journal = Journal(tmp_path, seconds=0.02)
+    journal = Journal(tmp_path, gated=True)
     running = asyncio.ensure_future(RayEngine(ray, 2, chunk=5).map(journal, range(60)))
     await until(lambda: len([lines for lines in journal.lines() if len(lines) > 1]) == 2)
     killed = journal.processes()[0]
     os.kill(killed, signal.SIGKILL)
+    journal.let_go()
     assert await running == SQUARES
     assert "closed" not in (tmp_path / f"{killed}.txt").read_text()
     assert capsys.readouterr() == ("", ""), "nothing of it stands among results"
@@ -66,11 +67,12 @@ async def main(folder):
     plain = dict(include_dashboard=False, include_log_monitor=False, object_store_memory=80_000_000)
     nodes = Cluster(initialize_head=True, head_node_args=dict(plain, num_cpus=0, no_monitor=True))
     others = [nodes.add_node(num_cpus=1, **plain) for _ in range(2)]
-    journal = Journal(folder, seconds=0.05)
+    journal = Journal(folder, gated=True)
     with RayCluster(nodes.address) as cluster:
         running = asyncio.ensure_future(RayEngine(cluster, 2, chunk=5).map(journal, range(60)))
         await until(lambda: len([lines for lines in journal.lines() if len(lines) > 1]) == 2)
         nodes.remove_node(others[0], allow_graceful=False)
+        journal.let_go()
         results = await running
     nodes.shutdown()
     print(json.dumps({"results": results, "processes": len(journal.lines())}))
