@@ -23,6 +23,7 @@ from importlib.metadata import version
 from types import TracebackType
 from typing import Any
 
+from promptpex.core.environment import environment_with
 from promptpex.core.errors import EngineError, PromptpexError
 from promptpex.engines.local import usable_cpus
 
@@ -307,20 +308,9 @@ def _silent() -> Iterator[None]:
         printing.print_to_stdstream = before
 
 
-@contextlib.contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """These variables, for a while: the environment is the program's own, and Ray adds to it."""
-    names = (*values, "RAY_AUTH_MODE", "RAY_CLIENT_MODE", "PYTHONBREAKPOINT")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+def _environment(values: Mapping[str, str]) -> contextlib.AbstractContextManager[None]:
+    """These variables, for a while, and without what Ray adds to them."""
+    return environment_with(values, kept=("RAY_AUTH_MODE", "RAY_CLIENT_MODE", "PYTHONBREAKPOINT"))
 
 
 def _take_signals_back() -> None:

@@ -12,13 +12,13 @@ import asyncio
 import contextlib
 import functools
 import logging
-import os
 import sys
 import time
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from promptpex.core.environment import environment_with
 from promptpex.core.errors import BadRequest, MalformedReply, ModelError, NotAuthorised, Unavailable
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Request
@@ -243,7 +243,7 @@ def loaded() -> Any:
         return litellm
     warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic\._internal")
     try:
-        with _offline():
+        with environment_with(_OFFLINE):
             import litellm
 
             _load_beta_headers()
@@ -261,21 +261,6 @@ def _load_beta_headers() -> None:
         from litellm.anthropic_beta_headers_manager import get_unsupported_headers
 
         get_unsupported_headers("anthropic")
-
-
-@contextlib.contextmanager
-def _offline() -> Iterator[None]:
-    """The environment in which litellm fetches nothing while it is imported; afterwards it is as it was."""
-    before = {name: os.environ.get(name) for name in _OFFLINE}
-    os.environ.update(_OFFLINE)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def _quieten(litellm: Any) -> None:
