@@ -1,4 +1,4 @@
-"""Samples: real inputs that people give as examples, inline or in CSV and JSONL files beside the prompt.
+"""Samples: real inputs that people give as examples, inline or in CSV, JSONL, JSON and YAML files beside the prompt.
 
 Prompt files are passed around, and samples are sent to the author model: a file outside the prompt's own folder is
 refused, or a stranger's prompt could send any file of this machine.
@@ -17,6 +17,7 @@ from promptpex.codecs import jsonl, safe_csv
 from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.ordinary_files import inside
 from promptpex.core.errors import ConfigError
+from promptpex.documents import yaml_reader
 
 LONGEST = 4000
 """Characters of a sample that the author is shown: about a thousand tokens."""
@@ -37,8 +38,9 @@ def read_samples(
     """At most ``limit`` samples as texts, shuffled by ``seed``, without repetitions.
 
     Args:
-        value: a list of texts and mappings from variable to value, the name of a CSV or JSONL file, or a list with
-            such names as ``{file: NAME}``; None = no samples. A CSV file has a column for each variable it fills.
+        value: a list of texts and mappings from variable to value, the name of a file, or a list with such names as
+            ``{file: NAME}``; None = no samples. A CSV file has a column for each variable it fills, a JSONL file a
+            sample a line; a JSON or YAML file has a list of samples, alone or under its one key, or is one sample.
         variables: of the prompt. A sample of one variable is its value; else a line a variable.
         path: the prompt file, which file names are relative to.
         seed: of the shuffling.
@@ -62,7 +64,7 @@ def _all(value: Any, place: _Place) -> Iterable[str]:
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, list | tuple):
-        raise ConfigError("'samples' must be a list of inputs, or the name of a CSV or JSONL file", path=place.path)
+        raise ConfigError("'samples' must be a list of inputs, or the name of a file of them", path=place.path)
     texts: list[str] = []
     for number, item in enumerate(value, 1):
         if isinstance(item, Mapping) and set(item) == {"file"} and "file" not in place.variables:
@@ -77,9 +79,27 @@ def _from_file(name: Any, place: _Place) -> list[str]:
         raise ConfigError(f"a file of samples must be named by a text, not {name!r}", path=place.path)
     file = inside(place.folder, name, error=ConfigError, what="file of samples", path=place.path)
     kind = file.suffix.lower()
-    if kind not in (".csv", ".jsonl", ".ndjson"):
-        raise ConfigError(f"samples are read from .csv and .jsonl files, not from {name!r}", path=place.path)
-    return _from_csv(file, place) if kind == ".csv" else _from_jsonl(file, place)
+    readers = {".csv": _from_csv, **dict.fromkeys((".jsonl", ".ndjson"), _from_jsonl)}
+    readers |= dict.fromkeys((".json", ".yaml", ".yml"), _from_yaml)
+    if kind not in readers:
+        raise ConfigError(
+            f"samples are read from .csv, .jsonl, .json and .yaml files, not from {name!r}", path=place.path
+        )
+    return readers[kind](file, place)
+
+
+def _from_yaml(file: Path, place: _Place) -> list[str]:
+    """The samples of a JSON or YAML file: a list, alone or under the one key of a mapping; or one sample."""
+    doc = yaml_reader.read(file, error=ConfigError, what="file of samples")
+    values, keys = doc.data, ()
+    if isinstance(values, Mapping) and len(values) == 1 and isinstance(next(iter(values.values())), list):
+        keys = (str(next(iter(values))),)
+        values = next(iter(values.values()))
+    elif isinstance(values, Mapping):
+        values = [values]
+    if not isinstance(values, list):
+        raise ConfigError("a file of samples must hold a list of them", path=file)
+    return [_text(item, place, "this sample", file, doc.line(*keys, n)) for n, item in enumerate(values)]
 
 
 def _from_jsonl(file: Path, place: _Place) -> list[str]:

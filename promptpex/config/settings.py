@@ -266,8 +266,8 @@ class Settings(Record):
     )
     samples: tuple[object, ...] = Field(
         default=(),
-        description="Real inputs that the author is shown as examples, or the CSV and JSONL files beside the prompt "
-        "that hold them.",
+        description="Real inputs that the author is shown as examples, or the CSV, JSONL, JSON and YAML files beside "
+        "the prompt that hold them.",
         examples=[["Where is my parcel?", {"file": "inputs.csv"}]],
     )
     samples_shown: int = Field(

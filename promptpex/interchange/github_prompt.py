@@ -20,6 +20,7 @@ from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source, head
 from promptpex.interchange.notes import Log
 from promptpex.interchange.places import At, items, mapping, named, text_of_parts
+from promptpex.llm.foreign_parameters import settings_of
 from promptpex.llm.names import parse_model
 
 ENDINGS = (".prompt.yml", ".prompt.yaml")
@@ -28,10 +29,6 @@ _KINDS = {"contains": "contains", "startsWith": "starts-with", "endsWith": "ends
 """Conditions of a string evaluator, and our kinds."""
 _READ = frozenset(("name", "description", "model", "modelParameters", "messages", "testData", "evaluators",
                    "responseFormat", "jsonSchema"))  # fmt: skip
-_PARAMETERS = {
-    "temperature": "temperature", "topP": "top_p", "top_p": "top_p", "maxTokens": "max_tokens",
-    "maxCompletionTokens": "max_tokens", "max_tokens": "max_tokens", "seed": "seed",
-}  # fmt: skip
 _THEIRS = {"temperature": "temperature", "top_p": "topP", "max_tokens": "maxTokens", "seed": "seed"}
 _NOT_AN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 _EXPECTED = "expected"
@@ -58,8 +55,8 @@ def read(path: Path) -> Imported:
     for key in data:
         if key not in _READ:
             log.left_out(key, stored("there is nothing like it here"), path, top[key].line)
-    rules = [*_rules(data.get("evaluators"), top["evaluators"], log), *_format_rule(data, top, log)]
-    cases = _cases(data.get("testData"), top["testData"], log, messages)
+    rules = rules_of(data, top, log)
+    cases = cases_of(data, top, log, messages)
     description = data.get("description")
     prompt = ImportedPrompt(name, messages, description if isinstance(description, str) else "")
     log.came("messages", len(messages))
@@ -71,6 +68,16 @@ def read(path: Path) -> Imported:
         over=dict(log.over),
         notes=log.notes,
     )
+
+
+def rules_of(data: Mapping[str, object], top: At, log: Log) -> list[Rule]:
+    """A rule for each evaluator that code or a judge can decide, and for the form that the file demands."""
+    return [*_rules(data.get("evaluators"), top["evaluators"], log), *_format_rule(data, top, log)]
+
+
+def cases_of(data: Mapping[str, object], top: At, log: Log, messages: Sequence[Message]) -> list[Case]:
+    """A case for each row of the test data; ``expected`` is the right output, unless the prompt names it."""
+    return _cases(data.get("testData"), top["testData"], log, messages)
 
 
 def _messages(value: object, at: At) -> list[Message]:
@@ -90,7 +97,6 @@ def _messages(value: object, at: At) -> list[Message]:
 
 
 def _cases(value: object, at: At, log: Log, messages: Sequence[Message]) -> list[Case]:
-    """A case for each row of the test data; ``expected`` is the right output, unless the prompt names it."""
     is_input = any(re.search(r"\{\{\s*expected\b", message.content) for message in messages)
     cases = []
     for number, (item, place) in enumerate(items(value, at, "testData"), 1):
@@ -105,7 +111,6 @@ def _cases(value: object, at: At, log: Log, messages: Sequence[Message]) -> list
 
 
 def _rules(value: object, at: At, log: Log) -> list[Rule]:
-    """A rule for each evaluator that code or a judge can decide."""
     rules: list[Rule] = []
     for item, place in items(value, at, "evaluators"):
         evaluator = mapping(item, place, "an evaluator")
@@ -174,14 +179,11 @@ def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object
         )
         return {}
     log.came("model")
-    table: dict[str, object] = {}
     at = top["modelParameters"]
-    for key, value in mapping(data.get("modelParameters"), at, "modelParameters").items():
-        if key in _PARAMETERS and isinstance(value, int | float) and not isinstance(value, bool):
-            table[_PARAMETERS[key]] = value
-            log.came("modelParameters")
-        else:
-            log.left_out(at[key].name, stored("models take no such parameter here"), top.path, at[key].line)
+    table, unused = settings_of(mapping(data.get("modelParameters"), at, "modelParameters"))
+    log.came("modelParameters", len(table))
+    for key in unused:
+        log.left_out(at[key].name, stored("models take no such parameter here"), top.path, at[key].line)
     if not table:
         return {"models": {"under_test": [name]}}
     alias = _NOT_AN_ID.sub("-", name.partition("/")[2])[:34].strip("-") or "model"

@@ -22,19 +22,13 @@ from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source
 from promptpex.interchange.notes import Log
 from promptpex.interchange.places import At, mapping
+from promptpex.llm.foreign_parameters import settings_of
 from promptpex.llm.names import parse_model
 from promptpex.llm.redaction import names_key
 
 _ROLE = re.compile(r"#?[ \t]*(system|user|assistant|developer)[ \t]*:[ \t]*\Z", re.IGNORECASE | re.ASCII)
 _ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _READ = frozenset(("name", "description", "model", "inputs", "inputSchema", "sample", "template", "version", "$schema"))
-_PARAMETERS = {
-    "temperature": "temperature", "max_tokens": "max_tokens", "maxTokens": "max_tokens",
-    "maxOutputTokens": "max_tokens",
-    "top_p": "top_p", "topP": "top_p", "seed": "seed", "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty", "presencePenalty": "presence_penalty",
-    "frequencyPenalty": "frequency_penalty",
-}  # fmt: skip
 _VENDORS = {"azure_openai": "azure", "azure": "azure", "openai": "openai", "github": "github", "anthropic": "anthropic",
             "serverless": "azure_ai", "foundry": "azure_ai"}  # fmt: skip
 _NAMES = ("azure_deployment", "name", "model", "id", "deployment")
@@ -151,13 +145,10 @@ def _settings(value: object, at: At, log: Log) -> dict[str, object]:
             log.left_out("model", stored("its name is none of a model here"), at.path, at.line)
         return {}
     log.came("model")
-    table: dict[str, object] = {}
-    for key, parameter in {**_mapping(model.get("parameters")), **_mapping(model.get("options"))}.items():
-        if key in _PARAMETERS and isinstance(parameter, int | float) and not isinstance(parameter, bool):
-            table[_PARAMETERS[key]] = parameter
-            log.came("parameters")
-        else:
-            log.left_out(f"model parameter {key}", stored("models take no such parameter here"), at.path, at.line)
+    table, unused = settings_of({**_mapping(model.get("parameters")), **_mapping(model.get("options"))})
+    log.came("parameters", len(table))
+    for key in unused:
+        log.left_out(f"model parameter {key}", stored("models take no such parameter here"), at.path, at.line)
     if not table:
         return {"models": {"under_test": [name]}}
     alias = re.sub(r"[^\w.-]+", "-", bare)[:34].strip("-_.") or "model"

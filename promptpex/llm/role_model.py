@@ -82,6 +82,8 @@ class RoleModel:
 def merged(params: Params, defaults: Params, *, repeat: int = 0) -> Params:
     """``params`` with what it leaves open taken from ``defaults``; a seed moves on with the repeat."""
     chosen = {**defaults.model_dump(exclude_defaults=True), **params.model_dump(exclude_defaults=True)}
+    if "logprobs" in params.model_fields_set:
+        chosen["logprobs"] = params.logprobs
     if chosen.get("seed") is not None:
         chosen["seed"] += repeat
     return Params.model_validate(chosen)

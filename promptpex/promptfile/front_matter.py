@@ -11,6 +11,14 @@ from typing import Any
 
 Key = Mapping[str, Any]
 
+TYPES = {
+    "text": "text", "string": "text", "str": "text", "context": "text", "document": "text",
+    "number": "number", "float": "number", "integer": "integer", "int": "integer",
+    "boolean": "boolean", "bool": "boolean", "enum": "enum",
+    "json": "json", "object": "json", "array": "json", "list": "json", "dict": "json",
+}  # fmt: skip
+"""The words for the type of an input, and the type that each is."""
+
 _TEXT = {"type": ["string", "null"]}
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 _NUMBER = {"type": ["number", "null"]}
@@ -77,6 +85,16 @@ SCENARIO: Mapping[str, Key] = {
         "description": "Variables that have this value in every case of the scenario.",
         "examples": [{"tier": "gold"}],
     },
+    "instructions": {
+        "type": ["string", "null"],
+        "description": "The same as constraints, in PromptPex's words.",
+        "examples": ["The customer is angry."],
+    },
+    "parameters": {
+        "type": ["object", "null"],
+        "description": "The same as fixed, in PromptPex's words.",
+        "examples": [{"tier": "gold"}],
+    },
 }
 
 _INPUT = {"type": "object", "properties": INPUT}
@@ -124,8 +142,8 @@ USED: Mapping[str, Key] = {
     "samples": {
         "type": ["array", "string", "object", "null"],
         "items": {"type": ["string", "number", "object"]},
-        "description": "Real inputs that the model which writes cases is shown: texts, mappings of variables, or CSV "
-        "and JSONL files in the folder of the prompt.",
+        "description": "Real inputs that the model which writes cases is shown: texts, mappings of variables, or CSV, "
+        "JSONL, JSON and YAML files in the folder of the prompt.",
         "examples": [["Where is my parcel?", {"file": "real.csv"}], "real.csv"],
     },
     "sample": {
@@ -149,7 +167,8 @@ USED: Mapping[str, Key] = {
     "instructions": {
         "type": ["object", "null"],
         "additionalProperties": {"type": "string"},
-        "description": "What you want stages to heed, by the name of the stage.",
+        "description": "What you want stages to heed, by the name of the stage; PromptPex's inputSpec, outputRules, "
+        "inverseOutputRules and testExpansion are read as well.",
         "examples": [{"rules": "Leave out rules about tone."}],
     },
     "language": {
@@ -174,12 +193,51 @@ USED: Mapping[str, Key] = {
         "description": "The language of the template in Prompty's words. It is read as Jinja whatever stands here.",
         "examples": ["jinja2"],
     },
+    "model": {
+        "type": ["object", "string", "null"],
+        "description": "In Prompty: its parameters or options are sent with each request to models under test, where "
+        "settings and the name of a model leave them open. Its name is not used.",
+        "examples": [{"parameters": {"temperature": 0.3}}],
+    },
+    "modelParameters": {
+        "type": ["object", "null"],
+        "description": "The same in GitHub's prompt files.",
+        "examples": [{"temperature": 0.3}],
+    },
+    "testSamples": {
+        "type": ["array", "null"],
+        "items": {"type": ["string", "object"]},
+        "description": "In PromptPex: samples, as mappings of variables or names of files.",
+        "examples": [[{"word": "fox"}, "real.json"]],
+    },
+    "testData": {
+        "type": ["array", "null"],
+        "items": {"type": "object"},
+        "description": "In GitHub's prompt files: samples, and the first cases of a new suite.",
+        "examples": [[{"word": "fox", "expected": "NN"}]],
+    },
+    "evaluators": {
+        "type": ["array", "null"],
+        "items": {"type": "object"},
+        "description": "In GitHub's prompt files: rules of a new spec.",
+        "examples": [[{"name": "upper", "string": {"startsWith": "N"}}]],
+    },
+    "responseFormat": {
+        "type": ["string", "null"],
+        "description": "In GitHub's prompt files: json_object and json_schema become a rule of a new spec.",
+        "examples": ["json_object"],
+    },
+    "jsonSchema": {
+        "type": ["string", "object", "null"],
+        "description": "In GitHub's prompt files: the schema of that rule.",
+        "examples": ['{"type": "object"}'],
+    },
 }
 """What promptpex reads, in the order of the page that documents it."""
 
 KEPT = (
-    "version", "authors", "author", "tags", "license", "model", "modelParameters", "parameters", "outputs", "testData",
-    "evaluators", "responseFormat", "jsonSchema", "response_format", "displayName", "metadata", "tools",
+    "version", "authors", "author", "tags", "license", "parameters", "outputs", "response_format", "displayName",
+    "metadata", "tools", "source", "url", "imported", "$schema",
 )  # fmt: skip
 """What Prompty's and GitHub's formats have besides; it is kept, and not used."""
 

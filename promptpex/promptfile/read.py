@@ -15,6 +15,7 @@ from promptpex.core.records import INPUT_VARIABLE, Problem, Prompt
 from promptpex.promptfile.discovery import NAME
 from promptpex.promptfile.formats import WHAT, ParsedPrompt, parse_text, stem
 from promptpex.promptfile.front_matter import KNOWN
+from promptpex.promptfile.other_words import declaration, in_our_words
 from promptpex.promptfile.render import named_variables
 
 
@@ -71,7 +72,8 @@ def _build(
     named = _variables(parsed, path)
     meta = {key: value for key, value in parsed.front.items() if key in KNOWN}
     unknown = {key: value for key, value in parsed.front.items() if key not in KNOWN}
-    meta = _normalised(meta, parsed, path)
+    translated = in_our_words(_normalised(meta, parsed, path), named or (INPUT_VARIABLE,))
+    meta = translated.meta
     name = meta.get("name")
     prompt = Prompt(
         name=name.strip() if isinstance(name, str) and name.strip() else default_name(path),
@@ -83,7 +85,8 @@ def _build(
         unknown=unknown,
         path=str(path),
     )
-    return prompt, _warnings(prompt, parsed, path, keys)
+    odd = [Problem.warning(path, parsed.lines.get(key), sentence) for key, sentence in translated.odd]
+    return prompt, [*_warnings(prompt, parsed, path, keys), *odd]
 
 
 def _variables(parsed: ParsedPrompt, path: Path | str) -> tuple[str, ...]:
@@ -124,15 +127,8 @@ def _inputs(declared: object, line: int | None, path: Path | str) -> dict[str, o
             pairs[name] = {key: value for key, value in about.items() if key != "name"}
         return pairs
     if isinstance(declared, Mapping):
-        return {name: _about(about) for name, about in declared.items()}
+        return {name: declaration(about) for name, about in declared.items()}
     raise PromptFileError("'inputs' must name the variables, as a mapping or a list", path=path, line=line)
-
-
-def _about(about: object) -> dict[str, object]:
-    """One input of a mapping: its description, its type (a bare word), or, in Prompty v1, an example value."""
-    if isinstance(about, Mapping):
-        return dict(about)
-    return {} if about is None else {"type" if isinstance(about, str) else "sample": about}
 
 
 def _template_language(template: object) -> str | None:

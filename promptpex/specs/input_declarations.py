@@ -16,13 +16,8 @@ from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Prompt, VariableSpec
 from promptpex.documents.record_problems import plain_message
+from promptpex.promptfile.front_matter import TYPES
 
-TYPES = {
-    "text": "text", "string": "text", "str": "text", "context": "text", "document": "text",
-    "number": "number", "float": "number", "integer": "integer", "int": "integer",
-    "boolean": "boolean", "bool": "boolean", "enum": "enum",
-    "json": "json", "object": "json", "array": "json", "list": "json", "dict": "json",
-}  # fmt: skip
 FIELDS = {
     "values": ("values", "enum", "options", "enumValues"),
     "schema": ("schema", "json_schema", "jsonSchema"),

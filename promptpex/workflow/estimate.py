@@ -28,6 +28,8 @@ from promptpex.workflow.generating import generation, planned
 from promptpex.workflow.judges import judges_for
 from promptpex.workflow.metric_criteria import criteria_texts
 from promptpex.workflow.metrics import metric_judges, metrics_of
+from promptpex.workflow.output_params import output_params
+from promptpex.workflow.own_tests import own_cases
 from promptpex.workflow.questions import open_questions, outputs_with_cases, question_judges
 from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
@@ -81,7 +83,7 @@ async def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: S
             session, "run", _guessed_run(session, prompt, spec, number_of_cases(session, prompt, spec, suite))
         )
     outputs = await _output_requests(
-        session, prompt, cells(suite.usable(), session.roles.models(), session.settings.repeats)
+        session, prompt, spec, cells(suite.usable(), session.roles.models(), session.settings.repeats)
     )
     judging = await _judging(session, prompt, spec, suite, outputs)
     asking = await _questioning(session, prompt, spec, suite, outputs)
@@ -105,7 +107,7 @@ def number_of_cases(session: Session, prompt: Prompt, spec: Spec | None, suite: 
         new = _typical_cases(session, generation(session, prompt))
     else:
         new = planned(session, prompt, spec, Suite(prompt=spec.prompt)).missing
-    return new * (1 + session.settings.expansion)
+    return new * (1 + session.settings.expansion) + len(own_cases(prompt))
 
 
 def extraction_lines(session: Session, prompt: Prompt) -> list[EstimateLine]:
@@ -298,8 +300,8 @@ class _OutputRequests:
         return stored, missing
 
 
-async def _output_requests(session: Session, prompt: Prompt, cells: Sequence[Cell]) -> _OutputRequests:
-    defaults, time = session.roles.output_params(), Allowance(RENDERING_SECONDS)
+async def _output_requests(session: Session, prompt: Prompt, spec: Spec, cells: Sequence[Cell]) -> _OutputRequests:
+    defaults, time = output_params(session, prompt, spec), Allowance(RENDERING_SECONDS)
     questions = [(cell, request_for(prompt, cell, defaults, time)) for cell in cells]
     return _OutputRequests(session, questions, await session.store.get_many(request.id for _, request in questions))
 

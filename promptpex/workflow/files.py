@@ -12,6 +12,7 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Spec, Suite
 from promptpex.promptfile import read_with_warnings, sibling
 from promptpex.specs.file import read_spec
+from promptpex.workflow.own_tests import first_suite
 from promptpex.workflow.session import Session
 from promptpex.workflow.validation.rule_problems import read_for_prompt
 
@@ -56,7 +57,7 @@ def read_prompt(session: Session, path: Path) -> Prompt:
 
 
 def read_for_update(session: Session, files: Files, *, changed: bool = False) -> tuple[Prompt, Spec, Suite]:
-    """The prompt, its spec and its suite; an empty suite where there is none yet.
+    """The prompt, its spec and its suite; where there is none yet, that of the prompt file's own tests.
 
     Cases that do not fit the prompt are read all the same: what the prompt has lost or gained is for the plan to see.
 
@@ -65,8 +66,9 @@ def read_for_update(session: Session, files: Files, *, changed: bool = False) ->
     """
     prompt = read_prompt(session, files.prompt)
     spec = read_spec(files.spec) if changed else read_for_prompt(files.spec, prompt)
-    empty = Suite(prompt=files.prompt.name)
-    return prompt, spec, read_suite(files.suite, spec, lost="warning") if files.suite.exists() else empty
+    if files.suite.exists():
+        return prompt, spec, read_suite(files.suite, spec, lost="warning")
+    return prompt, spec, first_suite(prompt, files.prompt.name)
 
 
 def read_existing(prompt: Prompt, files: Files) -> tuple[Spec | None, Suite | None]:

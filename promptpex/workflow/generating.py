@@ -27,6 +27,7 @@ from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.core.texts import stored, stored_n, tr_n
 from promptpex.workflow.collect import Cell, collect
 from promptpex.workflow.instructions import instructions_of, language_of, samples_of
+from promptpex.workflow.output_params import output_params
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import lacks_inverse
 from promptpex.workflow.statistical_power import known_within
@@ -318,5 +319,5 @@ async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Su
 
 
 async def _one_output(session: Session, prompt: Prompt, cell: Cell) -> Output:
-    (output,) = await collect(session.client, prompt, [cell], defaults=session.roles.output_params())
+    (output,) = await collect(session.client, prompt, [cell], defaults=output_params(session, prompt))
     return output

@@ -41,6 +41,8 @@ from promptpex.workflow.generating import Generated, Wishes
 from promptpex.workflow.grading.peoples_grades import prompt_file_of, with_calibrations_of_now
 from promptpex.workflow.judge_examples import take_judge_examples
 from promptpex.workflow.metrics import announce_requests, metrics_of, metrics_to_score
+from promptpex.workflow.output_params import announce_overruled
+from promptpex.workflow.own_tests import first_suite, with_own_rules
 from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
@@ -166,6 +168,7 @@ def check_run(session: Session, files: Files, subset: Subset = WHOLE) -> Checked
     """
     require_decidable(session)
     prompt = read_prompt(session, files.prompt)
+    announce_overruled(session, prompt)
     failed = _failed(session, prompt, subset)
     metrics = metrics_of(session, prompt)
     require_ranked_metric(session, metrics)
@@ -280,11 +283,12 @@ async def _extract(session: Session, prompt: Prompt, files: Files) -> Extracted:
     before, suite = _latest_run(session, prompt), _earlier_cases(session, files)
     spec = await specifying.extract(session, prompt, spec_for=files.prompt.name, suite=suite, before=before)
     raise_if_cancelled(session)
-    write_spec(files.spec, spec)
+    whole = with_own_rules(session, prompt, spec)
+    write_spec(files.spec, whole)
     warn_about_ungrounded_rules(session, prompt, spec.rules)
     name_uncited_sentences(session, prompt, spec.rules)
     groundedness = tuple(await specifying.groundedness(session, prompt, spec))
-    return Extracted(spec, groundedness, uncovered(spec.rules, prompt))
+    return Extracted(whole, groundedness, uncovered(spec.rules, prompt))
 
 
 async def _generate(
@@ -367,7 +371,7 @@ async def _suite_of_run(session: Session, prompt: Prompt, files: Files, spec: Sp
         InputError: weights that name neither a kind of case nor a rule; no expected output to rank models by.
     """
     if not files.suite.exists():
-        await _generate(session, files, prompt, spec, Suite(prompt=files.prompt.name))
+        await _generate(session, files, prompt, spec, first_suite(prompt, files.prompt.name))
     suite = read_suite(files.suite, spec, prompt)
     warn_about_orphans(session, spec, suite)
     warn_about_unusable_expected(session, suite)

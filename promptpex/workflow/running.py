@@ -44,6 +44,8 @@ from promptpex.workflow.judges import judges_for
 from promptpex.workflow.metrics import announce_requests, metric_judges, metric_scores, metrics_of, metrics_to_score
 from promptpex.workflow.order import cell_order, judging_order, serial_server
 from promptpex.workflow.outcomes_so_far import OutcomesSoFar, outcomes_so_far
+from promptpex.workflow.output_params import announce_missing_logprobs, in_manifest, output_params
+from promptpex.workflow.output_params import shaping as of_front_matter
 from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
 from promptpex.workflow.questions import (
     announce_questions,
@@ -109,7 +111,7 @@ async def _require_within_tpm(session: Session, prompt: Prompt, suite: Suite, ju
         return
     require_answers_within_tpm(session, [judge.model for judge in judges])
     questions = cells(suite.usable(), session.roles.models(), session.settings.repeats)
-    await require_requests_within_tpm(session, requests_for(prompt, questions, session.roles.output_params()))
+    await require_requests_within_tpm(session, requests_for(prompt, questions, output_params(session, prompt)))
 
 
 def warn_about_self_preference(session: Session, made: Manifest) -> None:
@@ -148,6 +150,7 @@ async def execute(
         questions = [one for one in questions if (one.case.id, one.model.label) in pairs]
     known = outcomes_so_far(session, begun)
     outputs = await collected(session, begun, questions, cases, known, on_output)
+    announce_missing_logprobs(session, begun.spec, outputs)
     manifest = reported(begun.manifest, outputs)
     run = await judge(session, begun.replace(manifest=manifest, outputs=tuple(outputs)), known)
     heard = dict.fromkeys((*run.manifest.notices, *session.provider_notices))
@@ -220,7 +223,7 @@ async def collected(
             session.client,
             begun.prompt,
             questions,
-            defaults=session.roles.output_params(),
+            defaults=output_params(session, begun.prompt, begun.spec),
             order=cell_order(questions, cases, session.settings.seed, serial_server),
             emit=session.emit,
             on_output=taken,
@@ -284,6 +287,8 @@ def _manifest(
     labels = tuple(model.label for model in models)
     spec_digest, suite_digest = spec.digest, digest(suite.to_dict())
     shaping = {**session.settings.shaping(), "instructions": instructions_of(session.settings, prompt)}
+    shaping |= of_front_matter(session, prompt)
+    settings, origins = in_manifest(session, prompt)
     asked = [
         [model.label, model.api_base, model.backend, *([model.spelled] if model.spelled else [])] for model in models
     ]
@@ -294,8 +299,8 @@ def _manifest(
         spec_digest=spec_digest,
         suite_digest=suite_digest,
         models=labels,
-        settings=session.settings.to_dict(),
-        origins=dict(session.resolved.origins),
+        settings=settings,
+        origins=origins,
         versions={"promptpex": version("promptpex"), "python": platform.python_version()},
         templates={name: stage_templates.fingerprint(name) for name in stage_templates.names()},
         created=session.clock().isoformat(timespec="seconds"),

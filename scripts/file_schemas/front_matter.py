@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from file_schemas.draft07 import Schema
 from promptpex.promptfile.front_matter import KEPT, USED
+from promptpex.promptfile.other_words import STAGES
 from promptpex.workflow.stages import instructed
 
 _MESSAGES: Schema = {
@@ -33,7 +34,7 @@ _MESSAGES: Schema = {
 def front_matter() -> Schema:
     """What the readers of front matter accept, as far as a schema can say that."""
     properties: Schema = {name: dict(about) for name, about in USED.items()}
-    properties["instructions"]["propertyNames"] = {"enum": list(instructed())}
+    properties["instructions"]["propertyNames"] = {"enum": [*instructed(), *STAGES]}
     kept = {name: {"description": "Kept, and not used.", "examples": [_EXAMPLES[name]]} for name in KEPT}
     return {
         "description": "The front matter of a prompt, between two lines of three dashes at its top; optional.",
@@ -48,16 +49,14 @@ _EXAMPLES: dict[str, object] = {
     "author": "Ada",
     "tags": ["support"],
     "license": "MIT",
-    "model": {"api": "chat"},
-    "modelParameters": {"temperature": 0},
     "parameters": {"temperature": 0},
     "outputs": {"answer": {"type": "string"}},
-    "testData": [{"input": "Hello"}],
-    "evaluators": [{"name": "short"}],
-    "responseFormat": "text",
-    "jsonSchema": "{}",
     "response_format": {"type": "text"},
     "displayName": "Ticket triage",
     "metadata": {"team": "support"},
     "tools": [],
+    "source": "prompts.csv",
+    "url": "https://example.com/prompts",
+    "imported": {"from": "prompts.csv"},
+    "$schema": "prompt.schema.json",
 }

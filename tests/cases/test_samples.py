@@ -48,7 +48,7 @@ def test_files_are_read_beside_the_prompt(tmp_path: Path) -> None:
         ([None], "prompt.md: sample 1 must be a text"),
         ("../secret.csv", "is outside the folder of the file that names it"),
         ("/etc/passwd.csv", "is outside the folder of the file that names it"),
-        ("s.txt", "are read from .csv and .jsonl files"),
+        ("s.txt", "are read from .csv, .jsonl, .json and .yaml files"),
         ("gone.csv", "gone.csv"),
         ("short.csv", "short.csv:3: this row has 1 cells"),
         ("odd.csv", "odd.csv:1: no column is named"),

@@ -52,7 +52,7 @@ def _mean_logprob(checked: CheckedOutput) -> float:
     given = checked.logprobs
     if not isinstance(given, list | tuple) or not given or not all(js_values.is_number(item) for item in given):
         unknown = stored(
-            "the log-probabilities of this output are not known; a run asks for them by MODEL?logprobs=true"
+            "the log-probabilities of this output are not known; a run asks for them, and not every provider gives them"
         )
         raise Unscorable("no-logprobs", unknown)
     total = 0.0

@@ -27,6 +27,8 @@ from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared, unread_declarations
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
 from promptpex.workflow.instructions import checked_instructions, checked_language
+from promptpex.workflow.output_params import front_matter_params
+from promptpex.workflow.own_tests import problems_of_own_tests
 from promptpex.workflow.scoring import unusable_expected
 from promptpex.workflow.validation import candidate_problems, metric_problems, rule_problems
 from promptpex.workflow.validation.grade_problems import problems_of_grades
@@ -246,7 +248,25 @@ def _front_matter(prompt: Prompt) -> list[Problem]:
         *(partial(declared, prompt, name) for name in variables),
     )
     problems = [problem for reader in readers if (problem := _problem_of(reader)) is not None]
+    problems += _parameters(prompt)
+    try:
+        problems += problems_of_own_tests(prompt)
+    except InputError as failure:
+        problems.append(as_problem(failure))
     return problems + [Problem.warning(str(path), None, sentence) for sentence in unread_declarations(prompt)]
+
+
+def _parameters(prompt: Prompt) -> Iterator[Problem]:
+    """What a run does with the parameters of a model that the front matter gives."""
+    params, unused = front_matter_params(prompt)
+    said = params.model_dump(exclude_defaults=True, exclude={"extra"}) | params.extra
+    if said:
+        sent = ", ".join(f"{name} {value}" for name, value in said.items())
+        hint = "flags, settings and the name of a model win over it"
+        yield Problem.info(str(prompt.path), None, f"models under test are sent {sent}", hint)
+    if unused:
+        message = f"models take no such parameter here, and are not sent it: {', '.join(unused)}"
+        yield Problem.warning(str(prompt.path), None, message)
 
 
 def _settings(start: Path, prompt: Prompt | None) -> list[Problem]:
