@@ -91,7 +91,7 @@ def _from_file(name: Any, place: _Place) -> list[str]:
 def _from_yaml(file: Path, place: _Place) -> list[str]:
     """The samples of a JSON or YAML file: a list, alone or under the one key of a mapping; or one sample."""
     doc = yaml_reader.read(file, error=ConfigError, what="file of samples")
-    values, keys = doc.data, ()
+    values, keys = doc.data, tuple[str, ...]()
     if isinstance(values, Mapping) and len(values) == 1 and isinstance(next(iter(values.values())), list):
         keys = (str(next(iter(values))),)
         values = next(iter(values.values()))
