@@ -36,17 +36,17 @@ def front_matter_params(prompt: Prompt) -> tuple[Params, tuple[str, ...]]:
     ``modelParameters``; and the names of what cannot be sent."""
     model = prompt.meta.get("model")
     tables = [model.get("parameters"), model.get("options")] if isinstance(model, Mapping) else []
-    said: dict[Any, Any] = {}
+    parameters: dict[Any, Any] = {}
     for table in (*tables, prompt.meta.get("modelParameters")):
-        said |= table if isinstance(table, Mapping) else {}
-    return read_parameters(said)
+        parameters |= table if isinstance(table, Mapping) else {}
+    return read_parameters(parameters)
 
 
 def overruled(resolved: Resolved, prompt: Prompt) -> tuple[str, ...]:
     """The parameters of the front matter that are not used, since settings say them."""
     own = front_matter_params(prompt)[0]
-    said = [name for name in _SETTINGS if getattr(own, name) is not None]
-    return tuple(name for name in said if not resolved.origins.get(name, "").startswith(_OURS))
+    named = [name for name in _SETTINGS if getattr(own, name) is not None]
+    return tuple(name for name in named if not resolved.origins.get(name, "").startswith(_OURS))
 
 
 def announce_overruled(session: Session, prompt: Prompt) -> None:

@@ -108,8 +108,8 @@ async def test_a_file_of_promptpex_is_run_as_it_says(tmp_path: Path) -> None:
     assert all("KEEP-RULES" in asked(one) for one in of_stage(fake, "rules"))
     assert all("KEEP-INPUTS" in asked(one) for one in of_stage(fake, "inputs"))
     cases = asked(of_stage(fake, "cases")[0])
-    for said in ("The thing is expensive.", "a fire engine", "a ripe tomato", "How polite the answer is."):
-        assert said in cases
+    for words in ("The thing is expensive.", "a fire engine", "a ripe tomato", "How polite the answer is."):
+        assert words in cases
     assert {case.inputs["tone"] for case in finished.suite.cases} == {"polite"}
     assert finished.manifest.settings["temperature"] == 0.3
     assert finished.manifest.origins["max_tokens"] == "front matter"
@@ -173,20 +173,20 @@ def test_validate_says_what_a_run_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         (PROMPTPEX.replace("outputRules", "outputRulez"), "there is no stage 'outputRulez'"),
         (PROMPTPEX.replace("{tone: polite}", "{town: x}"), "the prompt has no variable 'town'"),
         (PROMPTPEX.replace("parameters: {tone", "settings: {tone"), "unknown key 'settings'"),
     ],
 )
-async def test_validate_finds_the_error_that_a_run_ends_with(tmp_path: Path, text: str, said: str) -> None:
+async def test_validate_finds_the_error_that_a_run_ends_with(tmp_path: Path, text: str, words: str) -> None:
     from promptpex.core.errors import ConfigError
 
     path = written(tmp_path, "colours.prompty", text)
     errors = [one.sentence() for one in validate([path]) if one.severity == "error"]
     assert len(errors) == 1
-    assert said in errors[0]
+    assert words in errors[0]
     with pytest.raises(ConfigError) as caught:
         await execute(path)
     assert caught.value.message == errors[0]

@@ -259,9 +259,9 @@ def _front_matter(prompt: Prompt) -> list[Problem]:
 def _parameters(prompt: Prompt) -> Iterator[Problem]:
     """What a run does with the parameters of a model that the front matter gives."""
     params, unused = front_matter_params(prompt)
-    said = params.model_dump(exclude_defaults=True, exclude={"extra"}) | params.extra
-    if said:
-        sent = ", ".join(f"{name} {value}" for name, value in said.items())
+    values = params.model_dump(exclude_defaults=True, exclude={"extra"}) | params.extra
+    if values:
+        sent = ", ".join(f"{name} {value}" for name, value in values.items())
         hint = "flags, settings and the name of a model win over it"
         yield Problem.info(str(prompt.path), None, f"models under test are sent {sent}", hint)
     if unused:
