@@ -47,7 +47,12 @@ PARAMETERS = frozenset(
 
 _SECRET = re.compile(r"pass(?!file)|secret|token|client_key|server_key", re.IGNORECASE)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-_KEYWORDS = re.compile(r"(?:service|host|hostaddr|dbname|user|port|password)\s*=")
+_MEANT = re.compile(
+    r"""\s*["']?\s*(?:(?:\w+:)?(?:postgres(?:ql)?|pgsql):|[\w+.-]{2,}://"""  # jdbc:postgresql://, postgresql:/me@host
+    r"""|(?:service|host|hostaddr|dbname|user|port|password)\s*=|[^/\\:]{2,}:[^/\\]*@)""",  # me:secret@host/db
+    re.IGNORECASE,
+)
+"""What nobody means as a path: a misspelt address, too, holds a password that must not become the name of a file."""
 _UNREADABLE = re.compile("[\x00-\x20\x7f-\x9f\ud800-\udfff\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _PLAIN_NAME = re.compile(r"[a-z_]{2,32}")
 
@@ -72,7 +77,7 @@ class StoreAddress:
 
 def is_address(location: str) -> bool:
     """Whether a store's location is meant as an address of a server, not as a path."""
-    return bool(_SCHEME.match(location) or _KEYWORDS.match(location))
+    return bool(_MEANT.match(location))
 
 
 def parse_address(text: str) -> StoreAddress:

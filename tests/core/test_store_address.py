@@ -116,7 +116,40 @@ def test_what_cannot_be_used_is_told_in_one_sentence(address: str, why: str) -> 
         parse_address(address)
 
 
-@pytest.mark.parametrize("path", [".promptpex/store.db", "/far/store.db", "C:\\store.db", "C:/store.db", "a=b", "s.db"])
+@pytest.mark.parametrize(
+    "location",
+    [
+        "postgresql:/me:hunter2@host/db",
+        "postgresql:me:hunter2@host/db",
+        " postgresql://me:hunter2@host/db",
+        "'postgresql://me:hunter2@host/db'",
+        "jdbc:postgresql://me:hunter2@host/db",
+        "pgsql:host=db;password=hunter2",
+        "me:hunter2@host:5432/db",
+    ],
+)
+def test_a_misspelt_address_does_not_become_a_file(location: str) -> None:
+    assert is_address(location)
+    with pytest.raises(ConfigError, match="is a URL") as caught:
+        parse_address(location)
+    assert "hunter" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "runs/me:x@y.db",
+        "postgres/store.db",
+        "postgresql.db",
+        "x@y.db",
+        ".promptpex/store.db",
+        "/far/store.db",
+        "C:\\store.db",
+        "C:/store.db",
+        "a=b",
+        "s.db",
+    ],
+)
 def test_a_path_is_no_address(path: str) -> None:
     assert not is_address(path)
 

@@ -76,6 +76,11 @@ def is_away(error: BaseException) -> bool:
     return not state or state.startswith(_AWAY) or state == "53300"
 
 
+def is_busy(error: BaseException) -> bool:
+    """Whether the server is there, and lets nobody in for the moment."""
+    return _state(error) in ("53300", "57P01", "57P02", "57P03")
+
+
 def is_repeatable(error: BaseException) -> bool:
     """Whether the same transaction may go through at once when it is tried again."""
     return getattr(error, "sqlstate", None) in _REPEATABLE

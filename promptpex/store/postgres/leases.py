@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.store.living_processes import host_name, process_start
@@ -37,13 +37,21 @@ class Leaseholder:
         schema: of the store.
         lease_s: seconds that its claims outlive it.
         host: the name of this host as process ids see it.
+        inherit: hands in, by this connection, what the dead have left on this machine: they may have been answered.
     """
 
-    def __init__(self, schema: str, lease_s: float = LEASE_S, host: str | None = None) -> None:
+    def __init__(
+        self,
+        schema: str,
+        lease_s: float = LEASE_S,
+        host: str | None = None,
+        inherit: Callable[[Connection], Awaitable[None]] | None = None,
+    ) -> None:
         self.name = uuid.uuid4().hex
         self.lease_s = lease_s
         self.joined = False
         self._schema = schema
+        self._inherit = inherit
         self._host = (host_name() if host is None else host).encode("ascii", "backslashreplace").decode()
         self._started = process_start(os.getpid()) or ""
         _OPEN_HERE.add(self.name)
@@ -89,6 +97,8 @@ class Leaseholder:
         free = sorted(request_id for request_id, owner, *_, lives in held if not lives or owner in buried)
         if not free:
             return set()
+        if self._inherit is not None:
+            await self._inherit(connection)
         async with connection.pipeline(), connection.transaction():
             if buried:
                 await connection.execute(filled(statements.FORGET, self._schema), (sorted(buried),))

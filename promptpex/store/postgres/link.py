@@ -13,7 +13,7 @@ from promptpex.core.errors import ConfigError, StoreError, StoreUnreachable
 from promptpex.core.events import Listener, Notice
 from promptpex.core.store_address import StoreAddress
 from promptpex.core.texts import stored
-from promptpex.store.postgres.failures import foreign_errors, is_away, is_repeatable, named_errors, store_error
+from promptpex.store.postgres.failures import foreign_errors, is_away, is_busy, is_repeatable, named_errors, store_error
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -45,6 +45,9 @@ DEFAULTS = {
 }
 """libpq's parameters where the address does not give them: a network that swallows everything is noticed in 30 s."""
 
+SESSION: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
+"""How connections are made: nothing of one outlives a transaction, so that a pooler may give each of them to others."""
+
 T = TypeVar("T")
 
 
@@ -58,9 +61,35 @@ async def connect(address: StoreAddress) -> Connection:
     import psycopg
 
     with named_errors(address):
-        connection = await psycopg.AsyncConnection.connect(_conninfo(address), autocommit=True)
+        connection = await psycopg.AsyncConnection.connect(_conninfo(address), **SESSION)
         await _configure(connection)
         return connection
+
+
+async def admitted(address: StoreAddress, *, emit: Listener, monotonic: Callable[[], float]) -> Connection:
+    """A connection of its own to a server that a command begins with. One that is about to start or to stop, or has no
+    connection left, is waited for, as one that goes away later is.
+
+    Raises:
+        StoreError: the server cannot be reached, does not let the user in, or has not let anybody in for so long.
+    """
+    ends, wait, told = monotonic() + address.reconnect_s, FIRST_WAIT_S, False
+    while True:
+        try:
+            return await connect(address)
+        except StoreUnreachable as error:
+            left = ends - monotonic()
+            if left <= 0 or error.__cause__ is None or not is_busy(error.__cause__):
+                raise
+        if not told:
+            told = True
+            waiting = stored(
+                "the store's server lets nobody in at the moment; waiting for it, up to {count} seconds",
+                count=round(address.reconnect_s),
+            )
+            emit(Notice(waiting, "always"))
+        await asyncio.sleep(min(wait, left))
+        wait = min(LAST_WAIT_S, wait * 2)
 
 
 def require_psycopg() -> None:
@@ -135,6 +164,11 @@ class Link:
         """Whether the server is thought to be there."""
         return self._up.is_set()
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the server is away and may come back."""
+        return not self.is_up and self._lost is None
+
     async def open(self) -> None:
         """Makes the pool.
 
@@ -142,7 +176,7 @@ class Link:
             StoreError: the server gives no connection.
         """
         with named_errors(self.address):
-            await self._renew_pool()
+            await self._renew_pool(max(CONNECT_S, self.address.reconnect_s))
         self.mark_up()
 
     def mark_up(self) -> None:
@@ -157,7 +191,7 @@ class Link:
             StoreError: it failed for another reason, or the server is lost.
         """
         while True:
-            await self._until_up()
+            await self.until_up()
             try:
                 return await self.attempt(job)
             except StoreUnreachable as error:
@@ -203,8 +237,8 @@ class Link:
             self._reconnecting.cancel()
 
     async def try_once_more(self) -> None:
-        """Instead of waiting for a server that is away, looks a last time whether it is back."""
-        if self._reconnecting is None or self.is_up or self._lost is not None:
+        """Instead of waiting for a server that is away, or was given up, looks a last time whether it is back."""
+        if self._reconnecting is None or self.is_up or not isinstance(self._lost, StoreUnreachable | None):
             return
         self._reconnecting.cancel()
         await asyncio.gather(self._reconnecting, return_exceptions=True)
@@ -218,7 +252,12 @@ class Link:
             await asyncio.gather(self._reconnecting, return_exceptions=True)
         await self._close_pool()
 
-    async def _until_up(self) -> None:
+    async def until_up(self) -> None:
+        """Returns when the server is there.
+
+        Raises:
+            StoreError: it is lost.
+        """
         while not self.is_up:
             if self._lost is not None:
                 raise type(self._lost)(f"{self._lost}{self._kept()}")
@@ -262,12 +301,14 @@ class Link:
                 self.lose(error)
 
     async def _resume(self) -> None:
-        async with await connect(self.address) as connection:
-            with named_errors(self.address):
-                await self._renew_pool()
+        async with await connect(self.address):
+            pass  # what is wrong is told here; the pool only waits
+        with named_errors(self.address):
+            pool = await self._renew_pool(CONNECT_S)
+            async with pool.connection(timeout=CONNECT_S) as connection:
                 await self._resumed(connection)
 
-    async def _renew_pool(self) -> None:
+    async def _renew_pool(self, seconds: float) -> Pool:
         import psycopg_pool
         from psycopg import AsyncConnection
 
@@ -275,14 +316,15 @@ class Link:
         self._pool = psycopg_pool.AsyncConnectionPool(
             _conninfo(self.address),
             connection_class=AsyncConnection[Any],
-            kwargs={"autocommit": True},
+            kwargs=SESSION,
             configure=_configure,
             min_size=1,
             max_size=CONNECTIONS,
             open=False,
             num_workers=1,
         )
-        await self._pool.open(wait=True, timeout=CONNECT_S)
+        await self._pool.open(wait=True, timeout=seconds)
+        return self._pool
 
     async def _close_pool(self) -> None:
         if self._pool is not None:

@@ -1,10 +1,11 @@
 """The spool: replies that the server could not take, on the disk of this machine until it can.
 
 A file for each handle on a store, in the project's ``.promptpex/spool``, named after the store: a line per reply,
-synced before the reply is used, and locked as long as its process lives. Whoever opens the store next hands in what
-others have left. A reply that is in the store already stays as it is, so a crash in the middle of that neither loses
-nor doubles anything. Every line bears a code (HMAC, RFC 2104) made with a secret that stands in the store alone: a file
-that somebody brought along in a checkout puts nothing into the store of a team.
+synced before the reply is used, and locked as long as its process lives. Whoever opens the store next, or comes upon
+questions of a process that has died, hands in what others have left; one process at a time, so that nobody asks again
+what another one is just handing in. A reply that is in the store already stays as it is, so a crash in the middle of
+that neither loses nor doubles anything. Every line bears a code (HMAC, RFC 2104) made with a secret that stands in the
+store alone: a file that somebody brought along in a checkout puts nothing into the store of a team.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import contextlib
 import errno
 import hashlib
 import hmac
+import io
 import json
 import os
 import re
 import stat
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -39,6 +41,10 @@ BATCH_BYTES = 4 * 1024 * 1024
 
 UNLOCKED_S = 600.0
 """Where the file system knows no locks, a file that was written to within so many seconds may be in use."""
+
+MAX_TURN_S = 600.0
+"""Seconds to wait for another process that hands in; what it hands in is on its way to the same server."""
+TURN_POLL_S = 0.05
 
 _NAME = re.compile(r"[0-9a-z]+-[0-9a-f]{32}\.jsonl")
 _SYNC = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -63,14 +69,16 @@ class Spool:
         folder: where the files are; made when the first is.
         store: the store's id.
         secret: the store's secret.
+        sync: returns once a file, or a folder, is on the disk.
     """
 
-    def __init__(self, folder: Path, store: str, secret: bytes) -> None:
+    def __init__(self, folder: Path, store: str, secret: bytes, sync: Callable[[int], None] = os.fsync) -> None:
         self._folder = folder
         self._store = store
         self._secret = secret
+        self._sync = sync
         self._handle: int | None = None
-        self._sent = 0
+        self._size = self._sent = 0
         self.path = folder / f"{store}-{uuid.uuid4().hex}.jsonl"
         self.count = 0
         self.turn = asyncio.Lock()
@@ -89,21 +97,22 @@ class Spool:
         """Hands in what this handle has written; to be called until ``is_empty``."""
         if self._handle is None:
             return
-        with self.path.open("rb") as file:
-            for replies, end in self._batches(file, self._sent):
-                await send(replies)
-                self._sent = end
+        start = self._sent
+        data = os.pread(self._handle, self._size - start, start)  # by its path it may be gone: somebody tidied up
+        for replies, end in self._batches(io.BytesIO(data), 0):
+            await send(replies)
+            self._sent = start + end
 
     @property
     def is_empty(self) -> bool:
         """Whether all that was written has been handed in."""
-        return self._handle is None or os.fstat(self._handle).st_size <= self._sent
+        return self._size <= self._sent
 
     def clear(self) -> None:
         """Forgets what has been handed in; to be called when the spool is empty."""
         if self._handle is not None:
             os.ftruncate(self._handle, 0)
-            self._sent = self.count = 0
+            self._size = self._sent = self.count = 0
 
     def close(self) -> None:
         """Gives the file up: an empty one goes, any other is for whoever opens the store next."""
@@ -115,38 +124,46 @@ class Spool:
             self._handle = None
 
     async def hand_in_left(self, send: Send) -> tuple[int, list[Path]]:
-        """Hands in what others have left.
+        """Hands in what others have left; waits while another process does so.
 
         Returns: how many replies, and the files with lines that are not of this store's users, which are put aside.
+
+        Raises:
+            OSError: what is there cannot be read, such as another user's.
         """
         count, odd = 0, []
-        for path in await asyncio.to_thread(self._left):
-            with _taken(path) as file:
-                if file is None:
-                    continue
-                unread: list[int] = []
-                for replies, _ in self._batches(file, 0, unread):
-                    await send(replies)
-                    count += len(replies)
-                if unread:
-                    odd.append(path.with_suffix(".unreadable"))
-                    os.replace(path, odd[-1])
-                else:
-                    path.unlink(missing_ok=True)
+        async with _turn(self._folder):
+            for path in await asyncio.to_thread(self._left):
+                with _taken(path) as file:
+                    if file is None:
+                        continue
+                    unread: list[int] = []
+                    for replies, _ in self._batches(file, 0, unread):
+                        await send(replies)
+                        count += len(replies)
+                    if unread:
+                        odd.append(_put_aside(path))
+                    else:
+                        with contextlib.suppress(OSError):  # handing it in again does no harm
+                            path.unlink()
         return count, odd
 
     def _add(self, replies: Sequence[Spooled]) -> None:
         if self._handle is None:
             self._handle = self._made()
         data = b"".join(self._line(each) for each in replies)
-        size = os.fstat(self._handle).st_size
+        if os.fstat(self._handle).st_size != self._size:
+            os.ftruncate(self._handle, self._size)
         try:
-            while data:
-                data = data[os.write(self._handle, data) :]
-            os.fsync(self._handle)
+            written = 0
+            while written < len(data):
+                written += os.write(self._handle, data[written:])
+            self._sync(self._handle)
         except BaseException:
-            os.ftruncate(self._handle, size)
+            with contextlib.suppress(OSError):  # then by whoever writes next
+                os.ftruncate(self._handle, self._size)
             raise
+        self._size += len(data)
 
     def _made(self) -> int:
         """This handle's file, new and locked."""
@@ -158,19 +175,18 @@ class Spool:
         with contextlib.suppress(OSError):  # Windows opens no folder
             folder = os.open(self._folder, os.O_RDONLY)
             try:
-                os.fsync(folder)
+                self._sync(folder)
             finally:
                 os.close(folder)
         return handle
 
     def _left(self) -> list[Path]:
-        if self._folder.is_symlink() or not self._folder.is_dir():
+        try:
+            names = os.listdir(self._folder)
+        except FileNotFoundError:
             return []
-        return sorted(
-            path
-            for path in self._folder.glob(f"{self._store}-*.jsonl")
-            if _NAME.fullmatch(path.name) and path != self.path
-        )
+        ours = (name for name in names if _NAME.fullmatch(name) and name.startswith(f"{self._store}-"))
+        return sorted(path for name in ours if (path := self._folder / name) != self.path)
 
     def _line(self, reply: Spooled) -> bytes:
         row = [base64.b85encode(part).decode() if isinstance(part, bytes) else part for part in astuple(reply.row)]
@@ -218,18 +234,74 @@ class Spool:
         return Spooled(Row(request_id, parts[0], parts[1], at, scrubbed, parts[2], parts[3]), replaces)
 
 
+@contextlib.asynccontextmanager
+async def _turn(folder: Path) -> AsyncIterator[None]:
+    """The turn to hand in what is left in a folder."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        waited = 0.0
+        while _is_locked_elsewhere(handle):
+            if waited >= MAX_TURN_S:
+                raise OSError(errno.EAGAIN, "another command has been handing them in for minutes")
+            await asyncio.sleep(TURN_POLL_S)
+            waited += TURN_POLL_S
+        yield
+    finally:
+        os.close(handle)
+
+
+def _is_locked_elsewhere(handle: int) -> bool:
+    """Whether another process has it locked; else this one has now, where the file system knows locks."""
+    try:
+        lock(handle, max_wait_s=0.0)
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    return False
+
+
+def _put_aside(path: Path) -> Path:
+    """Another name for a file, under which nobody looks at it again; its own where its folder cannot be written."""
+    aside = path.with_suffix(".unreadable")
+    try:
+        os.replace(path, aside)
+    except OSError:
+        return path
+    return aside
+
+
 @contextlib.contextmanager
 def _taken(path: Path) -> Iterator[BinaryIO | None]:
-    """An ordinary file that no living process has; None where it is in use, gone, or something else."""
+    """An ordinary file that no living process has; None where it is in use, gone, or something else.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     try:
-        handle = os.open(path, os.O_RDWR | getattr(os, "O_NONBLOCK", 0) | _SYNC)
-    except OSError:
+        handle = _opened(path)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            raise OSError(error.errno, error.strerror, str(path)) from error
         yield None
         return
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         free = stat.S_ISREG(status.st_mode) and _is_free(handle, status)
         yield file if free and _is_there(path, status) else None
+
+
+def _opened(path: Path) -> int:
+    """To be read and, since locks of NFS want that, written."""
+    flags = getattr(os, "O_NONBLOCK", 0) | _SYNC
+    try:
+        return os.open(path, os.O_RDWR | flags)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        return os.open(path, os.O_RDONLY | flags)
 
 
 def _is_free(handle: int, status: os.stat_result) -> bool:

@@ -20,7 +20,7 @@ from promptpex.store.postgres import maintenance, statements
 from promptpex.store.postgres.batches import Batches
 from promptpex.store.postgres.failures import named_errors
 from promptpex.store.postgres.leases import LEASE_S, RENEWALS, Leaseholder
-from promptpex.store.postgres.link import Link, connect
+from promptpex.store.postgres.link import Link, admitted, connect
 from promptpex.store.postgres.rows import completion_of, put_rows, row_of
 from promptpex.store.postgres.schema import STEPS, About, Step, prepare
 from promptpex.store.postgres.spool import Spool, Spooled
@@ -74,11 +74,12 @@ class PostgresStore:
         self._about = about
         self._spool = spool
         self._options = options
-        self._owner = Leaseholder(address.schema, options.lease_s, options.host)
+        self._owner = Leaseholder(address.schema, options.lease_s, options.host, self._hand_in_left)
         self._link = Link(
             address, emit=options.emit, resumed=self._resumed, kept=self._kept, monotonic=options.monotonic
         )
         self._spooled: dict[str, Completion] = {}
+        self._told_unkept = False
         self._puts: Batches[Spooled, bool] = Batches(
             self._put_group, most=REPLIES_PER_GROUP, size=lambda reply: reply.row.size, most_size=BYTES_PER_GROUP
         )
@@ -108,16 +109,20 @@ class PostgresStore:
             StoreError: it cannot be made or opened, or takes no replies.
         """
         options = options or Options()
-        async with await connect(address) as connection:
+        async with await admitted(address, emit=options.emit, monotonic=options.monotonic) as connection:
             with named_errors(address):
                 about = await prepare(connection, address, make=make, steps=steps)
                 store = cls(address, about, Spool(spool, about.store, about.secret), options)
                 try:
                     await store._hand_in_left(connection)
-                    await store._link.open()
                 except BaseException:
                     store._owner.close()
                     raise
+        try:
+            await store._link.open()  # the first connection is given back before: there may be few
+        except BaseException:
+            store._owner.close()
+            raise
         return store
 
     async def get(self, request_id: str) -> Completion | None:
@@ -230,7 +235,8 @@ class PostgresStore:
         if self._closed:
             return
         self._closed = True
-        await self._link.try_once_more()
+        if self._link.is_awaited or self._spool.count:
+            await self._link.try_once_more()
         for batches in (self._puts, self._claims, self._gets):
             await batches.drained()
         if self._renewing is not None:
@@ -282,22 +288,46 @@ class PostgresStore:
                 except StoreError as error:  # its disk is full, rights were taken away: nothing will come of waiting
                     self._link.lose(error)
             async with self._spool.turn:
-                if not self._link.is_up:
-                    await self._keep(replies)
-                    return [True] * len(replies)
+                if self._link.is_up:
+                    continue
+                try:
+                    return await self._keep(replies)
+                except OSError as error:
+                    reason = error.strerror or str(error)
+            await self._outlast(reason)
 
-    async def _keep(self, replies: Sequence[Spooled]) -> None:
-        try:
-            await self._spool.add(replies)
-        except OSError as error:
-            raise StoreError(
-                f"{self.address.text}: the server takes no replies, and they cannot be kept in "
-                f"{self._spool.path.parent} either ({error.strerror or error}); they will be asked for again."
-            ) from error
+    async def _keep(self, replies: Sequence[Spooled]) -> list[bool]:
+        """Puts replies into the spool; whether each is the reply that stands there."""
+        await self._spool.add(replies)
+        first = []
         for each in replies:
-            completion = completion_of(self.address.text, each.row.id, each.row.completion)
-            if each.replaces or each.row.id not in self._spooled:
-                self._spooled[each.row.id] = completion
+            first.append(each.replaces or each.row.id not in self._spooled)
+            if first[-1]:
+                self._spooled[each.row.id] = completion_of(self.address.text, each.row.id, each.row.completion)
+        return first
+
+    async def _outlast(self, reason: str) -> None:
+        """Waits for the server with replies that only memory holds.
+
+        Raises:
+            StoreError: it is lost, and they with it.
+        """
+        folder = self._spool.path.parent
+        if self._link.is_awaited and not self._told_unkept:
+            self._told_unkept = True
+            text = stored(
+                "replies cannot be kept in {path} ({part}); if the store's server stays away, they are lost",
+                path=folder,
+                part=reason,
+            )
+            self._options.emit(Notice(text, "warning"))
+        try:
+            await self._link.until_up()
+        except StoreError as error:
+            raise StoreError(
+                f"{self.address.text}: the server takes no replies, and they cannot be kept in {folder} either "
+                f"({reason}); they will be asked for again."
+            ) from error
 
     async def _send(self, connection: Connection, replies: Sequence[Spooled]) -> set[str]:
         """Commits replies; gives the ids of those that were new."""
@@ -313,8 +343,9 @@ class PostgresStore:
             count, odd = await self._spool.hand_in_left(send)
         except OSError as error:
             raise StoreError(
-                f"{self._spool.path.parent}: replies that were kept there while the store's server was away cannot be "
-                f"read ({error.strerror or error}); make them readable, or move them away."
+                f"{error.filename or self._spool.path.parent}: replies that were kept there while the store's server "
+                f"was away cannot be read ({error.strerror or error}); make them readable, have their owner run a "
+                "command on this store, or move them away."
             ) from error
         if count:
             text = stored(

@@ -14,6 +14,7 @@ from promptpex.core.store_address import parse_address
 from promptpex.store.living_processes import process_start
 from promptpex.store.postgres import statements
 from promptpex.store.postgres.rows import columns, row_of
+from promptpex.store.postgres.spool import Spool, Spooled
 from promptpex.store.postgres.statements import filled
 from promptpex.store.postgres.store import Options, PostgresStore
 from tests.e2e.faults import until
@@ -129,6 +130,24 @@ async def test_the_claims_of_a_process_killed_elsewhere_are_free_when_its_lease_
         postgres.execute(lease)
         assert await store.claim(ID)
         assert await store.claim(ID), "who holds it holds it"
+
+
+async def test_what_a_dead_process_has_left_here_is_handed_in_before_its_questions_are_asked_again(
+    postgres: Cluster, tmp_path: Path
+) -> None:
+    """Its server went away, it ended, and the server came back to others, who had begun before it ended."""
+    address = postgres.address()
+    async with await opened(address, tmp_path) as here, await opened(address, tmp_path, host="elsewhere") as there:
+        assert await there.claim(ID)
+        assert await there.claim(request("lost").id)
+        spool = Spool(tmp_path / "spool", here._about.store, here._about.secret)
+        await spool.add([Spooled(row_of(ID, request(), Completion(text="paid for"), 1.0))])
+        spool.close()
+        postgres.execute(f"UPDATE {here.address.schema}.owners SET expires = clock_timestamp() - interval '1 hour'")
+        here._owner.lease_s = 0.0  # leases count anew from the server's start
+        assert not await here.claim(ID)
+        assert await here.get(ID) == Completion(text="paid for")
+        assert await here.claim(request("lost").id)
 
 
 async def test_a_lease_is_renewed_while_its_process_lives(postgres: Cluster, tmp_path: Path) -> None:

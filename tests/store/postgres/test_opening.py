@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,12 +17,17 @@ from promptpex.core.errors import (
     StoreRefused,
     StoreUnreachable,
 )
+from promptpex.core.events import Event, Notice
 from promptpex.core.records import Completion
 from promptpex.core.store_address import parse_address
 from promptpex.store.postgres.schema import STEPS
-from promptpex.store.postgres.store import PostgresStore
+from promptpex.store.postgres.store import Options, PostgresStore
+from tests.e2e.faults import until
 from tests.llm.questions import request
 from tests.postgres import GUEST, PASSWORD, SUPERUSER, Cluster, free_port
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
 
 FORGED = (
     "about AS VALUES ('program', 'promptpex'), ('version', '1'), ('secret', repeat('00', 32)), ('store', '../../../x')"
@@ -145,7 +151,42 @@ async def test_what_is_wrong_with_the_server_is_told(postgres: Cluster, tmp_path
         await opened(postgres.address(options="-c%20default_transaction_read_only%3Don"), tmp_path)
     postgres.execute("CREATE ROLE crowded LOGIN CONNECTION LIMIT 0")
     with pytest.raises(StoreUnreachable, match="no connection left"):
-        await opened(f"postgresql://crowded@127.0.0.1:{postgres.port}/postgres", tmp_path)
+        await opened(f"postgresql://crowded@127.0.0.1:{postgres.port}/postgres?reconnect=0", tmp_path)
+
+
+async def test_a_full_server_is_waited_for_and_one_connection_is_enough(postgres: Cluster, tmp_path: Path) -> None:
+    """Many clients on a small server: one that had to have two would keep the other's waiting for its second."""
+    schema, events = parse_address(postgres.address()).schema, list[Event]()
+    postgres.execute(f"CREATE ROLE {schema} LOGIN CONNECTION LIMIT 0; CREATE SCHEMA {schema} AUTHORIZATION {schema}")
+    address = parse_address(f"postgresql://{schema}@127.0.0.1:{postgres.port}/postgres?schema={schema}")
+    opening = asyncio.create_task(PostgresStore.open(address, spool=tmp_path, options=Options(emit=events.append)))
+    await until(lambda: bool(events) or opening.done())
+    postgres.execute(f"ALTER ROLE {schema} CONNECTION LIMIT 1")
+    async with await opening as store:
+        assert await store.claim(request().id)
+        await asyncio.gather(
+            *(store.put(each.id, each, Completion(text="x")) for each in map(request, "abcdefgh")),
+            *(store.get(each.id) for each in map(request, "ijklmnop")),
+        )
+        ids = [request(text).id for text in "abcdefgh"]
+        assert len(await store.get_many(ids)) == 8
+    assert [event.message for event in events if isinstance(event, Notice)] == [
+        "the store's server lets nobody in at the moment; waiting for it, up to 60 seconds"
+    ]
+
+
+async def test_nothing_of_a_connection_outlives_a_transaction(postgres: Cluster, tmp_path: Path) -> None:
+    """Poolers such as pgbouncer give each transaction another one (``pool_mode = transaction``)."""
+    async with await opened(postgres.address(), tmp_path) as store:
+        for number in range(12):
+            assert await store.claim(request(str(number)).id)
+            await store.put(request(str(number)).id, request(str(number)), Completion(text="x"))
+            await store.get(request(str(number)).id)
+
+        async def prepared(connection: AsyncConnection[Any]) -> object:
+            return await (await connection.execute("SELECT count(*) FROM pg_prepared_statements")).fetchone()
+
+        assert await store._link.run(prepared) == (0,)
 
 
 @pytest.mark.parametrize(

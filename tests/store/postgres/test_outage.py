@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from promptpex.codecs.file_lock import lock
 from promptpex.core.errors import StoreError, StoreFull, StoreUnreachable
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Completion, Request
@@ -206,13 +208,153 @@ async def test_a_file_that_a_living_process_has_is_left_to_it(postgres: Cluster,
 async def test_a_spool_that_cannot_be_read_is_told_before_anything_is_asked(
     postgres: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Such as another user's: its questions are paid for."""
     address = postgres.address()
     file = await left(address, tmp_path)
+    system_open = os.open
 
-    def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
+    def refuse(path: str | Path, *more: int) -> int:
+        if Path(path) == file:
+            raise PermissionError(13, "Permission denied")
+        return system_open(path, *more)
 
-    monkeypatch.setattr(Path, "glob", refuse)
-    with pytest.raises(StoreError, match=r"spool: replies that were kept .* cannot be read \(Permission denied\)"):
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(StoreError, match=r"\.jsonl: replies that were kept .* cannot be read \(Permission denied\)"):
         await opened(address, tmp_path)
-    assert file.exists()
+    monkeypatch.undo()
+    kept = file.read_bytes()
+    file.unlink()
+    file.parent.rmdir()
+    file.parent.write_bytes(kept)
+    with pytest.raises(StoreError, match=r"spool: replies that were kept .* cannot be read \(Not a directory\)"):
+        await opened(address, tmp_path)
+
+
+async def test_one_hands_in_and_the_others_wait_for_it(tmp_path: Path) -> None:
+    """Who went on meanwhile would find the questions of a dead process, and ask them again."""
+    folder, order = tmp_path / "spool", list[str]()
+    one, two, dead = (Spool(folder, "0" * 32, b"secret") for _ in range(3))
+    await dead.add([reply_to(ONE)])
+    dead.close()
+
+    async def refuse(replies: Sequence[Spooled]) -> None:
+        raise AssertionError("it was handed in before")
+
+    async def second() -> None:
+        assert await two.hand_in_left(refuse) == (0, [])
+        order.append("the second went on")
+
+    async def send(replies: Sequence[Spooled]) -> None:
+        waiting.append(asyncio.create_task(second()))
+        for _ in range(20):
+            await asyncio.to_thread(lambda: None)
+        handle = os.open(folder, os.O_RDONLY)
+        with pytest.raises(OSError, match="locked"):
+            lock(handle, max_wait_s=0)
+        os.close(handle)
+        order.append("the first was done")
+
+    waiting: list[asyncio.Task[None]] = []
+    assert await one.hand_in_left(send) == (1, [])
+    await asyncio.gather(*waiting)
+    assert order == ["the first was done", "the second went on"]
+
+
+async def test_a_reply_is_on_the_disk_before_it_is_used(tmp_path: Path) -> None:
+    """And so is the name of the file, which the next command looks for."""
+    order: list[tuple[str, bytes]] = []
+
+    def synced(handle: int) -> None:
+        status = os.fstat(handle)
+        if stat.S_ISDIR(status.st_mode):
+            order.append(("folder", b" ".join(name.encode() for name in os.listdir(tmp_path / "spool"))))
+        else:
+            order.append(("file", os.pread(handle, status.st_size, 0)))
+
+    spool = Spool(tmp_path / "spool", "0" * 32, b"secret", synced)
+    for reply in (reply_to(ONE), reply_to(TWO)):
+        await spool.add([reply])
+        order.append(("used", spool.path.read_bytes()))
+    spool.close()
+    data = spool.path.read_bytes()
+    first = data[: data.index(b"\n") + 1]
+    assert order == [
+        ("folder", spool.path.name.encode()),
+        ("file", first),
+        ("used", first),
+        ("file", data),
+        ("used", data),
+    ]
+
+
+async def test_what_is_not_on_the_disk_is_not_in_the_file(tmp_path: Path) -> None:
+    """A full disk: what a line has begun goes, also where that succeeds only later."""
+    failing = [True]
+
+    def sync(handle: int) -> None:
+        if stat.S_ISREG(os.fstat(handle).st_mode) and failing[0]:
+            os.write(handle, b"torn")
+            raise OSError(28, "No space left on device")
+
+    spool, sent = Spool(tmp_path / "spool", "0" * 32, b"secret", sync), list[Spooled]()
+    with pytest.raises(OSError, match="No space"):
+        await spool.add([reply_to(ONE)])
+    assert (spool.path.read_bytes(), spool.count, spool.is_empty) == (b"", 0, True)
+    spool.path.write_bytes(b"what could not be cut off")
+    failing[0] = False
+    await spool.add([reply_to(TWO)])
+    spool.path.unlink()  # somebody tidied up
+
+    async def send(replies: Sequence[Spooled]) -> None:
+        sent.extend(replies)
+
+    await spool.hand_in(send)
+    assert (sent, spool.is_empty) == ([reply_to(TWO)], True)
+    spool.close()
+
+
+async def test_where_nothing_can_be_kept_replies_wait_for_the_server(postgres: Cluster, tmp_path: Path) -> None:
+    schema, events = parse_address(postgres.address()).schema, list[Event]()
+    postgres.execute(f"CREATE ROLE {schema} LOGIN; CREATE SCHEMA {schema} AUTHORIZATION {schema}")
+    address = f"postgresql://{schema}@127.0.0.1:{postgres.port}/postgres?schema={schema}"
+
+    def go_away() -> None:
+        postgres.execute(f"ALTER ROLE {schema} CONNECTION LIMIT 0")
+        postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{schema}'")
+
+    async with await opened(address, tmp_path, events) as store:
+        (tmp_path / ".promptpex").mkdir()
+        (tmp_path / ".promptpex/spool").write_text("in the way")
+        go_away()
+        putting = asyncio.create_task(store.put(ONE.id, ONE, Completion(text="1")))
+        await until(lambda: any("cannot be kept" in str(event) for event in events) or putting.done())
+        assert not putting.done()
+        postgres.execute(f"ALTER ROLE {schema} CONNECTION LIMIT -1")
+        assert await putting == Completion(text="1")
+        assert await store.get(ONE.id) == Completion(text="1")
+        go_away()
+        putting = asyncio.create_task(store.put(TWO.id, TWO, Completion(text="2")))
+        await until(lambda: not store._link.is_up or putting.done())
+        store.stop_waiting()
+        with pytest.raises(StoreError, match=r"cannot be kept in .* either .*; they will be asked for again"):
+            await putting
+        (tmp_path / ".promptpex/spool").unlink()
+
+
+async def test_a_server_that_was_given_up_is_tried_once_more_at_the_end(postgres: Cluster, tmp_path: Path) -> None:
+    schema = parse_address(postgres.address()).schema
+    postgres.execute(f"CREATE ROLE {schema} LOGIN; CREATE SCHEMA {schema} AUTHORIZATION {schema}")
+    store = await opened(
+        f"postgresql://{schema}@127.0.0.1:{postgres.port}/postgres?schema={schema}&reconnect=0", tmp_path
+    )
+    postgres.execute(f"ALTER ROLE {schema} CONNECTION LIMIT 0")
+    postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{schema}'")
+    await store.put(ONE.id, ONE, Completion(text="first"))
+    assert await store.put(ONE.id, ONE, Completion(text="later")) == Completion(text="first")
+    with pytest.raises(StoreUnreachable):
+        await store.claim(TWO.id)
+    assert len(spooled(tmp_path)) == 1
+    postgres.execute(f"ALTER ROLE {schema} CONNECTION LIMIT -1")
+    await store.close()
+    assert spooled(tmp_path) == []
+    assert postgres.execute(f"SELECT count(*) FROM {schema}.replies") == [(1,)]
