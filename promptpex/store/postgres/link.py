@@ -73,7 +73,7 @@ async def admitted(address: StoreAddress, *, emit: Listener, monotonic: Callable
     Raises:
         StoreError: the server cannot be reached, does not let the user in, or has not let anybody in for so long.
     """
-    ends, wait, told = monotonic() + address.reconnect_s, FIRST_WAIT_S, False
+    ends, wait, announced = monotonic() + address.reconnect_s, FIRST_WAIT_S, False
     while True:
         try:
             return await connect(address)
@@ -81,8 +81,8 @@ async def admitted(address: StoreAddress, *, emit: Listener, monotonic: Callable
             left = ends - monotonic()
             if left <= 0 or error.__cause__ is None or not is_busy(error.__cause__):
                 raise
-        if not told:
-            told = True
+        if not announced:
+            announced = True
             waiting = stored(
                 "the store's server lets nobody in at the moment; waiting for it, up to {count} seconds",
                 count=round(address.reconnect_s),
