@@ -22,6 +22,9 @@ from promptpex.documents import yaml_reader
 LONGEST = 4000
 """Characters of a sample that the author is shown: about a thousand tokens."""
 
+_OF_CASE = "inputs."
+"""What the columns of inputs begin with in a table of cases."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Place:
@@ -40,7 +43,8 @@ def read_samples(
     Args:
         value: a list of texts and mappings from variable to value, the name of a file, or a list with such names as
             ``{file: NAME}``; None = no samples. A CSV file has a column for each variable it fills, a JSONL file a
-            sample a line; a JSON or YAML file has a list of samples, alone or under its one key, or is one sample.
+            sample a line; a JSON or YAML file has a list of samples, alone or under its one key, or is one sample. A
+            table of cases, or cases as JSON lines, will do as well.
         variables: of the prompt. A sample of one variable is its value; else a line a variable.
         path: the prompt file, which file names are relative to.
         seed: of the shuffling.
@@ -104,14 +108,25 @@ def _from_yaml(file: Path, place: _Place) -> list[str]:
 
 def _from_jsonl(file: Path, place: _Place) -> list[str]:
     lines = jsonl.read(file, what="file of samples", error=ConfigError)
-    return [_text(line.value, place, "this sample", file, line.number) for line in lines]
+    values = ((line.number, _of_case(line.value, place)) for line in lines)
+    return [_text(value, place, "this sample", file, number) for number, value in values if value != {}]
+
+
+def _of_case(value: Any, place: _Place) -> Any:
+    """A line's inputs for the prompt, where it is one of a file of cases; none of the line that names the prompt."""
+    if not isinstance(value, Mapping) or {"inputs", "prompt"} & set(place.variables):
+        return value
+    inputs = value.get("inputs")
+    if isinstance(inputs, Mapping) and "id" in value:
+        return {name: given for name, given in inputs.items() if name in place.variables}
+    return {} if set(value) <= {"prompt", "suite_match"} and "prompt" in value else value
 
 
 def _from_csv(file: Path, place: _Place) -> list[str]:
     rows = safe_csv.read(file, what="file of samples", error=ConfigError)
     if not rows:
         return []
-    head = [cell.strip() for cell in rows[0].cells]
+    head = [cell.strip().removeprefix(_OF_CASE) for cell in rows[0].cells]
     used = _columns(head, file, rows[0].line, place)
     texts = []
     for row in rows[1:]:

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 from promptpex.codecs.ordinary_files import opened
 from promptpex.core.errors import InputError
 from promptpex.core.records import Message, Output, Params, Problem, Prompt, Run, Spec, Suite
+from promptpex.interchange.exchanges import Recorded
 from promptpex.interchange.notes import Note
 
 RECORD = "FORMAT"
@@ -65,12 +66,14 @@ class ImportedPrompt:
     Attributes:
         description: for the front matter.
         stem: of the file's name: ``prompt`` of ``prompt.md``.
+        front: further front matter.
     """
 
     name: str
     messages: tuple[Message, ...]
     description: str = ""
     stem: str = "prompt"
+    front: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ class Imported:
         over, notes: what came over, and what did not as it was.
         outputs: what models answered to the cases, as a run to judge again.
         places: by the id of a rule the name, file and line of what it comes from.
+        recorded: the requests that all of it is made of, where the file records requests: with the prompt that they
+            come from, inputs can be told from them.
     """
 
     prompt: ImportedPrompt | None = None
@@ -101,6 +106,7 @@ class Imported:
     notes: tuple[Note, ...] = ()
     outputs: tuple[Output, ...] = ()
     places: Mapping[str, tuple[str, str, int | None]] = field(default_factory=dict)
+    recorded: Recorded | None = None
 
     @property
     def is_suite(self) -> bool:
@@ -115,6 +121,7 @@ class Project:
 
     Attributes:
         concerned: of rules with ``when``, the ids of the cases for which it holds.
+        rendered: what a model is sent for these inputs; nothing where the prompt cannot be rendered with them.
     """
 
     prompt: Prompt
@@ -122,6 +129,7 @@ class Project:
     suite: Suite
     models: tuple[str, ...] = ()
     concerned: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    rendered: Callable[[Mapping[str, object]], tuple[Message, ...]] = field(default=lambda inputs: (), compare=False)
 
 
 class Source(Protocol):

@@ -107,6 +107,11 @@ def named_variables(sources: Iterable[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def parsed_template(source: str) -> nodes.Template:
+    """The tree of a template that compiles."""
+    return _ENVIRONMENT.parse(source)
+
+
 def _undeclared(tree: nodes.Template) -> set[str]:
     """``meta.find_undeclared_variables`` without working out constants, which takes the cube of a tag's nesting."""
     tracker = meta.TrackingCodeGenerator(_ENVIRONMENT)

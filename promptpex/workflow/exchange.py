@@ -39,11 +39,12 @@ class FileSource:
         if not self._is_suite:
             run = self.run()
             concerned = _concerned(run.spec, run.suite)
-            return Project(run.prompt, run.spec, run.suite, _models(run), concerned)
+            return Project(run.prompt, run.spec, run.suite, _models(run), concerned, promptfile.renderer(run.prompt))
         suite = read_suite(self._path)
         files = files_of(inside(self._path.parent, suite.prompt, error=SuiteError, what="prompt", path=self._path))
         spec = read_spec(files.spec)
-        return Project(promptfile.read(files.prompt), spec, suite, concerned=_concerned(spec, suite))
+        prompt = promptfile.read(files.prompt)
+        return Project(prompt, spec, suite, concerned=_concerned(spec, suite), rendered=promptfile.renderer(prompt))
 
     def run(self) -> Run:
         """The run."""

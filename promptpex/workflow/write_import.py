@@ -104,13 +104,15 @@ def _fitted(part: Imported, prompt: ImportedPrompt) -> tuple[Imported, dict[str,
     name, text = promptfile.file_of(prompt.name, prompt.messages)
     variables = promptfile.parse(text, name).variables
     front: dict[str, Any] = {"description": prompt.description} if prompt.description else {}
+    front |= prompt.front
     if part.suite is None:
         return part, front
     cases = tuple(_filled(case, variables) for case in part.suite.cases)
     others = dict.fromkeys(name for case in cases for name in case.inputs if name not in variables)
     if others:
-        known: dict[str, dict[str, object]] = {name: {"type": "text"} for name in variables}
-        front["inputs"] = known | {name: {"checks_only": True} for name in others}
+        declared = front.get("inputs")
+        known = {name: {"type": "text"} for name in variables} | (declared if isinstance(declared, dict) else {})
+        front["inputs"] = known | {name: {"checks_only": True} for name in others if name not in known}
     return replace(part, suite=part.suite.replace(cases=cases)), front
 
 

@@ -39,6 +39,16 @@ def test_files_are_read_beside_the_prompt(tmp_path: Path) -> None:
     assert read_samples("one.csv", variables=ONE, path=prompt) == ("x",)
 
 
+def test_a_file_of_cases_is_one_of_samples(tmp_path: Path) -> None:
+    lines = (
+        '{"prompt": "prompt.md"}\n{"id": "c1", "inputs": {"thing": "sun", "place": "x", "aside": 3}, "rule": null}\n'
+    )
+    (tmp_path / "c.jsonl").write_text(lines, encoding="utf-8")
+    (tmp_path / "c.csv").write_text("prompt,id,inputs.thing,inputs.place,other\r\n,c1,sun,x,\r\n", encoding="utf-8")
+    for name in ("c.jsonl", "c.csv"):
+        assert read_samples(name, variables=TWO, path=tmp_path / "prompt.md") == ("thing: sun\nplace: x",)
+
+
 @pytest.mark.parametrize(
     ("value", "reason"),
     [

@@ -10,6 +10,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.format_options import ReadCommand
 from promptpex.cli.output import data, say
+from promptpex.core.texts import stored
 
 if TYPE_CHECKING:
     from promptpex.core.records import Params
@@ -19,11 +20,26 @@ if TYPE_CHECKING:
 @click.command("import", cls=ReadCommand)
 @click.argument("path", metavar="PATH", type=options.PATH, required=False)
 @options.of_files("-o", "--out", type=options.PATH, metavar="PATH", help="Case file, or folder, to write.")
+@options.of_files(
+    "--prompt",
+    type=options.PATH,
+    metavar="FILE",
+    help="Prompt that recorded requests come from: their inputs are told from what was sent.",
+)
+@options.of_files("--cases-only", is_flag=True, help="Write the cases alone, into the case file --out or to stdout.")
 @options.of_files("--force", is_flag=True, help="Replace files that are in the folder already.")
 @options.report_language
 @options.output_options
 def command(
-    format_: Format, own: dict[str, Any], path: Path, out: Path | None, force: bool, as_json: bool, **flags: Any
+    format_: Format,
+    own: dict[str, Any],
+    path: Path,
+    out: Path | None,
+    prompt: Path | None,
+    cases_only: bool,
+    force: bool,
+    as_json: bool,
+    **flags: Any,
 ) -> int:
     """Read cases, projects or results of another tool.
 
@@ -32,17 +48,37 @@ def command(
     Without FORMAT it is told by the file. Cases are written to the case file --out (.yaml, .csv or .jsonl), or as JSON
     lines to stdout; everything else goes into the folder --out. What came over, what means something else here and
     what could not come over is printed, each with its line. Nothing is fetched, and nothing of the file is run.
+
+    Files that record what models were sent and answered become a run, which `judge` and `check` read: of the prompt
+    that the requests have in common, or with --prompt of yours.
     """
     from promptpex.workflow.exchange import require_extension
+    from promptpex.workflow.recovered_inputs import with_prompt
 
     require_extension(path, format_)
     assert format_.read is not None
     imported = format_.read(path, **own)
+    imported = imported if prompt is None else with_prompt(imported, prompt)
+    imported = _cases_alone(imported, path) if cases_only else imported
     for problem in () if flags.get("quiet") else imported.problems:
         say(str(problem), err=True)
     if imported.report is not None:
         return _report(imported.report, out, flags, as_json=as_json)
     return _files(imported, out, flags, force=force, as_json=as_json)
+
+
+def _cases_alone(imported: Imported, path: Path) -> Imported:
+    """Its cases, without what surrounds them; those of further prompts are noted."""
+    from promptpex.core.errors import InputError
+    from promptpex.interchange.format import Imported
+    from promptpex.interchange.notes import Note
+
+    if imported.suite is None:
+        raise InputError("there are no cases in it", path=path)
+    why = stored("it belongs to another prompt; import without --cases-only")
+    others = tuple(Note("left out", part.prompt.name, why, str(path), None) for part in imported.further if part.prompt)
+    over = {"cases": len(imported.suite.cases)}
+    return Imported(suite=imported.suite, over=over, notes=(*imported.notes, *others))
 
 
 def _report(report: Report, out: Path | None, flags: dict[str, Any], *, as_json: bool) -> int:

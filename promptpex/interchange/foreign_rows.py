@@ -1,0 +1,182 @@
+"""The rows of foreign data files: JSON, JSON lines and CSV, each row with the line that it begins on.
+
+JSON is read as a list of rows, as one row, or as values one after the other: several tools write JSON lines into files
+that end in ``.json``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+from promptpex.codecs import safe_csv
+from promptpex.codecs.jsonl import why_not_json
+from promptpex.codecs.ordinary_files import MEGABYTE
+from promptpex.codecs.text_file import read_text
+from promptpex.core.errors import InputError
+from promptpex.core.surrogates import has_surrogate
+from promptpex.interchange.format import columns, head
+from promptpex.interchange.places import At
+
+MAX_BYTES = 300 * MEGABYTE
+MAX_DEPTH = 200
+"""How deep values may be nested, so that whoever walks through them needs no guard of its own."""
+JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
+_BLANK = re.compile(r"[ \t\r\n]*")
+_KEY = re.compile(r'"([A-Za-z_][\w.-]{0,60})"\s*:')
+
+
+def _refuse(word: str) -> object:
+    raise ValueError(f"{word} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def json_rows(path: Path, what: str) -> Iterator[tuple[object, At]]:
+    """The rows of a JSON file, or of one of JSON lines, with their places.
+
+    Raises:
+        InputError: it cannot be read, or is no JSON from some line on.
+    """
+    text = read_text(path, error=InputError, what=what, limit=MAX_BYTES).removeprefix("\ufeff")
+    reader = _Reader(text, path)
+    is_list = reader.skip("[")
+    number = 0
+    while not (reader.skip("]") if is_list else reader.at_end()):
+        line = reader.line()
+        yield reader.value(), At(path, (number,), row=line)
+        number += 1
+        if is_list and not reader.skip(","):
+            if not reader.skip("]"):
+                raise reader.fail("a comma or ] is missing; the file may be cut off")
+            break
+    if is_list and not reader.at_end():
+        raise reader.fail("there is something after the list")
+
+
+class _Reader:
+    """Values of a text, one after the other, with the line that is reached."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        self._text, self._path = text, path
+        self._place, self._counted, self._line = 0, 0, 1
+
+    def line(self) -> int:
+        """The line that the next value begins on, from 1."""
+        self._blank()
+        self._line += self._text.count("\n", self._counted, self._place)
+        self._counted = self._place
+        return self._line
+
+    def skip(self, sign: str) -> bool:
+        """Whether the next sign is this one, which is then behind us."""
+        self._blank()
+        is_next = self._text.startswith(sign, self._place)
+        self._place += len(sign) if is_next else 0
+        return is_next
+
+    def at_end(self) -> bool:
+        """Whether nothing follows but blanks."""
+        self._blank()
+        return self._place >= len(self._text)
+
+    def value(self) -> object:
+        """The next value."""
+        begin = self._place
+        try:
+            value, self._place = _DECODER.raw_decode(self._text, begin)
+            if _is_too_deep(value):
+                raise RecursionError
+            if "\\ud" in self._text[begin : self._place].lower() and has_surrogate(
+                json.dumps(value, ensure_ascii=False)
+            ):
+                raise ValueError("it holds half of a character (a lone surrogate)")
+        except json.JSONDecodeError as failure:
+            line = self._text.count("\n", 0, failure.pos) + 1
+            raise InputError(f"this is not valid JSON: {failure.msg}", path=self._path, line=line) from None
+        except (ValueError, RecursionError) as failure:
+            raise self.fail(f"this is not valid JSON: {why_not_json(failure)}", begin) from None
+        return value
+
+    def fail(self, message: str, place: int | None = None) -> InputError:
+        """The error that something is wrong here."""
+        line = self._text.count("\n", 0, self._place if place is None else place) + 1
+        return InputError(message, path=self._path, line=line)
+
+    def _blank(self) -> None:
+        found = _BLANK.match(self._text, self._place)
+        self._place = found.end() if found is not None else self._place
+
+
+def _is_too_deep(value: object) -> bool:
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def csv_rows(path: Path, what: str) -> Iterator[tuple[Mapping[str, str], At]]:
+    """The rows of a CSV file by the names in its first one; empty cells are left out.
+
+    Raises:
+        InputError: it cannot be read, is no CSV, or a row has more cells than the first.
+    """
+    text = read_text(path, error=InputError, what=what, limit=MAX_BYTES).removeprefix("\ufeff")
+    rows = safe_csv.read_rows(io.StringIO(text, newline=""), path=path, guarded=False)
+    names = [name.strip() for first in islice(rows, 1) for name in first.cells]
+    for row in rows:
+        if len(row.cells) > len(names):
+            raise InputError(
+                f"the row has {len(row.cells)} cells, the first one {len(names)}", path=path, line=row.line
+            )
+        yield {name: cell for name, cell in zip(names, row.cells, strict=False) if cell}, At(path, row=row.line)
+
+
+def rows_of(path: Path, what: str) -> Iterator[tuple[object, At]]:
+    """The rows of a JSON or CSV file, by its name."""
+    return iter(csv_rows(path, what)) if path.suffix.lower() == ".csv" else json_rows(path, what)
+
+
+def json_of_cell(text: str) -> object:
+    """What a cell of CSV holds: the JSON object or list, where it is one, else its text."""
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return text
+    if text[end:].strip() or _is_too_deep(value) or has_surrogate(json.dumps(value, ensure_ascii=False)):
+        return text
+    return value if isinstance(value, dict | list) else text
+
+
+def first_row(path: Path) -> Mapping[str, object]:
+    """The first row of a JSON or CSV file, by the file's beginning; of one that is longer than that, its keys.
+
+    It raises nothing: what cannot be read has no keys.
+    """
+    if path.suffix.lower() == ".csv":
+        return dict.fromkeys(name for name in columns(path) if name)
+    if path.suffix.lower() not in JSON_ENDINGS:
+        return {}
+    beginning = head(path).lstrip().removeprefix("[").lstrip()
+    if not beginning.startswith("{"):
+        return {}
+    try:
+        value, _ = _DECODER.raw_decode(beginning)
+    except (ValueError, RecursionError):
+        return dict.fromkeys(_KEY.findall(beginning))
+    return value if isinstance(value, dict) else {}

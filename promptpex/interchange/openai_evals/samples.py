@@ -1,0 +1,76 @@
+"""Samples of openai/evals as requests with their right answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from promptpex.core.records import Rule, Spec
+from promptpex.core.texts import stored
+from promptpex.interchange.assembled import assembled
+from promptpex.interchange.chats import Unfit, messages_of
+from promptpex.interchange.exchanges import Exchange
+from promptpex.interchange.foreign_rows import json_rows
+from promptpex.interchange.format import Imported
+from promptpex.interchange.notes import Log
+from promptpex.interchange.openai_evals.classes import IDEAL, sees_all
+from promptpex.interchange.places import At, mapping, named
+
+INPUT = "input"
+_NAME = "id"
+
+
+def read_samples(path: Path, log: Log) -> list[Exchange]:
+    """The samples of a file; what cannot come over is noted.
+
+    Raises:
+        InputError: it cannot be read, or a line is no JSON object.
+    """
+    exchanges = []
+    for row, at in json_rows(path, "file of samples"):
+        sample = mapping(row, at, "a sample")
+        try:
+            exchanges.append(_sample(sample, at))
+        except Unfit as failure:
+            log.left_out(at.name, failure.why, at.path, at.line)
+    return exchanges
+
+
+def _sample(sample: object, at: At) -> Exchange:
+    assert isinstance(sample, dict)
+    if INPUT not in sample:
+        raise Unfit(stored("a sample needs an input"))
+    name = sample.get(_NAME)
+    others = {key: value for key, value in sample.items() if key not in (INPUT, IDEAL) and value is not None}
+    return Exchange(
+        at,
+        messages_of(sample[INPUT]),
+        inputs=others,
+        name=name if isinstance(name, str) else "",
+        expected=_ideals(sample.get(IDEAL)),
+    )
+
+
+def _ideals(value: object) -> tuple[str, ...]:
+    """The right answers: a text or a list of texts; of other JSON its text."""
+    if value is None:
+        return ()
+    answers = value if isinstance(value, list) else [value]
+    if any(isinstance(answer, list) for answer in answers):
+        raise Unfit(stored("ideal must be a text or a list of texts, not {kind}", kind=named(value)))
+    return tuple(each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in answers)
+
+
+def project(
+    exchanges: Sequence[Exchange], path: Path, log: Log, rules: Sequence[Rule] = (), match: str | None = None
+) -> Imported:
+    """The samples as a prompt with cases and these rules; all right answers are an input where a rule looks at them.
+
+    Raises:
+        InputError: there are none.
+    """
+    if sees_all(rules):
+        exchanges = [replace(each, inputs={**each.inputs, IDEAL: list(each.expected)}) for each in exchanges]
+    return assembled(exchanges, path, log, spec=Spec(rules=tuple(rules)) if rules else None, match=match)

@@ -1,0 +1,182 @@
+"""Graders of the Evals API as rules: code as checks, models as questions for a judge; the rest is named."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from promptpex.core.judge_answers import MAX_QUESTION
+from promptpex.core.records import Check, Rule
+from promptpex.core.texts import stored
+from promptpex.interchange.chats import Unfit, messages_of
+from promptpex.interchange.exchanges import Ids, amount
+from promptpex.interchange.notes import Log
+from promptpex.interchange.openai_evals_api.templates import ASKED_FOR, OUTPUT, THE_RESPONSE, looked_at, ours
+from promptpex.interchange.places import At, items, mapping
+from promptpex.interchange.promptfoo.words import sentence_of
+
+OPERATIONS = {"eq": "equals", "ne": "not-equals", "like": "contains", "ilike": "icontains"}
+_SWAPPED = ("eq", "ne")
+METRICS: Mapping[str, tuple[str, int]] = {
+    "bleu": ("bleu", 1), "gleu": ("gleu", 1), "rouge_l": ("rouge-l", 1),
+    **{f"rouge_{n}": ("rouge-n", n) for n in range(1, 6)},
+}  # fmt: skip
+"""Metrics of similarity that are counted here, with the order of words in a row."""
+_WHY_NOT = {
+    "cosine": stored("embeddings are not compared; rouge-l or a question comes near"),
+    "meteor": stored("it needs a list of synonyms; rouge-l comes near"),
+    "fuzzy_match": stored("its program does not say how it compares; levenshtein or rouge-l comes near"),
+}
+CALL = '\n\n\ndef get_assert(output, context):\n    return grade({"output_text": output}, context["vars"])\n'
+"""What makes a grader in Python one of ours: it is handed the output as the sample, and the inputs as the item."""
+_ENDING = ASKED_FOR.replace(OUTPUT, THE_RESPONSE)
+_GRADE = re.compile(r"(?m)^def\s+grade\s*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a grader demands: a check, with the sentence of its rule and what means something else here."""
+
+    check: Check
+    sentence: str = ""
+    changed: str = ""
+
+
+def rules_of(criteria: object, at: At, log: Log) -> tuple[list[Rule], dict[str, At]]:
+    """A rule for each grader, and by its id where it stands; what cannot come over is noted.
+
+    Raises:
+        InputError: they are no list, or one of them is no mapping.
+    """
+    rules: list[Rule] = []
+    places: dict[str, At] = {}
+    ids = Ids()
+    for grader, place in _graders(criteria, at, log):
+        try:
+            made = _made(grader)
+        except Unfit as failure:
+            log.left_out(place.name, failure.why, place.path, place.line)
+            continue
+        if made.changed:
+            log.changed(place.name, made.changed, place.path, place.line)
+        name = grader.get("name")
+        rule_id = ids.free(name if isinstance(name, str) else "", "grader")
+        sentence = made.sentence or sentence_of([made.check.to_dict()])
+        needs_input = made.check.kind == "question"
+        rules.append(Rule(id=rule_id, rule=sentence, checks=(made.check,), origin="added",
+                          needs="input" if needs_input else "output"))  # fmt: skip
+        places[rule_id] = place
+        log.came("graders")
+    return rules, places
+
+
+def _graders(criteria: object, at: At, log: Log) -> Iterator[tuple[Mapping[str, object], At]]:
+    """The graders one by one, those of a multi grader among them."""
+    for item, place in items(criteria, at, "testing_criteria"):
+        grader = mapping(item, place, "a grader")
+        if grader.get("type") != "multi":
+            yield grader, place
+            continue
+        why = stored("its graders are a rule each; the formula over their scores is left out")
+        log.changed(place.name, why, place.path, place.line)
+        inner = grader.get("graders")
+        if isinstance(inner, dict) and "type" not in inner:
+            for name, one in inner.items():
+                yield {"name": name, **mapping(one, place["graders"][name], "a grader")}, place["graders"][name]
+        else:
+            yield from (
+                (mapping(one, where, "a grader"), where) for one, where in items(inner, place["graders"], "graders")
+            )
+
+
+def _made(grader: Mapping[str, object]) -> _Made:
+    kind = grader.get("type")
+    makers = {"string_check": _string_check, "text_similarity": _similarity, "label_model": _label,
+              "score_model": _score, "python": _python}  # fmt: skip
+    if not isinstance(kind, str) or kind not in makers:
+        raise Unfit(stored("there is no such grader here"))
+    return makers[kind](grader)
+
+
+def _text(grader: Mapping[str, object], key: str) -> str:
+    value = grader.get(key)
+    if not isinstance(value, str):
+        raise Unfit(stored("its {key} is no text", key=key))
+    return value
+
+
+def _string_check(grader: Mapping[str, object]) -> _Made:
+    operation, one, two = grader.get("operation"), _text(grader, "input"), _text(grader, "reference")
+    if not isinstance(operation, str) or operation not in OPERATIONS:
+        raise Unfit(stored("its operation is none of eq, ne, like and ilike"))
+    if operation in _SWAPPED and not looked_at(one)[0]:
+        one, two = two, one
+    is_output, path = looked_at(one)
+    if not is_output:
+        raise Unfit(stored("it does not look at the output alone"))
+    return _Made(Check(kind=OPERATIONS[operation], value=ours(two), path=path))
+
+
+def _similarity(grader: Mapping[str, object]) -> _Made:
+    metric, threshold = grader.get("evaluation_metric"), amount(grader.get("pass_threshold"))
+    is_output, path = looked_at(_text(grader, "input"))
+    if not is_output:
+        raise Unfit(stored("it does not look at the output alone"))
+    if not isinstance(metric, str) or metric not in METRICS:
+        raise Unfit(_WHY_NOT.get(str(metric), stored("there is no such metric here")))
+    if threshold is None:
+        raise Unfit(stored("it has no pass_threshold"))
+    kind, n = METRICS[metric]
+    check = Check(kind=kind, value=ours(_text(grader, "reference")), threshold=threshold, n=n, path=path)
+    return _Made(check, changed=stored("the score is counted here; words may be told apart otherwise"))
+
+
+def _asked(grader: Mapping[str, object]) -> str:
+    """What a grading model is told, as one text."""
+    messages = messages_of(grader.get("input"))
+    return "\n\n".join(ours(message.content, output=THE_RESPONSE) for message in messages)
+
+
+_JUDGED = stored("a judge of --judge answers yes or no; labels, scores and the grader's model are left out")
+
+
+def _question(text: str) -> _Made:
+    if len(text) > MAX_QUESTION:
+        raise Unfit(stored("it is longer than a question to a judge may be, {limit} characters", limit=MAX_QUESTION))
+    return _Made(Check(kind="question", value=text), " ".join(text.split())[:300], _JUDGED)
+
+
+def _label(grader: Mapping[str, object]) -> _Made:
+    labels, passing = _labels(grader, "labels"), _labels(grader, "passing_labels")
+    if (labels, passing) == (["yes", "no"], ["yes"]) and _asked(grader).endswith(_ENDING):
+        return _question(_asked(grader).removesuffix(_ENDING))
+    question = f"Of the labels {', '.join(labels)}, is the right one among these: {', '.join(passing)}?"
+    return _question(f"{_asked(grader)}\n\n{question}")
+
+
+def _labels(grader: Mapping[str, object], key: str) -> list[str]:
+    value = grader.get(key)
+    if not isinstance(value, list) or not value or not all(isinstance(each, str) for each in value):
+        raise Unfit(stored("its {key} is no list of texts", key=key))
+    return [ours(each) for each in value]
+
+
+def _score(grader: Mapping[str, object]) -> _Made:
+    threshold, limits = amount(grader.get("pass_threshold")), grader.get("range")
+    if threshold is None:
+        raise Unfit(stored("it has no pass_threshold"))
+    low, high = limits if isinstance(limits, list) and len(limits) == 2 else (0, 1)
+    bounds = f"from {json.dumps(low)} to {json.dumps(high)}"
+    return _question(f"{_asked(grader)}\n\nOn a scale {bounds}, is the score {json.dumps(threshold)} or higher?")
+
+
+def _python(grader: Mapping[str, object]) -> _Made:
+    source = _text(grader, "source")
+    if not _GRADE.search(source):
+        raise Unfit(stored("its source has no function grade"))
+    check = Check(kind="python", value=source.rstrip() + CALL, threshold=amount(grader.get("pass_threshold")))
+    why = stored("it runs in a sandbox: packages that are not there leave the output unscored")
+    name = grader.get("name")
+    return _Made(check, f"The output passes the grader {' '.join(str(name).split())[:100]}.", why)

@@ -1,0 +1,199 @@
+"""An eval of the hosted Evals API, with the items and the prompt of its run where the file has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from promptpex.core.errors import ConfigError, InputError
+from promptpex.core.records import Message, Spec
+from promptpex.core.texts import stored
+from promptpex.documents import yaml_reader
+from promptpex.interchange.assembled import assembled, gathered
+from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of
+from promptpex.interchange.exchanges import Exchange, Recorded, Reply, count
+from promptpex.interchange.foreign_rows import json_rows
+from promptpex.interchange.format import Imported, ImportedPrompt
+from promptpex.interchange.notes import Log
+from promptpex.interchange.openai_evals_api.graders import rules_of
+from promptpex.interchange.openai_evals_api.templates import item_field, looked_at, names, ours
+from promptpex.interchange.places import At, items, mapping
+from promptpex.interchange.places import named as named_kind
+from promptpex.llm.names import parse_model
+
+EXPECTED = "expected"
+_READ = frozenset(("name", "testing_criteria", "data_source", "data_source_config", "eval", "run", "object", "id",
+                   "created_at", "metadata", "share_with_openai"))  # fmt: skip
+
+_OF_SOURCE = frozenset(("type", "model", "source", "input_messages"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Eval:
+    """The parts of a file that are read, with their places."""
+
+    name: str
+    criteria: tuple[object, At]
+    source: tuple[Mapping[str, object], At]
+
+
+def read_items(path: Path) -> Imported:
+    """The items of a file of JSON lines as cases, what a model answered to them as outputs.
+
+    Raises:
+        InputError: it is no such file.
+    """
+    log = Log()
+    return assembled(list(_exchanges(json_rows(path, "file of items"), log, {})), path, log)
+
+
+def read_eval(path: Path, items_file: Path | None) -> Imported:
+    """The rules of an eval's graders; with its run the prompt and the cases.
+
+    Raises:
+        InputError: it is no such file; with the line.
+    """
+    doc = yaml_reader.read(path, error=InputError, what="file of an eval")
+    log = Log()
+    parts = _parts(mapping(doc.data, At(path, doc=doc), "a file of an eval"), At(path, doc=doc), log)
+    criteria, at = parts.criteria
+    rules, places = rules_of(criteria, at, log)
+    source, source_at = parts.source
+    turns, field = _prompt(source.get("input_messages"), source_at["input_messages"], log)
+    named = {name for turn in turns for name in names(turn.content)}
+    label = _compared(criteria, named)
+    rows = json_rows(items_file, "file of items") if items_file is not None else _content(source, source_at, log)
+    exchanges = [_with(each, label, named) for each in _exchanges(rows, log, {"chat": field or ""})]
+    settings = _settings(source, source_at, log)
+    spec = Spec(rules=tuple(rules)) if rules else None
+    found = {rule: (place.name, str(place.path), place.line) for rule, place in places.items()}
+    if not exchanges and spec is None:
+        raise InputError("nothing in this file can come over: it has neither graders nor items that do", path=path)
+    if not exchanges:
+        prompt = ImportedPrompt(parts.name, turns) if turns else None
+        return Imported(prompt=prompt, spec=spec, settings=settings, over=dict(log.over), notes=log.notes, places=found)
+    if not turns:
+        return replace(assembled(exchanges, path, log, spec=spec), places=found, settings=settings)
+    made = gathered([(each, each.inputs) for each in exchanges], log)
+    return replace(made, prompt=ImportedPrompt(parts.name, turns), spec=spec, over=dict(log.over), notes=log.notes,
+                   places=found, settings=settings, recorded=Recorded(tuple(exchanges)))  # fmt: skip
+
+
+def _parts(data: Mapping[str, object], top: At, log: Log) -> _Eval:
+    """The eval and its run, whether they are one body or stand under ``eval`` and ``run``."""
+    for key in data:
+        if key not in _READ:
+            log.left_out(key, stored("there is nothing like it here"), top.path, top[key].line)
+    both = "eval" in data or "run" in data
+    body, at = (mapping(data.get("eval"), top["eval"], "eval"), top["eval"]) if both else (data, top)
+    run, run_at = (mapping(data.get("run"), top["run"], "run"), top["run"]) if both else (data, top)
+    source = mapping(run.get("data_source"), run_at["data_source"], "data_source")
+    name = body.get("name")
+    is_name = isinstance(name, str) and name.strip()
+    return _Eval(
+        str(name).strip() if is_name else top.path.stem,
+        (body.get("testing_criteria"), at["testing_criteria"]),
+        (source, run_at["data_source"]),
+    )
+
+
+def _settings(source: Mapping[str, object], at: At, log: Log) -> dict[str, object]:
+    """The run's model as a setting; what else it says of sampling is noted."""
+    for key in source:
+        if key not in _OF_SOURCE:
+            log.left_out(at[key].name, stored("there is nothing like it here"), at.path, at[key].line)
+    model = source.get("model")
+    if not isinstance(model, str) or not model.strip():
+        return {}
+    try:
+        parse_model(model)
+    except ConfigError:
+        why = stored("{value} is no name of a model here", value=named_kind(model))
+        log.left_out(at["model"].name, why, at.path, at["model"].line)
+        return {}
+    return {"models": {"under_test": [model]}}
+
+
+def _prompt(value: object, at: At, log: Log) -> tuple[tuple[Message, ...], str | None]:
+    """The prompt of a run as templates of ours, or the field of the item that holds the chat."""
+    about = mapping(value, at, "input_messages")
+    if about.get("type") == "item_reference":
+        field = item_field(f"{{{{{about.get('item_reference')}}}}}")
+        if field is None:
+            log.left_out(at.name, stored("its template names something that there is not here"), at.path, at.line)
+        return (), field
+    if "template" not in about:
+        return (), None
+    try:
+        turns = messages_of(about["template"])
+        return tuple(Message(role=turn.role, content=ours(turn.content)) for turn in turns), None
+    except Unfit as failure:
+        log.left_out(at["template"].name, failure.why, at.path, at["template"].line)
+        return (), None
+
+
+def _compared(criteria: object, named: set[str]) -> str | None:
+    """The field of the item that a grader wants the output to equal: the expected output."""
+    for grader in criteria if isinstance(criteria, list) else ():
+        if isinstance(grader, dict) and (grader.get("type"), grader.get("operation")) == ("string_check", "eq"):
+            texts = [text for key in ("input", "reference") if isinstance(text := grader.get(key), str)]
+            fields = [field for text in texts if (field := item_field(text)) is not None and field not in named]
+            if len(texts) == 2 and fields and any(looked_at(text) == (True, None) for text in texts):
+                return fields[0]
+    return None
+
+
+def _content(source: Mapping[str, object], at: At, log: Log) -> Iterator[tuple[object, At]]:
+    """The items that the run has in the file itself."""
+    origin = mapping(source.get("source"), at["source"], "source")
+    if origin and origin.get("type") != "file_content":
+        why = stored("its items are not in this file; name a file with them: --items FILE")
+        log.left_out(at["source"].name, why, at.path, at["source"].line)
+        return iter(())
+    return items(origin.get("content"), at["source"]["content"], "content")
+
+
+def _exchanges(rows: Iterator[tuple[object, At]], log: Log, fields: Mapping[str, str]) -> Iterator[Exchange]:
+    """An exchange for each row, which is an item or holds one under ``item``."""
+    for row, at in rows:
+        about = mapping(row, at, "a row")
+        item = mapping(about.get("item", about), at, "an item")
+        try:
+            replies = _replies(mapping(about.get("sample"), at, "a sample")) if "item" in about else ()
+            chat = item.get(fields.get("chat", ""))
+            messages = messages_of(chat) if chat is not None and is_chat(chat) else ()
+            others = {key: value for key, value in item.items() if not messages or key != fields.get("chat")}
+            yield Exchange(at, messages, others, replies)
+        except Unfit as failure:
+            log.left_out(at.name, failure.why, at.path, at.line)
+
+
+def _replies(sample: Mapping[str, object]) -> tuple[Reply, ...]:
+    """What a sample says that a model answered."""
+    given = next((sample[key] for key in ("output_text", "output", "outputs") if sample.get(key) is not None), None)
+    if given is None:
+        return ()
+    model, usage = sample.get("model"), sample.get("usage")
+    tokens = usage if isinstance(usage, dict) else {}
+    return (
+        Reply(
+            answer_of(given),
+            model if isinstance(model, str) else "",
+            tokens_in=count(tokens.get("prompt_tokens")),
+            tokens_out=count(tokens.get("completion_tokens")),
+        ),
+    )
+
+
+def _with(exchange: Exchange, label: str | None, named: set[str]) -> Exchange:
+    """The exchange with its expected output, where the item has one."""
+    inputs = dict(exchange.inputs)
+    expected = inputs.get(label) if label is not None else None
+    if EXPECTED not in named and isinstance(inputs.get(EXPECTED), str):
+        expected = inputs.pop(EXPECTED)
+    if expected is None:
+        return exchange
+    text = expected if isinstance(expected, str) else json.dumps(expected, ensure_ascii=False)
+    return replace(exchange, inputs=inputs, expected=(text,))
