@@ -15,7 +15,7 @@ _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class RecordedAnswer:
     """What a model answered, or that it gave no answer; amounts as in ``Output``."""
 
     text: str | None
@@ -61,7 +61,7 @@ class Exchange:
     at: At
     messages: tuple[Message, ...] = ()
     inputs: Mapping[str, object] = field(default_factory=dict)
-    replies: tuple[Reply, ...] = ()
+    replies: tuple[RecordedAnswer, ...] = ()
     name: str = ""
     expected: tuple[str, ...] = ()
     scenario: str | None = None

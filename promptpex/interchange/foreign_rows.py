@@ -6,14 +6,11 @@ that end in ``.json``.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 
-from promptpex.codecs import safe_csv
 from promptpex.codecs.jsonl import why_not_json
 from promptpex.codecs.ordinary_files import MEGABYTE
 from promptpex.codecs.text_file import read_text
@@ -44,7 +41,7 @@ def json_rows(path: Path, what: str) -> Iterator[tuple[object, At]]:
         InputError: it cannot be read, or is no JSON from some line on.
     """
     text = read_text(path, error=InputError, what=what, limit=MAX_BYTES).removeprefix("\ufeff")
-    reader = _Reader(text, path)
+    reader = _Values(text, path)
     is_list = reader.skip("[")
     number = 0
     while not (reader.skip("]") if is_list else reader.at_end()):
@@ -59,7 +56,7 @@ def json_rows(path: Path, what: str) -> Iterator[tuple[object, At]]:
         raise reader.fail("there is something after the list")
 
 
-class _Reader:
+class _Values:
     """Values of a text, one after the other, with the line that is reached."""
 
     def __init__(self, text: str, path: Path) -> None:
@@ -109,8 +106,8 @@ class _Reader:
         return InputError(message, path=self._path, line=line)
 
     def _blank(self) -> None:
-        found = _BLANK.match(self._text, self._place)
-        self._place = found.end() if found is not None else self._place
+        blanks = _BLANK.match(self._text, self._place)
+        self._place = blanks.end() if blanks is not None else self._place
 
 
 def _is_too_deep(value: object) -> bool:
@@ -126,41 +123,6 @@ def _is_too_deep(value: object) -> bool:
         if not level:
             return False
     return True
-
-
-def csv_rows(path: Path, what: str) -> Iterator[tuple[Mapping[str, str], At]]:
-    """The rows of a CSV file by the names in its first one; empty cells are left out.
-
-    Raises:
-        InputError: it cannot be read, is no CSV, or a row has more cells than the first.
-    """
-    text = read_text(path, error=InputError, what=what, limit=MAX_BYTES).removeprefix("\ufeff")
-    rows = safe_csv.read_rows(io.StringIO(text, newline=""), path=path, guarded=False)
-    names = [name.strip() for first in islice(rows, 1) for name in first.cells]
-    for row in rows:
-        if len(row.cells) > len(names):
-            raise InputError(
-                f"the row has {len(row.cells)} cells, the first one {len(names)}", path=path, line=row.line
-            )
-        yield {name: cell for name, cell in zip(names, row.cells, strict=False) if cell}, At(path, row=row.line)
-
-
-def rows_of(path: Path, what: str) -> Iterator[tuple[object, At]]:
-    """The rows of a JSON or CSV file, by its name."""
-    return iter(csv_rows(path, what)) if path.suffix.lower() == ".csv" else json_rows(path, what)
-
-
-def json_of_cell(text: str) -> object:
-    """What a cell of CSV holds: the JSON object or list, where it is one, else its text."""
-    if text[:1] not in ("{", "["):
-        return text
-    try:
-        value, end = _DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
-        return text
-    if text[end:].strip() or _is_too_deep(value) or has_surrogate(json.dumps(value, ensure_ascii=False)):
-        return text
-    return value if isinstance(value, dict | list) else text
 
 
 def first_row(path: Path) -> Mapping[str, object]:

@@ -17,7 +17,7 @@ from promptpex.core.records import Message, Output
 from promptpex.core.texts import stored
 from promptpex.interchange.assembled import assembled
 from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of, text_of
-from promptpex.interchange.exchanges import Exchange, Reply, amount, count
+from promptpex.interchange.exchanges import Exchange, RecordedAnswer, amount, count
 from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_rows
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source
 from promptpex.interchange.notes import Log
@@ -106,7 +106,7 @@ def _ended(chat: object, at: At) -> Exchange:
     messages = messages_of(chat)
     if messages[-1].role != "assistant" or len(messages) < 2:
         raise Unfit(stored("there is no reply to this request"))
-    return Exchange(at, messages[:-1], replies=(Reply(messages[-1].content),))
+    return Exchange(at, messages[:-1], replies=(RecordedAnswer(messages[-1].content),))
 
 
 def _pair(chat: object, instructions: object, body: Row, at: At) -> Exchange:
@@ -118,12 +118,12 @@ def _pair(chat: object, instructions: object, body: Row, at: At) -> Exchange:
     return Exchange(at, (*before, *messages_of(chat)), replies=tuple(_replies(body)))
 
 
-def _replies(body: Row) -> Iterator[Reply]:
+def _replies(body: Row) -> Iterator[RecordedAnswer]:
     """What a reply says, choice by choice, or its error."""
     model, usage = body.get("model"), body.get("usage")
     tokens: Row = usage if isinstance(usage, dict) else {}
     reason = body.get("finish_reason")
-    about = Reply(
+    about = RecordedAnswer(
         None,
         model if isinstance(model, str) else "",
         finish_reason=reason if isinstance(reason, str) else None,
@@ -138,13 +138,13 @@ def _replies(body: Row) -> Iterator[Reply]:
     elif output is not None and output != []:
         yield replace(about, text=_said(output))
     elif error is not None:
-        told = error.get("message") if isinstance(error, dict) else error
-        yield replace(about, message=told if isinstance(told, str) else _ERROR)
+        words = error.get("message") if isinstance(error, dict) else error
+        yield replace(about, message=words if isinstance(words, str) else _ERROR)
     else:
         raise Unfit(stored("there is no reply to this request"))
 
 
-def _choice(choice: object, about: Reply) -> Reply:
+def _choice(choice: object, about: RecordedAnswer) -> RecordedAnswer:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise Unfit(stored("a choice has no message"))
@@ -193,8 +193,8 @@ def _row(output: Output, chats: Mapping[str, tuple[Message, ...]], left_out: lis
         "choices": [],
     }
     if output.text is not None:
-        said = {"role": "assistant", "content": output.text}
-        row["choices"] = [{"index": 0, "message": said, "finish_reason": output.finish_reason}]
+        turn = {"role": "assistant", "content": output.text}
+        row["choices"] = [{"index": 0, "message": turn, "finish_reason": output.finish_reason}]
     else:
         row["error"] = {"message": output.message or output.error or _ERROR}
     usage = {"prompt_tokens": output.tokens_in, "completion_tokens": output.tokens_out}

@@ -98,10 +98,10 @@ def _taken_apart(pieces: Sequence[str | Gap], text: str) -> list[tuple[str, str]
     inner = inner[:-1] if isinstance(inner[-1], str) else inner
     if any(isinstance(one, Gap) and isinstance(two, Gap) for one, two in pairwise(inner)):
         raise NotThisPrompt(_SEVERAL)
-    found = _places([piece for piece in inner if isinstance(piece, str)], text, begin, end)
+    stands = _places([piece for piece in inner if isinstance(piece, str)], text, begin, end)
     names = [piece.name for piece in inner if isinstance(piece, Gap)]
-    starts = [begin, *(stop for _, stop in found)]
-    stops = [*(start for start, _ in found), end]
+    starts = [begin, *(stop for _, stop in stands)]
+    stops = [*(start for start, _ in stands), end]
     return [(name, text[start:stop]) for name, start, stop in zip(names, starts, stops, strict=True)]
 
 
@@ -117,19 +117,19 @@ def _edges(pieces: Sequence[str | Gap], text: str) -> tuple[int, int]:
 
 def _places(texts: Sequence[str], text: str, begin: int, end: int) -> list[tuple[int, int]]:
     """Where these texts stand, one after the other."""
-    found, place = [], begin
+    stands, place = [], begin
     for each in texts:
         start = text.find(each, place, end)
         if start < 0:
             raise NotThisPrompt(_OTHER)
         place = start + len(each)
-        found.append((start, place))
+        stands.append((start, place))
     place = end
-    for each, (start, _) in zip(reversed(texts), reversed(found), strict=True):
+    for each, (start, _) in zip(reversed(texts), reversed(stands), strict=True):
         place = text.rfind(each, begin, place)
         if place != start:
             raise NotThisPrompt(_SEVERAL)
-    return found
+    return stands
 
 
 _OTHER = stored("its text is not the prompt's")

@@ -1,4 +1,4 @@
-"""Recorded requests with the prompt that they come from: their inputs told from what was sent."""
+"""Recorded requests with the prompt that they come from: their inputs inputs from what was sent."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ def with_prompt(imported: Imported, path: Path) -> Imported:
     recovered = recoverer(prompt) if has_chats else None
     for each in recorded.exchanges:
         try:
-            told = recovered(each.messages) if each.messages and recovered is not None else _named(each.inputs, prompt)
-            pairs.append((each, {**each.inputs, **told}))
+            inputs = (
+                recovered(each.messages) if each.messages and recovered is not None else _named(each.inputs, prompt)
+            )
+            pairs.append((each, {**each.inputs, **inputs}))
         except NotThisPrompt as failure:
             log.left_out(each.at.name, failure.why, each.at.path, each.at.line)
     if not pairs:

@@ -21,11 +21,10 @@ from promptpex.interchange.places import At, mapping
 
 _BY_CLASS = {grading.theirs: name for name, grading in TEMPLATES.items() if name != "includes-ignore-case"}
 _READ = frozenset(("samples_jsonl", "ignore_case", "modelgraded_spec", "modelgraded_spec_args", "max_tokens"))
-_ABOUT = frozenset(("class", "args", "id", "metrics", "description", "disclaimer", "key", "group"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Eval:
+class _Entry:
     """An entry of the registry that says of which class an eval is."""
 
     name: str
@@ -50,7 +49,7 @@ def read_registry(path: Path, log: Log) -> Imported:
     evals = list(_evals(mapping(doc.data, At(path, doc=doc), "a registry file"), At(path, doc=doc)))
     if not evals:
         raise InputError("no entry of this file names the class of an eval", path=path)
-    by_samples: dict[str, list[_Eval]] = {}
+    by_samples: dict[str, list[_Entry]] = {}
     for each in evals:
         by_samples.setdefault(each.samples, []).append(each)
     parts = [part for group in by_samples.values() if (part := _part(group, path, log)) is not None]
@@ -60,15 +59,15 @@ def read_registry(path: Path, log: Log) -> Imported:
     return _joined(parts, log)
 
 
-def _evals(entries: Mapping[str, object], top: At) -> Iterator[_Eval]:
+def _evals(entries: Mapping[str, object], top: At) -> Iterator[_Entry]:
     for name, value in entries.items():
         entry = mapping(value, top[name], "an entry")
         class_ = entry.get("class")
         if isinstance(class_, str):
-            yield _Eval(name, class_.strip(), mapping(entry.get("args"), top[name]["args"], "args"), top[name])
+            yield _Entry(name, class_.strip(), mapping(entry.get("args"), top[name]["args"], "args"), top[name])
 
 
-def _part(evals: Sequence[_Eval], path: Path, log: Log) -> Imported | None:
+def _part(evals: Sequence[_Entry], path: Path, log: Log) -> Imported | None:
     """The project of the evals over one file of samples; its rules alone where that is not there."""
     known = [each for each in evals if _is_known(each, log)]
     if not known:
@@ -90,7 +89,7 @@ def _part(evals: Sequence[_Eval], path: Path, log: Log) -> Imported | None:
     return replace(project(exchanges, path, log, rules, comparison), places=places)
 
 
-def _is_known(each: _Eval, log: Log) -> bool:
+def _is_known(each: _Entry, log: Log) -> bool:
     """Whether there is something like the class here; what of its arguments is not read is noted."""
     if each.class_ not in _BY_CLASS and each.class_ != CLASS:
         log.left_out(each.at.name, stored("there is nothing like the class {kind}", kind=each.class_[:80]),
@@ -103,23 +102,23 @@ def _is_known(each: _Eval, log: Log) -> bool:
     return True
 
 
-def _template(each: _Eval) -> str | None:
+def _template(each: _Entry) -> str | None:
     if each.class_ == TEMPLATES["includes"].theirs and each.args.get("ignore_case") is True:
         return "includes-ignore-case"
     return _BY_CLASS.get(each.class_)
 
 
-def _rule(each: _Eval, exchanges: Sequence[Exchange], ids: Ids, path: Path, log: Log) -> Rule | None:
+def _rule(each: _Entry, exchanges: Sequence[Exchange], ids: Ids, path: Path, log: Log) -> Rule | None:
     template = _template(each)
     if template is not None:
         return TEMPLATES[template].rule(ids.free(each.name, template), exchanges)
-    found = model_graded(
+    graded = model_graded(
         each.args, each.at["args"], lambda name: _file(path, f"{name}.yaml", "modelgraded", each.at), log
     )
-    return found.replace(id=ids.free(each.name, "graded")) if found is not None else None
+    return graded.replace(id=ids.free(each.name, "graded")) if graded is not None else None
 
 
-def _exchanges(each: _Eval, path: Path, log: Log) -> list[Exchange]:
+def _exchanges(each: _Entry, path: Path, log: Log) -> list[Exchange]:
     """The samples that an eval names, where they lie beside it or in the registry's folder of data."""
     at = each.at["args"]["samples_jsonl"]
     if not each.samples or "://" in each.samples:

@@ -13,7 +13,7 @@ from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader
 from promptpex.interchange.assembled import assembled, gathered
 from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of
-from promptpex.interchange.exchanges import Exchange, Recorded, Reply, count
+from promptpex.interchange.exchanges import Exchange, Recorded, RecordedAnswer, count
 from promptpex.interchange.foreign_rows import json_rows
 from promptpex.interchange.format import Imported, ImportedPrompt
 from promptpex.interchange.notes import Log
@@ -31,7 +31,7 @@ _OF_SOURCE = frozenset(("type", "model", "source", "input_messages"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Eval:
+class _Parts:
     """The parts of a file that are read, with their places."""
 
     name: str
@@ -68,20 +68,22 @@ def read_eval(path: Path, items_file: Path | None) -> Imported:
     exchanges = [_with(each, label, named) for each in _exchanges(rows, log, {"chat": field or ""})]
     settings = _settings(source, source_at, log)
     spec = Spec(rules=tuple(rules)) if rules else None
-    found = {rule: (place.name, str(place.path), place.line) for rule, place in places.items()}
+    named_places = {rule: (place.name, str(place.path), place.line) for rule, place in places.items()}
     if not exchanges and spec is None:
         raise InputError("nothing in this file can come over: it has neither graders nor items that do", path=path)
     if not exchanges:
         prompt = ImportedPrompt(parts.name, turns) if turns else None
-        return Imported(prompt=prompt, spec=spec, settings=settings, over=dict(log.over), notes=log.notes, places=found)
+        return Imported(
+            prompt=prompt, spec=spec, settings=settings, over=dict(log.over), notes=log.notes, places=named_places
+        )
     if not turns:
-        return replace(assembled(exchanges, path, log, spec=spec), places=found, settings=settings)
+        return replace(assembled(exchanges, path, log, spec=spec), places=named_places, settings=settings)
     made = gathered([(each, each.inputs) for each in exchanges], log)
     return replace(made, prompt=ImportedPrompt(parts.name, turns), spec=spec, over=dict(log.over), notes=log.notes,
-                   places=found, settings=settings, recorded=Recorded(tuple(exchanges)))  # fmt: skip
+                   places=named_places, settings=settings, recorded=Recorded(tuple(exchanges)))  # fmt: skip
 
 
-def _parts(data: Mapping[str, object], top: At, log: Log) -> _Eval:
+def _parts(data: Mapping[str, object], top: At, log: Log) -> _Parts:
     """The eval and its run, whether they are one body or stand under ``eval`` and ``run``."""
     for key in data:
         if key not in _READ:
@@ -92,7 +94,7 @@ def _parts(data: Mapping[str, object], top: At, log: Log) -> _Eval:
     source = mapping(run.get("data_source"), run_at["data_source"], "data_source")
     name = body.get("name")
     is_name = isinstance(name, str) and name.strip()
-    return _Eval(
+    return _Parts(
         str(name).strip() if is_name else top.path.stem,
         (body.get("testing_criteria"), at["testing_criteria"]),
         (source, run_at["data_source"]),
@@ -170,7 +172,7 @@ def _exchanges(rows: Iterator[tuple[object, At]], log: Log, fields: Mapping[str,
             log.left_out(at.name, failure.why, at.path, at.line)
 
 
-def _replies(sample: Mapping[str, object]) -> tuple[Reply, ...]:
+def _replies(sample: Mapping[str, object]) -> tuple[RecordedAnswer, ...]:
     """What a sample says that a model answered."""
     given = next((sample[key] for key in ("output_text", "output", "outputs") if sample.get(key) is not None), None)
     if given is None:
@@ -178,7 +180,7 @@ def _replies(sample: Mapping[str, object]) -> tuple[Reply, ...]:
     model, usage = sample.get("model"), sample.get("usage")
     tokens = usage if isinstance(usage, dict) else {}
     return (
-        Reply(
+        RecordedAnswer(
             answer_of(given),
             model if isinstance(model, str) else "",
             tokens_in=count(tokens.get("prompt_tokens")),

@@ -123,11 +123,11 @@ def test_outputs_come_back_as_they_were(rows: list[tuple[str, str, str | None]])
     cases = tuple(Case(id=f"c{n}", inputs={"input": text}, origin="added") for n, text in enumerate(inputs))
     repeats: dict[tuple[str, str], int] = {}
     outputs = []
-    for text, model, said in rows:
+    for text, model, answer in rows:
         key = (f"c{inputs.index(text)}", model)
         repeats[key] = repeats.get(key, -1) + 1
-        error = None if said is not None else "error"
-        outputs.append(Output(case=key[0], model=model, repeat=repeats[key], text=said, error=error, tokens_in=3))
+        error = None if answer is not None else "error"
+        outputs.append(Output(case=key[0], model=model, repeat=repeats[key], text=answer, error=error, tokens_in=3))
     manifest = Manifest(run="a", prompt="p", prompt_fingerprint="f", spec_digest="s", suite_digest="u", models=("m",))
     suite = Suite(cases=cases)
     run = Run(manifest=manifest, prompt=prompt, spec=Spec(), suite=suite, outputs=tuple(outputs))

@@ -98,9 +98,11 @@ def test_templates_decide_as_their_classes(
     wanted = {**dict.fromkeys(right, True), **dict.fromkeys(wrong, False)}
     if ideal == "Paris":
         wanted.pop("Par is the city", None)
-    found = {output: check(output, made.spec.rules[0].checks, vars=case.inputs, expected=case.expected).status == "pass"
-             for output in wanted}  # fmt: skip
-    assert found == wanted
+    checks = made.spec.rules[0].checks
+    verdicts = {
+        output: check(output, checks, vars=case.inputs, expected=case.expected).status == "pass" for output in wanted
+    }
+    assert verdicts == wanted
 
 
 def test_json_is_compared_by_its_parts(tmp_path: Path) -> None:
@@ -112,8 +114,10 @@ def test_json_is_compared_by_its_parts(tmp_path: Path) -> None:
     [case] = made.suite.cases
     outputs = {' {"a": [1.0, {"b": "x"}]}\n': True, '{"a": [1, {"b": "y"}]}': False, "null": False, '{"a": [1]}': False,
                "no JSON": False, '{"a": [1, {"b": "x"}], "c": null}': False}  # fmt: skip
-    found = {output: check(output, made.spec.rules[0].checks, vars=case.inputs).status == "pass" for output in outputs}
-    assert found == outputs
+    verdicts = {
+        output: check(output, made.spec.rules[0].checks, vars=case.inputs).status == "pass" for output in outputs
+    }
+    assert verdicts == outputs
 
 
 def test_evals_of_a_registry_are_the_rules_of_their_samples(tmp_path: Path, capsys: Capture) -> None:
