@@ -29,7 +29,7 @@ USERS = ("postgres", "nobody")
 """Who runs the server where the tests run as root."""
 SUPERUSER, GUEST, PASSWORD = "promptpex", "guest", "open-sesame-4711"
 """Roles of the cluster: the guest needs a password and may do nothing yet."""
-WAIT_S = 60
+WAIT_S = 300
 
 
 def missing() -> str | None:

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from tests.servers import Served
 
-HANGS_S = 60
+HANGS_S = 300
 """Seconds after which a test is taken for one that hangs."""
 
 CUT, DONE = b"CUT", b"data: [DONE]\n\n"

@@ -162,7 +162,7 @@ def test_what_is_installed_is_the_actions_own_version_unless_another_is_named(
     (tmp_path / "bin" / "python").chmod(0o755)
     env = {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}", "PACKAGE": package}
     env["GITHUB_ACTION_PATH"] = str(ROOT)
-    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.strip() == installed
 
 

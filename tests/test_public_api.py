@@ -232,7 +232,7 @@ def test_an_interruption_where_a_loop_is_running_does_not_wait_for_the_run(tmp_p
         text=True,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (done.stdout.split(), done.stderr) == (["cancelled", "closed", "interrupted"], "")

@@ -30,7 +30,7 @@ AS_MODULE = "runpy.run_module('promptpex', run_name='__main__')"
 
 def _loaded(what: str, *arguments: str) -> tuple[set[str], str]:
     code = RUNNER.format(arguments=list(arguments), what=what)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     printed, _, loaded = done.stdout.rpartition("\nLOADED ")
     return set(loaded.split()), printed

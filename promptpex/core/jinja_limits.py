@@ -45,9 +45,9 @@ class Work:
 
     __slots__ = ("characters", "deadline", "left")
 
-    def __init__(self, characters: int, seconds: float = SECONDS) -> None:
+    def __init__(self, characters: int, seconds: float | None = None) -> None:
         self.characters = self.left = characters
-        self.deadline = time.monotonic() + seconds
+        self.deadline = time.monotonic() + (SECONDS if seconds is None else seconds)
 
     def spend(self, amount: float) -> None:
         """Take so much off.
@@ -67,8 +67,8 @@ _share: ContextVar[Work | None] = ContextVar("_share", default=None)
 
 
 @contextmanager
-def share(characters: int, seconds: float = SECONDS) -> Iterator[Work]:
-    """One rendering's share of work."""
+def share(characters: int, seconds: float | None = None) -> Iterator[Work]:
+    """One rendering's share of work, and of time: None = ``SECONDS``."""
     work = Work(characters, seconds)
     before = _share.set(work)
     try:

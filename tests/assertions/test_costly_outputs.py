@@ -10,7 +10,7 @@ from promptpex.assertions import check
 from promptpex.assertions.kinds.html_cost import too_costly
 from tests.assertions.little_time import little_time
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 FONTS = "".join(f"<font a{n}>" for n in range(3000))
 COSTLY = {

@@ -14,6 +14,7 @@ from promptpex.assertions.javascript import js_values, value_templates
 from promptpex.assertions.kinds import html_text, json_search, xml_text
 from promptpex.assertions.kinds.text import comma_fields
 from promptpex.assertions.model import Unscorable
+from promptpex.core import jinja_limits
 from tests.assertions.little_time import little_time_for_python
 from tests.work import calls, in_proportion
 
@@ -179,7 +180,8 @@ BOMBS = [
 
 @pytest.mark.parametrize("template", BOMBS, ids=range(len(BOMBS)))
 def test_a_template_that_makes_without_end_is_stopped(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_limits, "CHECK_SECONDS", 300.0)  # its work ends it, on a busy machine too
+    for limits, name in ((time_limits, "CHECK_SECONDS"), (jinja_limits, "SECONDS")):
+        monkeypatch.setattr(limits, name, 300.0)  # its work ends it, on a busy machine too
     report = check("x", [{"kind": "equals", "value": template}], vars={"name": "x" * 1000})
     assert (report.status, report.unscored) == ("unscored", "bad-template")
     assert "takes too long" not in report.reason

@@ -358,7 +358,7 @@ def test_keys_in_a_terminal_act_at_once(screen: Terminal, tmp_path: Path) -> Non
     screen.wait_for("q end")
     screen.process.send_signal(signal.SIGINT)
     screen.wait_for("2 of 4 outputs graded")
-    assert screen.process.wait(60) == 0
+    assert screen.process.wait(300) == 0
     assert "bbad" not in screen.screen, "keys are not shown, notes are"
     assert "zu läng\r\n" in screen.screen
     assert sorted(graded(tmp_path).values()) == [("bad", "zu läng"), ("good", "")]

@@ -35,7 +35,7 @@ def test_what_was_left_of_a_line_is_dropped_or_ended(tmp_path: Path, left: bytes
 def test_processes_take_turns(tmp_path: Path) -> None:
     file = tmp_path / "lines"
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(file), sign], cwd=ROOT) for sign in "ab"]
-    assert [writer.wait(60) for writer in writers] == [0, 0]
+    assert [writer.wait(300) for writer in writers] == [0, 0]
     lines = file.read_bytes().splitlines()
     assert {(line[:1], len(line)) for line in lines} == {(b"a", 9_000), (b"b", 9_000)}
     assert len(lines) == 2 * 60 * 3

@@ -237,7 +237,7 @@ def test_processes_that_append_at_once_lose_nothing(file: Path) -> None:
         )
         for name in ("ada", "bob")
     ]
-    assert [process.wait(60) for process in running] == [0, 0]
+    assert [process.wait(300) for process in running] == [0, 0]
     merged_grades, problems = examine(file)
     assert problems == []
     assert {(item.grader, item.note.strip("x")) for item in merged_grades} == {

@@ -43,7 +43,7 @@ async def started(arguments: list[str], here: Place, *, stderr: int = PIPE, fork
 
 
 async def ended(process: Process) -> Done:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         out, err = await process.communicate()
     return Done(process.returncode or 0, out.decode(), (err or b"").decode())
 

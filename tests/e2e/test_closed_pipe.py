@@ -28,6 +28,6 @@ def test_a_closed_pipe_has_a_code_of_its_own(tmp_path: Path, arguments: list[str
     process.stdout.close()
     assert process.stderr is not None
     err = process.stderr.read().decode()
-    assert process.wait(60) == 141
+    assert process.wait(300) == 141
     assert "Traceback" not in err
     assert "Exception" not in err

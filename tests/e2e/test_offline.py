@@ -66,7 +66,7 @@ def reached(code: str, folder: Path, *arguments: str) -> tuple[list[str], subpro
         env=environment(REACHED=str(reached_file), OPENAI_API_KEY="sk-none"),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     reached = json.loads(reached_file.read_text(encoding="utf-8"))

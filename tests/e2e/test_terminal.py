@@ -47,7 +47,7 @@ def in_terminal(arguments: list[str], folder: Path, *, forked: bool, **more: str
         pass  # the other end is closed
     finally:
         os.close(ours)
-    return process.wait(timeout=60), written.decode("utf-8").replace("\r\n", "\n")
+    return process.wait(timeout=300), written.decode("utf-8").replace("\r\n", "\n")
 
 
 def at_the_end(written: str) -> list[str]:

@@ -94,6 +94,6 @@ def test_a_lost_nodes_chunks_are_done_by_the_others(ray_installed: None, tmp_pat
         "RAY_USAGE_STATS_ENABLED": "0",
     }
     command = [sys.executable, str(script), str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["results"] == SQUARES

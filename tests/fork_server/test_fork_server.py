@@ -49,7 +49,7 @@ def both(*arguments: str, **how: Any) -> list[subprocess.CompletedProcess[str]]:
     for forked in (False, True):
         with forking(forked):
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=60, check=False, env=environment(), **how
+                command, capture_output=True, text=True, timeout=300, check=False, env=environment(), **how
             )
         ends.append(done)
     return ends
@@ -99,7 +99,7 @@ def found_on_a_terminal(forked: bool) -> dict[str, list[object]]:
     written = b""
     while not written.endswith(b"\n"):
         written += os.read(ours, 65536)
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0
     os.close(theirs)
     os.close(ours)
     state = json.loads(written)

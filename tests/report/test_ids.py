@@ -129,7 +129,7 @@ def test_nothing_stands_out_of_the_page_at_any_width(tmp_path: Path) -> None:
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
                "--virtual-time-budget=20000", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
                (tmp_path / "frames.html").as_uri()]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     measured = json.loads(unescape(done.stdout.partition('<pre id="o">')[2].partition("END</pre>")[0]))
     sizes = sorted((one["width"], one["file"]) for one in measured)
     assert sizes == [(width, file) for width in (360, 768, 1280) for file in ("choice.html", "report.html")]

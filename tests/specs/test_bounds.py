@@ -14,7 +14,7 @@ from promptpex.specs import source_quotes
 from promptpex.specs.prompt_diff import PromptDiff, diff_prompts, diff_sentences
 from tests.work import calls
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 """Each of these took from a minute to days."""
 
 LONG = [

@@ -52,7 +52,7 @@ def write(folder: Path, rows: str) -> None:
 
 def pytest_in(folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "test_trip_checks.py"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_the_tests_of_the_module_fail_where_it_decides_otherwise_than_it_did(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_module_is_written_with_tests_that_pass(folder: Path) -> None:
     assert select("--out", "trip_checks.py") == 0
 
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "test_trip_checks.py"]
-    done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1].split(" in ")[0]) == (0, "8 passed"), done.stdout
 
 

@@ -53,14 +53,14 @@ def test_two_readers_wait_for_one_making() -> None:
 
     def slow() -> str:
         begun.set()
-        go_on.wait(60)
+        go_on.wait(300)
         return made()
 
     texts: list[str] = []
     readers = [threading.Thread(target=lambda: texts.append(pages.get("a", 1, slow))) for _ in range(3)]
     for reader in readers:
         reader.start()
-    assert begun.wait(60)
+    assert begun.wait(300)
     go_on.set()
     for reader in readers:
         reader.join()

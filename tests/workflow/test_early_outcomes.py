@@ -31,7 +31,7 @@ async def told(folder: Path, judge: str, count: int) -> tuple[list[str], list[st
         while not heard.empty():
             heard.get_nowait()
         outcomes: list[str] = []
-        async with early_outcomes(session, run, outcomes_so_far(session, run), begins_s=0) as add, asyncio.timeout(60):
+        async with early_outcomes(session, run, outcomes_so_far(session, run), begins_s=0) as add, asyncio.timeout(300):
             for output in run.outputs:
                 add(output)
             while len(outcomes) < count:

@@ -13,7 +13,7 @@ from promptpex.store import SqliteStore
 from promptpex.store.sqlite.file import APPLICATION_ID, SCHEMA_VERSION, store_error
 from tests.llm.questions import request
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 """Most of these had no end."""
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"

@@ -20,7 +20,7 @@ def opened(folder: Path, barrier: multiprocessing.synchronize.Barrier) -> None:
 
 def test_each_process_gets_the_store(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
-    barrier = context.Barrier(PROCESSES, timeout=60)
+    barrier = context.Barrier(PROCESSES, timeout=300)
     processes = [context.Process(target=opened, args=(tmp_path, barrier)) for _ in range(PROCESSES)]
     for process in processes:
         process.start()

@@ -20,7 +20,7 @@ from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.workflow.criteria.project import CriteriaProject
 from promptpex.workflow.files import files_of
 
-HANGS_S = 60
+HANGS_S = 300
 """Seconds after which a test is taken for one that hangs."""
 
 COLOURS = ("RED", "GREEN", "blue", "a stone", "YELLOW", "white", "BLACK", "pink")
