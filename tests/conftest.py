@@ -21,12 +21,14 @@ from tests.fork_server import start
 from tests.postgres import Cluster, missing, shared_cluster
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer
 from tests.shallow_model import write_shallow
+from tests.spread import costly_fixture, spread
 
 gc.set_threshold(GARBAGE_AFTER)  # as the command does
 os.environ["PROMPTPEX_EMBEDDED_THREADS"] = "1"
 os.environ.pop("CI", None)  # a command that chooses its judge itself refuses there
-settings.register_profile("promptpex", deadline=None)  # a busy machine is not a failure
-settings.load_profile("promptpex")
+settings.register_profile("promptpex", deadline=None, max_examples=50)  # a busy machine is not a failure
+settings.register_profile("thorough", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "promptpex"))
 start.install()
 
 LIBPQ = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE", "PGSERVICE", "PGOPTIONS", "PGSSLMODE")
@@ -110,8 +112,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips, visibly, what needs the embedded model where it is not installed."""
+@pytest.hookimpl(trylast=True)  # pytest itself has put those of a parametrized fixture together
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Spreads the tests over processes, and skips, visibly, what needs the embedded model where it is not installed."""
+    if hasattr(config, "workerinput"):
+        items[:] = spread(items, config.workerinput["workercount"])
     why = _embedded_missing()
     if why is None:
         return
@@ -173,11 +178,31 @@ def ray_installed() -> None:
 
 
 @pytest.fixture(scope="session")
-def ray(ray_installed: None) -> Iterator[RayCluster]:
-    """A Ray on this machine with two CPUs, once for all tests of a process: it takes seven seconds to start."""
+def shared_ray(ray_installed: None, request: pytest.FixtureRequest) -> Iterator[RayCluster]:
+    """What ``ray`` opens; in a run of several processes it is ended after the tests that need it, which come first."""
     with RayCluster(workers=2) as cluster:
-        cluster.open()
+        if hasattr(request.config, "workerinput"):
+            request.config.pluginmanager.register(_EndsRay(cluster), "ends ray")
         yield cluster
+
+
+@pytest.fixture
+def ray(shared_ray: RayCluster) -> RayCluster:
+    """A Ray on this machine with two CPUs, shared by all tests of a process: it takes seven seconds to start."""
+    shared_ray.open()
+    return shared_ray
+
+
+class _EndsRay:
+    """Ends Ray where the next test does not need it: its idle processes take time from the others."""
+
+    def __init__(self, cluster: RayCluster) -> None:
+        self._cluster = cluster
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
+        if nextitem is None or costly_fixture(nextitem) != "ray":
+            self._cluster.close()
 
 
 @pytest.fixture(scope="session")

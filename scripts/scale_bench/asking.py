@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROMPT = " ".join(["The fox, well-known for its cunning, asks: which part of speech is this word?"] * 18)
 TURNS = 3
 NODES = 3
-WAYS = (("local", 1), ("ray", 1), ("ray", 2), ("ray", 4), ("nodes", 3))
+WAYS = (("local", 1), ("ray", 1), ("ray", 2), ("ray", 4), ("nodes", NODES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Load:
     """What is measured: so many outputs, so many in flight, asked in one way.
 
     Attributes:
-        way: ``local``, ``ray`` on one machine, or ``nodes``, a cluster of three on this machine.
+        way: ``local``, ``ray`` on one machine, or ``nodes``, a cluster of as many on this machine as ask.
         workers: how many ask.
         lose: ``worker`` or ``node``: killed when half of the outputs are in.
         after_s: seconds later.
@@ -106,7 +106,7 @@ def losses(count: int) -> None:
     print("| lost | outputs | answered | sent | sent again | paid twice | seconds longer |")
     print("|---|---|---|---|---|---|---|")
     with server.serving(200) as base:
-        for way, workers, lose in (("ray", 2, "worker"), ("nodes", 3, "node")):
+        for way, workers, lose in (("ray", 2, "worker"), ("nodes", NODES, "node")):
             load = Load(way, base, workers, count, 64)
             whole, got = measured(load), measured(replace(load, lose=lose))
             print(
@@ -119,7 +119,7 @@ def named(load: Load) -> str:
     """The way, in words."""
     if load.way == "local":
         return "local engine"
-    where = f" on {NODES} nodes" if load.way == "nodes" else ""
+    where = f" on {load.workers} nodes" if load.way == "nodes" else ""
     return f"ray, {load.workers} worker{'s' if load.workers > 1 else ''}{where}"
 
 
@@ -226,7 +226,7 @@ def cluster(load: Load) -> Iterator[tuple[str | None, Callable[[], None]]]:
     from ray.cluster_utils import Cluster
 
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    more = [nodes.add_node(num_cpus=1, include_dashboard=False) for _ in range(NODES - 1)]
+    more = [nodes.add_node(num_cpus=1, include_dashboard=False) for _ in range(load.workers - 1)]
     try:
         yield nodes.address, lambda: lose_node(nodes, more)
     finally:

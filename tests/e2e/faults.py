@@ -106,7 +106,7 @@ async def command(arguments: list[str]) -> Done:
     return await asyncio.to_thread(in_process, *arguments, cwd=Path())
 
 
-async def until(holds: Callable[[], bool], *, seconds: float = 60) -> None:
+async def until(holds: Callable[[], bool], *, seconds: float = 300) -> None:
     """Waits until something holds."""
     for _ in range(int(seconds / 0.02)):
         if holds():

@@ -51,8 +51,9 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     return ENGINES[request.param](request)
 
 
+ON_RAY = (pytest.mark.slow, pytest.mark.ray)
 every_engine = pytest.mark.parametrize(
-    "engine", [pytest.param(name, marks=pytest.mark.slow if name == "ray" else ()) for name in ENGINES], indirect=True
+    "engine", [pytest.param(name, marks=ON_RAY if name == "ray" else ()) for name in ENGINES], indirect=True
 )
 
 

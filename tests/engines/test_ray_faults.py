@@ -65,13 +65,13 @@ from tests.engines.jobs import Journal, until
 
 async def main(folder):
     plain = dict(include_dashboard=False, include_log_monitor=False, object_store_memory=80_000_000)
-    nodes = Cluster(initialize_head=True, head_node_args=dict(plain, num_cpus=0, no_monitor=True))
-    others = [nodes.add_node(num_cpus=1, **plain) for _ in range(2)]
+    nodes = Cluster(initialize_head=True, head_node_args=dict(plain, num_cpus=1, no_monitor=True))
+    other = nodes.add_node(num_cpus=1, **plain)
     journal = Journal(folder, gated=True)
     with RayCluster(nodes.address) as cluster:
         running = asyncio.ensure_future(RayEngine(cluster, 2, chunk=5).map(journal, range(60)))
         await until(lambda: len([lines for lines in journal.lines() if len(lines) > 1]) == 2)
-        nodes.remove_node(others[0], allow_graceful=False)
+        nodes.remove_node(other, allow_graceful=False)
         journal.let_go()
         results = await running
     nodes.shutdown()
@@ -81,8 +81,8 @@ asyncio.run(main(Path(sys.argv[1])))
 """
 
 
-def test_a_lost_nodes_chunks_are_done_by_the_others(ray_installed: None, tmp_path: Path) -> None:
-    """In a process of its own, which is connected to a cluster of three nodes."""
+def test_a_lost_nodes_chunks_are_done_by_the_other(ray_installed: None, tmp_path: Path) -> None:
+    """In a process of its own, which is connected to a cluster of two nodes, with a worker on each."""
     script, folder = tmp_path / "nodes.py", tmp_path / "journal"
     script.write_text(NODES)
     folder.mkdir()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
 from promptpex.core.errors import EmptyReply, Filtered, MalformedReply, ModelError, RateLimited, TruncatedReply
-from promptpex.core.records import Completion
+from promptpex.core.records import Completion, Request
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import Answer, FakeClient
 from promptpex.llm.structured import IN_VAIN, Reply, Structured, ask, is_useless
@@ -170,8 +170,20 @@ async def test_a_judge_that_stays_broken_is_paid_for_a_few_questions_of_each_com
 
 
 async def test_a_judge_that_was_repaired_is_asked_everything_anew(tmp_path: Path) -> None:
-    broken = FakeClient(lambda asked: "no")
-    repaired = FakeClient(lambda asked: "no" if "q1" in asked.messages[0].content else GOOD, latency_s=0.001)
+    good, many = asyncio.Event(), asyncio.Event()
+
+    async def together(asked: Request) -> str:
+        """Once there was a good reply, answers when more than twenty wait."""
+        if good.is_set():
+            if repaired.in_flight > 20:
+                many.set()
+            await many.wait()
+        if "q1" in asked.messages[0].content:
+            return "no"
+        good.set()
+        return GOOD
+
+    broken, repaired = FakeClient(lambda asked: "no"), FakeClient(together)
     questions = [request(f"q{n}") for n in range(40)]
     async with SqliteStore(tmp_path / "store.db") as store:
         judge = Structured(CachedClient(broken, store))
@@ -180,7 +192,7 @@ async def test_a_judge_that_was_repaired_is_asked_everything_anew(tmp_path: Path
         outcomes = await asyncio.gather(*(judge.ask(one, Verdict) for one in questions), return_exceptions=True)
     assert sum(isinstance(outcome, MalformedReply) for outcome in outcomes) == 11
     assert sum(isinstance(outcome, Reply) for outcome in outcomes) == 29
-    assert repaired.max_in_flight > 20
+    assert many.is_set()
 
 
 class Deep(BaseModel):
