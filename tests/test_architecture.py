@@ -94,6 +94,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "litellm": ("llm",),
     "numpy": ("stats", "tables", "paper", "synthesis"),
     "ollama": ("llm",),
+    "openpyxl": ("codecs",),
     "psycopg": ("store",),
     "psycopg_pool": ("store",),
     "pandas": ("api", "tables", "report", "paper"),

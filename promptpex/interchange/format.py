@@ -151,10 +151,18 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The text of the other tool's file, and a sentence for everything that it leaves out."""
+    """The other tool's file, and a sentence for everything that it leaves out.
 
-    text: str
+    Attributes:
+        text: of a text file.
+        data: of a file that is no text; None: it is one.
+        files: of a folder, the content of each file by its path in it; None: it is one file.
+    """
+
+    text: str = ""
     left_out: tuple[str, ...] = ()
+    data: bytes | None = None
+    files: Mapping[str, bytes] | None = None
 
 
 Content = Literal["suite", "project", "run"]
@@ -193,6 +201,7 @@ class Format:
         write: our records, with the ``write_options`` as keywords.
         recognise: whether a file, or folder, is in this format, by its name and its beginning; it reads no more than
             that and raises nothing. None: it has to be named.
+        otherwise: whether it takes files with its extensions that no format recognises.
         maps: what maps to what, for the page of the formats.
     """
 
@@ -206,6 +215,7 @@ class Format:
     read_options: tuple[Option, ...] = field(default=())
     write_options: tuple[Option, ...] = field(default=())
     recognise: Callable[[Path], bool] | None = None
+    otherwise: bool = False
     maps: tuple[Mapped, ...] = ()
 
 
@@ -215,11 +225,16 @@ HEAD = 65_536
 
 def head(path: Path) -> str:
     """The beginning of a text file, for ``Format.recognise``; empty where there is none, or it cannot be read."""
+    return begins(path, HEAD).decode("utf-8-sig", errors="ignore")
+
+
+def begins(path: Path, length: int) -> bytes:
+    """The first bytes of a file, for ``Format.recognise``; empty where there is none, or it cannot be read."""
     try:
         with opened(path, error=InputError, what="file") as file:
-            return file.read(HEAD).decode("utf-8-sig", errors="ignore")
+            return file.read(length)
     except (InputError, OSError):
-        return ""
+        return b""
 
 
 def columns(path: Path) -> frozenset[str]:

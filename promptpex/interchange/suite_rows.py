@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from promptpex.codecs.safe_csv import MAX_BYTES
-from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import SuiteError
 from promptpex.core.matching import DEFAULT_MATCH, match_name
 from promptpex.core.records import Case, Problem, Suite
@@ -69,12 +67,3 @@ def _match_problems(named: str, line: int, path: Path | str) -> list[Problem]:
     except ValueError as error:
         return [Problem(path=str(path), line=line, message=f"suite_match: {error}")]
     return []
-
-
-def suite_of(path: Path, parse: Callable[[str, Path], Reading[Suite]]) -> Suite:
-    """The suite of a file by the parser of its format.
-
-    Raises:
-        SuiteError: the first mistake, with file and line.
-    """
-    return parse(read_text(path, error=SuiteError, what=CASES.what, limit=MAX_BYTES), path).require()

@@ -83,6 +83,9 @@ def guessed_format(path: Path, formats: Mapping[str, Format]) -> Format:
     if not path.exists():
         raise InputError("there is no such file or folder", path=path)
     like = [format_ for format_ in formats.values() if format_.recognise is not None and format_.recognise(path)]
+    if not like and path.is_file():
+        ending = path.suffix.lower()
+        like = [format_ for format_ in formats.values() if format_.otherwise and ending in format_.extensions]
     if len(like) == 1:
         return like[0]
     names = ", ".join(format_.name for format_ in like) or "none that is known"

@@ -13,12 +13,12 @@ from promptpex.cli.output import data, say
 from promptpex.core.texts import from_data, tr
 
 if TYPE_CHECKING:
-    from promptpex.interchange.format import Format
+    from promptpex.interchange.format import Exported, Format
 
 
 @click.command("export", cls=WriteCommand)
 @click.argument("source", metavar="RUN|SUITE", type=options.PATH)
-@options.of_files("-o", "--out", type=options.PATH, metavar="FILE", help="File to write, instead of stdout.")
+@options.of_files("-o", "--out", type=options.PATH, metavar="FILE", help="File, or folder, to write instead of stdout.")
 @options.results_beside_out
 @options.settings_options
 @options.output_options
@@ -40,9 +40,11 @@ def command(format_: Format, own: dict[str, Any], source: Path, out: Path | None
     for note in () if flags.get("quiet") else exported.left_out:
         say(tr("note: {words}", words=from_data(note)), err=True)
     if out is None:
+        if exported.data is not None or exported.files is not None:
+            raise click.UsageError("what is exported is no text; name the file or folder to write with --out")
         click.echo(data(exported.text), nl=False)
         return 0
-    _write(out, exported.text)
+    _write(out, exported)
     if as_json:
         print_json({"out": str(out), "left_out": list(exported.left_out)})
     elif not flags.get("quiet"):
@@ -50,11 +52,17 @@ def command(format_: Format, own: dict[str, Any], source: Path, out: Path | None
     return 0
 
 
-def _write(out: Path, text: str) -> None:
-    from promptpex.codecs.atomic import write_text
+def _write(out: Path, exported: Exported) -> None:
+    from promptpex.codecs.atomic import write_bytes, write_text
     from promptpex.core.errors import InputError
 
     try:
-        write_text(out, text)
+        if exported.data is not None:
+            write_bytes(out, exported.data)
+        elif exported.files is not None:
+            for name, content in exported.files.items():
+                write_bytes(out / name, content)
+        else:
+            write_text(out, exported.text)
     except OSError as failure:
-        raise InputError(f"cannot be written ({failure.strerror}); name another file with --out", path=out) from None
+        raise InputError(f"cannot be written ({failure.strerror}); name another place with --out", path=out) from None

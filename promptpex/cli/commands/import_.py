@@ -105,6 +105,8 @@ def _files(imported: Imported, out: Path | None, flags: dict[str, Any], *, force
         if not imported.is_suite or imported.suite is None:
             raise click.UsageError("what was read is more than cases; name a folder for it with --out")
         click.echo(data(suite_jsonl.text(imported.suite)), nl=False)
+        for line in () if flags.get("quiet") else shown({}, imported.notes):
+            say(line, err=True)
         return 0
     settings(flags, start=out if out.is_dir() else None)
     imported = usable(imported)
