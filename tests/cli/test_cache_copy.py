@@ -6,17 +6,18 @@ import asyncio
 import contextlib
 import json
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from promptpex.core.records import Completion
+from promptpex.core.store_address import is_address, parse_address
 from promptpex.store import SqliteStore, open_store
 from promptpex.store.copying import Copied, copy_replies
 from tests.e2e.command import environment
 from tests.e2e.faults import command, until
+from tests.fork_server.start import forking
 from tests.llm.questions import request
 from tests.postgres import Cluster
 from tests.store.memory import MemoryStore
@@ -79,26 +80,64 @@ async def test_what_cannot_be_copied_is_told(tmp_path: Path, monkeypatch: pytest
     assert "\x1b" not in done.err
 
 
-async def test_a_killed_copy_goes_on_where_it_was(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["file to file", "file to server", "server to file"])
+async def test_a_killed_copy_goes_on_where_it_was(postgres: Cluster, tmp_path: Path, way: str) -> None:
+    source, target = _ends(way, postgres)
     await filled(tmp_path / "a.db", 900)
-    arguments = [sys.executable, "-m", "promptpex", "cache", "copy", "a.db", "b.db"]
-    process = await asyncio.create_subprocess_exec(*arguments, cwd=tmp_path, env=environment())
-    await until(lambda: process.returncode is not None or _count(tmp_path / "b.db") > 0)
-    if process.returncode is None:
-        process.kill()
-    await process.wait()
-    before = _count(tmp_path / "b.db")
-    done = await asyncio.to_thread(
-        subprocess.run, [*arguments, "--json"], cwd=tmp_path, env=environment(), capture_output=True, check=True
+    if source != "a.db":
+        await copy_to(tmp_path / "a.db", source)
+    arguments = [sys.executable, "-m", "promptpex", "cache", "copy", source, target]
+    with forking():
+        process = await asyncio.create_subprocess_exec(*arguments, cwd=tmp_path, env=environment())
+    try:
+        await until(lambda: process.returncode is not None or _count(tmp_path, target, postgres) > 0)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+    before = _count(tmp_path, target, postgres)
+    assert before > 0
+    with forking():
+        again = await asyncio.create_subprocess_exec(
+            *arguments, "--json", cwd=tmp_path, env=environment(), stdout=asyncio.subprocess.PIPE
+        )
+    out, _ = await again.communicate()
+    assert json.loads(out) == {"copied": 900 - before, "there": before, "unreadable": 0}
+    assert await rows(str(tmp_path / "a.db")) == await rows(_seen_from_here(tmp_path, target))
+
+
+def _ends(way: str, cluster: Cluster) -> tuple[str, str]:
+    """Source and target of a copy."""
+    source, _, target = way.partition(" to ")
+    return (
+        "a.db" if source == "file" else cluster.address(),
+        "b.db" if target == "file" else cluster.address(),
     )
-    assert json.loads(done.stdout) == {"copied": 900 - before, "there": before, "unreadable": 0}
-    assert _count(tmp_path / "b.db") == 900
 
 
-def _count(path: Path) -> int:
-    if not path.exists():
+def _seen_from_here(folder: Path, store: str) -> str:
+    return store if is_address(store) else str(folder / store)
+
+
+async def copy_to(path: Path, location: str) -> None:
+    target = await open_store(location)
+    async with SqliteStore(path) as source:
+        await copy_replies(source, target)
+    await target.close()
+
+
+def _count(folder: Path, store: str, cluster: Cluster) -> int:
+    """The replies that a store has by now, which may not be there yet."""
+    if is_address(store):
+        name = parse_address(store).schema
+        if cluster.execute(f"SELECT to_regclass('{name}.replies')") == [(None,)]:
+            return 0
+        ((count,),) = cluster.execute(f"SELECT count(*) FROM {name}.replies")
+        assert isinstance(count, int)
+        return count
+    if not (folder / store).exists():
         return 0
-    with contextlib.closing(sqlite3.connect(path)) as connection, contextlib.suppress(sqlite3.Error):
+    with contextlib.closing(sqlite3.connect(folder / store)) as connection, contextlib.suppress(sqlite3.Error):
         return int(connection.execute("SELECT count(*) FROM replies").fetchone()[0])
     return 0
 

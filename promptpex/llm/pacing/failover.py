@@ -36,6 +36,7 @@ class Member:
         base: its base URL.
         server: the same for queues.
         breaker: of this model there.
+        answers: whether it has answered.
         refuses: why it is asked nothing more.
         reports: the id that its answers carry.
     """
@@ -43,6 +44,7 @@ class Member:
     base: str
     server: Server
     breaker: Breaker
+    answers: bool = False
     refuses: ModelError | None = None
     reports: str | None = None
 
@@ -87,6 +89,10 @@ class ServerGroup:
         """Whether another server is up."""
         return any(other is not member for other in self.are_up)
 
+    def is_doubtful(self, member: Member) -> bool:
+        """Whether a server has never answered and another one that is up has: it may hang."""
+        return not member.answers and any(other.answers for other in self.are_up)
+
     def take_probe(self, besides: Collection[Member]) -> Member | None:
         """A server that is down and whose probe is due, which then is the caller's to send."""
         left = (member for member in self._members if member.refuses is None and member not in besides)
@@ -110,6 +116,7 @@ class ServerGroup:
         """A server answered."""
         was_down = member.breaker.open
         member.breaker.succeeded()
+        member.answers = True
         if was_down:
             self._tell(member, stored("{model}: {server} answers again.", model=self._label, server=member.base))
             self.wake()

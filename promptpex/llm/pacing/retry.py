@@ -7,8 +7,9 @@ the step, so that those who failed together do not come back together.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from promptpex.core.errors import DeadlinePassed, ModelError, TimedOut, Unavailable
@@ -138,7 +139,8 @@ class RetryingClient:
         leave = await self._leave(request, left, tries)
         try:
             self._check(request)
-            completion = await self._timed(leave.request, leave.left)
+            async with _unless_doubtful(tries.group, leave):
+                completion = await self._timed(leave.request, leave.left)
         except ModelError as error:
             took = self._clock() - leave.slot.started
             tries.failed(leave.member, leave.breaker, error, probe=leave.probe)
@@ -281,3 +283,32 @@ class RetryingClient:
             breaker.wake()
         for group in self._groups.values():
             group.wake()
+
+
+@contextlib.asynccontextmanager
+async def _unless_doubtful(group: ServerGroup | None, leave: Leave) -> AsyncIterator[None]:
+    """An attempt that ends when half its time is over, if its server hangs by the looks of it: others have the rest.
+
+    Raises:
+        TimedOut: so it was.
+    """
+    member = leave.member
+    if group is None or member is None or member.answers:
+        yield
+        return
+    loop, half = asyncio.get_running_loop(), leave.left / 2
+    try:
+        async with asyncio.timeout(None) as scope:
+
+            def look() -> None:
+                if group.is_doubtful(member):
+                    scope.reschedule(loop.time())
+
+            timer = loop.call_later(half, look)
+            try:
+                yield
+            finally:
+                timer.cancel()
+    except TimeoutError:
+        late = stored("{model} did not answer within {seconds} s; allow it more time.")
+        raise TimedOut(late.format(model=leave.request.model, seconds=f"{half:g}"), model=leave.request.model) from None

@@ -15,7 +15,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from promptpex.core.errors import BadRequest, ModelError, RateLimited
+from promptpex.core.errors import (
+    BadRequest,
+    ModelError,
+    NotAuthorised,
+    RateLimited,
+    RetiredModel,
+    TimedOut,
+    Unavailable,
+    UnknownModel,
+)
 from promptpex.core.records import Completion, Request
 from promptpex.core.texts import stored
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
@@ -41,8 +50,12 @@ TICK_S = 0.001
 """Seconds from one such group to the next: the finest that the event loop's timers keep."""
 
 TRIAL_S = 1.0
-"""Seconds for which one of several servers that was not asked yet is given one request alone, as a model is (see
-``first_request``): a wrong address, name or key at one of them costs one request."""
+"""Seconds for which one of several servers that has not answered yet is given one request alone, as a model is (see
+``first_request``): a wrong address, name or key at one of them costs one request, one that is down or asks to wait a
+few."""
+
+OF_THE_SERVER = (Unavailable, RateLimited, TimedOut, NotAuthorised, UnknownModel, RetiredModel)
+"""What says that a server answers no other request either, for now."""
 
 BYTES_PER_TOKEN = 4
 """As in English; the answer's own count replaces the estimate."""
@@ -182,9 +195,12 @@ class Slot:
 
     def failed(self, error: ModelError) -> None:
         """The request failed."""
-        self.queue.tried()
         if isinstance(error, RateLimited) and error.retryable:
             self.queue.refused(self.started, error.retry_after)
+        if isinstance(error, OF_THE_SERVER):
+            self.queue.tried_in_vain()
+        else:
+            self.queue.tried()
 
     def free(self) -> None:
         """Gives the slot back."""
@@ -272,6 +288,7 @@ class ServerQueue:
         self._woken = 0.0
         self._ramp = BURST
         self._timer: asyncio.TimerHandle | None = None
+        self._trial: asyncio.TimerHandle | None = None
         self._tick: asyncio.TimerHandle | None = None
 
     @property
@@ -290,6 +307,11 @@ class ServerQueue:
         if self._on_trial:
             self._on_trial = False
             self.dispatch()
+
+    def tried_in_vain(self) -> None:
+        """The server's first request failed: the next goes alone as well."""
+        if self._trial is not None:
+            self._trial.cancel()
 
     def freed(self) -> None:
         """A slot was given back."""
@@ -354,7 +376,7 @@ class ServerQueue:
         if not self.in_flight:
             self._woken, self._ramp = now, BURST
         if self._on_trial:
-            asyncio.get_running_loop().call_later(TRIAL_S, self.tried)
+            self._trial = asyncio.get_running_loop().call_later(TRIAL_S, self.tried)
         self.requests.add(now, 1)
         spent = self.tokens.add(now, waiting.tokens)
         self.in_flight += 1

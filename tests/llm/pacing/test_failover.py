@@ -161,6 +161,7 @@ async def test_a_server_that_is_down_is_passed_over_and_costs_a_few_attempts() -
     assert answered(await place.ask(200)) == 200
     assert place.sent[A] == 200
     assert 5 <= place.sent[B] <= 20
+    assert place.most[B] == 1
     (notice,) = place.notices("warning")
     assert notice == f"small: {B} does not answer; the other servers are asked until it does."
 
@@ -232,6 +233,46 @@ async def test_a_server_that_asks_to_wait_is_left_alone_meanwhile() -> None:
     await asyncio.sleep(21)
     assert answered(await place.ask(8)) == 8
     assert place.sent[B] > 4
+
+
+@in_virtual_time
+async def test_a_server_that_fails_from_the_beginning_is_asked_by_one_at_a_time() -> None:
+    """However many it would bear: what it fails is to be sent elsewhere, not to fill its queue first."""
+    place = Place(concurrency=32)
+    place.fails[B] = down
+    assert answered(await place.ask(200)) == 200
+    assert 5 <= place.sent[B] <= 8
+    assert place.most[B] == 1
+
+
+@in_virtual_time
+async def test_a_server_that_asks_to_wait_from_the_beginning_is_asked_once() -> None:
+    place = Place(concurrency=32)
+    place.fails[B] = lambda: RateLimited("x: busy", model="openai/x", retry_after=20.0)
+    assert answered(await place.ask(200)) == 200
+    assert place.sent[B] == 1
+
+
+@in_virtual_time
+async def test_what_hangs_from_the_beginning_is_answered_elsewhere() -> None:
+    """Only where others do answer: servers that are all slow have all the time there is."""
+    place = Place(call_deadline_s=60.0)
+    reply = place._reply
+    seconds = {A: 1.0, B: 1000.0}
+
+    async def late(request: Request) -> str | ModelError:
+        await asyncio.sleep(seconds[request.sent_to or ""])
+        return await reply(request)
+
+    place.fake._reply = late
+    started = now()
+    assert answered(await place.ask(100)) == 100
+    assert now() - started < 40
+    assert place.sent[B] == 0
+    place = Place(call_deadline_s=60.0)
+    place.fake._reply, reply, seconds = late, place._reply, {A: 50.0, B: 50.0}
+    assert answered(await place.ask(8)) == 8
+    assert sum(place.sent.values()) == 8
 
 
 @in_virtual_time
