@@ -39,17 +39,23 @@ def _received(row_id: str, report: CheckReport) -> RowReport:
 
 
 def chunks(rows: Iterable[CheckRow]) -> Iterator[list[CheckRow]]:
-    """The rows in order, some at a time."""
+    """The rows in order, some at a time; where reading them fails, those before it and then the error."""
     chunk: list[CheckRow] = []
     characters = 0
-    for row in rows:
-        chunk.append(row)
-        characters += row.length
-        if len(chunk) == CHUNK or characters > CHUNK_CHARACTERS:
-            yield chunk
-            chunk, characters = [], 0
+    failure: CheckError | None = None
+    try:
+        for row in rows:
+            chunk.append(row)
+            characters += row.length
+            if len(chunk) == CHUNK or characters > CHUNK_CHARACTERS:
+                yield chunk
+                chunk, characters = [], 0
+    except CheckError as error:
+        failure = error
     if chunk:
         yield chunk
+    if failure is not None:
+        raise failure
 
 
 @dataclass(frozen=True, slots=True)

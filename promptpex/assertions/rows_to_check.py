@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ _COLUMNS = frozenset(
 TIMES = ("time", "timestamp", "created_at", "created", "date", "datetime")
 """What the time of a row may be called."""
 _NUMBERS = ("cost", "cost_usd", "latency_ms", "threshold")
+CSV, PARQUET = ".csv", ".parquet"
 OUTPUTS, INPUTS = "outputs.jsonl", "inputs.json"
 LONGEST_LINE = 100_000_000
 """Bytes of the longest line that is read: memory has a few of them at a time."""
@@ -110,14 +112,17 @@ def _received(data: str, problem: tuple[str, str] | None, line: int | None, file
     return row
 
 
-def read_all(sources: Sequence[Path]) -> Iterator[CheckRow]:
+def read_all(sources: Sequence[Path], *, several: bool | None = None) -> Iterator[CheckRow]:
     """The rows of several files or folders, one after the other; where there are several, a row without an id of its
     own is called FILE:LINE.
+
+    Args:
+        several: whether these are some of several; None = where they are more than one.
 
     Raises:
         CheckError: as ``read``; a file that is missing before the first row.
     """
-    if len(sources) == 1:
+    if not (len(sources) > 1 if several is None else several):
         return read(sources[0])
     return chain.from_iterable([_named_apart(read(source), source) for source in sources])
 
@@ -136,17 +141,16 @@ def read(source: Path) -> Iterator[CheckRow]:
         CheckError: a file that cannot be read, or a line that is not a row, with its number.
     """
     if str(source) == "-":
-        return _json_rows(jsonl.read_stream(sys.stdin.buffer, path=source, error=CheckError), source, {})
+        return json_rows(jsonl.read_stream(sys.stdin.buffer, path=source, error=CheckError), source, {})
     path = source / OUTPUTS if source.is_dir() else source
     if not path.is_file():
         raise CheckError("there is no such file; give a JSONL or CSV file, or a run's folder", path=path)
-    ending = plain_name(path).suffix.lower()
-    if ending == ".csv":
-        return _csv_rows(safe_csv.stream(path, what=WHAT, error=CheckError), path)
-    if ending == ".parquet":
-        return _parquet_rows(path)
+    if has_ending(path, CSV):
+        return (build() for build in csv_rows(path))
+    if has_ending(path, PARQUET):
+        return parquet_rows(parquet.stream(path, what=WHAT, error=CheckError), path)
     lines = jsonl.read(path, what=WHAT, error=CheckError, lenient=True, longest=LONGEST_LINE)
-    return _json_rows(lines, path, _cases_of_run(path))
+    return json_rows(lines, path, _cases_of_run(path))
 
 
 def _cases_of_run(outputs: Path) -> dict[str, Any]:
@@ -176,7 +180,17 @@ def run_inputs(path: Path) -> dict[str, Any]:
     return data
 
 
-def _json_rows(lines: Iterable[jsonl.JsonLine], path: Path, cases: Mapping[str, Any]) -> Iterator[CheckRow]:
+def has_ending(path: Path, ending: str) -> bool:
+    """Whether a file's name ends so, apart from what says that gzip has packed it."""
+    return plain_name(path).suffix.lower() == ending
+
+
+def json_rows(lines: Iterable[jsonl.JsonLine], path: Path, cases: Mapping[str, Any]) -> Iterator[CheckRow]:
+    """The rows that lines of JSON hold, one by one; ``cases`` are those of the run whose outputs they are.
+
+    Raises:
+        CheckError: a line that is not a row, with its number.
+    """
     for line in lines:
         if not isinstance(line.value, dict):
             raise CheckError("a row must be an object with an id and an output", path=path, line=line.number)
@@ -266,19 +280,26 @@ def _logprobs(value: object) -> list[object] | None:
     return [item.get("logprob") if isinstance(item, dict) else item for item in value]
 
 
-def _parquet_rows(path: Path) -> Iterator[CheckRow]:
-    for number, data in enumerate(parquet.stream(path, what=WHAT, error=CheckError), 1):
+def parquet_rows(rows: Iterable[Mapping[str, Any]], path: Path, first: int = 1) -> Iterator[CheckRow]:
+    """The rows of a Parquet file, one by one, the first of them with this number."""
+    for number, data in enumerate(rows, first):
         row = row_of(data, number)
         row.file, row.length = path, sum(len(value) for value in data.values() if isinstance(value, str))
         yield row
 
 
-def _csv_rows(rows: Iterator[safe_csv.CsvRow], path: Path) -> Iterator[CheckRow]:
+def csv_rows(path: Path) -> Iterator[Callable[[], CheckRow]]:
+    """What makes each row of a CSV file, one by one: most of the time that a row takes, where it may be left out.
+
+    Raises:
+        CheckError: the file cannot be read; also raised by what makes a row.
+    """
+    rows = safe_csv.stream(path, what=WHAT, error=CheckError)
     first = next(rows, None)
     head = [name.strip() for name in first.cells] if first is not None else []
     _check_head(head, path)
     for row in rows:
-        yield _csv_row(head, row, path)
+        yield partial(_csv_row, head, row, path)
 
 
 def _check_head(head: list[str], path: Path) -> None:

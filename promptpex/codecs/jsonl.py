@@ -25,7 +25,8 @@ from promptpex.core.records import Record
 from promptpex.core.surrogates import escape_surrogates, has_surrogate
 
 R = TypeVar("R", bound=Record)
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+"""What may stand before the first line of a file."""
 
 
 class RawLine(NamedTuple):
@@ -86,7 +87,7 @@ def parse(
         InputError: (as ``error``) a line that is not JSON, with its number.
     """
     raw = text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
-    yield from _values(_split(BytesIO(raw)), path, error, cut_tail)
+    yield from values(_split(BytesIO(raw)), path, error, cut_tail)
 
 
 def read(
@@ -107,12 +108,12 @@ def read(
     Raises:
         InputError: (as ``error``) also for a file that is missing or cannot be read.
     """
-    yield from _values(raw_lines(path, what=what, error=error, longest=longest), path, error, cut_tail, lenient)
+    yield from values(raw_lines(path, what=what, error=error, longest=longest), path, error, cut_tail, lenient)
 
 
 def read_stream(file: BinaryIO, *, path: Path | str, error: type[InputError] = InputError) -> Iterator[JsonLine]:
     """As ``read`` with ``lenient``, from an open file such as stdin, which ``path`` names in errors."""
-    yield from _values(_split(file), path, error, lenient=True)
+    yield from values(_split(file), path, error, lenient=True)
 
 
 def raw_lines(
@@ -131,10 +132,15 @@ def raw_lines(
         with unpacked(opened(Path(path), error=error, what=what, links=links), Path(path)) as file:
             for line in _split(file, longest):
                 if 0 <= longest < len(line.data):
-                    raise error(f"the line is longer than {longest:,} bytes", path=path, line=line.number)
+                    raise too_long(line, longest, path, error)
                 yield line
     except OSError as failure:
         raise error(f"the {what} cannot be read: {failure.strerror or failure}", path=path) from None
+
+
+def too_long(line: RawLine, longest: int, path: Path | str, error: type[InputError]) -> InputError:
+    """The error of a line that is longer than so many bytes, with its number."""
+    return error(f"the line is longer than {longest:,} bytes", path=path, line=line.number)
 
 
 def whole_lines(
@@ -162,16 +168,17 @@ def _split(file: BinaryIO, longest: int = -1) -> Iterator[RawLine]:
         end += len(line)
         is_whole = line.endswith(b"\n")
         data = line[:-1] if is_whole else line
-        yield RawLine(number, data.removeprefix(_BOM) if number == 1 else data, end, is_whole)
+        yield RawLine(number, data.removeprefix(BOM) if number == 1 else data, end, is_whole)
 
 
-def _values(
+def values(
     lines: Iterable[RawLine],
     path: Path | str | None,
     error: type[InputError],
     cut_tail: bool = False,
     lenient: bool = False,
 ) -> Iterator[JsonLine]:
+    """The values of lines, as ``parse`` and ``read`` give them; errors as theirs."""
     for line in lines:
         try:
             text = line.data.decode("utf-8", "surrogatepass").removesuffix("\r")

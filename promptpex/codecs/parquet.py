@@ -6,7 +6,10 @@ import base64
 import datetime
 import decimal
 import io
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -48,18 +51,91 @@ def stream(
     Raises:
         InputError: (as ``error``) the file is missing, is no Parquet file, or pyarrow is not installed.
     """
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError as missing:
-        raise error(_NEEDED, path=path) from missing
-    with opened(path, error=error, what=what) as file:
+    with closing(ParquetRows(path, what=what, error=error, columns=columns)) as rows:
+        yield from rows.between(0, rows.total)
+
+
+class ParquetRows:
+    """The rows of a file by their numbers, from 0, their values as JSON has them.
+
+    Of the file's row groups those are read that hold what is asked for.
+
+    Args:
+        columns: those that are read; by default all.
+
+    Raises:
+        InputError: (as ``error``) as ``stream``.
+    """
+
+    def __init__(
+        self, path: Path, *, what: str, error: type[InputError] = InputError, columns: Sequence[str] | None = None
+    ) -> None:
+        self._path, self._what, self._error = path, what, error
         try:
-            wanted = list(columns) if columns is not None else None
-            for batch in ParquetFile(file).iter_batches(batch_size=ROWS, columns=wanted):
-                yield from _rows(batch, path, what, error)
+            from pyarrow.parquet import ParquetFile
+        except ImportError as missing:
+            raise error(_NEEDED, path=path) from missing
+        self._source = opened(path, error=error, what=what)
+        self._columns = list(columns) if columns is not None else None
+        self._group, self._at = -1, 0
+        self._batches: Iterator[Any] = iter(())
+        self._batch: Any = ()
+        try:
+            with self._told():
+                self._file: Any = ParquetFile(self._source)
+                groups = range(self._file.num_row_groups)
+                lengths = [self._file.metadata.row_group(group).num_rows for group in groups]
+        except BaseException:
+            self._source.close()
+            raise
+        self._starts = list(accumulate(lengths, initial=0))
+
+    @property
+    def total(self) -> int:
+        """How many rows the file has."""
+        return self._starts[-1]
+
+    def between(self, start: int, stop: int) -> Iterator[dict[str, Any]]:
+        """The rows from ``start`` on, up to ``stop`` or the end.
+
+        Raises:
+            InputError: (as ``error``) the file is damaged.
+        """
+        while start < min(stop, self.total):
+            with self._told():
+                self._go(start)
+                rows = self._batch.slice(start - self._at, stop - start).to_pylist()
+            yield from map(_plain_row, rows)
+            start += len(rows)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._batches = iter(())
+        self._source.close()
+
+    def _go(self, row: int) -> None:
+        """Goes to the batch that holds a row."""
+        group = bisect_right(self._starts, row) - 1
+        if group != self._group or row < self._at:
+            self._group, self._at, self._batch = group, self._starts[group], ()
+            self._batches = self._file.iter_batches(batch_size=ROWS, row_groups=[group], columns=self._columns)
+        while row >= self._at + len(self._batch):
+            self._at += len(self._batch)
+            self._batch = next(self._batches, None)
+            if self._batch is None:
+                raise ValueError("it has fewer rows than it says")
+            _refuse_large(self._batch, self._path, self._what, self._error)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Says what keeps pyarrow from reading."""
+        from pyarrow import ArrowException
+
+        try:
+            yield
         except (ArrowException, OSError, ValueError) as failure:
-            raise error(f"the {what} cannot be read as Parquet: {_why(failure)}", path=path) from None
+            self._batch, self._group = (), -1
+            raise self._error(f"the {self._what} cannot be read as Parquet: {_why(failure)}", path=self._path) from None
 
 
 def columns(path: Path, *, what: str, error: type[InputError] = InputError) -> dict[str, str | None]:
@@ -139,9 +215,13 @@ def dumps(table: Mapping[str, Sequence[object]]) -> bytes:
     return buffer.getvalue()
 
 
-def _rows(batch: Any, path: Path, what: str, error: type[InputError]) -> Iterator[dict[str, Any]]:
+def _refuse_large(batch: Any, path: Path, what: str, error: type[InputError]) -> None:
     if batch.nbytes > MOST_BYTES:
         raise error(f"{batch.num_rows} rows of the {what} take more than {MOST_BYTES:,} bytes", path=path)
+
+
+def _rows(batch: Any, path: Path, what: str, error: type[InputError]) -> Iterator[dict[str, Any]]:
+    _refuse_large(batch, path, what, error)
     yield from map(_plain_row, batch.to_pylist())
 
 

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from promptpex.engines.in_process import LocalEngine, run_all
+from promptpex.engines.in_turn import Source, pieces_in_turn
 from promptpex.engines.jobs import Engine, FunctionJob, Job
 from promptpex.engines.local import local_engine, usable_cpus
 from promptpex.engines.synchronous import as_they_come
 
-__all__ = ["Engine", "FunctionJob", "Job", "LocalEngine", "as_they_come", "local_engine", "run_all", "usable_cpus"]
+__all__ = [
+    "Engine",
+    "FunctionJob",
+    "Job",
+    "LocalEngine",
+    "Source",
+    "as_they_come",
+    "local_engine",
+    "pieces_in_turn",
+    "run_all",
+    "usable_cpus",
+]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
+from typing import Generic
 
 from promptpex.core.errors import EngineError
-from promptpex.engines.jobs import Item
+from promptpex.engines.jobs import Item, Result
 
 MAX_CHUNK = 256
 """Items of one message: more would keep a worker busy alone at the end."""
@@ -27,6 +30,27 @@ def chunks_of(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     remaining = iter(items)
     while chunk := list(islice(remaining, size)):
         yield chunk
+
+
+@dataclass(frozen=True, slots=True)
+class OneByOne(Generic[Item, Result]):
+    """The pool of workers that are given chunks: a chunk is an item."""
+
+    submit: Callable[[list[Item]], asyncio.Future[list[Result]]]
+    workers: int
+
+    @property
+    def ahead(self) -> int:
+        """See ``Pool``."""
+        return self.workers * CHUNKS_PER_WORKER
+
+    def begin(self, item: Item) -> asyncio.Future[Result]:
+        """See ``Pool``."""
+        return asyncio.ensure_future(self._only(self.submit([item])))
+
+    async def _only(self, results: asyncio.Future[list[Result]]) -> Result:
+        (result,) = await results
+        return result
 
 
 def pickled(value: object) -> bytes:

@@ -6,6 +6,7 @@ client, a store, compiled assertions. So the same job runs in the event loop, in
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -24,8 +25,26 @@ class Job(Protocol[Item_contra, Result_co]):
         """Opens what the job needs, once in every place where it runs, and gives the function of one record."""
 
 
+class Pool(Protocol[Item_contra, Result]):
+    """A job that is open somewhere, and done for one item after the other, as they are given.
+
+    Attributes:
+        ahead: how many items may be under way, so that every worker has one and the next.
+    """
+
+    @property
+    def ahead(self) -> int: ...
+
+    def begin(self, item: Item_contra) -> asyncio.Future[Result]:
+        """The job's result for this item, to come. Items are begun in the order in which they are given; one whose
+        future is cancelled before need not be."""
+
+
 class Engine(Protocol):
     """A place where jobs run."""
+
+    def pool(self, job: Job[Item, Result]) -> AbstractAsyncContextManager[Pool[Item, Result]]:
+        """The job for items that depend on earlier results; what is under way at the end is ended."""
 
     async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
         """The job's result for each item, in the items' order.

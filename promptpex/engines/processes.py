@@ -23,9 +23,9 @@ from types import FrameType
 from typing import Generic
 
 from promptpex.core.errors import EngineError
-from promptpex.engines.chunked import CHUNKS_PER_WORKER, chunk_size, chunks_of, pickled, portable
+from promptpex.engines.chunked import CHUNKS_PER_WORKER, OneByOne, chunk_size, chunks_of, pickled, portable
 from promptpex.engines.in_process import in_order, run_all
-from promptpex.engines.jobs import Item, Job, Result
+from promptpex.engines.jobs import Item, Job, Pool, Result
 
 EXIT_S = 5.0
 """Seconds to close what a job opened: a file or a connection takes far less."""
@@ -65,6 +65,12 @@ class ProcessEngine:
                 async for results in chunks:
                     for result in results:
                         yield result
+
+    @asynccontextmanager
+    async def pool(self, job: Job[Item, Result]) -> AsyncIterator[Pool[Item, Result]]:
+        """See ``Engine``; raises as ``map`` does."""
+        async with self._opened(job) as pool:
+            yield OneByOne(pool.submit, self._processes)
 
     @asynccontextmanager
     async def _opened(self, job: Job[Item, Result]) -> AsyncIterator[_Pool[Item, Result]]:
@@ -130,6 +136,8 @@ class _Pool(Generic[Item, Result]):
         """Has chunks done by a process of its own, until there are no more or one fails."""
         worker: _Worker | None = None
         for future, items in iter(self._waiting.get, None):
+            if future.cancelled():
+                continue
             outcome: list[Result] | Exception
             try:
                 worker = worker or self._started()

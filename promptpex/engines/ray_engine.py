@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from promptpex.core.errors import EngineError
-from promptpex.engines.chunked import CHUNKS_PER_WORKER, chunk_size, chunks_of, pickled, portable
+from promptpex.engines.chunked import CHUNKS_PER_WORKER, OneByOne, chunk_size, chunks_of, pickled, portable
 from promptpex.engines.in_process import in_order, run_all
-from promptpex.engines.jobs import Item, Job, Result
+from promptpex.engines.jobs import Item, Job, Pool, Result
 from promptpex.engines.ray_cluster import RayCluster
 
 TRIES = 3
@@ -70,6 +70,12 @@ class RayEngine:
                 async for results in chunks:
                     for result in results:
                         yield result
+
+    @asynccontextmanager
+    async def pool(self, job: Job[Item, Result]) -> AsyncIterator[Pool[Item, Result]]:
+        """See ``Engine``; raises as ``map`` does."""
+        async with self._opened(job) as workers:
+            yield OneByOne(workers.submit, workers.most)
 
     @asynccontextmanager
     async def _opened(self, job: Job[Item, Result]) -> AsyncIterator[_Workers[Item, Result]]:
@@ -157,6 +163,8 @@ class _Workers(Generic[Item, Result]):
     async def _chunks_by(self, worker: Any) -> None:
         while True:
             chunk = await self._waiting.get()
+            if chunk.results.cancelled():
+                continue
             try:
                 outcome = await _reply(worker.outcome.remote(chunk.message))
             except self._lost:

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +93,8 @@ def command(
     checks = _checks(folder, sample.assertions(folder, assertions), quiet)
     rows = sample.watch(rows, checks)
     counts: Counter[str] = Counter()
-    with _judged(folder, rows, checks, flags) if judged else _by_code(rows, checks, settings) as checked:
+    here = [] if put_up else sources
+    with _judged(folder, rows, checks, flags) if judged else _by_code(rows, here, checks, settings, quiet) as checked:
         reports = _counted(checked, counts)
         _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
     sample.put_up(quiet)
@@ -205,16 +205,24 @@ _NOT_FOR_A_JUDGE = ("judge", "quiet", "config", "no_config", "report_language", 
 
 
 @contextmanager
-def _by_code(rows: Iterable[CheckRow], checks: CheckFile | None, settings: Settings) -> Iterator[Reports]:
-    """The reports of rows as they come, without a judge."""
-    from promptpex.assertions import batch
+def _by_code(
+    rows: Iterator[CheckRow], files: list[Path], checks: CheckFile | None, settings: Settings, quiet: bool
+) -> Iterator[Reports]:
+    """The reports of rows as they come, without a judge; ``files`` may be read where they are checked."""
     from promptpex.cli.interrupts import interrupts
     from promptpex.engines import as_they_come
+    from promptpex.workflow import checking_files
 
-    with interrupts(), _engine(settings) as engine:
-        stream = engine.stream(batch.RowCheckJob(checks), batch.chunks(rows))
-        with as_they_come(stream) as chunks:
-            yield chain.from_iterable(chunks)
+    def tell(text: str) -> None:
+        if not quiet:
+            say(f"promptpex: {text}", err=True)
+
+    with (
+        interrupts(),
+        _engine(settings) as engine,
+        as_they_come(checking_files.reports(engine, checks, rows, files, tell)) as reports,
+    ):
+        yield reports
 
 
 @contextmanager
