@@ -58,6 +58,18 @@ every_engine = pytest.mark.parametrize(
 
 
 @every_engine
+async def test_a_pool_gives_each_result_by_itself(engine: Engine) -> None:
+    async with engine.pool(FunctionJob(refuse_forty)) as pool:
+        assert pool.ahead > 1
+        begun = [pool.begin(number) for number in range(5)]
+        begun[3].cancel()
+        assert [await begun[at] for at in (4, 2, 1, 0)] == [4, 2, 1, 0]
+        assert await pool.begin(7) == 7
+        with pytest.raises(SpecError, match="forty is refused"):
+            await pool.begin(40)
+
+
+@every_engine
 async def test_a_function_is_applied_to_records_and_results_keep_their_order(engine: Engine) -> None:
     outputs = [Output(case=str(number), model="m", repeat=0, text="w " * number) for number in range(30)]
     assert await engine.map(FunctionJob(words), outputs) == list(range(30))

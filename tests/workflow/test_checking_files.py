@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Generic
 
 import pytest
 
@@ -53,23 +54,24 @@ class Elsewhere:
             yield _Backwards([first, second], self)
 
 
-class _Backwards:
-    def __init__(self, workers: list[Callable[[object], Awaitable[object]]], engine: Elsewhere) -> None:
+class _Backwards(Generic[Item, Result]):
+    def __init__(self, workers: list[Callable[[Item], Awaitable[Result]]], engine: Elsewhere) -> None:
         self.ahead = engine.ahead
         self._workers, self._engine = workers, engine
         self._begun = 0
 
-    def begin(self, item: object) -> asyncio.Future[object]:
+    def begin(self, item: Item) -> asyncio.Future[Result]:
         self._begun += 1
         return asyncio.ensure_future(self._done(item, self._begun))
 
-    async def _done(self, item: object, number: int) -> object:
+    async def _done(self, item: Item, number: int) -> Result:
         if isinstance(item, Shard):
             self._engine.shards.append(item)
         for _ in range(number % 4):
             await asyncio.sleep(0)
-        item = pickle.loads(pickle.dumps(self._engine.change(item)))
-        return pickle.loads(pickle.dumps(await self._workers[number % 2](item)))
+        sent: Item = pickle.loads(pickle.dumps(self._engine.change(item)))
+        result: Result = pickle.loads(pickle.dumps(await self._workers[number % 2](sent)))
+        return result
 
 
 @pytest.fixture
