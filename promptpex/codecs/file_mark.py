@@ -44,9 +44,9 @@ class FileMark:
 
 
 def _digest(file: BinaryIO, length: int) -> bytes:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for place in (0, max(0, length - _LOOKED_AT)):
         file.seek(place)
-        found.update(file.read(min(_LOOKED_AT, length - place)))
+        digest.update(file.read(min(_LOOKED_AT, length - place)))
     file.seek(0)
-    return found.digest()
+    return digest.digest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptpex.engines.in_process import LocalEngine, run_all
-from promptpex.engines.in_turn import Source, pieces_in_turn
+from promptpex.engines.in_turn import PieceSource, pieces_in_turn
 from promptpex.engines.jobs import Engine, FunctionJob, Job
 from promptpex.engines.local import local_engine, usable_cpus
 from promptpex.engines.synchronous import as_they_come
@@ -13,7 +13,7 @@ __all__ = [
     "FunctionJob",
     "Job",
     "LocalEngine",
-    "Source",
+    "PieceSource",
     "as_they_come",
     "local_engine",
     "pieces_in_turn",

@@ -21,7 +21,7 @@ Result_contra = TypeVar("Result_contra", contravariant=True)
 Piece_co = TypeVar("Piece_co", covariant=True)
 
 
-class Source(Protocol[Item_co, Result_contra, Piece_co]):
+class PieceSource(Protocol[Item_co, Result_contra, Piece_co]):
     """Where items come from, and what their results come to."""
 
     def next(self) -> Item_co | None:
@@ -39,7 +39,7 @@ class Source(Protocol[Item_co, Result_contra, Piece_co]):
 class _Begun(Generic[Item, Result, Piece]):
     """A source, and what of it is under way."""
 
-    def __init__(self, source: Source[Item, Result, Piece]) -> None:
+    def __init__(self, source: PieceSource[Item, Result, Piece]) -> None:
         self.source = source
         self.futures: deque[asyncio.Future[Result]] = deque()
         self.failed = False
@@ -75,7 +75,7 @@ class _Begun(Generic[Item, Result, Piece]):
 
 
 async def pieces_in_turn(
-    pool: Pool[Item, Result], sources: Iterable[Source[Item, Result, Piece]]
+    pool: Pool[Item, Result], sources: Iterable[PieceSource[Item, Result, Piece]]
 ) -> AsyncGenerator[Piece, None]:
     """What the items of all sources come to, in the order of the sources and of their items.
 
@@ -108,7 +108,7 @@ async def pieces_in_turn(
 class _Window(Generic[Item, Result, Piece]):
     """The sources of which something is under way, or may be."""
 
-    def __init__(self, pool: Pool[Item, Result], sources: Iterator[Source[Item, Result, Piece]]) -> None:
+    def __init__(self, pool: Pool[Item, Result], sources: Iterator[PieceSource[Item, Result, Piece]]) -> None:
         self.begun: deque[_Begun[Item, Result, Piece]] = deque()
         self._pool = pool
         self._sources = sources

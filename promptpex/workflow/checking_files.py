@@ -18,12 +18,12 @@ from promptpex.codecs.gzipped import content_length
 from promptpex.codecs.ordinary_files import opened
 from promptpex.core.errors import CheckError
 from promptpex.core.texts import tr
-from promptpex.engines import Engine, LocalEngine, Source, pieces_in_turn
+from promptpex.engines import Engine, LocalEngine, PieceSource, pieces_in_turn
 
 ROW_BYTES = 128
 """Bytes that a row of CSV or Parquet is taken to have, until it is known how many there are."""
 
-Rows = Source[Shard | Sequence[CheckRow], Checked, RowReport]
+Rows = PieceSource[Shard | Sequence[CheckRow], Checked, RowReport]
 
 
 def reports_of(checked: Checked) -> Iterator[RowReport]:
@@ -82,14 +82,14 @@ class RowsReadHere:
         self._chunks = chunks(rows)
 
     def next(self) -> Sequence[CheckRow] | None:
-        """See ``Source``."""
+        """See ``PieceSource``."""
         return next(self._chunks, None)
 
     def known(self, result: Checked) -> None:
-        """See ``Source``."""
+        """See ``PieceSource``."""
 
     def take(self, result: Checked) -> Iterator[RowReport]:
-        """See ``Source``."""
+        """See ``PieceSource``."""
         return reports_of(result)
 
 
@@ -114,7 +114,7 @@ class FileInParts:
         self._lines = 0
 
     def next(self) -> Shard | Sequence[CheckRow] | None:
-        """See ``Source``."""
+        """See ``PieceSource``."""
         if self._here is not None:
             return self._here.next()
         if self._mark is None:
@@ -125,7 +125,7 @@ class FileInParts:
         return Shard(Path(os.path.abspath(self._file)), self._next - 1, self._mark)
 
     def known(self, result: Checked) -> None:
-        """See ``Source``."""
+        """See ``PieceSource``."""
         if result.number is None or result.unseen:
             return
         if not result.more:
@@ -134,7 +134,7 @@ class FileInParts:
             self._parts *= 2
 
     def take(self, result: Checked) -> Iterator[RowReport] | None:
-        """See ``Source``."""
+        """See ``PieceSource``."""
         if result.number is None:
             return reports_of(result)
         if result.unseen:

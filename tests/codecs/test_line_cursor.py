@@ -34,18 +34,18 @@ def test_every_line_is_in_one_range_whoever_reads_it(content: bytes, cuts: list[
         path.write_bytes(gzip.compress(content) if packed else content)
         places = sorted({0, len(content) + 1, *(min(cut, len(content)) for cut in cuts)})
         readers = [cursor(path) for _ in range(hands)]
-        found, ends = list[bytes](), list[bool]()
+        lines_read, ends = list[bytes](), list[bool]()
         for at, (start, stop) in enumerate(pairwise(places)):
             reader = readers[at % hands]
             lines = list(reader.lines(start, stop))
             assert [line.number for line in lines] == list(range(1, len(lines) + 1))
-            found += [line.data for line in lines]
+            lines_read += [line.data for line in lines]
             ends += [line.is_whole for line in lines]
         assert not reader.more
         for each in readers:
             each.close()
     expected = whole(content)
-    assert found == (expected or [b""] * bool(content)), "a byte order mark alone is an empty line"
+    assert lines_read == (expected or [b""] * bool(content)), "a byte order mark alone is an empty line"
     assert ends.count(False) == (bool(content) and not content.endswith(b"\n"))
 
 

@@ -100,19 +100,19 @@ FILES = [Path(name) for name in [*NAMES, "rows.csv.gz"]]
 
 
 def checked(engine: Engine, *files: Path) -> tuple[str, str, list[str]]:
-    """What is printed of the rows, the error that ends it, and what else is said."""
-    said: list[str] = []
+    """What is printed of the rows, the error that ends it, and what else is notices."""
+    notices: list[str] = []
 
     async def printed() -> tuple[str, str]:
         checks, reports = assertion_file.read(Path("checks.yaml")), list[str]()
         try:
-            async for each in checking_files.reports(engine, checks, read_all(files), files, said.append):
+            async for each in checking_files.reports(engine, checks, read_all(files), files, notices.append):
                 reports += json_lines([each])
         except CheckError as error:
             return "".join(reports), str(error)
         return "".join(reports), ""
 
-    return *asyncio.run(printed()), said
+    return *asyncio.run(printed()), notices
 
 
 @pytest.mark.parametrize("ahead", [1, 5, 50])
@@ -201,12 +201,12 @@ def test_a_file_that_workers_do_not_see_is_read_here_from_where_they_stopped(fol
         return replace(item, path=folder / ("no" if item.number % 2 else "ended.jsonl"))
 
     engine = Elsewhere(change=elsewhere)
-    out, error, said = checked(engine, Path("plain.jsonl"), Path("packed.jsonl.gz"))
+    out, error, notices = checked(engine, Path("plain.jsonl"), Path("packed.jsonl.gz"))
     assert (out, error, []) == checked(LocalEngine(), Path("plain.jsonl"), Path("packed.jsonl.gz"))
-    assert len(said) == 2
-    assert said[0].startswith("plain.jsonl cannot be read on every worker (")
-    assert "the file of rows is another one there" in said[0]
-    assert "it is read here, and its rows are sent" in said[0]
+    assert len(notices) == 2
+    assert notices[0].startswith("plain.jsonl cannot be read on every worker (")
+    assert "the file of rows is another one there" in notices[0]
+    assert "it is read here, and its rows are sent" in notices[0]
 
 
 def test_no_more_is_asked_for_than_the_files_may_have(folder: Path) -> None:
