@@ -21,6 +21,7 @@ from promptpex.interchange.format import Exported, Format, Imported, ImportedPro
 from promptpex.interchange.notes import Log
 from promptpex.interchange.places import At, items, mapping, named, text_of_parts
 from promptpex.llm.foreign_parameters import settings_of
+from promptpex.llm.named_models import free_name
 from promptpex.llm.names import parse_model
 
 ENDINGS = (".prompt.yml", ".prompt.yaml")
@@ -186,7 +187,7 @@ def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object
         log.left_out(at[key].name, stored("models take no such parameter here"), top.path, at[key].line)
     if not table:
         return {"models": {"under_test": [name]}}
-    alias = _NOT_AN_ID.sub("-", name.partition("/")[2])[:34].strip("-") or "model"
+    alias = free_name(name.partition("/")[2])
     return {"models": {"under_test": [alias], alias: {"model": name, **table}}}
 
 

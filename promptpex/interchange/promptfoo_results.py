@@ -11,12 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import MEGABYTE
-from promptpex.codecs.text_file import read_text
-from promptpex.core.errors import InputError
 from promptpex.core.records import Output
 from promptpex.core.texts import stored
 from promptpex.interchange.format import Format, Imported, Mapped, head
+from promptpex.interchange.json_file import read_json
 from promptpex.interchange.notes import Log
 from promptpex.interchange.places import At, mapping, named
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
@@ -24,7 +22,6 @@ from promptpex.interchange.promptfoo.prompts import TheirPrompt, prompts_of_text
 from promptpex.interchange.promptfoo.providers import our_name
 from promptpex.interchange.promptfoo.read import read_config
 
-MAX_BYTES = 500 * MEGABYTE
 Row = Mapping[str, object]
 _TEST = ("description", "threshold", "metadata", "assert")
 """Keys of a row's test that are read; its variables stand beside it as they were filled in."""
@@ -60,14 +57,7 @@ def read(path: Path) -> Imported:
 
 
 def _data(path: Path) -> Row:
-    text = read_text(path, error=InputError, what="file of results", limit=MAX_BYTES)
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as failure:
-        raise InputError(f"the JSON is broken: {failure.msg}", path=path, line=failure.lineno) from None
-    except (RecursionError, ValueError):
-        raise InputError("the JSON is nested too deeply or holds too long a number", path=path) from None
-    return mapping(data, At(path), "a file of results")
+    return mapping(read_json(path, "file of results"), At(path), "a file of results")
 
 
 def _parts(data: Row, at: At) -> tuple[list[Row], list[Row]]:

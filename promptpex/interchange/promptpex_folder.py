@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from promptpex.codecs.ordinary_files import inside
@@ -47,10 +48,7 @@ def read(path: Path, *, variable: str | None) -> Imported:
     if not texts:
         raise InputError("there are no rules in this folder; name the one that holds rules.txt", path=path)
     suite, name = _suite(path, len(texts), variable or INPUT_VARIABLE, log)
-    rules = tuple(
-        Rule(id=f"r{number}", rule=text, inverse=inverses[number - 1] if number <= len(inverses) else None)
-        for number, text in enumerate(texts, 1)
-    )
+    rules = numbered_rules(texts, inverses)
     if inverses and len(inverses) != len(texts):
         why = stored("there are {inverses} inverse rules for {rules} rules", inverses=len(inverses), rules=len(texts))
         log.changed("inverse_rules.txt", why, path / "inverse_rules.txt", None)
@@ -65,13 +63,24 @@ def read(path: Path, *, variable: str | None) -> Imported:
     return Imported(spec=spec, suite=suite, over=dict(log.over), notes=log.notes)
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, without numbers and bullets."""
+    return [_NUMBERED.sub("", line, count=1).strip() for line in text.splitlines() if line.strip()]
+
+
+def numbered_rules(texts: Sequence[str], inverses: Sequence[str]) -> tuple[Rule, ...]:
+    """The rules by their numbers, each with its inverse where there is one."""
+    given = [*inverses, *[None] * len(texts)]
+    return tuple(Rule(id=f"r{n}", rule=text, inverse=given[n - 1]) for n, text in enumerate(texts, 1))
+
+
 def _lines(folder: Path, name: str) -> list[str]:
     """The lines of a file, without numbers and bullets; none where there is no such file."""
     path = inside(folder, name, error=SpecError, what="file")
     if not path.exists():
         return []
     text = read_text(path, error=SpecError, what=f"file {name}")
-    return [_NUMBERED.sub("", line, count=1).strip() for line in text.splitlines() if line.strip()]
+    return lines_of(text)
 
 
 def _suite(folder: Path, rules: int, variable: str, log: Log) -> tuple[Suite | None, str]:

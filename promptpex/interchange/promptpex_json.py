@@ -48,18 +48,34 @@ def read(path: Path, *, variable: str | None) -> Imported:
 def read_tests(path: Path, variable: str, log: Log) -> Suite:
     """As ``read``, what is to be noted in the log."""
     doc = yaml_reader.read(path, error=InputError, what="file of tests")
-    top = At(path, doc=doc)
-    if not isinstance(doc.data, list):
+    return suite_of(doc.data, At(path, doc=doc), variable, log)
+
+
+def suite_of(data: object, top: At, variable: str, log: Log, *, rules: int | None = None) -> Suite:
+    """As ``read_tests``, of data that stands at ``top``.
+
+    Args:
+        rules: how many there are, where that is known: greater numbers are those of their inverses then.
+    """
+    if not isinstance(data, list):
         raise top.fail("a file of tests must be a list")
     taken: set[str] = set()
     cases = []
-    for number, (item, at) in enumerate(items(doc.data, top, "tests"), 1):
+    for number, (item, at) in enumerate(items(data, top, "tests"), 1):
         test = mapping(item, at, "a test")
         if "testinput" not in test:
             raise at.fail("a test needs a testinput")
-        cases.append(_case(test, number, variable, taken, at, log))
+        cases.append(_case(_aimed(test, rules), number, variable, taken, at, log))
     log.came("tests", len(cases))
     return Suite(cases=tuple(cases))
+
+
+def _aimed(test: Mapping[str, object], rules: int | None) -> Mapping[str, object]:
+    """The test with the number of its rule, where it has that of an inverse among rules and inverses."""
+    number = test.get("ruleid")
+    if rules and isinstance(number, int) and rules < number <= 2 * rules and "inverse" not in test:
+        return {**test, "ruleid": number - rules, "inverse": True}
+    return test
 
 
 def _case(test: Mapping[str, object], number: int, variable: str, taken: set[str], at: At, log: Log) -> Case:

@@ -23,11 +23,12 @@ from promptpex.interchange.format import Exported, Format, Imported, ImportedPro
 from promptpex.interchange.notes import Log
 from promptpex.interchange.places import At, mapping
 from promptpex.llm.foreign_parameters import settings_of
+from promptpex.llm.named_models import free_name
 from promptpex.llm.names import parse_model
 from promptpex.llm.redaction import names_key
 
 _ROLE = re.compile(r"#?[ \t]*(system|user|assistant|developer)[ \t]*:[ \t]*\Z", re.IGNORECASE | re.ASCII)
-_ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _READ = frozenset(("name", "description", "model", "inputs", "inputSchema", "sample", "template", "version", "$schema"))
 _VENDORS = {"azure_openai": "azure", "azure": "azure", "openai": "openai", "github": "github", "anthropic": "anthropic",
             "serverless": "azure_ai", "foundry": "azure_ai"}  # fmt: skip
@@ -41,12 +42,12 @@ def read(path: Path) -> Imported:
         InputError: the front matter cannot be read, or there is no text below it; with the line.
     """
     text = read_text(path, error=InputError, what="prompty file").replace("\r\n", "\n")
-    front, body, first = _divided(text, path)
+    front, body, first = divided(text, path)
     log = Log()
     doc = yaml_reader.load(front or "{}", path=path, error=InputError, what="front matter", first_line=2)
     top = At(path, doc=doc)
     data = mapping(doc.data, top, "the front matter")
-    messages = tuple(_messages(body))
+    messages = tuple(messages_of(body))
     if not messages:
         raise InputError("there is no text below the front matter", path=path, line=first)
     for key in data:
@@ -63,13 +64,13 @@ def read(path: Path) -> Imported:
     return Imported(
         prompt=prompt,
         suite=Suite(cases=(case,)) if case is not None else None,
-        settings=_settings(data.get("model"), top["model"], log),
+        settings=settings_of_model(data.get("model"), top["model"], log),
         over=dict(log.over),
         notes=log.notes,
     )
 
 
-def _divided(text: str, path: Path) -> tuple[str, str, int]:
+def divided(text: str, path: Path) -> tuple[str, str, int]:
     """The front matter, the text below it, and the line on which that begins."""
     lines = text.split("\n")
     if lines[0].rstrip() != "---":
@@ -80,7 +81,7 @@ def _divided(text: str, path: Path) -> tuple[str, str, int]:
     return "\n".join(lines[1:end]), "\n".join(lines[end + 1 :]), end + 2
 
 
-def _messages(body: str) -> Iterator[Message]:
+def messages_of(body: str) -> Iterator[Message]:
     """The turns; what stands before the first role is the system's."""
     role: Role = "system"
     lines: list[str] = []
@@ -92,7 +93,7 @@ def _messages(body: str) -> Iterator[Message]:
         text = "\n".join(lines).strip()
         if text:
             yield Message(role=role, content=text)
-        role, lines = _ROLES[match.group(1).lower()], []
+        role, lines = ROLES[match.group(1).lower()], []
 
 
 def _sample(data: Mapping[str, object], top: At, log: Log) -> Case | None:
@@ -123,7 +124,7 @@ def _inputs(data: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, obje
             yield item["name"], item
 
 
-def _settings(value: object, at: At, log: Log) -> dict[str, object]:
+def settings_of_model(value: object, at: At, log: Log) -> dict[str, object]:
     """The model under test with its parameters."""
     if value is None:
         return {}
@@ -151,7 +152,7 @@ def _settings(value: object, at: At, log: Log) -> dict[str, object]:
         log.left_out(f"model parameter {key}", stored("models take no such parameter here"), at.path, at.line)
     if not table:
         return {"models": {"under_test": [name]}}
-    alias = re.sub(r"[^\w.-]+", "-", bare)[:34].strip("-_.") or "model"
+    alias = free_name(bare)
     return {"models": {"under_test": [alias], alias: {"model": name, **table}}}
 
 

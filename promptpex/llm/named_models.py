@@ -5,8 +5,9 @@ A name is what tables, files and progress call the model. What is asked does not
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -238,6 +239,22 @@ def split_name(label: str) -> tuple[str | None, str]:
     if not model:
         raise ConfigError(f"{name}= names no model; write {name}=PROVIDER/MODEL.")
     return name, model
+
+
+def free_name(wanted: str, taken: Container[str] = ()) -> str:
+    """A name for a model that is like the wanted one, and that settings accept."""
+    stem = re.sub(r"[^\w.-]+", "-", wanted).strip("-_.")[:30].strip("-_.") or "model"
+    numbered = (f"{name}-{number}" for number in range(2, 10_000) for name in (stem, "model"))
+    names = itertools.chain((stem, f"my-{stem}"), numbered)
+    return next(name for name in names if name not in taken and _is_usable(name))
+
+
+def _is_usable(name: str) -> bool:
+    try:
+        check_name(name)
+    except ConfigError:
+        return False
+    return True
 
 
 def check_name(name: str) -> None:

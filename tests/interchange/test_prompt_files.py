@@ -19,6 +19,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Message, Prompt, Rule, Spec, Suite
 from promptpex.interchange import github_prompt, promptpex_folder, promptpex_json, prompty
 from promptpex.interchange.format import Imported, Project
+from promptpex.llm.named_models import check_name, free_name
 from promptpex.promptfile import parse
 from promptpex.promptfile import read as read_prompt
 from promptpex.specs.file import read_spec
@@ -108,7 +109,7 @@ def test_a_prompt_of_github_is_a_project(tmp_path: Path, capsys: Capture) -> Non
     ]  # fmt: skip
     settings = tomllib.loads((out / "promptpex.toml").read_text(encoding="utf-8"))
     assert settings["models"] == {
-        "under_test": ["gpt-4o-mini"], "gpt-4o-mini": {"model": "github/gpt-4o-mini", "temperature": 0.5}
+        "under_test": ["my-gpt-4o-mini"], "my-gpt-4o-mini": {"model": "github/gpt-4o-mini", "temperature": 0.5}
     }  # fmt: skip
     printed = capsys.readouterr().out
     assert "github/similarity is GitHub's own" in printed
@@ -127,8 +128,8 @@ def test_a_prompty_file_is_a_project(tmp_path: Path) -> None:
     assert made.suite.cases[0].inputs == {"name": "Ann", "question": "Why?"}
     assert made.settings == {
         "models": {
-            "under_test": ["gpt-35"],
-            "gpt-35": {"model": "azure/gpt-35", "max_tokens": 128, "temperature": 0.2},
+            "under_test": ["my-gpt-35"],
+            "my-gpt-35": {"model": "azure/gpt-35", "max_tokens": 128, "temperature": 0.2},
         }
     }
     assert _notes(made)[0] == {"authors", "model.api_key", "model parameter tools"}
@@ -136,7 +137,7 @@ def test_a_prompty_file_is_a_project(tmp_path: Path) -> None:
     path.write_text("---\nmodel: {id: gpt-4o, provider: openai, options: {maxOutputTokens: 9}}\n---\nHi {{x}}\n")
     second = prompty.read(path)
     assert second.settings == {
-        "models": {"under_test": ["gpt-4o"], "gpt-4o": {"model": "openai/gpt-4o", "max_tokens": 9}}
+        "models": {"under_test": ["my-gpt-4o"], "my-gpt-4o": {"model": "openai/gpt-4o", "max_tokens": 9}}
     }
 
 
@@ -174,8 +175,8 @@ def test_a_project_comes_back_from_github(texts: list[str], inputs: list[str], e
     ]
     assert back.spec.rules == project.spec.rules
     assert back.settings["models"] == {
-        "under_test": ["gpt-4o"],
-        "gpt-4o": {"model": "github/gpt-4o", "temperature": 0.5},
+        "under_test": ["my-gpt-4o"],
+        "my-gpt-4o": {"model": "github/gpt-4o", "temperature": 0.5},
     }
 
 
@@ -295,3 +296,12 @@ def test_damage_is_one_sentence_with_its_line(
         readers[path.suffix](path)
     assert (caught.value.path, caught.value.line) == (path, line)
     assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "none", "openai", "ä b", "", "x" * 60, "-._", "llama3.2:1b"])
+def test_what_a_model_is_called_after_an_import_is_accepted_by_settings(name: str) -> None:
+    first = free_name(name)
+    check_name(first)
+    second = free_name(name, (first,))
+    check_name(second)
+    assert first != second

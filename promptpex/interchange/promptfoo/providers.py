@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from promptpex.core.errors import ConfigError
 from promptpex.core.texts import stored
 from promptpex.interchange.places import At, items, named
 from promptpex.interchange.promptfoo.files import ConfigFiles
+from promptpex.llm.named_models import free_name
 from promptpex.llm.names import parse_model
 from promptpex.llm.redaction import holds_key, names_key
 from promptpex.llm.resolve_model import resolve
@@ -82,7 +83,7 @@ def read_providers(files: ConfigFiles, value: object, at: At) -> dict[str, objec
             continue
         files.log.came("providers")
         if table or (label and _ALIAS.match(label)):
-            alias = _free(label or name.rpartition("/")[2], tables)
+            alias = free_name(label or name.rpartition("/")[2], tables)
             tables[alias] = {"model": name, **table}
             under_test.append(alias)
         else:
@@ -183,12 +184,6 @@ def _can_be_asked(name: str, table: dict[str, object]) -> bool:
     except ConfigError:
         return False
     return resolve(name, base if isinstance(base, str) else None).provider is not None
-
-
-def _free(wanted: str, taken: Iterable[str]) -> str:
-    stem = re.sub(r"[^\w.-]+", "-", wanted).strip("-_.")[:34] or "model"
-    names = [stem, *(f"{stem}-{number}" for number in range(2, 1_000))]
-    return next(name for name in names if name not in taken and name not in ("none", "under_test"))
 
 
 def their_provider(label: str, left_out: list[str]) -> Any:

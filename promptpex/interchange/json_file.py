@@ -1,0 +1,31 @@
+"""A JSON file of another tool, as data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from promptpex.codecs.ordinary_files import MEGABYTE
+from promptpex.codecs.text_file import read_text
+from promptpex.core.errors import InputError
+
+MAX_BYTES = 500 * MEGABYTE
+
+
+def read_json(path: Path, what: str) -> object:
+    """The file as data.
+
+    Raises:
+        InputError: it cannot be read, is larger than ``MAX_BYTES``, or is no JSON; with the line.
+    """
+    return loaded(read_text(path, error=InputError, what=what, limit=MAX_BYTES), path)
+
+
+def loaded(text: str, path: Path) -> object:
+    """Text as data; ``path`` is where it stands."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as failure:
+        raise InputError(f"the JSON is broken: {failure.msg}", path=path, line=failure.lineno) from None
+    except (RecursionError, ValueError):
+        raise InputError("the JSON is nested too deeply or holds too long a number", path=path) from None

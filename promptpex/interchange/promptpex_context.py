@@ -1,0 +1,207 @@
+"""``promptpex-context``: the ``promptpex_context.json`` that microsoft/promptpex 0.0.18 writes of a whole run.
+
+It holds the files of its folder as texts (``rules``, ``inverseRules``, ``intent``, ``inputSpec``), the prompt with its
+front matter and messages, the tests as data, and results of models as a text of JSON.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from promptpex.core.records import INPUT_VARIABLE, Message, Output, Spec, Suite, VariableSpec
+from promptpex.core.texts import stored
+from promptpex.interchange.format import Format, Imported, ImportedPrompt, Mapped, head
+from promptpex.interchange.json_file import loaded, read_json
+from promptpex.interchange.notes import Log
+from promptpex.interchange.places import At, items, mapping, text_of_parts
+from promptpex.interchange.promptpex_folder import lines_of, numbered_rules
+from promptpex.interchange.promptpex_json import suite_of
+from promptpex.interchange.prompty import ROLES, divided, messages_of, settings_of_model
+
+NAME = "promptpex_context.json"
+_BESIDE = ("scenarios", "instructions")
+"""Front matter that the prompt file keeps in their words, which are read as they are."""
+_READ = frozenset(("frontmatter", "inputs", "messages", "prompt", "intent", "rules", "inverseRules", "inputSpec",
+                   "tests", "promptPexTests", "testOutputs", "testSamples", "name"))  # fmt: skip
+_OF_THE_RUN = frozenset(("runId", "writeResults", "dir", "versions", "reuseResults", "testData"))
+"""What says nothing that is not said elsewhere."""
+_FRONT = frozenset(("name", "description", "model", "inputs", "testSamples", *_BESIDE))
+
+
+def recognise(path: Path) -> bool:
+    """Whether it is called so, or is JSON that begins like one."""
+    beginning = head(path) if path.suffix.lower() == ".json" else ""
+    return path.name == NAME or ('"runId"' in beginning and '"frontmatter"' in beginning)
+
+
+def read(path: Path) -> Imported:
+    """The prompt, its spec and cases, and what models answered.
+
+    Raises:
+        InputError: it is no such file, or a part of it is of the wrong type.
+    """
+    log, top = Log(), At(path)
+    data = mapping(read_json(path, "context"), top, "a context")
+    front = mapping(data.get("frontmatter"), top["frontmatter"], "the front matter")
+    messages = _prompt(data, top)
+    suite, case_of = _suite(data, top, log)
+    names = [*_inputs(data, top), *(name for case in suite.cases for name in case.inputs)]
+    spec = _spec(data, top, next(iter(names), INPUT_VARIABLE), log)
+    outputs = tuple(_outputs(data, top, case_of, log))
+    _name_the_rest(data, front, top, log)
+    name, description = front.get("name") or data.get("name"), front.get("description")
+    log.came("messages", len(messages))
+    return Imported(
+        prompt=ImportedPrompt(
+            name if isinstance(name, str) and name.strip() else path.stem,
+            messages,
+            description if isinstance(description, str) else "",
+            front=_front(data, front, top, log),
+        ),
+        spec=spec,
+        suite=suite if suite.cases else None,
+        settings=settings_of_model(front.get("model"), top["frontmatter"]["model"], log),
+        over=dict(log.over),
+        notes=log.notes,
+        outputs=outputs,
+    )
+
+
+def _text(data: Mapping[str, object], key: str, top: At) -> str:
+    """The content of one of its files; empty where there is none."""
+    content = mapping(data.get(key), top[key], "a file").get("content")
+    return content if isinstance(content, str) else ""
+
+
+def _prompt(data: Mapping[str, object], top: At) -> tuple[Message, ...]:
+    """The turns: those of the prompt's text, else those that stand beside it."""
+    text = _text(data, "prompt", top).replace("\r\n", "\n")
+    messages = tuple(messages_of(divided(text, top.path)[1]))
+    if messages:
+        return messages
+    turns = []
+    for item, at in items(data.get("messages"), top["messages"], "messages"):
+        turn = mapping(item, at, "a message")
+        role, content = ROLES.get(str(turn.get("role")).lower()), text_of_parts(turn.get("content"))
+        if role is None or content is None:
+            raise at.fail("a message has a role (system, user or assistant) and a text")
+        turns += [Message(role=role, content=content.strip())] if content.strip() else []
+    if not turns:
+        raise top.fail("there is no prompt in this context: it needs the text of a prompt, or messages")
+    return tuple(turns)
+
+
+def _spec(data: Mapping[str, object], top: At, variable: str, log: Log) -> Spec | None:
+    texts, inverses = lines_of(_text(data, "rules", top)), lines_of(_text(data, "inverseRules", top))
+    log.came("rules", len(texts))
+    log.came("inverse rules", min(len(inverses), len(texts)))
+    if inverses and len(inverses) != len(texts):
+        why = stored("there are {inverses} inverse rules for {rules} rules", inverses=len(inverses), rules=len(texts))
+        log.changed("inverseRules", why, top.path, None)
+    constraints = tuple(lines_of(_text(data, "inputSpec", top)))
+    intent = " ".join(lines_of(_text(data, "intent", top)))
+    if not (texts or constraints or intent):
+        return None
+    inputs = {variable: VariableSpec(constraints=constraints)} if constraints else {}
+    return Spec(intent=intent, inputs=inputs, rules=numbered_rules(texts, inverses))
+
+
+def _suite(data: Mapping[str, object], top: At, log: Log) -> tuple[Suite, dict[str, str]]:
+    """The tests, and by its input as one text the case of each."""
+    tests, at = data.get("promptPexTests"), top["promptPexTests"]
+    if not tests:
+        text = _text(data, "tests", top)
+        tests, at = (loaded(text, top.path) if text.strip() else []), top["tests"]
+    variable = next(iter(_inputs(data, top)), INPUT_VARIABLE)
+    suite = suite_of(tests, at, variable, log, rules=len(lines_of(_text(data, "rules", top))))
+    listed = [test for test, _ in items(tests, at, "tests") if isinstance(test, dict)]
+    pairs = list(zip(listed, suite.cases, strict=True))
+    return suite, {str(test["testinput"]): case.id for test, case in reversed(pairs)}
+
+
+def _inputs(data: Mapping[str, object], top: At) -> Mapping[str, object]:
+    front = mapping(data.get("frontmatter"), top["frontmatter"], "the front matter")
+    key = "inputs" if data.get("inputs") else "frontmatter"
+    return mapping(data.get("inputs") or front.get("inputs"), top[key], "inputs")
+
+
+def _front(data: Mapping[str, object], front: Mapping[str, object], top: At, log: Log) -> dict[str, Any]:
+    """The front matter of the prompt file: inputs, scenarios, instructions and samples as they are there."""
+    kept: dict[str, Any] = {key: front[key] for key in _BESIDE if isinstance(front.get(key), list | dict)}
+    inputs = {name: about for name, about in _inputs(data, top).items() if about is not None}
+    kept |= {"inputs": inputs} if inputs else {}
+    rows = [
+        row for row, _ in items(data.get("testSamples"), top["testSamples"], "testSamples") if isinstance(row, dict)
+    ]
+    kept |= {"testSamples": rows} if rows else {}
+    for key in (*_BESIDE, "testSamples"):
+        log.came(key, len(kept.get(key, ())))
+    return kept
+
+
+def _outputs(data: Mapping[str, object], top: At, case_of: Mapping[str, str], log: Log) -> Iterator[Output]:
+    """What models answered to the tests; several answers of a model to one are repeats."""
+    text, at = _text(data, "testOutputs", top), top["testOutputs"]
+    asked: Counter[tuple[str, str]] = Counter()
+    for item, place in items(loaded(text, top.path) if text.strip() else [], at, "results"):
+        result = mapping(item, place, "a result")
+        case, model = case_of.get(str(result.get("testinput"))), result.get("model")
+        answer, error = result.get("output"), result.get("error")
+        if case is None or not isinstance(model, str) or not model.strip():
+            log.left_out(place.name, stored("it is of no test that is here"), top.path, None)
+        elif not isinstance(answer, str) or not answer:
+            log.left_out(place.name, stored("it has no output"), top.path, None)
+        else:
+            asked[case, model] += 1
+            yield Output(case=case, model=model.strip(), repeat=asked[case, model] - 1, text=answer)
+            log.came("testOutputs")
+            if error:
+                log.changed(place.name, stored("its error is not taken over, its output is"), top.path, None)
+
+
+def _name_the_rest(data: Mapping[str, object], front: Mapping[str, object], top: At, log: Log) -> None:
+    """Notes what of the context is not here."""
+    for key in front:
+        if key not in _FRONT:
+            log.left_out(f"frontmatter.{key}", stored("there is nothing like it here"), top.path, None)
+    for key, value in data.items():
+        content = value.get("content") if isinstance(value, dict) and "filename" in value else value
+        if key in _READ or key in _OF_THE_RUN or not content:
+            continue
+        why = stored("verdicts and figures of other judges are not taken over")
+        if key == "metrics":
+            why = stored("put its text beside the prompt, as NAME.metric.prompty")
+        elif key == "options":
+            why = stored("it is said elsewhere here")
+        elif key not in ("testEvals", "ruleEvals", "ruleCoverages", "baselineTestEvals", "rateTests"):
+            why = stored("there is nothing like it here")
+        log.left_out(key, why, top.path, None)
+
+
+FORMAT = Format(
+    name="promptpex-context",
+    summary="the promptpex_context.json of microsoft/promptpex, as prompt, spec, cases and a run to judge again",
+    extensions=(".json",),
+    reads="project",
+    read=read,
+    recognise=recognise,
+    maps=(
+        Mapped("`prompt`, `messages`", "the prompt", "in"),
+        Mapped("`frontmatter`: `name`, `description`, `inputs`, `scenarios`, `instructions`", "the same, in the "
+               "prompt's front matter", "in", "other keys"),
+        Mapped("`frontmatter.model`", "`[models]` of the settings", "in", "as with `prompty`"),
+        Mapped("`testSamples`", "samples in the front matter", "in"),
+        Mapped("`rules`, `inverseRules`", "rules `r1`, `r2`, ... with their inverses", "in"),
+        Mapped("`intent`, `inputSpec`", "`intent`, and the constraints of the variable", "in"),
+        Mapped("`promptPexTests`, else `tests`", "cases, as with `promptpex-json`", "in"),
+        Mapped("`testOutputs`", "outputs of a run, without verdicts", "in", "compliance and metrics; results without "
+               "an output"),
+        Mapped("`metrics`, `options`, `baselineTests`, `testEvals`, `ruleEvals` and others", "nothing", "in",
+               "they are named"),
+        Mapped("`runId`, `dir`, `versions`, `testData` and others", "nothing: they say nothing that is not said "
+               "elsewhere", "in"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,169 @@
+"""PromptPex's context: all of it comes over, or is named."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.cases.file import read_suite
+from promptpex.cli.main import run_cli
+from promptpex.core.errors import InputError
+from promptpex.interchange import promptpex_context, promptpex_json
+from promptpex.interchange.format import Imported
+from promptpex.promptfile import read as read_prompt
+from promptpex.report import runs
+from promptpex.specs.file import read_spec
+from promptpex.workflow.validation.validate import validate
+
+Capture = pytest.CaptureFixture[str]
+
+PROMPT = """---
+name: Joker
+inputs:
+  joke: {type: string}
+---
+system:
+You rate jokes.
+
+user:
+{{joke}}
+"""
+
+
+def file(name: str, content: str = "") -> dict[str, str]:
+    return {"filename": f"out/joker/{name}", "content": content}
+
+
+def context(**more: Any) -> dict[str, Any]:
+    tests = [
+        {"ruleid": 1, "testid": 1, "testinput": "A horse walks in.", "expectedoutput": "funny", "reasoning": "why"},
+        {"ruleid": 3, "testid": 1, "testinput": "A cow.", "scenario": "farm"},
+        {"baseline": True, "testinput": "A hen."},
+    ]
+    results = [
+        {"id": "a", "model": "ollama:x", "testinput": "A cow.", "output": "dull", "compliance": "ok", "metrics": {}},
+        {"id": "b", "model": "ollama:x", "testinput": "A cow.", "output": "dull too"},
+        {"id": "c", "model": "ollama:x", "testinput": "gone", "output": "x"},
+        {"id": "d", "model": "ollama:x", "testinput": "A hen.", "output": "", "error": "no"},
+    ]
+    return {
+        "runId": "k3", "writeResults": True, "dir": "out/joker", "name": "joker",
+        "frontmatter": {
+            "name": "Joker", "description": "Rates jokes.", "tags": ["unlisted"],
+            "model": {"parameters": {"temperature": 0.5}, "configuration": {"type": "openai", "name": "gpt-4o-mini"}},
+            "scenarios": [{"name": "farm", "instructions": "It is set on a farm."}],
+            "instructions": {"outputRules": "Few."},
+        },
+        "inputs": {"joke": {"type": "string", "description": "A joke."}},
+        "messages": [{"role": "system", "content": "ignored"}],
+        "prompt": file("joker.prompty", PROMPT),
+        "intent": file("intent.txt", "Rates jokes."), "inputSpec": file("input_spec.txt", "One sentence.\n"),
+        "rules": file("rules.txt", "1. It is one word.\n2. It is kind.\n"),
+        "inverseRules": file("inverse_rules.txt", "It is long.\nIt is rude.\n"),
+        "tests": file("tests.json", json.dumps(tests)), "promptPexTests": tests,
+        "testOutputs": file("test_results.json", json.dumps(results)),
+        "testEvals": file("test_evals.json", "[1]"), "ruleEvals": file("rule_evals.json", "[1]"),
+        "baselineTests": file("baseline_tests.txt", "A test."), "rateTests": file("review.md"),
+        "metrics": [file("tone.metric.prompty", "x")], "testSamples": [{"joke": "A pig."}],
+        "options": {"effort": "low"}, "versions": {"promptpex": "0.0.18", "node": "v22"},
+        **more,
+    }  # fmt: skip
+
+
+def written(folder: Path, data: Any, name: str = "promptpex_context.json") -> Path:
+    (folder / name).write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
+    return folder / name
+
+
+def read(folder: Path, **more: Any) -> Imported:
+    return promptpex_context.read(written(folder, context(**more)))
+
+
+def test_a_context_becomes_a_project_and_a_run(tmp_path: Path, capsys: Capture) -> None:
+    out = tmp_path / "out"
+    assert run_cli(["import", str(written(tmp_path, context())), "--out", str(out)]) == 0
+    prompt, spec = read_prompt(out / "prompt.md"), read_spec(out / "prompt.spec.yaml")
+    suite = read_suite(out / "prompt.cases.yaml", spec, prompt)
+    assert (prompt.name, prompt.description, prompt.variables) == ("Joker", "Rates jokes.", ("joke",))
+    assert [turn.role for turn in prompt.messages] == ["system", "user"]
+    assert prompt.meta["scenarios"] == [{"name": "farm", "constraints": "It is set on a farm."}]
+    assert prompt.meta["instructions"] == {"rules": "Few."}
+    assert prompt.meta["samples"] == [{"joke": "A pig."}]
+    assert prompt.description_of("joke") == "A joke."
+    assert [(rule.rule, rule.inverse) for rule in spec.rules] == [
+        ("It is one word.", "It is long."), ("It is kind.", "It is rude.")
+    ]  # fmt: skip
+    assert (spec.intent, spec.inputs["joke"].constraints) == ("Rates jokes.", ("One sentence.",))
+    assert [(case.rule, case.inverse, case.inputs["joke"], case.expected) for case in suite.cases] == [
+        ("r1", False, "A horse walks in.", "funny"), ("r1", True, "A cow.", None), (None, False, "A hen.", None)
+    ]  # fmt: skip
+    assert [one for one in validate([out / "prompt.md"]) if one.severity == "error"] == []
+    run = runs.read(runs.latest_of(out, prompt.name) or out)
+    assert [(one.case, one.repeat, one.text) for one in run.outputs] == [
+        (suite.cases[1].id, 0, "dull"), (suite.cases[1].id, 1, "dull too")
+    ]  # fmt: skip
+    printed = capsys.readouterr().out
+    for name in ("testEvals", "ruleEvals", "baselineTests", "metrics", "options", "[2]", "[3]", "frontmatter.tags"):
+        assert name in printed
+
+
+def test_every_key_comes_over_or_is_named_or_says_nothing(tmp_path: Path) -> None:
+    made = read(tmp_path, novelty={"filename": "x", "content": "new"}, empty={"filename": "y", "content": ""})
+    named = {note.name for note in made.notes}
+    assert "novelty" in named
+    assert "empty" not in named
+    silent = {key for key in context() if key not in named} - promptpex_context._READ - promptpex_context._OF_THE_RUN
+    assert silent == {"rateTests"}, "only a file without text may pass in silence"
+
+
+def test_messages_are_taken_where_the_text_is_missing(tmp_path: Path) -> None:
+    made = read(tmp_path, prompt={}, messages=[{"role": "user", "content": [{"type": "text", "text": "Hi {{joke}}"}]}])
+    assert made.prompt is not None
+    assert [(turn.role, turn.content) for turn in made.prompt.messages] == [("user", "Hi {{joke}}")]
+
+
+def test_the_command_tells_the_format(tmp_path: Path) -> None:
+    path = written(tmp_path, context(), "saved.json")
+    assert promptpex_context.recognise(path)
+    assert not promptpex_json.recognise(path)
+    assert run_cli(["import", str(path), "--out", str(tmp_path / "out")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("[]", "must be a mapping"),
+        ("{", "the JSON is broken"),
+        ("{}", "there is no prompt"),
+        (context(promptPexTests=[3]), "a test must be a mapping"),
+        (context(promptPexTests=[], tests=file("t", "{")), "the JSON is broken"),
+        (context(testOutputs=file("t", "[[]]")), "a result must be a mapping"),
+        (context(frontmatter=[]), "must be a mapping"),
+    ],
+)
+def test_damage_is_one_sentence(tmp_path: Path, data: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        promptpex_context.read(written(tmp_path, data))
+    assert "\n" not in caught.value.message
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["content", "role", "joke"]), inner),
+    max_leaves=6,
+)
+
+
+@given(st.sampled_from(sorted(context())), JSON)
+def test_a_key_that_holds_anything_else_is_read_or_refused(key: str, value: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder), {**context(), key: value})
+        with contextlib.suppress(InputError):
+            promptpex_context.read(path)
