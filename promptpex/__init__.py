@@ -43,11 +43,13 @@ if TYPE_CHECKING:
     from promptpex.promptfile import read as read_prompt
     from promptpex.specs.file import read_spec, write_spec
     from promptpex.synthesis.selection.problem_file import read_problem
+    from promptpex.workflow.rule_checks import RuleChecks
 
 _HOMES = {
     "BatchResult": ("promptpex.api.batches", "BatchResult"),
     "FakeClient": ("promptpex.llm.fake", "FakeClient"),
     "KeywordSettings": ("promptpex.api.keyword_settings", "KeywordSettings"),
+    "RuleChecks": ("promptpex.workflow.rule_checks", "RuleChecks"),
     "RunResult": ("promptpex.api.run_result", "RunResult"),
     "align": ("promptpex.api.kept_runs", "align"),
     "check": ("promptpex.assertions", "check"),
@@ -76,6 +78,7 @@ __all__ = [
     "BatchResult",
     "FakeClient",
     "KeywordSettings",
+    "RuleChecks",
     "RunResult",
     "align",
     "check",

@@ -79,11 +79,11 @@ class RuleCheckJob:
         """
         time_of_all = time_of(sum(len(rule.checks) for rule in self.rules))
         with check_time(time_of_all):
-            compiled = _compiled(self.rules)
+            compiled = compiled_rules(self.rules)
 
         async def verdicts_on(outputs: Sequence[OutputOfCase]) -> list[CodeVerdict]:
             with check_time(time_of_all):
-                return _verdicts(compiled, outputs)
+                return code_verdicts(compiled, outputs)
 
         yield verdicts_on
 
@@ -92,13 +92,18 @@ CompiledRule = tuple["Rule", compiler.Compiled, str]
 """A rule, its checks made ready, and their fingerprint."""
 
 
-def _compiled(rules: Iterable[Rule]) -> list[CompiledRule]:
+def compiled_rules(rules: Iterable[Rule]) -> list[CompiledRule]:
+    """The checks of the rules that have any, made ready.
+
+    Raises:
+        CheckError: a check that cannot be used as written.
+    """
     prepared = [(rule, compiler.prepare(rule.checks)) for rule in rules if rule.checks]
     compiler.compile_patterns(made for _, made in prepared)
     return [(rule, compiler.require_usable(made, f"rule {rule.id}"), fingerprint(rule)) for rule, made in prepared]
 
 
-def _verdicts(rules: Sequence[CompiledRule], outputs: Iterable[OutputOfCase]) -> list[CodeVerdict]:
+def code_verdicts(rules: Sequence[CompiledRule], outputs: Iterable[OutputOfCase]) -> list[CodeVerdict]:
     """The verdicts on a chunk of outputs, whose patterns are matched and whose code is run in few calls."""
     chunk = [(each, _checked_output(each)) for each in outputs]
     evaluator.work_ahead((compiled, checked) for _, checked in chunk for _, compiled, _ in rules)

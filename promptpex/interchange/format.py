@@ -65,7 +65,6 @@ class ImportedPrompt:
 
     Attributes:
         description: for the front matter.
-        front: what else of the front matter there is.
         stem: of the file's name: ``prompt`` of ``prompt.md``.
         front: further front matter.
     """

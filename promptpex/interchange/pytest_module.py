@@ -1,0 +1,119 @@
+"""``pytest``: a prompt's suite as a module of tests, one for each case and rule, on promptpex's fixture for pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from promptpex.core.records import Case, Rule
+from promptpex.core.texts import stored
+from promptpex.interchange.format import Exported, Format, Mapped, Option, Project, Source
+from promptpex.interchange.python_source import comment, docstring, literal, names
+
+_HEAD = '''{about}
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROMPT = Path(__file__).parent / {prompt}
+MODELS = {models}
+"""Who is asked; None: the model under test of promptpex.toml."""
+
+CASES = {cases}
+
+Answers = Callable[[str, Any], Any]
+
+
+@pytest.fixture(scope="module")
+def answers(promptpex: Any) -> Answers:
+    """The answer of a model to a case with its verdicts, asked for once."""
+    known: dict[tuple[str, Any], Any] = {{}}
+
+    def answer(case: str, model: Any) -> Any:
+        if (case, model) not in known:
+            known[case, model] = promptpex(PROMPT, case=case, model=model)
+        return known[case, model]
+
+    return answer
+
+
+def holds(answer: Any, rule: str) -> None:
+    """Whether the answer keeps the rule; what nobody could decide does not pass."""
+    verdict = answer.verdicts.get(rule)
+    if answer.output.error is not None or verdict is None or verdict.status == "unscored":
+        pytest.fail(f"no verdict on {{rule}}: {{verdict.reason if verdict else answer.output.error}}", pytrace=False)
+    if verdict.status == "not_concerned":
+        pytest.skip(f"{{rule}} does not concern this case")
+    if verdict.status == "fail":
+        pytest.fail(f"{{rule}}: {{verdict.reason}}\\n\\n{{answer.text}}", pytrace=False)
+'''
+
+_TEST = """
+
+{comment}
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("case", {cases})
+def {name}(answers: Answers, case: str, model: Any) -> None:
+    {doc}
+    holds(answers(case, model), {rule})
+"""
+
+
+def write(source: Source, *, prompt: str | None) -> Exported:
+    """The module, to be put beside the prompt."""
+    project = source.project()
+    rules = [rule for rule in project.spec.rules if not rule.stale]
+    file = prompt or Path(project.prompt.path or project.spec.prompt or f"{project.prompt.name}.md").name
+    left_out = [stored("put the file beside {prompt} and its spec and cases, or correct PROMPT in it", prompt=file)]
+    unused = len(project.suite.cases) - len(project.suite.usable())
+    left_out += [stored("cases that are not run, and are left out: {count}", count=unused)] if unused else []
+    about = docstring(
+        f"Tests of the prompt {project.prompt.name}, made by promptpex: each rule on each case. Run them with pytest; "
+        "models and judges are those of promptpex.toml, and what is in the store is not asked again."
+    )
+    made = zip(rules, names("test", (f"{rule.id} {rule.rule}" for rule in rules)), strict=True)
+    tests = [_test(rule, name, project) for rule, name in made]
+    cases = [case.id for case in project.suite.usable()]
+    head = _HEAD.format(
+        about=about, prompt=ascii(file), models=literal(list(project.models) or [None]), cases=literal(cases)
+    )
+    return Exported(head + "".join(tests), tuple(left_out))
+
+
+def _test(rule: Rule, name: str, project: Project) -> str:
+    cases = _cases(rule, project.suite.usable(), project.concerned)
+    every = len(cases) == len(project.suite.usable())
+    return _TEST.format(
+        name=name,
+        doc=docstring(rule.rule, "    "),
+        rule=ascii(rule.id),
+        cases="CASES" if every else literal(cases),
+        comment=comment(f"{rule.id}: {'a judge decides it' if rule.needs_judge else 'code decides it'}"),
+    )
+
+
+def _cases(rule: Rule, cases: tuple[Case, ...], concerned: Mapping[str, frozenset[str]]) -> list[str]:
+    """The ids of the cases that the rule concerns."""
+    wanted = concerned.get(rule.id)
+    return [case.id for case in cases if wanted is None or case.id in wanted]
+
+
+FORMAT = Format(
+    name="pytest",
+    summary="a module of tests for pytest, one for each rule and case; promptpex has to be installed where it runs",
+    extensions=(".py",),
+    writes="project",
+    write=write,
+    write_options=(Option("prompt", "the prompt's file, seen from the module [its name].", metavar="PATH"),),
+    maps=(
+        Mapped("a test function", "a rule", "out"),
+        Mapped("its parameters", "the cases that the rule concerns; the models of a run", "out"),
+        Mapped("a failure", "a broken rule, or one that nobody could decide", "out"),
+        Mapped("`PROMPT`", "the prompt; its spec and cases are read from beside it", "out"),
+    ),
+)  # fmt: skip
