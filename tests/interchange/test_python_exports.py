@@ -187,7 +187,7 @@ def test_pytest_runs_the_module_by_itself(pytester: pytest.Pytester) -> None:
 
 
 def test_rules_and_their_checks_are_one_function() -> None:
-    rules = [
+    rules: list[dict[str, Any]] = [
         {"id": "json", "rule": "It is JSON.", "checks": [{"kind": "is-json"}]},
         {
             "id": "short",
