@@ -1,7 +1,7 @@
 """Recorded requests as a project: what all of them say is the prompt, what differs are inputs.
 
 Chats with the same roles are one prompt: a turn that is the same in all of them stands in it, any other is a variable,
-and the last turn of the user always is (``input``). Equal requests are one case, and several replies to it repeats.
+and the last turn of the user always is (``input``). Equal requests are one case, and several answers to it repeats.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def assembled(
 def _alone(exchanges: Sequence[Exchange], log: Log, spec: Spec | None, match: str | None) -> Imported:
     """The cases of requests of which only the inputs are known."""
     for each in exchanges:
-        if each.replies:
+        if each.answers:
             why = stored("the file does not hold the prompt that its outputs are of; name it with --prompt")
             log.left_out(each.at["output"].name, why, each.at.path, each.at.line)
     made = gathered([(each, each.inputs) for each in exchanges], log, outputs=False)
@@ -115,8 +115,8 @@ def folded(
 
 
 def _as_template(text: str) -> str:
-    """A template that writes the text, line ends that templates change among it."""
-    return literal(text, always="\r" in text or text.endswith("\n"))
+    """A template that writes the text, with the blanks around it and the line ends that a prompt file has not."""
+    return literal(text, always="\r" in text or text != text.strip())
 
 
 def gathered(pairs: Sequence[tuple[Exchange, Mapping[str, object]]], log: Log, *, outputs: bool = True) -> Imported:
@@ -129,10 +129,10 @@ def gathered(pairs: Sequence[tuple[Exchange, Mapping[str, object]]], log: Log, *
         key = json.dumps([inputs, exchange.expected], sort_keys=True, default=str)
         if key not in cases:
             cases[key] = _case(exchange, inputs, ids.free(exchange.name, f"t{number}"))
-        elif not exchange.replies or not outputs:
+        elif not exchange.answers or not outputs:
             why = stored("it is the same as {case}", case=cases[key].id)
             log.changed(exchange.at.name, why, exchange.at.path, exchange.at.line)
-        for reply in exchange.replies if outputs else ():
+        for reply in exchange.answers if outputs else ():
             at = cases[key].id, label(reply.model)
             repeats[at] = repeats.get(at, -1) + 1
             answers.append(reply.output(at[0], repeats[at]))

@@ -15,6 +15,8 @@ ROLES: Mapping[str, Role] = {
     "ai": "assistant", "model": "assistant",
 }  # fmt: skip
 _TEXTS = frozenset(("text", "input_text", "output_text", "refusal"))
+_TURN = frozenset(("content", "parts", "tool_calls", "function_call"))
+"""Keys that a mapping with a role has where it is a turn."""
 _UNSEEN = frozenset(("thinking", "reasoning", "redacted_thinking"))
 """Parts that a model writes for itself: an output is what it says."""
 
@@ -81,13 +83,17 @@ def _texts(parts: Sequence[object]) -> Iterator[str]:
             yield part
             continue
         kind = part.get("type") if isinstance(part, dict) else None
-        if isinstance(part, dict) and (kind is None or kind in _TEXTS):
+        if isinstance(part, dict) and (kind is None or _is_one_of(kind, _TEXTS)):
             text = next((part[key] for key in ("text", "content", "refusal") if isinstance(part.get(key), str)), None)
             if text is not None:
                 yield text
                 continue
-        if not (isinstance(kind, str) and kind in _UNSEEN):
+        if not _is_one_of(kind, _UNSEEN):
             raise Unfit(stored("it holds parts that are no text: {kind}", kind=_short(kind)))
+
+
+def _is_one_of(kind: object, kinds: frozenset[str]) -> bool:
+    return isinstance(kind, str) and kind in kinds
 
 
 def answer_of(value: object) -> str:
@@ -98,7 +104,7 @@ def answer_of(value: object) -> str:
     """
     if isinstance(value, list) and len(value) == 1 and is_chat(value):
         value = value[0]
-    if isinstance(value, dict) and "role" in value and ("content" in value or "parts" in value):
+    if isinstance(value, dict) and "role" in value and _TURN & value.keys():
         if value.get("tool_calls") or value.get("function_call"):
             raise Unfit(stored("the model calls tools, which prompts here have not"))
         return text_of(value.get("parts") if "content" not in value else value["content"])

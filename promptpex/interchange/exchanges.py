@@ -52,7 +52,7 @@ class Exchange:
         at: where it stands.
         messages: what was sent; empty where the file has the inputs alone.
         inputs: values by name, where the file has them.
-        replies: what came back; of several the order is that of repeats.
+        answers: what came back; of several the order is that of repeats.
         name: what the file calls it.
         expected: the right outputs, the best first.
         scenario: what kind of input it is, in the file's words.
@@ -61,7 +61,7 @@ class Exchange:
     at: At
     messages: tuple[Message, ...] = ()
     inputs: Mapping[str, object] = field(default_factory=dict)
-    replies: tuple[RecordedAnswer, ...] = ()
+    answers: tuple[RecordedAnswer, ...] = ()
     name: str = ""
     expected: tuple[str, ...] = ()
     scenario: str | None = None

@@ -6,11 +6,14 @@ that end in ``.json``.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
+from promptpex.codecs import safe_csv
 from promptpex.codecs.jsonl import why_not_json
 from promptpex.codecs.ordinary_files import MEGABYTE
 from promptpex.codecs.text_file import read_text
@@ -123,6 +126,44 @@ def _is_too_deep(value: object) -> bool:
         if not level:
             return False
     return True
+
+
+def csv_rows(path: Path, what: str) -> Iterator[tuple[Mapping[str, str], At]]:
+    """The rows of a CSV file by the names in its first one; empty cells are left out.
+
+    Raises:
+        InputError: it cannot be read, is no CSV, or a row has more cells than the first.
+    """
+    text = read_text(path, error=InputError, what=what, limit=MAX_BYTES).removeprefix("\ufeff")
+    rows = safe_csv.read_rows(io.StringIO(text, newline=""), path=path, guarded=False)
+    names = [name.strip() for first in islice(rows, 1) for name in first.cells]
+    for number, row in enumerate(rows):
+        if len(row.cells) > len(names):
+            raise InputError(
+                f"the row has {len(row.cells)} cells, the first one {len(names)}", path=path, line=row.line
+            )
+        yield (
+            {name: cell for name, cell in zip(names, row.cells, strict=False) if cell},
+            At(path, (number,), row=row.line),
+        )
+
+
+def rows_of(path: Path, what: str) -> Iterator[tuple[object, At]]:
+    """The rows of a JSON or CSV file, by its name."""
+    return iter(csv_rows(path, what)) if path.suffix.lower() == ".csv" else json_rows(path, what)
+
+
+def json_of_cell(text: str) -> object:
+    """What a cell of CSV holds: the JSON object or list, where it is one, else its text."""
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return text
+    if text[end:].strip() or _is_too_deep(value) or has_surrogate(json.dumps(value, ensure_ascii=False)):
+        return text
+    return value if isinstance(value, dict | list) else text
 
 
 def first_row(path: Path) -> Mapping[str, object]:

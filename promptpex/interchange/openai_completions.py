@@ -1,4 +1,4 @@
-"""``openai-completions``: requests to OpenAI with their replies, as JSON lines: outputs that are judged again.
+"""``openai-completions``: requests to OpenAI with their answers, as JSON lines: outputs that are judged again.
 
 Read are stored completions with their messages, the results of the Batch API with their requests, the output items of
 a hosted eval's run, responses of the Responses API, and chats that end with what the model said, as fine-tuning takes
@@ -65,19 +65,19 @@ def _requests(rows: Iterable[tuple[object, At]]) -> dict[str, Row]:
 
 
 def _exchanges(rows: Iterable[tuple[Row, At]], asked: Mapping[str, Row], log: Log) -> Iterator[Exchange]:
-    used: set[object] = set()
+    used: set[str] = set()
     for row, at in rows:
         if "body" in row and "response" not in row:
             continue
-        name = row.get("custom_id", row.get("id"))
+        given = row.get("custom_id", row.get("id"))
+        name = given if isinstance(given, str) else ""
         used.add(name)
         try:
-            request = asked.get(name, row) if isinstance(name, str) and "custom_id" in row else row
-            yield _exchange(row, request, name if isinstance(name, str) else "", at)
+            yield _exchange(row, asked.get(name, row) if "custom_id" in row else row, name, at)
         except Unfit as failure:
             log.left_out(at.name, failure.why, at.path, at.line)
     for row, at in rows:
-        if "body" in row and "response" not in row and row.get("custom_id") not in used:
+        if "body" in row and "response" not in row and str(row.get("custom_id")) not in used:
             log.left_out(at.name, stored("there is no reply to this request"), at.path, at.line)
 
 
@@ -106,7 +106,7 @@ def _ended(chat: object, at: At) -> Exchange:
     messages = messages_of(chat)
     if messages[-1].role != "assistant" or len(messages) < 2:
         raise Unfit(stored("there is no reply to this request"))
-    return Exchange(at, messages[:-1], replies=(RecordedAnswer(messages[-1].content),))
+    return Exchange(at, messages[:-1], answers=(RecordedAnswer(messages[-1].content),))
 
 
 def _pair(chat: object, instructions: object, body: Row, at: At) -> Exchange:
@@ -115,7 +115,7 @@ def _pair(chat: object, instructions: object, body: Row, at: At) -> Exchange:
             stored("it does not hold the messages of its request; name a batch's requests with --requests FILE")
         )
     before = (Message(role="system", content=instructions),) if isinstance(instructions, str) and instructions else ()
-    return Exchange(at, (*before, *messages_of(chat)), replies=tuple(_replies(body)))
+    return Exchange(at, (*before, *messages_of(chat)), answers=tuple(_replies(body)))
 
 
 def _replies(body: Row) -> Iterator[RecordedAnswer]:
@@ -204,7 +204,7 @@ def _row(output: Output, chats: Mapping[str, tuple[Message, ...]], left_out: lis
 
 FORMAT = Format(
     name="openai-completions",
-    summary="requests to OpenAI with their replies as JSON lines (stored completions, batches, runs of evals, chats), "
+    summary="requests to OpenAI with their answers as JSON lines (stored completions, batches, runs of evals, chats), "
     "as a run whose outputs promptpex judge judges again",
     extensions=JSON_ENDINGS,
     reads="run",

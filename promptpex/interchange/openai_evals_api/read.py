@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,6 +56,7 @@ def read_eval(path: Path, items_file: Path | None) -> Imported:
     Raises:
         InputError: it is no such file; with the line.
     """
+    deque(json_rows(path, "file of an eval"), maxlen=0)  # JSON that YAML would take otherwise is refused
     doc = yaml_reader.read(path, error=InputError, what="file of an eval")
     log = Log()
     parts = _parts(mapping(doc.data, At(path, doc=doc), "a file of an eval"), At(path, doc=doc), log)
@@ -163,11 +165,11 @@ def _exchanges(rows: Iterator[tuple[object, At]], log: Log, fields: Mapping[str,
         about = mapping(row, at, "a row")
         item = mapping(about.get("item", about), at, "an item")
         try:
-            replies = _replies(mapping(about.get("sample"), at, "a sample")) if "item" in about else ()
+            answers = _replies(mapping(about.get("sample"), at, "a sample")) if "item" in about else ()
             chat = item.get(fields.get("chat", ""))
             messages = messages_of(chat) if chat is not None and is_chat(chat) else ()
             others = {key: value for key, value in item.items() if not messages or key != fields.get("chat")}
-            yield Exchange(at, messages, others, replies)
+            yield Exchange(at, messages, others, answers)
         except Unfit as failure:
             log.left_out(at.name, failure.why, at.path, at.line)
 

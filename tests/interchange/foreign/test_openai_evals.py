@@ -176,7 +176,7 @@ _TEXTS = st.text(
 _ROLES = st.lists(st.sampled_from(["system", "user", "assistant"]), min_size=1, max_size=4)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(_ROLES, st.data())
 def test_samples_come_back_as_they_were(roles: list[str], data: st.DataObject) -> None:
     chats = data.draw(st.lists(st.tuples(st.tuples(*(_TEXTS for _ in roles)), st.lists(_TEXTS, min_size=1, max_size=3)),

@@ -1,0 +1,196 @@
+"""``langfuse``: exports of Langfuse: observations, traces and items of data sets, as JSON, JSON lines or CSV.
+
+After Langfuse's reference of its exports and of its API: rows in snake case (exports to a bucket) or in camel case (the
+API, downloads of the page), texts or JSON in ``input`` and ``output``. What a model was asked is an observation of the
+type ``GENERATION``; a trace alone has what its application took and gave.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from promptpex.core.records import INPUT_VARIABLE
+from promptpex.core.texts import stored
+from promptpex.interchange.assembled import assembled
+from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of
+from promptpex.interchange.exchanges import Exchange, RecordedAnswer, amount, count
+from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_of_cell, rows_of
+from promptpex.interchange.format import Format, Imported, Mapped
+from promptpex.interchange.notes import Log
+from promptpex.interchange.places import At, mapping
+
+Row = Mapping[str, object]
+_CAPITAL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_OF_ITEMS = frozenset(("dataset_id", "dataset_name", "expected_output", "source_trace_id"))
+_OF_ROWS = frozenset(("trace_id", "project_id", "session_id", "environment", "parent_observation_id", "start_time",
+                      "timestamp", "dataset_id", "dataset_name"))  # fmt: skip
+_ASKED = "GENERATION"
+
+
+def recognise(path: Path) -> bool:
+    """Whether its first row is an observation, a trace or an item of a data set."""
+    keys = {_snake(key) for key in first_row(path)}
+    if "resource_spans" in keys or "context" in keys:
+        return False
+    is_trace_file = {"trace", "observations"} <= keys
+    is_item = {"input", "expected_output"} <= keys and bool(keys & {"dataset_id", "dataset_name", "source_trace_id"})
+    is_observation = {"id", "type"} <= keys and len(keys & _OF_ROWS) >= 2
+    is_trace = {"id", "input", "output"} <= keys and len(keys & _OF_ROWS) >= 2
+    return is_trace_file or is_item or is_observation or is_trace
+
+
+def read(path: Path) -> Imported:
+    """The requests of an export as cases and outputs, or the items of a data set as cases.
+
+    Raises:
+        InputError: it is no such file, or nothing in it can come over; with the line.
+    """
+    log = Log()
+    rows = list(_rows(path))
+    asked = any(row.get("type") == _ASKED for row, _ in rows)
+    exchanges = []
+    for row, at in rows:
+        if asked and row.get("type") != _ASKED:
+            why = stored("it is no request to a model, as others in the file are")
+            log.left_out(at.name, why, at.path, at.line)
+            continue
+        try:
+            exchanges.append(_item(row, at, log) if _is_item(row) else _observation(row, at))
+        except Unfit as failure:
+            log.left_out(at.name, failure.why, at.path, at.line)
+    return assembled(exchanges, path, log)
+
+
+def _rows(path: Path) -> Iterator[tuple[Row, At]]:
+    """All observations, traces and items of a file, their keys in snake case."""
+    is_table = path.suffix.lower() == ".csv"
+    for value, at in rows_of(path, "file of traces"):
+        row = _plain(mapping(value, at, "a row"), is_table)
+        inner = row.get("observations", row.get("data"))
+        if not isinstance(inner, list):
+            yield row, at
+            continue
+        for key in ("observations", "data"):
+            for number, one in enumerate(inner if key in row else ()):
+                if isinstance(one, dict):
+                    yield _plain(one, is_table), at[key][number]
+                else:
+                    yield {}, at[key][number]
+        trace = row.get("trace", row)
+        if not inner and isinstance(trace, dict):
+            yield _plain(trace, is_table), at
+
+
+def _plain(row: Row, is_table: bool) -> Row:
+    return {
+        _snake(key): json_of_cell(value) if is_table and isinstance(value, str) else value for key, value in row.items()
+    }
+
+
+def _snake(key: str) -> str:
+    return _CAPITAL.sub(r"_\1", key).lower()
+
+
+def _is_item(row: Row) -> bool:
+    return bool(_OF_ITEMS & row.keys())
+
+
+def _value(row: Row, key: str) -> object:
+    """What stands under a key; JSON that is kept as a text is read."""
+    value = row.get(key)
+    return json_of_cell(value) if isinstance(value, str) else value
+
+
+def _observation(row: Row, at: At) -> Exchange:
+    """The request of a generation, or what a trace took and gave."""
+    value = _value(row, "input")
+    if value in (None, "", [], {}):
+        raise Unfit(stored("it has no input"))
+    if isinstance(value, dict) and is_chat(value.get("messages")):
+        value = value["messages"]
+    is_input = isinstance(value, dict) and "role" not in value
+    messages = () if is_input else messages_of([value] if isinstance(value, dict) else value)
+    name = row.get("id")
+    return Exchange(
+        at,
+        messages,
+        inputs=dict(value) if is_input and isinstance(value, dict) else {},
+        answers=tuple(_answers(row)),
+        name=name if isinstance(name, str) else "",
+    )
+
+
+def _answers(row: Row) -> Iterator[RecordedAnswer]:
+    model = next((row[key] for key in ("model", "provided_model_name", "internal_model") if row.get(key)), "")
+    usage, cost = _value(row, "usage_details"), _value(row, "cost_details")
+    older = _value(row, "usage")
+    tokens = usage if isinstance(usage, dict) and usage else older if isinstance(older, dict) else {}
+    seconds = amount(row.get("latency"))
+    total = row.get("total_cost", cost.get("total") if isinstance(cost, dict) else None)
+    output = _value(row, "output")
+    message = row.get("status_message")
+    if output is None and row.get("level") != "ERROR":
+        return
+    yield RecordedAnswer(
+        None if output is None else answer_of(output),
+        model if isinstance(model, str) else "",
+        message=message if isinstance(message, str) and message else None,
+        tokens_in=count(tokens.get("input", row.get("prompt_tokens"))),
+        tokens_out=count(tokens.get("output", row.get("completion_tokens"))),
+        cost_usd=amount(total),
+        latency_ms=seconds * 1000 if seconds is not None else None,
+    )
+
+
+def _item(row: Row, at: At, log: Log) -> Exchange:
+    """An item of a data set: inputs by name, a chat, or one text."""
+    value = _value(row, "input")
+    if value in (None, "", [], {}):
+        raise Unfit(stored("it has no input"))
+    if row.get("status") == "ARCHIVED":
+        raise Unfit(stored("the item is archived"))
+    if row.get("media_references"):
+        raise Unfit(stored("it holds parts that are no text: {kind}", kind="media"))
+    metadata = _value(row, "metadata")
+    if metadata not in (None, "", {}, []):
+        log.left_out(at["metadata"].name, stored("there is nothing like it here"), at.path, at.line)
+    if isinstance(value, dict) and is_chat(value.get("messages")) and len(value) == 1:
+        value = value["messages"]
+    expected = _value(row, "expected_output")
+    right = expected if isinstance(expected, str) else answer_of(expected) if expected is not None else None
+    name = row.get("id")
+    messages = messages_of(value) if is_chat(value) else ()
+    inputs = {} if messages else value if isinstance(value, dict) else {INPUT_VARIABLE: _text(value)}
+    return Exchange(at, messages, inputs, name=name if isinstance(name, str) else "",
+                    expected=(right,) if right is not None else ())  # fmt: skip
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+FORMAT = Format(
+    name="langfuse",
+    summary="exports of Langfuse: observations and traces as a run to judge, items of data sets as cases; JSON, JSON "
+    "lines or CSV",
+    extensions=(*JSON_ENDINGS, ".csv"),
+    reads="run",
+    read=read,
+    recognise=recognise,
+    maps=(
+        Mapped("an observation of the type `GENERATION`", "a request: the prompt is what all have in common", "in",
+               "images, tool calls, parameters"),
+        Mapped("other observations", "nothing, where there are generations", "in", "they are named"),
+        Mapped("a trace", "a request, where the file has no observations", "in", "users, sessions, tags"),
+        Mapped("`input` with keys", "inputs by these names; outputs come with `--prompt`", "in"),
+        Mapped("`output`", "an output", "in", "what it is about besides text"),
+        Mapped("`level`: `ERROR`, `status_message`", "an output that is an error", "in"),
+        Mapped("`model`, `usageDetails`, `totalCost`, `latency`", "the model's name, tokens, cost, latency", "in",
+               "other amounts"),
+        Mapped("an item of a data set, `expectedOutput`", "a case, its expected output", "in", "metadata, media"),
+        Mapped("scores", "nothing: `promptpex judge` gives verdicts", "in", "they are left there"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,195 @@
+"""Langfuse's exports and OpenTelemetry's spans: what models were sent and answered, as a run or as samples."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.cases.samples import read_samples
+from promptpex.cli.main import run_cli
+from promptpex.core.errors import InputError
+from tests.interchange.foreign.imported import Made, imported, left_out, read, written
+from tests.interchange.foreign.sample_files import CHAT, CONSOLE, ITEM, OBSERVATION, SPAN, SPANS
+
+DATA = Path(__file__).parents[2] / "data" / "foreign"
+Capture = pytest.CaptureFixture[str]
+
+
+def _of_data(tmp_path: Path, capsys: Capture, name: str, *arguments: str) -> Made:
+    path = tmp_path / name
+    path.write_bytes((DATA / name).read_bytes())
+    return imported(capsys, path, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "answers", "tokens"),
+    [
+        ("langfuse_observations.jsonl", ("langfuse",), ["NN", "NN"], (5, 1)),
+        ("langfuse_spans.jsonl", ("otel-genai",), ["NN", "NN"], (5, 1)),
+        ("otel_spans.jsonl", ("otel-genai",), ["NN", "NN"], (5, 1)),
+        ("otel_events.jsonl", ("otel-genai",), ["answer to Word: fox", "answer to Word: dog"], (None, None)),
+        ("otel_spans_of_events.jsonl", ("otel-genai", "--events", str(DATA / "otel_events.jsonl")),
+         ["answer to Word: fox", "answer to Word: dog"], (5, 3)),
+    ],
+)  # fmt: skip
+def test_files_that_the_programs_wrote_are_runs(
+    name: str, arguments: tuple[str, ...], answers: list[str], tokens: Any, tmp_path: Path, capsys: Capture
+) -> None:
+    made = _of_data(tmp_path, capsys, name, *arguments)
+    assert [(turn.role, turn.content) for turn in made.prompt.messages] == [
+        ("system", "Tag the word."), ("user", "{{input}}")
+    ]  # fmt: skip
+    assert [case.inputs for case in made.suite.cases] == [{"input": "Word: fox"}, {"input": "Word: dog"}]
+    outputs = made.run().outputs
+    assert [output.text for output in outputs] == answers
+    assert (outputs[0].tokens_in, outputs[0].tokens_out) == tokens
+    assert made.answer["left_out"] == []
+    kept = "".join(path.read_text(encoding="utf-8") for path in made.folder.rglob("*") if path.is_file())
+    assert "key-of-test" not in kept
+
+
+def test_with_their_prompt_traces_are_inputs_and_samples(tmp_path: Path, capsys: Capture) -> None:
+    text = "---\nname: tag\nsamples: real.jsonl\n---\nsystem:\nTag the {{thing}}.\n\nuser:\nWord: {{word}}\n"
+    written(tmp_path / "tag.md", text)
+    other = {**OBSERVATION, "id": "o9", "input": "Something else"}
+    rows = [*(DATA / "langfuse_observations.jsonl").read_text(encoding="utf-8").splitlines(), json.dumps(other)]
+    path = written(tmp_path / "o.jsonl", "\n".join(rows))
+    out = tmp_path / "real.jsonl"
+    arguments = ["import", str(path), "--prompt", str(tmp_path / "tag.md"), "--cases-only", "--out", str(out), "--json"]
+    assert run_cli(arguments) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["cases"], [(note["name"], note["line"]) for note in answer["left_out"]]) == (2, [("[2]", 3)])
+    samples = read_samples("real.jsonl", variables=("thing", "word"), path=tmp_path / "tag.md")
+    assert sorted(samples) == ["thing: word\nword: dog", "thing: word\nword: fox"]
+    written(tmp_path / "other.md", "Translate {{text}}\n")
+    assert run_cli(["import", str(path), "--prompt", str(tmp_path / "other.md"), "--out", str(tmp_path / "x")]) == 2
+    assert "no request of the file comes from this prompt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "sent", "inputs"),
+    [
+        ("Say {{a}} to {{b}}.", "Say hi to Ann.", {"a": "hi", "b": "Ann"}),
+        ("Say {{a}} to {{b}}.", "Say hi to you to Ann.", None),
+        ("Say {{a}}{{b}}.", "Say hi.", None),
+        ("{{a}}, {{a}}", "x, x", {"a": "x"}),
+        ("{{a}}, {{a}}", "x, y", None),
+        ('{{ "{{" }} {{a}}', "{{ {{a}}", {"a": "{{a}}"}),
+        ("No variable.", "anything", {"input": "anything"}),
+        ("Say {{a}}.", "Say  {% if %} \n.", {"a": " {% if %} \n"}),
+        ("Say {{a}}.", "Tell x.", None),
+    ],
+)
+def test_inputs_are_told_where_there_is_one_way_to(
+    text: str, sent: str, inputs: dict[str, str] | None, tmp_path: Path, capsys: Capture
+) -> None:
+    turns = [{"role": "user", "content": sent}]
+    if text == "No variable.":
+        turns.insert(0, {"role": "system", "content": text})
+    path = written(tmp_path / "o.jsonl", [{**OBSERVATION, "input": turns}])
+    role = "system" if text == "No variable." else "user"
+    written(tmp_path / "p.md", f"---\nname: p\n---\n{role}:\n{text}\n")
+    code = run_cli(["import", str(path), "--prompt", str(tmp_path / "p.md"), "--cases-only"])
+    captured = capsys.readouterr()
+    assert code == (0 if inputs is not None else 2), captured.err
+    if inputs is not None:
+        assert json.loads(captured.out.splitlines()[-1])["inputs"] == inputs
+
+
+def test_a_template_with_tags_tells_nothing(tmp_path: Path, capsys: Capture) -> None:
+    path = written(tmp_path / "o.jsonl", [OBSERVATION])
+    written(tmp_path / "p.md", "{% for x in y %}{{x}}{% endfor %}\n")
+    assert run_cli(["import", str(path), "--prompt", str(tmp_path / "p.md"), "--cases-only"]) == 2
+    assert "tags or filters" in capsys.readouterr().err
+
+
+def test_traces_without_observations_are_requests(tmp_path: Path, capsys: Capture) -> None:
+    cells = io.StringIO()
+    writer = csv.writer(cells)
+    writer.writerow(["id", "timestamp", "session_id", "input", "output", "level", "status_message"])
+    writer.writerow(
+        [
+            "t1",
+            "2026",
+            "s",
+            json.dumps({"messages": CHAT}),
+            json.dumps([{"role": "assistant", "content": "NN"}]),
+            "",
+            "",
+        ]
+    )
+    writer.writerow(["t2", "2026", "s", json.dumps(CHAT), "", "ERROR", "too slow"])
+    writer.writerow(["t3", "2026", "s", "", "x", "", ""])
+    made = imported(capsys, written(tmp_path / "t.csv", cells.getvalue()), "langfuse")
+    outputs = [(output.case, output.text, output.message) for output in made.run().outputs]
+    assert outputs == [("t1", "NN", None), ("t1", None, "too slow")]
+    assert [note["line"] for note in made.answer["left_out"]] == [4]
+
+
+def test_only_requests_of_a_trace_come_over(tmp_path: Path) -> None:
+    tools = {**OBSERVATION, "id": "o2", "output": {"role": "assistant", "tool_calls": [{"id": "x"}]}}
+    trace = {"trace": {"id": "t"}, "observations": [{"id": "s", "type": "SPAN", "input": "x"}, OBSERVATION, tools]}
+    made = read("langfuse", written(tmp_path / "t.json", json.dumps(trace, indent=1)))
+    assert [(output.text, output.cost_usd, output.latency_ms) for output in made.outputs] == [("NN", 0.01, 500.0)]
+    assert left_out(made) == [("[0].observations[0]", 1), ("[0].observations[2]", 1)]
+
+
+def test_items_of_a_data_set_are_cases(tmp_path: Path) -> None:
+    rows = [ITEM, {**ITEM, "id": "i2", "status": "ARCHIVED"}, {**ITEM, "id": "i3", "input": "dog"},
+            {**ITEM, "id": "i4", "expectedOutput": {"tag": "NN"}, "metadata": None}]  # fmt: skip
+    made = read("langfuse", written(tmp_path / "i.jsonl", rows))
+    assert made.is_suite
+    assert made.suite is not None
+    assert [(case.id, case.inputs, case.expected) for case in made.suite.cases] == [
+        ("i1", {"word": "fox"}, "NN"), ("i3", {"input": "dog"}, "NN"), ("i4", {"word": "fox"}, '{"tag": "NN"}')
+    ]  # fmt: skip
+    assert left_out(made) == [("[0].metadata", 1), ("[1]", 2), ("[2].metadata", 3)]
+    assert read("langfuse", DATA / "langfuse_items.json").suite is not None
+
+
+def _span(**attributes: str) -> dict[str, Any]:
+    values = [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
+    span = {**SPAN, "spanId": str(attributes), "attributes": values, "events": []}
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+
+
+def test_older_forms_of_spans_are_read(tmp_path: Path) -> None:
+    older = {"gen_ai.prompt.1.role": "user", "gen_ai.prompt.1.content": "Word: fox", "gen_ai.prompt.0.role": "system",
+             "gen_ai.prompt.0.content": "Tag it.", "gen_ai.completion.0.content": "NN",
+             "gen_ai.completion.0.finish_reason": "stop"}  # fmt: skip
+    oldest = {
+        "gen_ai.prompt": json.dumps(CHAT),
+        "gen_ai.completion": json.dumps([{"role": "assistant", "content": "VB"}]),
+    }
+    failed = {"gen_ai.prompt": json.dumps(CHAT), "error.type": "timeout"}
+    rows = [SPANS, _span(**older), _span(**oldest), _span(**failed), CONSOLE]
+    made = read("otel-genai", written(tmp_path / "s.jsonl", rows))
+    parts = [made, *made.further]
+    outputs = [(output.text, output.message, output.finish_reason) for part in parts for output in part.outputs]
+    assert outputs == [("NN", None, "stop"), ("NN", None, "stop"), ("VB", None, None), (None, "timeout", None),
+                       ("NN", None, None)]  # fmt: skip
+    assert made.outputs[0].latency_ms == 250
+
+
+def test_spans_that_are_no_requests_are_named(tmp_path: Path) -> None:
+    rows = [SPANS, _span(**{"http.method": "GET"}), _span(**{"gen_ai.operation.name": "execute_tool"}),
+            _span(**{"gen_ai.request.model": "m"}),
+            _span(**{"gen_ai.input.messages": '[{"role": "user", "parts": [{"type": "blob"}]}]'})]  # fmt: skip
+    made = read("otel-genai", written(tmp_path / "s.jsonl", rows))
+    place = "resourceSpans[0].scopeSpans[0].spans[0]"
+    assert left_out(made) == [(f"[{n}].{place}", n + 1) for n in range(1, 5)]
+    with pytest.raises(InputError, match="nothing in this file can come over"):
+        read("otel-genai", written(tmp_path / "s.jsonl", rows[1:]))
+
+
+def test_many_shapes_of_chats_are_so_many_prompts(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+    rows = [{**OBSERVATION, "input": turns * n + turns[:1]} for n in range(25)]
+    made = read("langfuse", written(tmp_path / "o.jsonl", rows))
+    assert len(made.further) == 19
+    assert len(left_out(made)) == 5
