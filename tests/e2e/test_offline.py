@@ -12,6 +12,7 @@ import pytest
 
 from tests.e2e.command import environment
 from tests.e2e.faults import Place, Script, place
+from tests.fork_server.start import forking
 from tests.servers import ScriptedServer
 
 GUARD = """
@@ -57,18 +58,21 @@ PROBE = (
 )
 
 
-def reached(code: str, folder: Path, *arguments: str) -> tuple[list[str], subprocess.CompletedProcess[str]]:
+def reached(
+    code: str, folder: Path, *arguments: str, forked: bool = True
+) -> tuple[list[str], subprocess.CompletedProcess[str]]:
     """The hosts that a process reached for, and how it ended."""
     reached_file = folder / "reached.json"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=folder,
-        env=environment(REACHED=str(reached_file), OPENAI_API_KEY="sk-none"),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    with forking(forked):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            cwd=folder,
+            env=environment(REACHED=str(reached_file), OPENAI_API_KEY="sk-none", PROMPTPEX_MAX_ATTEMPTS="2"),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
     reached = json.loads(reached_file.read_text(encoding="utf-8"))
     assert isinstance(reached, list)
     return reached, done
@@ -82,7 +86,7 @@ async def test_a_run_reaches_for_the_chosen_server_alone(tmp_path: Path, scripte
     here = place(tmp_path, cells=4)
     scripted.otherwise = Script()
     arguments = here.arguments("--models", "openai/any", "--api-base", f"{scripted.url}/v1")
-    hosts, done = await asyncio.to_thread(reached, COMMAND, tmp_path, *arguments)
+    hosts, done = await asyncio.to_thread(reached, COMMAND, tmp_path, *arguments, forked=False)
     assert done.returncode == 0, done.stderr
     assert hosts == []
     assert scripted.count == 4

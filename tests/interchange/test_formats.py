@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,8 @@ from promptpex.promptfile import read as read_prompt
 from promptpex.report import runs
 from promptpex.specs.file import read_spec
 from promptpex.workflow.exchange import FileSource
+from tests.e2e.command import ROOT, environment
+from tests.fork_server.start import forking
 from tests.samples import suite
 
 TOY = '''
@@ -79,23 +80,23 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    root = Path(__file__).parents[2]
-    return subprocess.run(
-        [sys.executable, "-c", CALL, str(folder / "formats"), *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(root), "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def _call(folder: Path, *arguments: str, forked: bool = True) -> subprocess.CompletedProcess[str]:
+    with forking(forked):
+        return subprocess.run(
+            [sys.executable, "-c", CALL, str(folder / "formats"), *arguments],
+            cwd=folder,
+            env=environment(PYTHONPATH=str(ROOT), COLUMNS="80"),
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
 
 
 def test_a_new_format_is_one_file(folder: Path) -> None:
     shown = _call(folder, "import", "--help").stdout
     assert "a toy" in shown
     assert "--shout" in shown
-    done = _call(folder, "import", "toy", "a.toy", "--shout", "--out", "made")
+    done = _call(folder, "import", "toy", "a.toy", "--shout", "--out", "made", forked=False)
     assert (done.returncode, done.stdout) == (0, "the prompt, 1 rule, 2 cases, 1 run in made\n"), done.stderr
     made = folder / "made"
     assert read_prompt(made / "prompt.md").messages[0].content == "ANSWER IN ONE WORD."

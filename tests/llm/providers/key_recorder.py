@@ -151,15 +151,16 @@ def recorded(litellm: Any, only: str | None) -> dict[str, list[tuple[str, list[s
     canaries = plant(litellm, only)
     listed = {str(getattr(provider, "value", provider)) for provider in litellm.provider_list}
     sent_keys: dict[str, list[tuple[str, list[str]]]] = {}
-    for provider in sorted((listed | known_providers()) - set(LOGINS)):
-        for model in (f"{provider}/m", f"{provider}/evil.example/m"):
-            seen.clear()
-            with asyncio.Runner(loop_factory=Hasty) as runner:
+    with asyncio.Runner(loop_factory=Hasty) as runner:
+        for provider in sorted((listed | known_providers()) - set(LOGINS)):
+            for model in (f"{provider}/m", f"{provider}/evil.example/m"):
+                seen.clear()
                 runner.run(tried(model))
-            sent = {
-                (origin(url), tuple(name for canary, name in canaries.items() if canary in all_)) for url, all_ in seen
-            }
-            sent_keys[model] = sorted((where, list(names)) for where, names in sent)
+                sent = {
+                    (origin(url), tuple(name for canary, name in canaries.items() if canary in all_))
+                    for url, all_ in seen
+                }
+                sent_keys[model] = sorted((where, list(names)) for where, names in sent)
     return sent_keys
 
 
