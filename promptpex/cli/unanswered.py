@@ -26,7 +26,7 @@ def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
     """
     from promptpex.report.terminal import clean
 
-    rows = summary.outputs
+    rows = summary.rows
     if not rows["error"].notna().any():
         return
     answered = set(rows.loc[rows["error"].isna(), "model"])

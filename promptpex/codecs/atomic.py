@@ -7,7 +7,9 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from promptpex.codecs.ordinary_files import is_inside, project_of
 
@@ -24,12 +26,22 @@ def write_bytes(path: Path | str, data: bytes, *, links: bool = True) -> None:
     Raises:
         OSError: the folder cannot be written, the disk is full, ...; the old file is then untouched.
     """
+    with writing(path, links=links) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def writing(path: Path | str, *, links: bool = True) -> Iterator[IO[bytes]]:
+    """A file to write into, which replaces ``path`` in one step when the block ends, and is gone where it fails.
+
+    Arguments and errors are those of ``write_bytes``.
+    """
     target = _target(Path(path)) if links else Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, _mode(target))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,12 +80,13 @@ class _Failing(NamedTuple):
 
 
 def failure_examples(
-    run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame, by_rule: pd.DataFrame, most: int
+    run: AnyRun, parts: Iterable[tuple[pd.DataFrame, pd.DataFrame]], by_rule: pd.DataFrame, most: int
 ) -> Iterator[FailureExample]:
     """The ``most`` rules that fail most often, the worst first.
 
     Args:
-        rows, cube, by_rule: tables of outputs, verdicts and rules.
+        parts: tables of outputs and of the verdicts on them, one after the other.
+        by_rule: the table of rules.
     """
     broken_by, scored_by = Counter[str](), Counter[str]()
     for row in records(by_rule[["rule", "broken", "scored", "usable", "at_least"]]):
@@ -95,10 +96,11 @@ def failure_examples(
     if not worst:
         return
     texts = {rule.id: rule.rule for rule in run.spec.rules} | run.manifest.mode_rules
-    chosen = dict(_chosen(_failing(cube, worst)))
-    known = _texts(rows, [one.key for examples in chosen.values() for one, _ in examples])
-    for rule in worst:
-        failures = tuple(_failed(one, alike, known.get(one.key, {})) for one, alike in chosen[rule])
+    looked_at = _LookedAt(worst)
+    for rows, cube in parts:
+        looked_at.add(rows, cube)
+    for rule, chosen in looked_at.chosen():
+        failures = tuple(_failed(one, alike, looked_at.texts.get(one.key, {})) for one, alike in chosen)
         first = failures[0]
         yield FailureExample(
             rule=rule,
@@ -115,33 +117,50 @@ def failure_examples(
         )
 
 
-def _failing(cube: pd.DataFrame, rules: list[str]) -> Mapping[str, list[_Failing]]:
-    """The failing verdicts on these rules, by rule, in the order of the table."""
-    broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["rule"].isin(rules)]
-    columns = [plain_values(broken[name], missing="") for name in _Failing._fields]
-    by_rule: dict[str, list[_Failing]] = {rule: [] for rule in rules}
-    for fields in zip(*columns, strict=True):
-        by_rule[fields[0]].append(_Failing(*fields))
-    return by_rule
+class _LookedAt:
+    """The failing outputs among which examples are chosen, from tables that come part by part.
 
+    Attributes:
+        texts: inputs and output of each that may be chosen.
+    """
 
-def _chosen(failing: Mapping[str, list[_Failing]]) -> Iterator[tuple[str, list[tuple[_Failing, int]]]]:
-    """Of each rule the examples, one for each of the most frequent reasons, and how many have such a reason. An output
-    that breaks this rule alone tells more of it than one that breaks all, and one is shown once if others can be."""
-    rules_broken = Counter(key for many in failing.values() for key in {one.key for one in many})
-    shown: set[Key] = set()
-    for rule, many in failing.items():
-        groups: dict[str, list[_Failing]] = defaultdict(list)
-        for one in many[:MOST_LOOKED_AT]:
-            groups[_shape(one.reason)].append(one)
-        largest = sorted(groups.values(), key=len, reverse=True)[:MOST_EXAMPLES]
-        examples: list[tuple[_Failing, int]] = []
-        for group in largest:
-            models = {one.model for one, _ in examples}
-            best = min(group, key=lambda one: (one.key in shown, rules_broken[one.key], one.model in models))
-            shown.add(best.key)
-            examples.append((best, len(group)))
-        yield rule, examples
+    def __init__(self, rules: Sequence[str]) -> None:
+        self.texts: dict[Key, Mapping[str, Any]] = {}
+        self._by_rule: dict[str, list[_Failing]] = {rule: [] for rule in rules}
+        self._rules_broken: Counter[Key] = Counter()
+
+    def add(self, rows: pd.DataFrame, cube: pd.DataFrame) -> None:
+        """Adds some outputs and the verdicts on them, in the order of the run."""
+        broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["rule"].isin(list(self._by_rule))]
+        columns = [plain_values(broken[name], missing="") for name in _Failing._fields]
+        failing = [_Failing(*fields) for fields in zip(*columns, strict=True)]
+        kept: dict[Key, None] = {}
+        for one in failing:
+            if len(of_rule := self._by_rule[one.rule]) < MOST_LOOKED_AT:
+                of_rule.append(one)
+                kept[one.key] = None
+        if kept:
+            pairs = {(one.rule, one.key) for one in failing if one.key in kept}
+            self._rules_broken.update(key for _, key in pairs)
+            self.texts |= _texts(rows, list(kept))
+
+    def chosen(self) -> Iterator[tuple[str, list[tuple[_Failing, int]]]]:
+        """Of each rule the examples, one for each of the most frequent reasons, and how many have such a reason. An
+        output that breaks this rule alone tells more of it than one that breaks all, and one is shown once if others
+        can be."""
+        shown: set[Key] = set()
+        for rule, many in self._by_rule.items():
+            groups: dict[str, list[_Failing]] = defaultdict(list)
+            for one in many:
+                groups[_shape(one.reason)].append(one)
+            largest = sorted(groups.values(), key=len, reverse=True)[:MOST_EXAMPLES]
+            examples: list[tuple[_Failing, int]] = []
+            for group in largest:
+                models = {one.model for one, _ in examples}
+                best = min(group, key=lambda one: (one.key in shown, self._rules_broken[one.key], one.model in models))
+                shown.add(best.key)
+                examples.append((best, len(group)))
+            yield rule, examples
 
 
 def _shape(reason: str) -> str:
@@ -154,9 +173,11 @@ def _texts(rows: pd.DataFrame, keys: Sequence[Key]) -> Mapping[Key, Mapping[str,
     # Comparing with one text would lose a NUL at its end (numpy); looking it up does not.
     near = rows[rows["case"].isin([case for case, _, _ in keys]) & rows["model"].isin([model for _, model, _ in keys])]
     columns = [plain_values(near[name], missing="") for name in ("case", "model", "repeat", "inputs", "output")]
+    wanted = set(keys)
     return {
         (case, model, repeat): {"inputs": inputs, "output": output}
         for case, model, repeat, inputs, output in zip(*columns, strict=True)
+        if (case, model, repeat) in wanted
     }
 
 

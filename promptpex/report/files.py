@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import chain
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from promptpex import tables
-from promptpex.codecs.atomic import write_text
+from promptpex.codecs.atomic import write_text, writing
 from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.codecs.safe_csv import dump_cells, guard
 from promptpex.core.errors import RunError
@@ -19,6 +18,12 @@ from promptpex.tables import plain_values
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+REPORT, RESULTS, VERDICTS = "report.csv", "results.csv", "verdicts.csv"
+
+ROWS = 20_000
+"""Rows of a table that are written at a time."""
 
 
 def write(summary: Summary, folder: Path, sent: SentMessages | None = None) -> list[Path]:
@@ -33,17 +38,13 @@ def write(summary: Summary, folder: Path, sent: SentMessages | None = None) -> l
     Raises:
         RunError: the folder cannot be written, or a link leads it elsewhere.
     """
-    frames = {
-        "report.csv": _report(summary),
-        "results.csv": tables.with_scores(summary.outputs, summary.scores),
-        "verdicts.csv": summary.verdicts,
-    }
     refuse_led_out(folder, folder.parent.parent, RunError)
     try:
-        for name, frame in frames.items():
-            write_text(folder / name, csv_text(frame), links=False)
+        write_text(folder / REPORT, csv_text(_report(summary)), links=False)
+        with writing(folder / RESULTS, links=False) as results, writing(folder / VERDICTS, links=False) as verdicts:
+            _write_parts(summary, results, verdicts)
         page = html.write(summary, folder, sent)
-        return [*(folder / name for name in frames), page, *_where_there_is_any(summary, folder)]
+        return [*(folder / name for name in (REPORT, RESULTS, VERDICTS)), page, *_where_there_is_any(summary, folder)]
     except OSError as error:
         raise RunError(f"cannot write the report ({error.strerror}); make the folder writable", path=folder) from error
 
@@ -73,10 +74,27 @@ def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
     return written
 
 
+def _write_parts(summary: Summary, results: IO[bytes], verdicts: IO[bytes]) -> None:
+    """Writes the tables of outputs and of verdicts, some rows at a time, and reads a run in parts once."""
+    first = True
+    for rows, cube in summary.made.parts():
+        for table, file in ((tables.with_scores(rows, summary.scores), results), (cube, verdicts)):
+            for text in _csv_texts(table, header=first):
+                file.write(text.encode("utf-8", "surrogatepass"))
+        first = False
+
+
 def csv_text(frame: pd.DataFrame) -> str:
     """A table as CSV: a header, ``\\n`` at line ends, missing values empty, no cell that a spreadsheet would run."""
-    rows = zip(*(_cells(frame[name]) for name in frame.columns), strict=True)
-    return dump_cells(chain([frame.columns], rows), line_end="\n")
+    return "".join(_csv_texts(frame, header=True))
+
+
+def _csv_texts(frame: pd.DataFrame, *, header: bool) -> Iterator[str]:
+    if header:
+        yield dump_cells([frame.columns], line_end="\n")
+    for start in range(0, len(frame), ROWS):
+        part = frame.iloc[start : start + ROWS]
+        yield dump_cells(zip(*(_cells(part[name]) for name in part.columns), strict=True), line_end="\n")
 
 
 def _cells(column: pd.Series[Any]) -> Iterable[Any]:

@@ -170,12 +170,13 @@ def _broken_rules(summary: Summary, failing: Sequence[str], file: Path | None) -
 
 def _examples(summary: Summary, failing: Sequence[str]) -> dict[str, tuple[str, str, str]]:
     """For each rule an output of the failing models that breaks it: model, case and reason."""
-    cube = summary.verdicts
-    broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["model"].isin(list(failing))]
-    return {
-        row["rule"]: (row["model"], row["case"], reason_of(row["reason"] or "", row["source"] or ""))
-        for row in records(broken.drop_duplicates("rule"))
-    }
+    examples: dict[str, tuple[str, str, str]] = {}
+    for _, cube in summary.made.parts():
+        broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["model"].isin(list(failing))]
+        for row in records(broken.drop_duplicates("rule")):
+            reason = reason_of(row["reason"] or "", row["source"] or "")
+            examples.setdefault(row["rule"], (row["model"], row["case"], reason))
+    return examples
 
 
 def _text_of(file: Path | None) -> str | None:

@@ -94,7 +94,7 @@ def footnotes(summary: Summary) -> tuple[str, ...]:
 
 def trust_note(summary: Summary) -> Iterator[str]:
     """The rules that are unscored since no judge is known to agree with people on them."""
-    cube, least = summary.verdicts, summary.run.manifest.settings.get("min_agreement")
+    cube, least = summary.made.kinds, summary.run.manifest.settings.get("min_agreement")
     rules = list(dict.fromkeys(cube.loc[cube["unscored"].eq(UNTRUSTED).fillna(False), "rule"]))
     if rules and least is not None:
         yield tr(
@@ -164,7 +164,7 @@ def _accuracy_note(summary: Summary) -> Iterator[str]:
             "case; scores.csv has each comparison.",
             count,
         )
-    elif count and len(summary.outputs):
+    elif count and len(summary.rows):
         yield tr_n(
             "{count} case with an expected output, which this run did not compare: `promptpex judge` does.",
             "{count} cases with an expected output, which this run did not compare: `promptpex judge` does.",
@@ -411,7 +411,7 @@ def _disagreements(summary: Summary) -> Section:
 
 def _discrimination(summary: Summary) -> Section:
     discrimination = summary.details.discrimination
-    total = summary.outputs["case"].nunique()
+    total = summary.rows["case"].nunique()
     rows: list[tuple[str, ...]] = []
     if discrimination.models > 1:
         rows += _list_row(tr("cases that every model passes"), discrimination.passed_by_all, total)

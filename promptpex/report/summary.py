@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from promptpex.report.details import Details
 from promptpex.report.failures import FailureExample, failure_examples
 from promptpex.report.headline import answer
 from promptpex.report.ranked_metric import require_metric, with_ranked_metric
+from promptpex.report.run_tables import RunTables, tables_of
 from promptpex.stats import DEFAULT_TOLERANCE
 from promptpex.tables import PeoplesGrades, RankingOptions, Rankings, records
 
@@ -34,7 +35,8 @@ class Summary:
     Attributes:
         run: the run itself, as records or as columns.
         folder: where it is kept; None when it is not.
-        outputs, verdicts, scores, models, rules, metrics, lowest: DataFrames, see ``promptpex.tables``.
+        made: its outputs, verdicts and scores as tables.
+        models, rules, metrics, lowest: DataFrames, see ``promptpex.tables``.
         details: the tables of single questions.
         gaps: what could not be scored or judged, and why.
         examples: the rules that fail most often, with examples of each.
@@ -46,9 +48,7 @@ class Summary:
 
     run: AnyRun
     folder: Path | None
-    outputs: pd.DataFrame
-    verdicts: pd.DataFrame
-    scores: pd.DataFrame
+    made: RunTables = field(repr=False)
     models: pd.DataFrame
     rules: pd.DataFrame
     metrics: pd.DataFrame
@@ -60,6 +60,26 @@ class Summary:
     by_people: ByPeople | None = None
     saved: Saved | None = None
     answer: str | None = None
+
+    @property
+    def outputs(self) -> pd.DataFrame:
+        """The table of outputs; of a run that is read part by part all of it is read."""
+        return self.made.outputs
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The table of outputs as far as figures need it: large texts may be left out."""
+        return self.made.rows
+
+    @property
+    def verdicts(self) -> pd.DataFrame:
+        """The table of verdicts; as ``outputs``."""
+        return self.made.verdicts
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """The table of scores."""
+        return self.made.scores
 
     @cached_property
     def model_rows(self) -> list[dict[str, Any]]:
@@ -146,29 +166,26 @@ def summarise(
     """
     given = {"tolerance": tolerance, "against": against, "confidence": confidence, "rank_by": rank_by}
     options = _options(run, given | {"weights": weights})
-    cube = tables.verdicts(run)
-    rows = tables.outputs(run, cube)
+    made = tables_of(run)
+    rows, scores = made.rows, made.scores
     order, names = [*run.manifest.mode_rules, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
-    outcomes, scores = tables.rule_outcomes(cube), tables.scores(run)
-    by_rule = tables.rules(cube, order=order, confidence=options.confidence, outcomes=outcomes)
+    by_rule = made.rules(order, options.confidence)
     right = tables.expected_outcomes(rows, scores)
     rankings = _rankings(run, options, rows, right, scores)
-    details = Details(run, rows, cube, outcomes, right, options.confidence)
+    details = Details(run, made, right, options.confidence)
     by_model = tables.models(rows, order=names, ranking=rankings, expected=right, stability=details.repeats)
     by_metric = tables.metrics(scores, order=names, ranking=rankings)
     summary = Summary(
         run=run,
         folder=folder,
-        outputs=rows,
-        verdicts=cube,
-        scores=scores,
+        made=made,
         models=by_model,
         rules=by_rule,
         metrics=by_metric,
         lowest=tables.lowest_scores(scores, rows),
         details=details,
-        gaps=_gaps(run, rows, cube),
-        examples=tuple(failure_examples(run, rows, cube, by_rule, most)),
+        gaps=_gaps(run, rows, made.kinds),
+        examples=tuple(failure_examples(run, made.parts(), by_rule, most)),
         rankings=rankings,
         saved=_saved(run, rows) if options.looks else None,
         answer=_answer(run, _answered_of(by_model, by_metric, options), rankings, details),
@@ -185,14 +202,14 @@ def _with_people(summary: Summary, people: PeoplesGrades) -> Summary:
     """The summary with what people's grades say of the models and of the judges."""
     by_model, options = summary.model_rows, summary.rankings.options
     corrected = tables.corrections(
-        summary.outputs,
+        summary.rows,
         people,
         order=[row["model"] for row in by_model] if people.graded else [],
         confidence=options.confidence,
         weights=options.weights,
         versus={row["model"]: row["versus"] for row in by_model if row["versus"] is not None},
     )
-    states = tables.calibration_states(summary.verdicts, summary.run.spec.rules, people)
+    states = tables.calibration_states(summary.made.kinds, summary.run.spec.rules, people)
     sentences = corrected_sentences(records(corrected), options.confidence)
     in_words = " ".join(filter(None, (summary.answer, *sentences)))
     return replace(summary, by_people=ByPeople(people, corrected, states), answer=in_words)

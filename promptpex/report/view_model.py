@@ -172,14 +172,14 @@ def page(summary: Summary, sent: SentMessages | None = None) -> Page:
     """What the page shows of a run; ``sent`` says what models were sent, where that is known."""
     names = _names(summary)
     rules = tuple(_rules(summary, names))
-    shown = _shown(summary)
-    cases, addresses = with_targets(case_groups(summary, shown, names, [rule.id for rule in rules], sent))
+    shown, cube = _shown(summary)
+    cases, addresses = with_targets(case_groups(summary, (shown, cube), names, [rule.id for rule in rules], sent))
     shown_quantities = quantities(summary)
     axis = _axis(shown_quantities[0])
     manifest = summary.run.manifest
     settings = [ShownSetting(name, value, manifest.origins.get(name, "")) for name, value in manifest.settings.items()]
-    verdict_counts = Counter(summary.outputs["verdict"])
-    model_counts = Counter(summary.outputs["model"])
+    verdict_counts = Counter(summary.rows["verdict"])
+    model_counts = Counter(summary.rows["model"])
     return Page(
         names=names,
         axis=axis,
@@ -196,8 +196,8 @@ def page(summary: Summary, sent: SentMessages | None = None) -> Page:
         only=tuple(only(cases)),
         verdicts={name: verdict_counts[name] for name in VERDICTS},
         per_model=tuple(model_counts[name] for name in names),
-        total=len(summary.outputs),
-        left_out=len(summary.outputs) - len(shown),
+        total=len(summary.rows),
+        left_out=len(summary.rows) - len(shown),
         without_messages=sum(not case.asked.sent for case in cases) if sent is not None else 0,
         prompt=quoted_messages(summary.run.prompt.messages, summary.run.spec.rules),
         settings=tuple(one for one in settings if one.origin != "default"),
@@ -213,7 +213,7 @@ def heat(share: float) -> int:
 
 def _names(summary: Summary) -> tuple[str, ...]:
     """All models: those asked for, and any other that left an output or a verdict."""
-    frames = (summary.models, summary.outputs, summary.rules)
+    frames = (summary.models, summary.rows, summary.rules)
     return tuple(dict.fromkeys(str(name) for frame in frames for name in frame["model"].unique()))
 
 
@@ -291,9 +291,10 @@ def _cell(model: str, row: Mapping[str, Any] | None) -> HeatmapCell:
     return HeatmapCell(model=model, row=row, heat=heat(row["share"]), few=row["scored"] < FEW)
 
 
-def _shown(summary: Summary) -> pd.DataFrame:
-    rows = summary.outputs
-    if len(rows) <= MOST_ROWS:
-        return rows
-    rank = rows["verdict"].map({name: place for place, name in enumerate(VERDICTS)})
-    return rows.loc[rank.sort_values(kind="stable").index[:MOST_ROWS].sort_values()]
+def _shown(summary: Summary) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The outputs on the page, and the verdicts on them, others too."""
+    verdicts = summary.rows["verdict"]
+    if len(verdicts) <= MOST_ROWS:
+        return summary.made.chosen(range(len(verdicts)))
+    rank = verdicts.map({name: place for place, name in enumerate(VERDICTS)})
+    return summary.made.chosen(rank.sort_values(kind="stable").index[:MOST_ROWS].sort_values().tolist())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from promptpex.tables.accuracy import expected_outcomes
-from promptpex.tables.agreement import AGREEMENT_COLUMNS, DISAGREEMENT_COLUMNS, agreements, disagreements
+from promptpex.tables.agreement import DISAGREEMENT_COLUMNS, Disagreements, agreements, disagreements
+from promptpex.tables.agreement_counts import AGREEMENT_COLUMNS, AgreementCounts
 from promptpex.tables.calibration_states import CALIBRATION_COLUMNS, calibration_states
 from promptpex.tables.compare_runs import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
 from promptpex.tables.confusions import ANSWER_COLUMNS, CONFUSION_COLUMNS, answer_counts, confusions
@@ -15,12 +16,14 @@ from promptpex.tables.corrections import (
     with_corrections,
 )
 from promptpex.tables.counts_per_case import Counted, Weights, check_weights, counted, weighed
-from promptpex.tables.discrimination import Discrimination, discrimination, untriggered
+from promptpex.tables.discrimination import Discrimination, discrimination, telling, untriggered
+from promptpex.tables.figure_rows import FigureRows, has_one_twice, verdicts_on
 from promptpex.tables.frames import (
     OUTPUT_COLUMNS,
     RULE_OUTCOME_COLUMNS,
     SCORE_COLUMNS,
     VERDICT_COLUMNS,
+    JointVerdicts,
     judged,
     outputs,
     row_verdicts,
@@ -28,7 +31,7 @@ from promptpex.tables.frames import (
     scores,
     verdicts,
 )
-from promptpex.tables.judge_failures import JUDGE_COLUMNS, judges
+from promptpex.tables.judge_failures import JUDGE_COLUMNS, JudgeCounts, judges
 from promptpex.tables.metric_changes import METRIC_CHANGE_COLUMNS, metric_changes
 from promptpex.tables.metric_rankings import metric_rankings
 from promptpex.tables.metrics import (
@@ -58,14 +61,31 @@ from promptpex.tables.repeats import (
     FLAKY_COLUMNS,
     INCONSISTENT_COLUMNS,
     STABILITY_COLUMNS,
+    TwinTexts,
+    TwinVerdicts,
     flaky,
     inconsistent_verdicts,
     repeats,
+    with_twin_texts,
 )
 from promptpex.tables.rule_changes import RULE_CHANGE_COLUMNS, rule_changes
-from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules
+from promptpex.tables.rule_counts import RuleCounts
+from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules, rules_of
 
 __all__ = [
+    "AgreementCounts",
+    "Disagreements",
+    "FigureRows",
+    "JointVerdicts",
+    "JudgeCounts",
+    "RuleCounts",
+    "TwinTexts",
+    "TwinVerdicts",
+    "has_one_twice",
+    "rules_of",
+    "telling",
+    "verdicts_on",
+    "with_twin_texts",
     "RULE_CHANGE_COLUMNS",
     "rule_changes",
     "NOISE_COLUMNS",

@@ -13,6 +13,8 @@ from promptpex.core.records import NOT_CONCERNED
 from promptpex.tables.frames import rule_outcomes
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 
@@ -74,6 +76,15 @@ def discrimination(
     )
 
 
+def telling(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table of ``rule_outcomes`` that ``discrimination`` needs: the first of each rule and status, and of
+    each case and status those of the rule that the case is for."""
+    kinds = ~outcomes.duplicated(["rule", "status"]).to_numpy(bool)
+    of_cases = _for_their_rule(outcomes) & ~outcomes.duplicated(["rule", "case", "status"]).to_numpy(bool)
+    some: pd.DataFrame = outcomes[kinds | of_cases]
+    return some
+
+
 def untriggered(cube: pd.DataFrame) -> tuple[str, ...]:
     """The cases whose outputs are all not concerned by the rule that the case is for, as far as that was told: they
     do not trigger its condition, and test something else.
@@ -85,13 +96,18 @@ def untriggered(cube: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _untriggered(outcomes: pd.DataFrame) -> tuple[str, ...]:
-    import numpy as np
-
-    pairs = zip(outcomes["rule"].tolist(), outcomes["aim"].fillna("").tolist(), strict=True)
-    aimed = outcomes[np.array([rule == aim for rule, aim in pairs], dtype=bool)]
+    aimed = outcomes[_for_their_rule(outcomes)]
     known = aimed[~aimed["status"].eq("unscored").fillna(True).to_numpy(bool)]
     concerned = set(known.loc[known["status"].ne(NOT_CONCERNED).to_numpy(bool), "case"])
     return tuple(str(case) for case in known["case"].unique() if case not in concerned)
+
+
+def _for_their_rule(outcomes: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Where the rule is the one that the case is for."""
+    import numpy as np
+
+    pairs = zip(outcomes["rule"].tolist(), outcomes["aim"].fillna("").tolist(), strict=True)
+    return np.array([rule == aim for rule, aim in pairs], dtype=bool)
 
 
 def _names(marked: pd.Series[bool]) -> tuple[str, ...]:

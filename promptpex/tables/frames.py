@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -109,23 +110,46 @@ RULE_OUTCOME_COLUMNS: Mapping[str, str] = {
 ``asked`` are as in ``outputs``."""
 
 
-def outputs(run: AnyRun, cube: pd.DataFrame | None = None) -> pd.DataFrame:
+@dataclass(frozen=True, slots=True)
+class JointVerdicts:
+    """What a part of a run's verdicts cannot tell alone: where several judges speak with one voice.
+
+    Attributes:
+        rules: the rules on which their joint verdicts count.
+        there: whether there are any joint verdicts.
+    """
+
+    rules: frozenset[str] = frozenset()
+    there: bool = False
+
+    @classmethod
+    def of(cls, cube: pd.DataFrame) -> JointVerdicts:
+        """Those of a table of verdicts."""
+        joint = is_from(cube, "judges")
+        return cls(frozenset(cube.loc[cube["counts"] & joint, "rule"]), bool(joint.any()))
+
+    def __or__(self, other: JointVerdicts) -> JointVerdicts:
+        return JointVerdicts(self.rules | other.rules, self.there or other.there)
+
+
+def outputs(run: AnyRun, cube: pd.DataFrame | None = None, joint: JointVerdicts | None = None) -> pd.DataFrame:
     """A row per output of the run, in the run's order; columns ``OUTPUT_COLUMNS``.
 
     Args:
         cube: the run's ``verdicts``, where they are at hand already.
+        joint: of the run that this one is a part of.
     """
     columns = Columns.of(run.outputs, Output)
     data = {**columns.coded, **columns.measures, **_of_cases(run, columns, _OUTPUT_CASE), "output": columns["text"]}
-    return judged(framed(data, OUTPUT_COLUMNS), verdicts(run) if cube is None else cube)
+    return judged(framed(data, OUTPUT_COLUMNS), verdicts(run) if cube is None else cube, joint)
 
 
-def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
+def judged(rows: pd.DataFrame, cube: pd.DataFrame, joint: JointVerdicts | None = None) -> pd.DataFrame:
     """A table of outputs with what the verdicts say of each: its columns ``ROW_COLUMNS`` are filled again."""
     import numpy as np
     import pandas as pd
 
-    keyed = row_verdicts(cube)
+    keyed = row_verdicts(cube, joint)
     at = {key: place for place, key in enumerate(keys_of(keyed))}
     places = np.array([at.get(key, -1) for key in keys_of(rows)], dtype="int64")
     data = {name: _taken(keyed[name], places) for name in ROW_COLUMNS}
@@ -165,7 +189,7 @@ KEYS = ("model", "case", "repeat")
 ROW_COLUMNS = ("verdict", "unscored", "asked", "broken_rules", "contradicted", "reasons")
 
 
-def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
+def row_verdicts(cube: pd.DataFrame, joint: JointVerdicts | None = None) -> pd.DataFrame:
     """Per output that has a verdict that counts: ``model, case, repeat`` and ``ROW_COLUMNS``.
 
     Fail when a verdict that counts fails, else unscored when one could not judge, else pass, whether its rules are kept
@@ -174,15 +198,15 @@ def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
     """
     import numpy as np
 
-    group = grouped(cube, KEYS)
+    group, joint = grouped(cube, KEYS), joint or JointVerdicts.of(cube)
     count = int(group.max(initial=-1)) + 1
-    counts, cut = cube["counts"].to_numpy(bool), _not_asked(cube)
+    counts, cut = cube["counts"].to_numpy(bool), _not_asked(cube, joint)
     fails = counts & marked(cube["status"], "fail".__eq__)
     opens = counts & marked(cube["status"], "unscored".__eq__)
     first_open, first_cut = (_first_of_each(marks, group, count) for marks in (opens, cut))
     failing, asked = _first_of_each(fails, group, count) >= 0, first_cut < 0
     shown = np.where(asked & failing, "fail", np.where(asked & (first_open < 0), "pass", "unscored")).astype(object)
-    stands = _first_of_each(fails & ~_contradicted(cube, group, fails), group, count) >= 0
+    stands = _first_of_each(fails & ~_contradicted(cube, group, fails, joint), group, count) >= 0
     broken, reasons = _broken(cube[fails], group[fails], count)
     first = _first_of_each(counts, group, count)
     order = np.argsort(first)[np.count_nonzero(first < 0) :]
@@ -215,7 +239,7 @@ def _taken(column: pd.Series[Any], positions: npt.NDArray[np.int64]) -> Any:
 
 
 def _contradicted(
-    cube: pd.DataFrame, group: npt.NDArray[np.int64], fails: npt.NDArray[np.bool_]
+    cube: pd.DataFrame, group: npt.NDArray[np.int64], fails: npt.NDArray[np.bool_], joint: JointVerdicts
 ) -> npt.NDArray[np.bool_]:
     """Which failures a judge contradicts.
 
@@ -233,7 +257,7 @@ def _contradicted(
     if not by_check.any():
         return by_check
     together = is_from(cube, "judges").to_numpy(bool)
-    judged = together if together.any() else is_from(cube, "judge").to_numpy(bool) & cube["turn"].eq(0).to_numpy(bool)
+    judged = together if joint.there else is_from(cube, "judge").to_numpy(bool) & cube["turn"].eq(0).to_numpy(bool)
     milder = judged & marked(cube["status"], ("pass", NOT_CONCERNED).__contains__)
     rule, rules = pd.factorize(cube["rule"])
     on_rule = group * len(rules) + rule
@@ -241,15 +265,14 @@ def _contradicted(
     return contradicted
 
 
-def _not_asked(cube: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def _not_asked(cube: pd.DataFrame, joint: JointVerdicts) -> npt.NDArray[np.bool_]:
     """Where a verdict that would have decided its rule, alone or among several judges, was not asked for any more."""
-    several = set(cube.loc[cube["counts"] & is_from(cube, "judges"), "rule"])
-    deciding = cube["counts"].to_numpy(bool) | cube["rule"].isin(several).to_numpy(bool)
+    deciding = cube["counts"].to_numpy(bool) | cube["rule"].isin(joint.rules).to_numpy(bool)
     not_asked: npt.NDArray[np.bool_] = marked(cube["unscored"], NOT_ASKED.__contains__)
     return not_asked & deciding & cube["turn"].eq(0).to_numpy(bool)
 
 
-def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
+def rule_outcomes(cube: pd.DataFrame, joint: JointVerdicts | None = None) -> pd.DataFrame:
     """A row per rule and output that have a verdict that counts, in the cube's order; ``RULE_OUTCOME_COLUMNS``.
 
     Fail when a verdict that counts fails, else unscored when one could not judge, with the first one's reason, else
@@ -270,7 +293,7 @@ def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
     (deciding,) = np.nonzero(weight == heaviest[group])
     _, first = np.unique(group[deciding], return_index=True)
     cut = np.zeros(len(heaviest), dtype=bool)
-    cut[group[_not_asked(cube)[cube["counts"].to_numpy(bool)]]] = True
+    cut[group[_not_asked(cube, joint or JointVerdicts.of(cube))[cube["counts"].to_numpy(bool)]]] = True
     outcomes = counting.iloc[deciding[first]].reset_index(drop=True)
     outcomes["asked"] = pd.array(~cut[group[deciding[first]]], dtype="boolean")
     outcomes["error"] = outcomes["unscored"].where(outcomes["source"].eq("none"))
@@ -373,8 +396,7 @@ def _broken(
 
 def _of_cases(run: AnyRun, columns: Columns, facts: Mapping[str, Callable[[Case], Any]]) -> dict[str, Column]:
     """The columns of what is told of each record's case; nothing of a case that the suite has lost."""
-    cases = {case.id: case for case in run.suite.cases}
-    of_record = columns.coded["case"].map(cases.get)
+    of_record = columns.coded["case"].map(run.suite.by_id.get)
     return {name: of_record.map(_unless_lost(fact)) for name, fact in facts.items()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import NOT_ASKED, UNCLEAR
@@ -34,19 +35,64 @@ def judges(cube: pd.DataFrame) -> pd.DataFrame:
 
     It failed where a rule has no verdict because of the reply; that a judge calls a rule unclear is a verdict.
     """
-    import numpy as np
+    counts = JudgeCounts()
+    counts.add(cube)
+    return counts.table()
 
-    judged = is_from(cube, "judge")
-    if not judged.any():
-        return typed((), JUDGE_COLUMNS)
-    replies = cube.loc[judged, ["source", "model", "case", "repeat", "turn", "status", "unscored", "reason"]]
-    request = grouped(replies, ["source", "model", "case", "repeat", "turn"])
-    failed = _failed(replies)
-    failed_first = np.argsort(~failed, kind="stable")
-    _, first = np.unique(request[failed_first], return_index=True)
-    kept = np.sort(failed_first[first])
-    groups = replies.iloc[kept].assign(_failed=failed[kept]).groupby("source", sort=False, observed=True)
-    return typed((_row(str(source), group) for source, group in groups), JUDGE_COLUMNS)
+
+@dataclass(slots=True)
+class _OfJudge:
+    """What a judge was asked, and what came of it."""
+
+    asked: int = 0
+    outputs: int = 0
+    not_asked: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    example: str | None = None
+
+    def row(self, source: str) -> dict[str, Any]:
+        """The judge's row."""
+        failed = self.reasons.total()
+        row: dict[str, Any] = {
+            "judge": source.removeprefix("judge:"),
+            "asked": self.asked,
+            "outputs": self.outputs,
+            "failed": failed,
+            "not_asked": self.not_asked,
+            "failed_share": failed / self.asked if self.asked else None,
+        }
+        if not failed:
+            return row
+        reasons = ", ".join(f"{count} {reason}" for reason, count in self.reasons.most_common())
+        return {**row, "reasons": reasons, "example": self.example or None}
+
+
+class JudgeCounts:
+    """What ``judges`` counts, from verdicts that come part by part; an output is in one part."""
+
+    def __init__(self) -> None:
+        self._judges: dict[str, _OfJudge] = {}
+
+    def add(self, cube: pd.DataFrame) -> None:
+        """Adds the verdicts on some outputs."""
+        import numpy as np
+
+        judged = is_from(cube, "judge")
+        if not judged.any():
+            return
+        replies = cube.loc[judged, ["source", "model", "case", "repeat", "turn", "status", "unscored", "reason"]]
+        request = grouped(replies, ["source", "model", "case", "repeat", "turn"])
+        failed = _failed(replies)
+        failed_first = np.argsort(~failed, kind="stable")
+        _, first = np.unique(request[failed_first], return_index=True)
+        kept = np.sort(failed_first[first])
+        groups = replies.iloc[kept].assign(_failed=failed[kept]).groupby("source", sort=False, observed=True)
+        for source, group in groups:
+            _add(self._judges.setdefault(str(source), _OfJudge()), group)
+
+    def table(self) -> pd.DataFrame:
+        """The table; columns ``JUDGE_COLUMNS``."""
+        return typed((judge.row(source) for source, judge in self._judges.items()), JUDGE_COLUMNS)
 
 
 def _failed(replies: pd.DataFrame) -> npt.NDArray[np.bool_]:
@@ -55,23 +101,12 @@ def _failed(replies: pd.DataFrame) -> npt.NDArray[np.bool_]:
     return marks
 
 
-def _row(source: str, requests: pd.DataFrame) -> dict[str, Any]:
+def _add(judge: _OfJudge, requests: pd.DataFrame) -> None:
     cut = requests["_failed"] & requests["unscored"].isin(NOT_ASKED).fillna(False)
     failed = requests[requests["_failed"] & ~cut]
-    asked = len(requests) - int(cut.sum())
-    reasons = Counter(failed["unscored"].fillna("unknown"))
-    row: dict[str, Any] = {
-        "judge": source.removeprefix("judge:"),
-        "asked": asked,
-        "outputs": int((~requests.loc[~cut].duplicated(["model", "case", "repeat"])).sum()),
-        "failed": len(failed),
-        "not_asked": int(cut.sum()),
-        "failed_share": len(failed) / asked if asked else None,
-    }
-    if failed.empty:
-        return row
-    return {
-        **row,
-        "reasons": ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()),
-        "example": failed["reason"].iloc[0] or None,
-    }
+    judge.asked += len(requests) - int(cut.sum())
+    judge.outputs += int((~requests.loc[~cut].duplicated(["model", "case", "repeat"])).sum())
+    judge.not_asked += int(cut.sum())
+    if len(failed) and not judge.reasons:
+        judge.example = failed["reason"].iloc[0]
+    judge.reasons.update(failed["unscored"].fillna("unknown"))

@@ -67,14 +67,13 @@ def grouped_proportions(rows: pd.DataFrame, by: str, confidence: float) -> list[
         counts, sizes = counted(part), Counter(part["model"].tolist())
         correlation = repeat_correlation(counts.usable, "best")
         for row, model in enumerate(counts.usable.models):
-            cells = proportion_cells(counts, row, correlation, confidence)
+            cells = proportion_cells(counts.usable, row, correlation, confidence)
             groups.append({"model": model, by: name, **cells, "unscored": sizes[model] - cells["scored"]})
     return sorted(groups, key=lambda cells: models.index(cells["model"]))
 
 
-def proportion_cells(counts: Counted, model: int, correlation: float, confidence: float) -> dict[str, Any]:
-    """``PROPORTION_COLUMNS`` but ``unscored`` for a model by its number."""
-    grid = counts.usable
+def proportion_cells(grid: Grid, model: int, correlation: float, confidence: float) -> dict[str, Any]:
+    """``PROPORTION_COLUMNS`` but ``unscored`` for a model by its number, from the counts of its usable outputs."""
     cells: dict[str, Any] = {
         "scored": grid.scored(model),
         "broken": int(grid.broken[model].sum()),

@@ -118,32 +118,106 @@ def inconsistent_verdicts(
     Checks are left out: what they ask may rightly hang on the inputs. So may the verdict of a judge that
     is shown the input; of rules that ``hang_on_input`` outputs are compared within a case.
     """
-    keys = ["model", "case", "repeat"]
-    judged = cube[is_from(cube, "judge") & cube["turn"].eq(0) & cube["status"].isin(["pass", "fail"])]
+    judged = _judged(cube)
     by_rule = grouped(judged, ("source", "rule"))
     passed, failed = _passed_and_failed(judged["status"], by_rule)
-    judged = judged[((passed > 0) & (failed > 0))[by_rule]]
-    if judged.empty:
-        return typed([], INCONSISTENT_COLUMNS)
-    verdicts = judged[[*keys, "source", "rule", "status"]].merge(rows[[*keys, "output"]].dropna(), on=keys)
+    verdicts = _with_texts(rows, judged[((passed > 0) & (failed > 0))[by_rule]])
     within = verdicts["case"].where(verdicts["rule"].isin(list(hang_on_input)))
     group = grouped(verdicts.assign(within=within), ("source", "rule", "output", "within"))
     passed, failed = _passed_and_failed(verdicts["status"], group)
-    odd = verdicts[((passed > 0) & (failed > 0))[group]]
-    outputs: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for case, source, rule, output, status in zip(*(odd[name].tolist() for name in _TWIN), strict=True):
-        key = (source, rule, output, case if rule in hang_on_input else None)
-        row = outputs.setdefault(
-            key, {"source": source, "rule": rule, "output": output, "pass": 0, "fail": 0, "in": {}}
+    twins = TwinVerdicts(hang_on_input)
+    twins.count(verdicts[((passed > 0) & (failed > 0))[group]])
+    return twins.table()
+
+
+def _judged(cube: pd.DataFrame) -> pd.DataFrame:
+    return cube[is_from(cube, "judge") & cube["turn"].eq(0) & cube["status"].isin(["pass", "fail"])]
+
+
+def _with_texts(rows: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
+    return judged[[*_PLACE, "source", "rule", "status"]].merge(rows[[*_PLACE, "output"]].dropna(), on=_PLACE)
+
+
+class TwinVerdicts:
+    """What ``inconsistent_verdicts`` lists, from outputs and verdicts that come part by part; an output is in one part.
+
+    It grows with the different texts that are added, and their judges and rules.
+    """
+
+    def __init__(self, hang_on_input: Collection[str] = ()) -> None:
+        self._hang_on_input = hang_on_input
+        self._groups: dict[tuple[str, str, str, str | None], dict[str, Any]] = {}
+
+    def add(self, rows: pd.DataFrame, cube: pd.DataFrame) -> None:
+        """Adds some outputs and the verdicts on them."""
+        self.count(_with_texts(rows, _judged(cube)))
+
+    def count(self, verdicts: pd.DataFrame) -> None:
+        """Adds verdicts that have the texts of their outputs."""
+        for case, source, rule, output, status in zip(*(verdicts[name].tolist() for name in _TWIN), strict=True):
+            within = case if rule in self._hang_on_input else None
+            group = self._groups.setdefault((source, rule, output, within), {"pass": 0, "fail": 0, "in": {}})
+            group[status] += 1
+            group["in"][case] = None
+
+    def table(self) -> pd.DataFrame:
+        """The table; columns ``INCONSISTENT_COLUMNS``."""
+        shown = (
+            {
+                **dict(zip(("source", "rule", "output"), key, strict=False)),
+                "passed": group["pass"],
+                "failed": group["fail"],
+                "cases": " ".join(group["in"]),
+            }
+            for key, group in self._groups.items()
+            if group["pass"] and group["fail"]
         )
-        row[status] += 1
-        row["in"][case] = None
-    shown = (
-        {**row, "passed": row["pass"], "failed": row["fail"], "cases": " ".join(row["in"])} for row in outputs.values()
-    )
-    return typed(sorted(shown, key=lambda row: -min(row["passed"], row["failed"])), INCONSISTENT_COLUMNS)
+        return typed(sorted(shown, key=lambda row: -min(row["passed"], row["failed"])), INCONSISTENT_COLUMNS)
 
 
+class TwinTexts:
+    """Which texts more than one output has, or may have, from outputs that come part by part: eight bytes for each.
+
+    The hash of a text stands for it; two texts of one hash only cost time.
+    """
+
+    def __init__(self) -> None:
+        self._hashes: list[npt.NDArray[np.int64]] = []
+
+    def add(self, rows: pd.DataFrame, cube: pd.DataFrame) -> None:
+        """Adds some outputs and the verdicts on them; a text on which one judge contradicts itself counts twice."""
+        judged = _judged(cube)
+        if judged.empty:
+            return
+        of_rule = [*_PLACE, "source", "rule"]
+        again = judged.drop_duplicates([*of_rule, "status"])
+        twice = _with_texts(rows, again[again.duplicated(of_rule)])
+        self._hashes += [_hashes(rows["output"].dropna()), _hashes(twice["output"])]
+
+    def chosen(self) -> npt.NDArray[np.int64]:
+        """The hashes of the texts that are there more than once."""
+        import numpy as np
+
+        hashes, counts = np.unique(np.concatenate([*self._hashes, np.empty(0, np.int64)]), return_counts=True)
+        self._hashes = [hashes[counts > 1].repeat(2)]
+        return self._hashes[0][::2]
+
+
+def with_twin_texts(rows: pd.DataFrame, hashes: npt.NDArray[np.int64]) -> pd.DataFrame:
+    """The outputs whose texts have one of these hashes."""
+    import numpy as np
+
+    texts = rows.loc[rows["output"].notna().to_numpy(bool)]
+    return texts.loc[np.isin(_hashes(texts["output"]), hashes)]
+
+
+def _hashes(texts: pd.Series[Any]) -> npt.NDArray[np.int64]:
+    import numpy as np
+
+    return np.fromiter(map(hash, texts), np.int64, len(texts))
+
+
+_PLACE = ["model", "case", "repeat"]
 _TWIN = ("case", "source", "rule", "output", "status")
 
 _COUNTED = ("model", "repeats", "cases", "flaky")

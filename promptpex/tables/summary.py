@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import level_at, repeat_correlation, share, share_interval
 from promptpex.tables.accuracy import ACCURACY_COLUMNS, accuracy_cells, mirrored
 from promptpex.tables.counts_per_case import Counted, asked, counted, has_status, missing
 from promptpex.tables.frames import rule_outcomes, typed
 from promptpex.tables.plain_values import plain_values, records
-from promptpex.tables.proportions import PROPORTION_COLUMNS, estimated, grouped_proportions
+from promptpex.tables.proportions import PROPORTION_COLUMNS, estimated
 from promptpex.tables.rankings import Decision, RankingOptions, Rankings, rankings
 from promptpex.tables.repeats import repeats
+from promptpex.tables.rule_counts import RuleCounts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,26 +165,14 @@ def rules(
         confidence: of the intervals.
         outcomes: the cube's ``rule_outcomes``, where they are at hand already.
     """
-    outcomes = (rule_outcomes(cube) if outcomes is None else outcomes).rename(columns={"status": "verdict"})
-    left_out = outcomes["verdict"].eq(NOT_CONCERNED)
-    counts = Counter(_rules_and_models(outcomes[left_out]))
-    concerned = grouped_proportions(outcomes[~left_out], "rule", confidence)
-    figures = {(row["rule"], row["model"]): row for row in concerned}
-    pairs = dict.fromkeys(_rules_and_models(outcomes))
-    ranks, models = list(dict.fromkeys([*(order or ()), *(rule for rule, _ in pairs)])), [model for _, model in pairs]
-    rows = (
-        {**_NOTHING, "rule": pair[0], "model": pair[1], **figures.get(pair, {}), "not_concerned": counts[pair]}
-        for pair in sorted(pairs, key=lambda pair: (ranks.index(pair[0]), models.index(pair[1])))
-    )
-    return typed(rows, RULE_COLUMNS)
+    counts = RuleCounts()
+    counts.add(rule_outcomes(cube) if outcomes is None else outcomes)
+    return rules_of(counts, order or (), confidence)
 
 
-_NOTHING = {"scored": 0, "broken": 0, "unscored": 0, "usable": 0}
-"""The counts of a rule that concerns no output of a model."""
-
-
-def _rules_and_models(outcomes: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    return zip(outcomes["rule"].tolist(), outcomes["model"].tolist(), strict=True)
+def rules_of(counts: RuleCounts, order: Sequence[str], confidence: float) -> pd.DataFrame:
+    """The table ``rules`` from what was counted."""
+    return typed(counts.rows(order, confidence), RULE_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)

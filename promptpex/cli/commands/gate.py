@@ -217,7 +217,7 @@ def _gated(
     from promptpex.report.gate_result import with_note, without_metric
     from promptpex.tables import records
 
-    finished = runs.read_columns(folder)
+    finished = runs.read_for_report(folder)
     if finished.manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
     summary = summarise(finished, folder=folder, **report_options(resolved))

@@ -92,7 +92,7 @@ def _read(folder: Path, resolved: Resolved) -> AnyRun:
     from promptpex.report import runs
 
     least = resolved.settings.min_agreement if resolved.given("min_agreement") else None
-    return runs.read_columns(folder) if least is None else _weighed(folder, least)
+    return runs.read_for_report(folder) if least is None else _weighed(folder, least)
 
 
 def _open(page: Path, opened: bool) -> None:

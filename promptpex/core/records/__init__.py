@@ -9,7 +9,7 @@ from promptpex.core.records.calibration import JudgeCalibration, MeasuredShare, 
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
 from promptpex.core.records.candidate import Candidate, Category, Choice, Criterion, Implication, Means, Synthesis
 from promptpex.core.records.case import Case, Match, Rating, Suite
-from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns
+from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns, RunInParts
 from promptpex.core.records.gc_pause import collector_paused
 from promptpex.core.records.grade import (
     KEY_LENGTH,
@@ -150,6 +150,7 @@ __all__ = [
     "Rule",
     "Run",
     "RunColumns",
+    "RunInParts",
     "Language",
     "Scale",
     "Score",

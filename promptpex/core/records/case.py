@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -170,6 +172,11 @@ class Suite(Record):
             [{"id": "two-questions", "rule": "short", "inputs": {"question": "Where is it, and when does it come?"}}]
         ],
     )
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Case]:
+        """The cases by their ids."""
+        return {case.id: case for case in self.cases}
 
     def case(self, case_id: str) -> Case | None:
         """The case of this id, if there is one."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from operator import attrgetter
 from typing import Any, get_args
@@ -114,4 +115,43 @@ class RunColumns:
     scores: Columns
 
 
-AnyRun = Run | RunColumns
+@dataclass(frozen=True)
+class RunInParts:
+    """A run that is read from its folder part by part: some outputs, and the verdicts on them. Whoever looks at all of
+    its outputs, verdicts or scores has them read into columns.
+
+    Attributes:
+        parts: reads it once more; each part is a run of some of the outputs, in their order.
+        whole: reads all of it.
+    """
+
+    manifest: Manifest
+    prompt: Prompt
+    spec: Spec
+    suite: Suite
+    metrics: tuple[Metric, ...]
+    parts: Callable[[], Iterator[RunColumns]] = field(repr=False)
+    whole: Callable[[], RunColumns] = field(repr=False)
+
+    @cached_property
+    def in_columns(self) -> RunColumns:
+        """All of it, in memory."""
+        return self.whole()
+
+    @property
+    def outputs(self) -> Columns:
+        """All outputs."""
+        return self.in_columns.outputs
+
+    @property
+    def verdicts(self) -> Columns:
+        """All verdicts."""
+        return self.in_columns.verdicts
+
+    @property
+    def scores(self) -> Columns:
+        """All scores."""
+        return self.in_columns.scores
+
+
+AnyRun = Run | RunColumns | RunInParts

@@ -101,15 +101,16 @@ class CaseGroup:
 
 def case_groups(
     summary: Summary,
-    shown: pd.DataFrame,
+    shown: tuple[pd.DataFrame, pd.DataFrame],
     names: Sequence[str],
     rules: Sequence[str],
     sent: SentMessages | None = None,
 ) -> tuple[CaseGroup, ...]:
-    """The cases of the outputs ``shown``, those with most failures first, then those with most unscored outputs, else
+    """The cases of some outputs, those with most failures first, then those with most unscored outputs, else
     as the suite has them.
 
     Args:
+        shown: the outputs, and the verdicts on them.
         names, rules: the models and rules of the page in its order.
         sent: says what models were sent.
     """
@@ -167,11 +168,11 @@ def _grouped(summary: Summary, answers: Mapping[str, list[ShownOutput]]) -> Iter
 
 
 def _answers(
-    summary: Summary, shown: pd.DataFrame, names: Sequence[str], rules: Sequence[str]
+    summary: Summary, shown: tuple[pd.DataFrame, pd.DataFrame], names: Sequence[str], rules: Sequence[str]
 ) -> Mapping[str, list[ShownOutput]]:
     """The outputs by case."""
     place = {name: index for index, name in enumerate(names)}
-    rows, verdicts = records(shown), shown_verdicts(summary.verdicts, shown)
+    rows, verdicts = records(shown[0]), shown_verdicts(shown[1], shown[0])
     scores = shown_scores(summary.scores, {row["case"] for row in rows}, scales(summary.run))
     contradicted, flaky, after = _contradicted(summary), _flaky(summary), after_of(summary.run)
     by_case: dict[str, list[ShownOutput]] = defaultdict(list)

@@ -13,10 +13,12 @@ from promptpex.report.runs.folder import (
     read_scores,
 )
 from promptpex.report.runs.keeping import RunPlace
+from promptpex.report.runs.parts import NotInOrderError, read_for_report
 from promptpex.report.runs.references import LATEST, all_of, checked_name, latest, latest_of, made_before, resolve
 
 __all__ = [
     "LATEST",
+    "NotInOrderError",
     "RecordWriter",
     "RunPlace",
     "all_of",
@@ -29,6 +31,7 @@ __all__ = [
     "made_before",
     "read",
     "read_columns",
+    "read_for_report",
     "read_manifest",
     "read_scores",
     "resolve",

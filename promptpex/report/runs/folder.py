@@ -151,8 +151,8 @@ def read(folder: Path | str, *, verdicts: bool = True) -> Run:
         RunError: no run there, or a file that is damaged, with its line.
     """
     folder = Path(folder)
-    known = _known(folder)
-    outputs = tuple(_lines(folder / OUTPUTS, Output))
+    known = known_of(folder)
+    outputs = tuple(records_of(folder / OUTPUTS, Output))
     there = {output.key for output in outputs}
     if not verdicts:
         return Run(**known, outputs=outputs)
@@ -180,8 +180,8 @@ def read_columns(folder: Path) -> RunColumns:
     Raises:
         RunError: as ``read``.
     """
-    known = _known(folder)
-    outputs = Columns.of(_lines(folder / OUTPUTS, Output), Output)
+    known = known_of(folder)
+    outputs = Columns.of(records_of(folder / OUTPUTS, Output), Output)
     there = set(zip(outputs["case"], outputs["model"], outputs["repeat"], strict=True))
     return RunColumns(
         **known,
@@ -191,7 +191,7 @@ def read_columns(folder: Path) -> RunColumns:
     )
 
 
-def _known(folder: Path) -> dict[str, Any]:
+def known_of(folder: Path) -> dict[str, Any]:
     """What is known of a run before anything is asked: its manifest, prompt, spec, suite and metrics."""
     manifest = read_manifest(folder)
     inputs = _record(folder / INPUTS, _Inputs)
@@ -200,7 +200,7 @@ def _known(folder: Path) -> dict[str, Any]:
 
 def _on_outputs(path: Path, kind: type[J], there: set[tuple[str, str, int]]) -> Iterator[J]:
     """The verdicts or scores on outputs that are in the folder; those of an earlier execution do not count."""
-    return (record for record in _lines(path, kind) if record.key in there)
+    return (record for record in records_of(path, kind) if record.key in there)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -235,7 +235,7 @@ def _record(path: Path, kind: type[R]) -> R:
         raise RunError(f"is damaged ({_why(error)}); run `promptpex run` again to restore it", path=path) from error
 
 
-def _lines(path: Path, kind: type[R]) -> Iterator[R]:
+def records_of(path: Path, kind: type[R]) -> Iterator[R]:
     if not os.path.lexists(path):
         return
     for number, line in enumerate(jsonl.whole_lines(path, error=RunError, what="file of the run", links=False), 1):

@@ -89,7 +89,7 @@ def _judging(summary: Summary, run: str) -> Iterator[NextStep]:
         yield NextStep(judge, tr("asks another judge"))
         return
     waiting = len({*summary.gaps.unjudged_rules, *summary.gaps.half_judged_rules})
-    if waiting and (summary.outputs["error"].isna()).any():
+    if waiting and (summary.rows["error"].isna()).any():
         yield NextStep(judge, _judges(waiting))
 
 
@@ -101,7 +101,7 @@ def _judges(rules: int) -> str:
 
 def _reaching(summary: Summary) -> Iterator[NextStep]:
     """Where no model gave anything: which could be asked."""
-    if len(summary.outputs) and not summary.run.manifest.partial and summary.outputs["error"].notna().all():
+    if len(summary.rows) and not summary.run.manifest.partial and summary.rows["error"].notna().all():
         yield NextStep("promptpex models", tr("which models can be reached from here"))
 
 

@@ -1,0 +1,88 @@
+"""A run's folder read part by part: some outputs and the verdicts on them, however many the folder has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count, islice
+from pathlib import Path
+
+from promptpex.core.errors import RunError
+from promptpex.core.records import Columns, Output, OutputKey, RunColumns, RunInParts, Score, Verdict, collector_paused
+from promptpex.report.runs.folder import OUTPUTS, SCORES, VERDICTS, known_of, read_columns, records_of
+
+LARGE = 64_000_000
+"""Bytes of outputs and verdicts from which on a report reads them part by part: some 20,000 outputs with a few verdicts
+each, which take 200 MB at once."""
+
+PART = 20_000
+"""Outputs of a part."""
+
+
+class NotInOrderError(RunError):
+    """Verdicts that do not stand in the order of their outputs, as those of a folder that another program wrote may."""
+
+
+def read_for_report(folder: Path, *, large: int = LARGE, part: int = PART) -> RunColumns | RunInParts:
+    """The run kept in a folder as a report needs it: in columns, or part by part where its files are large and there
+    are no scores.
+
+    Raises:
+        RunError: as ``read``; of what is read part by part, as soon as it is read.
+    """
+    sizes = {name: _bytes_of(folder / name) for name in (OUTPUTS, VERDICTS, SCORES)}
+    if sizes[SCORES] or sizes[OUTPUTS] + sizes[VERDICTS] < large:
+        return read_columns(folder)
+    known = known_of(folder)
+    no_scores = Columns.of([], Score)
+
+    def parts() -> Iterator[RunColumns]:
+        for outputs, verdicts in _parts(folder, part):
+            yield RunColumns(**known, outputs=outputs, verdicts=verdicts, scores=no_scores)
+
+    return RunInParts(**known, parts=parts, whole=lambda: read_columns(folder))
+
+
+def _bytes_of(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
+
+
+def _parts(folder: Path, size: int) -> Iterator[tuple[Columns, Columns]]:
+    """The outputs and the verdicts on them, so many outputs at a time.
+
+    Raises:
+        NotInOrderError: a part has an output twice, or a verdict does not come with its output.
+    """
+    outputs, verdicts = records_of(folder / OUTPUTS, Output), _Ahead(records_of(folder / VERDICTS, Verdict))
+    for number in count():
+        with collector_paused():
+            some = list(islice(outputs, size))
+            if number and not some:
+                break
+            there = {output.key for output in some}
+            if len(there) < len(some):
+                raise NotInOrderError("an output is there twice", path=folder / OUTPUTS)
+            made = Columns.of(some, Output), Columns.of(verdicts.on(there), Verdict)
+            del some, there
+        yield made
+        del made
+    if not verdicts.is_over:
+        raise NotInOrderError("the verdicts do not stand in the order of their outputs", path=folder / VERDICTS)
+
+
+class _Ahead:
+    """Verdicts, of which one is looked at before it is taken."""
+
+    def __init__(self, verdicts: Iterator[Verdict]) -> None:
+        self._verdicts = verdicts
+        self._next = next(verdicts, None)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all were taken."""
+        return self._next is None
+
+    def on(self, keys: set[OutputKey]) -> Iterator[Verdict]:
+        """The next verdicts, up to the first that is on none of these outputs."""
+        while self._next is not None and self._next.key in keys:
+            yield self._next
+            self._next = next(self._verdicts, None)

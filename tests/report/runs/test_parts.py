@@ -1,0 +1,169 @@
+"""A run read part by part: the same tables, figures and files as of the whole, however it is divided."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from promptpex import tables
+from promptpex.core.errors import RunError
+from promptpex.core.records import Columns, Output, Run, RunColumns, RunInParts, Score, Verdict
+from promptpex.report import runs, summarise
+from promptpex.report.files import write
+from promptpex.report.run_tables import RunTables, TablesInParts, tables_of
+from promptpex.tables.figure_rows import FIGURE_COLUMNS
+from promptpex.tables.proportions import grouped_proportions
+from tests.tables.by_hand import output, run, score, verdict
+from tests.tables.many import RULES, cases
+
+MODELS, JUDGES, REPEATS = ("a", "b"), ("judge:one", "judge:two"), 2
+REASONS = ("judge-empty", "judge-budget", "budget", "no-judge", "untrusted-judge")
+
+
+def random_run(seed: int) -> Run:
+    """Outputs of few different texts, some of them errors, in the order of results; checks and judges of all kinds."""
+    rng = random.Random(seed)
+    made, verdicts = [], list[Verdict]()
+    for model in MODELS:
+        for repeat in range(REPEATS):
+            for case in rng.sample([f"c{n}" for n in range(7)], rng.randint(4, 7)):
+                key = {"case": case, "model": model, "repeat": repeat}
+                if rng.random() < 0.1:
+                    made.append(output(**key, text=None, error=rng.choice(["timed-out", "budget"]), message="why"))
+                    verdicts += [verdict("unscored", rule.id, **key, unscored="x", source="none") for rule in RULES]
+                else:
+                    made.append(output(**key, text=rng.choice(["RED", "BLUE", f"{seed}"]), latency_ms=rng.random()))
+                    verdicts += [
+                        one for rule in RULES for one in random_verdicts(rng, rule.id, key, joint=seed % 2 > 0)
+                    ]
+    return run(made, verdicts, models=MODELS, rules=RULES, cases=cases(7, rules=2), settings={"min_agreement": 0.5})
+
+
+def random_verdicts(rng: random.Random, rule: str, key: dict[str, Any], *, joint: bool) -> Iterator[Verdict]:
+    sources = [("check:x", 0, True), *((judge, turn, False) for judge in JUDGES for turn in (0, 1))]
+    if joint and rng.random() < 0.2:
+        sources.append(("judges:majority", 0, True))
+    for source, turn, counts in rng.sample(sources, rng.randint(0, len(sources))):
+        status = rng.choice(["pass", "pass", "fail", "not_concerned", "unscored"])
+        more = {"unscored": rng.choice(REASONS)} if status == "unscored" else {}
+        reason = f"because {rng.randint(1, 3)}"
+        yield verdict(status, rule, source=source, turn=turn, counts=counts, reason=reason, **key, **more)
+
+
+def in_parts(made: Run, sizes: Callable[[], int]) -> RunInParts:
+    """The run, divided anew whenever it is read."""
+    known: dict[str, Any] = {name: getattr(made, name) for name in ("manifest", "prompt", "spec", "suite", "metrics")}
+
+    def columns(outputs: tuple[Output, ...]) -> RunColumns:
+        keys = {one.key for one in outputs}
+        verdicts = Columns.of([one for one in made.verdicts if one.key in keys], Verdict)
+        return RunColumns(**known, outputs=Columns.of(outputs, Output), verdicts=verdicts, scores=Columns.of([], Score))
+
+    def parts() -> Iterator[RunColumns]:
+        at = 0
+        while at < len(made.outputs):
+            yield columns(made.outputs[at : (at := at + sizes())])
+
+    return RunInParts(**known, parts=parts, whole=lambda: columns(made.outputs))
+
+
+def of_figures(of: RunTables) -> dict[str, pd.DataFrame]:
+    """All that is counted of a run's verdicts."""
+    rules = [rule.id for rule in RULES]
+    return {
+        "rules": of.rules(rules, 0.95),
+        "judges": of.judges(),
+        "agreements": of.agreements(0.95),
+        "disagreements": of.disagreements(),
+        "inconsistent": of.inconsistent_verdicts({"r1"}),
+        "all inconsistent": of.inconsistent_verdicts(()),
+        "discrimination": pd.DataFrame([tables.discrimination(of.rows, of.kinds, rules, outcomes=of.outcomes)]),
+        "kinds": of.kinds[["rule", "source", "status", "unscored", "counts"]].drop_duplicates(ignore_index=True),
+        "rows": of.rows.drop(columns="output")[[name for name in FIGURE_COLUMNS if name != "output"]],
+        "texts": of.rows[["output"]].isna(),
+    }
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_division_gives_the_figures_of_the_whole(seed: int) -> None:
+    made, rng = random_run(seed), random.Random(seed)
+    whole, parts = RunTables(made), TablesInParts(in_parts(made, lambda: rng.randint(5, 14)))
+    for (name, one), other in zip(of_figures(whole).items(), of_figures(parts).values(), strict=True):
+        assert_frame_equal(one, other, check_exact=True, obj=name)
+    outputs, cubes = zip(*parts.parts(), strict=True)
+    assert_frame_equal(pd.concat(outputs, ignore_index=True), whole.outputs)
+    assert_frame_equal(pd.concat(cubes, ignore_index=True), whole.verdicts)
+    some = sorted(rng.sample(range(len(made.outputs)), 5))
+    rows, cube = parts.chosen(some)
+    assert_frame_equal(rows, whole.outputs.iloc[some].reset_index(drop=True))
+    assert len(cube) == sum(one.key in {made.outputs[place].key for place in some} for one in made.verdicts)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_rules_are_counted_as_outputs_are(seed: int) -> None:
+    """Against what the table was made of before it was counted part by part."""
+    cube = tables.verdicts(random_run(seed))
+    outcomes = tables.rule_outcomes(cube).rename(columns={"status": "verdict"})
+    concerned = outcomes[outcomes["verdict"].ne("not_concerned")]
+    expected = {(row["rule"], row["model"]): row for row in grouped_proportions(concerned, "rule", 0.95)}
+    counted = {(row["rule"], row["model"]): row for row in tables.records(tables.rules(cube))}
+    for pair, row in expected.items():
+        assert {name: counted[pair][name] for name in row} == row
+
+
+def test_a_folder_read_in_parts_gives_the_same_files(tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "colours" / "run-1"
+    runs.finish(folder, random_run(1))
+    files = []
+    for large in (10**9, 0):
+        read = runs.read_for_report(folder, large=large, part=9)
+        assert isinstance(read, RunInParts) is (large == 0)
+        paths = write(summarise(read, folder=folder), folder)
+        files.append({path.name: path.read_bytes() for path in paths})
+    assert files[0] == files[1]
+    assert {"report.csv", "results.csv", "verdicts.csv", "report.html", "agreement.csv"} <= files[0].keys()
+
+
+def test_verdicts_out_of_order_are_read_at_once(tmp_path: Path) -> None:
+    made, folder = random_run(3), tmp_path / "results" / "colours" / "run-1"
+    runs.finish(folder, made.replace(verdicts=tuple(reversed(made.verdicts))))
+    read = runs.read_for_report(folder, large=0, part=9)
+    of = tables_of(read)
+    assert not isinstance(of, TablesInParts)
+    assert len(of.verdicts) == len(made.verdicts)
+    again = replace(in_parts(made, lambda: 2), parts=lambda: iter([in_parts(made, lambda: 99).whole()] * 2))
+    assert not isinstance(tables_of(again), TablesInParts)
+
+
+def test_a_run_with_scores_or_a_small_one_is_read_at_once(tmp_path: Path) -> None:
+    made, folder = random_run(0), tmp_path / "results" / "colours" / "run-1"
+    runs.finish(folder, made)
+    assert isinstance(runs.read_for_report(folder), RunColumns)
+    case, model, repeat = made.outputs[0].key
+    runs.finish(folder, made.replace(scores=(score(1.0, case, model, repeat=repeat),)))
+    assert isinstance(runs.read_for_report(folder, large=0), RunColumns)
+
+
+def test_a_damaged_line_is_named_where_parts_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "colours" / "run-1"
+    runs.finish(folder, random_run(4))
+    lines = (folder / "verdicts.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "verdicts.jsonl").write_bytes(b"".join([*lines[:9], b"{}\n", *lines[9:]]))
+    with pytest.raises(RunError) as caught:
+        summarise(runs.read_for_report(folder, large=0, part=9), folder=folder)
+    assert caught.value.line == 10
+
+
+def test_a_folder_without_outputs_has_one_part(tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "colours" / "run-1"
+    runs.finish(folder, run())
+    summary = summarise(runs.read_for_report(folder, large=0, part=9), folder=folder)
+    assert summary.rows.empty
+    assert write(summary, folder)
