@@ -39,8 +39,9 @@ class _OfRule:
 
         count = len(self.cases)
         rows = np.array([tally.rows(count) for tally in self.models.values()]).reshape(-1, count, 3)
-        each = (np.ascontiguousarray(rows[:, :, number]) for number in (_BROKEN, _KEPT, _OPEN))
-        whole = Grid(tuple(self.models), *each, np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.int64))
+        broken, kept, left_open = (np.ascontiguousarray(rows[:, :, number]) for number in (_BROKEN, _KEPT, _OPEN))
+        of_one_rule, once = np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.int64)
+        whole = Grid(tuple(self.models), broken, kept, left_open, of_one_rule, once)
         return whole.only(np.arange(count))
 
 
