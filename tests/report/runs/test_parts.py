@@ -34,7 +34,7 @@ def random_run(seed: int) -> Run:
     for model in MODELS:
         for repeat in range(REPEATS):
             for case in rng.sample([f"c{n}" for n in range(7)], rng.randint(4, 7)):
-                key = {"case": case, "model": model, "repeat": repeat}
+                key: dict[str, Any] = {"case": case, "model": model, "repeat": repeat}
                 if rng.random() < 0.1:
                     made.append(output(**key, text=None, error=rng.choice(["timed-out", "budget"]), message="why"))
                     verdicts += [verdict("unscored", rule.id, **key, unscored="x", source="none") for rule in RULES]
