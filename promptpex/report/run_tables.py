@@ -113,7 +113,7 @@ class _Counts:
         self.rows, self.rules, self.judges = tables.FigureRows(), tables.RuleCounts(), tables.JudgeCounts()
         self.agreements = tables.AgreementCounts(partly(run))
         self.disagreements = tables.Disagreements(partly(run))
-        self.twins = tables.TwinTexts()
+        self.equal_texts = tables.EqualTexts()
         self.kinds: list[pd.DataFrame] = []
         self.outcomes: list[pd.DataFrame] = []
 
@@ -124,7 +124,7 @@ class _Counts:
         self.judges.add(cube)
         self.agreements.add(cube)
         self.disagreements.add(cube, rows)
-        self.twins.add(rows, cube)
+        self.equal_texts.add(rows, cube)
         self.kinds.append(cube[_KIND].drop_duplicates())
         self.outcomes.append(tables.telling(outcomes)[_OUTCOME])
 
@@ -218,10 +218,10 @@ class TablesInParts(RunTables):
 
     def inconsistent_verdicts(self, hang_on_input: Collection[str]) -> pd.DataFrame:
         """``tables.inconsistent_verdicts``; reads the run once more where outputs have the same text."""
-        hashes, twins = self._counts.twins.chosen(), tables.TwinVerdicts(hang_on_input)
+        hashes, verdicts = self._counts.equal_texts.chosen(), tables.VerdictsOnEqualTexts(hang_on_input)
         for rows, cube in self.parts() if len(hashes) else ():
-            twins.add(tables.with_twin_texts(rows, hashes), cube)
-        return twins.table()
+            verdicts.add(tables.with_texts_of(rows, hashes), cube)
+        return verdicts.table()
 
 
 def _together(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

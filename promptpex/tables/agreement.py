@@ -50,9 +50,9 @@ def disagreements(cube: pd.DataFrame, rows: pd.DataFrame, *, partly: Collection[
         cube, rows: tables of verdicts and of outputs.
         partly: rules that code decides in part only; only code's fails are held against the judge there.
     """
-    found = Disagreements(partly)
-    found.add(cube, rows)
-    return found.table()
+    differing = Disagreements(partly)
+    differing.add(cube, rows)
+    return differing.table()
 
 
 class Disagreements:

@@ -61,7 +61,7 @@ _Pair = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class _OfRule:
+class _RuleCells:
     """One rule of a pair: a row of ``CELLS`` for each case, and what neither, or one alone, finds concerned."""
 
     cells: Tally = field(default_factory=lambda: Tally(CELLS))
@@ -70,11 +70,11 @@ class _OfRule:
 
 
 @dataclass(slots=True)
-class _OfPair:
+class _PairCells:
     """A pair: its cases as it meets them, and its rules."""
 
     cases: Renumbering = field(default_factory=Renumbering)
-    rules: dict[str, _OfRule] = field(default_factory=dict)
+    rules: dict[str, _RuleCells] = field(default_factory=dict)
 
 
 class AgreementCounts:
@@ -91,7 +91,7 @@ class AgreementCounts:
         self._cases = Numbering()
         self._judges: dict[str, None] = {}
         self._again: dict[str, None] = {}
-        self._pairs: dict[_Pair, _OfPair] = {}
+        self._pairs: dict[_Pair, _PairCells] = {}
 
     def add(self, cube: pd.DataFrame) -> None:
         """Adds the verdicts on some outputs."""
@@ -125,14 +125,14 @@ class AgreementCounts:
         both = one[[*KEYS, "status"]].merge(two[[*KEYS, "status"]], on=KEYS, suffixes=("_one", "_two"))
         if both.empty:
             return
-        pair = self._pairs.setdefault(name, _OfPair())
+        pair = self._pairs.setdefault(name, _PairCells())
         codes, cases = pd.factorize(both["case"])
         places = pair.cases.of(self._cases.of([str(case) for case in cases]))
         cells, left_out = _cells(both), _left_out(both)
         rules, names = pd.factorize(both["rule"])
         for number, rule in enumerate(names):
             here = rules == number
-            _add_rule(pair.rules.setdefault(str(rule), _OfRule()), places, codes[here], cells[here], left_out[here])
+            _add_rule(pair.rules.setdefault(str(rule), _RuleCells()), places, codes[here], cells[here], left_out[here])
 
     def _rows(self, name: _Pair, confidence: float) -> Iterator[dict[str, Any]]:
         import numpy as np
@@ -160,7 +160,7 @@ def _judges(scored: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {str(name): group for name, group in first.groupby("source", sort=False, observed=True)}
 
 
-def _add_rule(rule: _OfRule, places: Ints, codes: Ints, cells: Ints, left_out: Ints) -> None:
+def _add_rule(rule: _RuleCells, places: Ints, codes: Ints, cells: Ints, left_out: Ints) -> None:
     """Adds items of one rule, by the code of their case, their cell, and how many found them not concerned."""
     import numpy as np
 

@@ -41,7 +41,7 @@ def judges(cube: pd.DataFrame) -> pd.DataFrame:
 
 
 @dataclass(slots=True)
-class _OfJudge:
+class _JudgeTally:
     """What a judge was asked, and what came of it."""
 
     asked: int = 0
@@ -71,7 +71,7 @@ class JudgeCounts:
     """What ``judges`` counts, from verdicts that come part by part; an output is in one part."""
 
     def __init__(self) -> None:
-        self._judges: dict[str, _OfJudge] = {}
+        self._judges: dict[str, _JudgeTally] = {}
 
     def add(self, cube: pd.DataFrame) -> None:
         """Adds the verdicts on some outputs."""
@@ -88,7 +88,7 @@ class JudgeCounts:
         kept = np.sort(failed_first[first])
         groups = replies.iloc[kept].assign(_failed=failed[kept]).groupby("source", sort=False, observed=True)
         for source, group in groups:
-            _add(self._judges.setdefault(str(source), _OfJudge()), group)
+            _add(self._judges.setdefault(str(source), _JudgeTally()), group)
 
     def table(self) -> pd.DataFrame:
         """The table; columns ``JUDGE_COLUMNS``."""
@@ -101,7 +101,7 @@ def _failed(replies: pd.DataFrame) -> npt.NDArray[np.bool_]:
     return marks
 
 
-def _add(judge: _OfJudge, requests: pd.DataFrame) -> None:
+def _add(judge: _JudgeTally, requests: pd.DataFrame) -> None:
     cut = requests["_failed"] & requests["unscored"].isin(NOT_ASKED).fillna(False)
     failed = requests[requests["_failed"] & ~cut]
     judge.asked += len(requests) - int(cut.sum())

@@ -125,9 +125,9 @@ def inconsistent_verdicts(
     within = verdicts["case"].where(verdicts["rule"].isin(list(hang_on_input)))
     group = grouped(verdicts.assign(within=within), ("source", "rule", "output", "within"))
     passed, failed = _passed_and_failed(verdicts["status"], group)
-    twins = TwinVerdicts(hang_on_input)
-    twins.count(verdicts[((passed > 0) & (failed > 0))[group]])
-    return twins.table()
+    counts = VerdictsOnEqualTexts(hang_on_input)
+    counts.count(verdicts[((passed > 0) & (failed > 0))[group]])
+    return counts.table()
 
 
 def _judged(cube: pd.DataFrame) -> pd.DataFrame:
@@ -138,7 +138,7 @@ def _with_texts(rows: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
     return judged[[*_PLACE, "source", "rule", "status"]].merge(rows[[*_PLACE, "output"]].dropna(), on=_PLACE)
 
 
-class TwinVerdicts:
+class VerdictsOnEqualTexts:
     """What ``inconsistent_verdicts`` lists, from outputs and verdicts that come part by part; an output is in one part.
 
     It grows with the different texts that are added, and their judges and rules.
@@ -175,7 +175,7 @@ class TwinVerdicts:
         return typed(sorted(shown, key=lambda row: -min(row["passed"], row["failed"])), INCONSISTENT_COLUMNS)
 
 
-class TwinTexts:
+class EqualTexts:
     """Which texts more than one output has, or may have, from outputs that come part by part: eight bytes for each.
 
     The hash of a text stands for it; two texts of one hash only cost time.
@@ -203,7 +203,7 @@ class TwinTexts:
         return self._hashes[0][::2]
 
 
-def with_twin_texts(rows: pd.DataFrame, hashes: npt.NDArray[np.int64]) -> pd.DataFrame:
+def with_texts_of(rows: pd.DataFrame, hashes: npt.NDArray[np.int64]) -> pd.DataFrame:
     """The outputs whose texts have one of these hashes."""
     import numpy as np
 

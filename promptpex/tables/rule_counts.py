@@ -20,7 +20,7 @@ _BROKEN, _KEPT, _OPEN = range(3)
 
 
 @dataclass(slots=True)
-class _OfRule:
+class _RuleTally:
     """The usable outputs that a rule concerns.
 
     Attributes:
@@ -53,7 +53,7 @@ class RuleCounts:
 
     def __init__(self) -> None:
         self._cases = Numbering()
-        self._rules: dict[str, _OfRule] = {}
+        self._rules: dict[str, _RuleTally] = {}
         self._pairs: dict[tuple[str, str], int] = {}
 
     def add(self, outcomes: pd.DataFrame) -> None:
@@ -66,9 +66,9 @@ class RuleCounts:
             self._pairs[pair] += 1
         needed = [name for name in rows.columns if name in COUNTED]
         for name, part in rows.loc[~left_out, needed].groupby("rule", sort=False, observed=True):
-            self._add(self._rules.setdefault(str(name), _OfRule()), part)
+            self._add(self._rules.setdefault(str(name), _RuleTally()), part)
 
-    def _add(self, rule: _OfRule, part: pd.DataFrame) -> None:
+    def _add(self, rule: _RuleTally, part: pd.DataFrame) -> None:
         """Adds the outputs that a rule concerns."""
         import numpy as np
 
