@@ -236,6 +236,11 @@ def _record(path: Path, kind: type[R]) -> R:
 
 
 def records_of(path: Path, kind: type[R]) -> Iterator[R]:
+    """The records of a file of the run, a line each; none where there is no such file.
+
+    Raises:
+        RunError: a line is damaged, with its number.
+    """
     if not os.path.lexists(path):
         return
     for number, line in enumerate(jsonl.whole_lines(path, error=RunError, what="file of the run", links=False), 1):
