@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
 from promptpex.codecs.atomic import write_text, writing
@@ -13,6 +14,7 @@ from promptpex.codecs.safe_csv import dump_cells, guard
 from promptpex.core.errors import RunError
 from promptpex.report import html
 from promptpex.report.page.asked import SentMessages
+from promptpex.report.runs.verdict_cube import CUBE
 from promptpex.report.summary import Summary
 from promptpex.tables import plain_values
 
@@ -33,6 +35,8 @@ def write(summary: Summary, folder: Path, sent: SentMessages | None = None) -> l
     columns of the first two, where there are wrong answers ``confusions.csv``; where code and judges were both asked,
     ``agreement.csv`` and ``disagreements.csv``. People's grades add columns to the first. ``sent`` as for ``html``.
 
+    Without ``verdicts.csv`` where the folder has its verdicts in ``verdicts.parquet``.
+
     Links in the place of these files are replaced.
 
     Raises:
@@ -41,10 +45,9 @@ def write(summary: Summary, folder: Path, sent: SentMessages | None = None) -> l
     refuse_led_out(folder, folder.parent.parent, RunError)
     try:
         write_text(folder / REPORT, csv_text(_report(summary)), links=False)
-        with writing(folder / RESULTS, links=False) as results, writing(folder / VERDICTS, links=False) as verdicts:
-            _write_parts(summary, results, verdicts)
+        names = _write_parts(summary, folder)
         page = html.write(summary, folder, sent)
-        return [*(folder / name for name in (REPORT, RESULTS, VERDICTS)), page, *_where_there_is_any(summary, folder)]
+        return [*(folder / name for name in (REPORT, *names)), page, *_where_there_is_any(summary, folder)]
     except OSError as error:
         raise RunError(f"cannot write the report ({error.strerror}); make the folder writable", path=folder) from error
 
@@ -74,14 +77,21 @@ def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
     return written
 
 
-def _write_parts(summary: Summary, results: IO[bytes], verdicts: IO[bytes]) -> None:
-    """Writes the tables of outputs and of verdicts, some rows at a time, and reads a run in parts once."""
-    first = True
-    for rows, cube in summary.made.parts():
-        for table, file in ((tables.with_scores(rows, summary.scores), results), (cube, verdicts)):
-            for text in _csv_texts(table, header=first):
-                file.write(text.encode("utf-8", "surrogatepass"))
-        first = False
+def _write_parts(summary: Summary, folder: Path) -> list[str]:
+    """Writes the tables of outputs and of verdicts, some rows at a time, and reads a run in parts once; the files.
+
+    Where the verdicts are a table in a Parquet file, there is no second one.
+    """
+    names = [RESULTS] if (folder / CUBE).exists() else [RESULTS, VERDICTS]
+    if len(names) == 1:
+        (folder / VERDICTS).unlink(missing_ok=True)
+    with ExitStack() as stack:
+        files = [stack.enter_context(writing(folder / name, links=False)) for name in names]
+        for number, (rows, cube) in enumerate(summary.made.parts()):
+            for table, file in zip((tables.with_scores(rows, summary.scores), cube), files, strict=False):
+                for text in _csv_texts(table, header=number == 0):
+                    file.write(text.encode("utf-8", "surrogatepass"))
+    return names
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -37,9 +37,21 @@ async def execute_into_folder(session: Session, begun: Run) -> tuple[Run, Path]:
         if finished.manifest.asked:
             finished = finished.replace(manifest=finished.manifest.replace(created=now))
         finished, folder = place.finish(finished)
+    if runs.lacks_parquet(folder, finished):
+        session.emit(Notice(_as_lines(finished)))
     if place.before is not None and (sentence := _beside(place.before, folder, finished)):
         session.emit(Notice(sentence))
     return finished, folder
+
+
+def _as_lines(run: Run) -> str:
+    """What would keep the verdicts of a large run in less room."""
+    return stored(
+        "{verdicts} verdicts are kept as lines of JSON: {command} has the next run keep them as a Parquet file, in a "
+        "tenth of the room",
+        verdicts=f"{len(run.verdicts):,}",
+        command="pip install 'promptpex[parquet]'",
+    )
 
 
 def _beside(before: Path, folder: Path, run: Run) -> str:

@@ -15,6 +15,7 @@ from promptpex.report.runs.folder import (
 from promptpex.report.runs.keeping import RunPlace
 from promptpex.report.runs.parts import NotInOrderError, read_for_report
 from promptpex.report.runs.references import LATEST, all_of, checked_name, latest, latest_of, made_before, resolve
+from promptpex.report.runs.verdict_cube import lacks_parquet
 
 __all__ = [
     "LATEST",
@@ -27,6 +28,7 @@ __all__ = [
     "finish",
     "folder_for",
     "latest",
+    "lacks_parquet",
     "latest_of",
     "made_before",
     "read",

@@ -1,14 +1,15 @@
 """A run's folder, ``results/<prompt>/<run>/``: written as answers come, read back for judging and reports.
 
 ``manifest.json`` how it came about, ``inputs.json`` the prompt, spec and suite as they were, ``outputs.jsonl``,
-``verdicts.jsonl`` and, where there are any, ``scores.jsonl`` a record a line. The folder can be made again from the
+``verdicts.jsonl`` and, where there are any, ``scores.jsonl`` a record a line; many verdicts are a table,
+``verdicts.parquet``. The folder can be made again from the
 response store at any time.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from pydantic import ValidationError
 
 from promptpex.codecs import jsonl
 from promptpex.codecs.atomic import write_text
+from promptpex.codecs.atomic import writing as writing_file
 from promptpex.codecs.ordinary_files import read_bytes, refuse_led_out
 from promptpex.core.errors import RunError
 from promptpex.core.records import (
@@ -25,6 +27,7 @@ from promptpex.core.records import (
     Manifest,
     Metric,
     Output,
+    OutputKey,
     Prompt,
     Record,
     Run,
@@ -35,6 +38,8 @@ from promptpex.core.records import (
     Verdict,
     collector_paused,
 )
+from promptpex.report.runs import verdict_cube
+from promptpex.report.runs.verdict_cube import CUBE, MOST_LINES
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs.json"
@@ -49,7 +54,6 @@ DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "
 """Names that Windows keeps for devices, also with an extension (Microsoft, "Naming Files, Paths, and Namespaces")."""
 
 R = TypeVar("R", bound=Record)
-J = TypeVar("J", Verdict, Score)
 
 
 class _Inputs(Record):
@@ -83,7 +87,7 @@ def begin(folder: Path, run: Run) -> None:
     with writing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _put(folder / MANIFEST, jsonl.dump_record(run.manifest.replace(partial=RUNNING), indent=1))
-        for name in (VERDICTS, SCORES):
+        for name in (VERDICTS, CUBE, SCORES):
             (folder / name).unlink(missing_ok=True)
         _put(
             folder / INPUTS,
@@ -93,24 +97,34 @@ def begin(folder: Path, run: Run) -> None:
         )
 
 
-def finish(folder: Path, run: Run) -> None:
+def finish(folder: Path, run: Run, *, most_lines: int = MOST_LINES) -> None:
     """Writes the whole run, each file at once, so that a reader never sees half of one; the manifest comes last.
+
+    More than ``most_lines`` verdicts are a table, ``verdicts.parquet``, where that can be written.
 
     Raises:
         RunError: as ``begin``.
     """
     begin(folder, run)
     with writing(folder):
-        _put(folder / OUTPUTS, "".join(jsonl.dump_record(output) for output in run.outputs))
-        _put(folder / VERDICTS, "".join(jsonl.dump_record(verdict) for verdict in run.verdicts))
+        _put_lines(folder / OUTPUTS, run.outputs)
+        if len(run.verdicts) <= most_lines or not verdict_cube.write(folder, run):
+            _put_lines(folder / VERDICTS, run.verdicts)
         if run.scores:
-            _put(folder / SCORES, "".join(jsonl.dump_record(score) for score in run.scores))
+            _put_lines(folder / SCORES, run.scores)
         _put(folder / MANIFEST, jsonl.dump_record(run.manifest, indent=1))
 
 
 def _put(path: Path, text: str) -> None:
     """A link in the place of a run's file is replaced: a folder from elsewhere may lead anywhere."""
     write_text(path, text, links=False)
+
+
+def _put_lines(path: Path, records: Iterable[Record]) -> None:
+    """As ``_put``, a record a line, without a text of all of them in memory."""
+    with writing_file(path, links=False) as file:
+        for record in records:
+            file.write(jsonl.dump_record(record).encode("utf-8", "surrogatepass"))
 
 
 class RecordWriter:
@@ -159,8 +173,8 @@ def read(folder: Path | str, *, verdicts: bool = True) -> Run:
     return Run(
         **known,
         outputs=outputs,
-        verdicts=tuple(_on_outputs(folder / VERDICTS, Verdict, there)),
-        scores=tuple(_on_outputs(folder / SCORES, Score, there)),
+        verdicts=tuple(one for one in verdicts_of(folder) if one.key in there),
+        scores=tuple(_scores(folder, there)),
     )
 
 
@@ -170,7 +184,7 @@ def read_scores(folder: Path, run: Run) -> tuple[Score, ...]:
     Raises:
         RunError: as ``read``.
     """
-    return tuple(_on_outputs(folder / SCORES, Score, {output.key for output in run.outputs}))
+    return tuple(_scores(folder, {output.key for output in run.outputs}))
 
 
 @collector_paused()
@@ -186,8 +200,8 @@ def read_columns(folder: Path) -> RunColumns:
     return RunColumns(
         **known,
         outputs=outputs,
-        verdicts=Columns.of(_on_outputs(folder / VERDICTS, Verdict, there), Verdict),
-        scores=Columns.of(_on_outputs(folder / SCORES, Score, there), Score),
+        verdicts=Columns.of((one for one in verdicts_of(folder) if one.key in there), Verdict),
+        scores=Columns.of(_scores(folder, there), Score),
     )
 
 
@@ -198,9 +212,19 @@ def known_of(folder: Path) -> dict[str, Any]:
     return {"manifest": manifest, **{name: getattr(inputs, name) for name in _Inputs.model_fields}}
 
 
-def _on_outputs(path: Path, kind: type[J], there: set[tuple[str, str, int]]) -> Iterator[J]:
-    """The verdicts or scores on outputs that are in the folder; those of an earlier execution do not count."""
-    return (record for record in records_of(path, kind) if record.key in there)
+def verdicts_of(folder: Path) -> Iterator[Verdict]:
+    """The verdicts of a folder one by one, those on outputs that it lacks too: of an earlier execution, which do not
+    count.
+
+    Raises:
+        RunError: a file is damaged.
+    """
+    return verdict_cube.read(folder) if os.path.lexists(folder / CUBE) else records_of(folder / VERDICTS, Verdict)
+
+
+def _scores(folder: Path, there: set[OutputKey]) -> Iterator[Score]:
+    """The scores of outputs that are in the folder; those of an earlier execution do not count."""
+    return (score for score in records_of(folder / SCORES, Score) if score.key in there)
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -33,9 +33,11 @@ from promptpex.report.runs.folder import (
     finish,
     folder_for,
     read_manifest,
+    verdicts_of,
     writing,
 )
 from promptpex.report.runs.references import all_of, newest_first
+from promptpex.report.runs.verdict_cube import CUBE
 
 R = TypeVar("R", bound=Record)
 
@@ -215,7 +217,7 @@ class _Measured:
         """Whether all that was measured is in a run, unchanged."""
         return (
             _stays(self._lines, run.outputs, Output, _answer)
-            and _stays(_lines(self.folder / VERDICTS), run.verdicts, Verdict, _verdict)
+            and _stays(_verdict_lines(self.folder), run.verdicts, Verdict, _verdict)
             and _stays(_lines(self.folder / SCORES), run.scores, Score, _score)
         )
 
@@ -256,6 +258,15 @@ def _lines(path: Path) -> set[bytes]:
     """The lines of a file of the run; none where it is missing or cannot be read."""
     with suppress(RunError):
         return set(jsonl.whole_lines(path, error=RunError, what="file of the run", links=False))
+    return set()
+
+
+def _verdict_lines(folder: Path) -> set[bytes]:
+    """The verdicts of a folder as lines; none where they cannot be read."""
+    if not (folder / CUBE).exists():
+        return _lines(folder / VERDICTS)
+    with suppress(RunError):
+        return set(map(_line, verdicts_of(folder)))
     return set()
 
 

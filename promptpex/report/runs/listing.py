@@ -22,9 +22,10 @@ from promptpex.core.records import Manifest
 from promptpex.report.quantities import Estimate
 from promptpex.report.runs.folder import INPUTS, MANIFEST, OUTPUTS, SCORES, VERDICTS, read_manifest
 from promptpex.report.runs.references import newest_first, refer, runs_in
+from promptpex.report.runs.verdict_cube import CUBE
 
 REPORT = "report.csv"
-FILES = (MANIFEST, INPUTS, OUTPUTS, VERDICTS, SCORES)
+FILES = (MANIFEST, INPUTS, OUTPUTS, VERDICTS, CUBE, SCORES)
 """What a report is made from."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from promptpex.core.errors import RunError
 from promptpex.core.records import Columns, Output, OutputKey, RunColumns, RunInParts, Score, Verdict, collector_paused
-from promptpex.report.runs.folder import OUTPUTS, SCORES, VERDICTS, known_of, read_columns, records_of
+from promptpex.report.runs.folder import OUTPUTS, SCORES, VERDICTS, known_of, read_columns, records_of, verdicts_of
+from promptpex.report.runs.verdict_cube import CUBE
 
 LARGE = 64_000_000
 """Bytes of outputs and verdicts from which on a report reads them part by part: some 20,000 outputs with a few verdicts
@@ -29,8 +30,9 @@ def read_for_report(folder: Path, *, large: int = LARGE, part: int = PART) -> Ru
     Raises:
         RunError: as ``read``; of what is read part by part, as soon as it is read.
     """
-    sizes = {name: _bytes_of(folder / name) for name in (OUTPUTS, VERDICTS, SCORES)}
-    if sizes[SCORES] or sizes[OUTPUTS] + sizes[VERDICTS] < large:
+    has_cube = (folder / CUBE).exists()
+    small = not has_cube and _bytes_of(folder / OUTPUTS) + _bytes_of(folder / VERDICTS) < large
+    if small or _bytes_of(folder / SCORES):
         return read_columns(folder)
     known = known_of(folder)
     no_scores = Columns.of([], Score)
@@ -52,7 +54,7 @@ def _parts(folder: Path, size: int) -> Iterator[tuple[Columns, Columns]]:
     Raises:
         NotInOrderError: a part has an output twice, or a verdict does not come with its output.
     """
-    outputs, verdicts = records_of(folder / OUTPUTS, Output), _Ahead(records_of(folder / VERDICTS, Verdict))
+    outputs, verdicts = records_of(folder / OUTPUTS, Output), _Ahead(verdicts_of(folder))
     for number in count():
         with collector_paused():
             some = list(islice(outputs, size))
@@ -66,7 +68,7 @@ def _parts(folder: Path, size: int) -> Iterator[tuple[Columns, Columns]]:
         yield made
         del made
     if not verdicts.is_over:
-        raise NotInOrderError("the verdicts do not stand in the order of their outputs", path=folder / VERDICTS)
+        raise NotInOrderError("the verdicts do not stand in the order of their outputs", path=folder)
 
 
 class _Ahead:

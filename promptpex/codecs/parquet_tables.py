@@ -1,0 +1,73 @@
+"""Tables of our own as Parquet files, with columns of known kinds, written and read part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from promptpex.codecs.ordinary_files import opened
+from promptpex.codecs.parquet import MOST_BYTES
+from promptpex.core.errors import InputError
+
+Kind = Literal["text", "category", "whole", "number", "flag"]
+"""What a column holds; a category is a text that comes again and again."""
+
+ROWS = 8_192
+"""Rows that are read at a time."""
+
+
+def is_available() -> bool:
+    """Whether pyarrow is installed."""
+    return find_spec("pyarrow") is not None
+
+
+def write(file: IO[bytes], columns: Mapping[str, Kind], parts: Iterable[Mapping[str, Sequence[Any]]]) -> None:
+    """Writes a table into an open file, part by part.
+
+    Args:
+        columns: what each of its columns holds.
+        parts: the values of each column.
+
+    Raises:
+        ValueError: a value does not fit its column, such as a text that UTF-8 does not have.
+    """
+    import pyarrow
+    from pyarrow.parquet import ParquetWriter
+
+    kinds = {
+        "text": pyarrow.string(),
+        "category": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+        "whole": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "flag": pyarrow.bool_(),
+    }
+    schema = pyarrow.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    with ParquetWriter(file, schema, compression="zstd") as writer:
+        for part in parts:
+            writer.write_table(pyarrow.table(dict(part), schema=schema))
+
+
+def read(
+    path: Path, names: Sequence[str], *, what: str, error: type[InputError] = InputError
+) -> Iterator[list[list[Any]]]:
+    """The values of the columns of these names, some rows at a time; links are not followed.
+
+    Raises:
+        InputError: (as ``error``) the file is missing or damaged, lacks a column, or pyarrow is not installed.
+    """
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError as missing:
+        raise error("Parquet files need pyarrow: pip install 'promptpex[parquet]'", path=path) from missing
+    with opened(path, error=error, what=what, links=False) as file:
+        try:
+            for batch in ParquetFile(file).iter_batches(batch_size=ROWS, columns=list(names)):
+                if batch.nbytes > MOST_BYTES:
+                    raise error(f"{ROWS} rows of the {what} take more than {MOST_BYTES:,} bytes", path=path)
+                yield [batch.column(name).to_pylist() for name in names]
+        except (ArrowException, OSError, ValueError, KeyError) as failure:
+            why = str(failure).strip().partition("\n")[0][:200]
+            raise error(f"the {what} cannot be read as Parquet: {why}", path=path) from None
