@@ -1,0 +1,1 @@
+"""The parts of ``scripts/agree_with_openai_evals.py``."""
