@@ -11,7 +11,9 @@ from promptpex.assertions import compiler, time_limits
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.rows_to_check import INPUTS, run_inputs
+from promptpex.codecs.json_comments import without_comments
 from promptpex.codecs.ordinary_files import inside, read_bytes
+from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import CheckError
 from promptpex.documents import yaml_reader
 from promptpex.documents.yaml_reader import YamlDoc
@@ -106,7 +108,9 @@ def read(path: Path) -> CheckFile:
     Raises:
         CheckError: the file cannot be read, or an assertion cannot be used; with file and line.
     """
-    doc = yaml_reader.read(path, error=CheckError, what="assertion file")
+    what = "assertion file"
+    text = without_comments(read_text(path, error=CheckError, what=what, limit=yaml_reader.MAX_BYTES))
+    doc = yaml_reader.load(text, path=path, error=CheckError, what=what)
     none = "the file has no assertions; write a list, a mapping with assert, or a spec with checks"
     with time_limits.check_time():
         return _compiled(doc, path, none)

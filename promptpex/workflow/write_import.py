@@ -12,7 +12,7 @@ from promptpex import promptfile
 from promptpex.cases.file import write_suite
 from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import CheckError, InputError
-from promptpex.core.ids import digest
+from promptpex.core.ids import canonical, digest
 from promptpex.core.records import Case, Manifest, Rule, Run, Spec, Suite
 from promptpex.core.texts import tr, tr_n
 from promptpex.interchange.format import Imported, ImportedPrompt
@@ -34,8 +34,10 @@ def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str
         force: whether files that are there are replaced.
 
     Raises:
-        InputError: it cannot be written, a file that is there is broken, or one is there and is not to be replaced.
+        InputError: it holds a number that no file of ours can, it cannot be written, a file that is there is broken, or
+            one is there and is not to be replaced.
     """
+    _refuse_odd_numbers(imported)
     try:
         if imported.is_suite and imported.suite is not None:
             write_suite(out, imported.suite)
@@ -45,6 +47,16 @@ def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str
         return tr("{files} in {folder}", files=", ".join(_write(imported, projects, out)), folder=out)
     except OSError as failure:
         raise InputError(f"cannot be written ({failure.strerror}); name another place with --out", path=out) from None
+
+
+def _refuse_odd_numbers(imported: Imported) -> None:
+    for part in (imported, *imported.further):
+        for case in part.suite.cases if part.suite is not None else ():
+            try:
+                canonical(dict(case.inputs))
+            except ValueError:
+                message = f"the case {case.id!r} holds a number that is none, or is too large to be kept (NaN, 1e999)"
+                raise InputError(f"{message}; write it as a text") from None
 
 
 def usable(imported: Imported) -> Imported:

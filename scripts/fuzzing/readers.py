@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzzing import seeds
+from fuzzing.foreign_files import imports
 from fuzzing.making import Maker
 from fuzzing.own_files import grade_files, imported_grades, recordings, run_folders, run_lists, stores
 from promptpex import config
@@ -417,6 +418,7 @@ READERS: dict[Reader, int] = {
     gguf_heads: 40, samples: 40, schemas: 50, tests_csv: 40, json_replies: 90, server_replies: 90, usage_numbers: 40,
     error_replies: 30, recordings: 30, grade_files: 30, imported_grades: 20, run_folders: 25, stores: 6,
     rule_checks: 15, comparisons: 30, metrics: 30, candidates: 30, histories: 30, run_lists: 15,
+    imports: 60,
 }  # fmt: skip
 """Each reader with its weight among the inputs that are not replies for stages."""
 

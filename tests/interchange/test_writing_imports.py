@@ -125,3 +125,11 @@ def test_what_no_format_is_told_by_is_said(
     (tmp_path / "a.txt").write_text("words", encoding="utf-8")
     assert run_cli(["import", *arguments]) == 2
     assert says in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), [{"a": -float("inf")}]])
+def test_a_number_that_no_file_holds_is_refused(tmp_path: Path, number: object) -> None:
+    suite = Suite(cases=(Case(id="odd", inputs={"x": number}),))
+    with pytest.raises(InputError, match="the case 'odd' holds a number that is none"):
+        write_imported(Imported(suite=suite), tmp_path / "out.cases.yaml")
+    assert list(tmp_path.iterdir()) == []

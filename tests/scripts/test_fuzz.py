@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from fuzzing import commands, watch  # noqa: E402
+from fuzzing import commands, foreign_files, watch  # noqa: E402
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits are kept by signals")
 
@@ -45,6 +45,21 @@ def test_the_same_number_makes_the_same_input() -> None:
     assert first["tried"] == again["tried"]
     assert first["refused"] == again["refused"]
     assert 0 < sum(first["refused"].values()) < 40
+
+
+def test_every_format_is_tried_and_what_lies_outside_the_folder_is_watched(tmp_path: Path) -> None:
+    assert foreign_files.unseeded() == []
+    inside, outside = tmp_path / "in" / "a.txt", tmp_path / "b.txt"
+    inside.parent.mkdir()
+    inside.write_text("a")
+    outside.write_text("b")
+    (inside.parent / "link").symlink_to(outside)
+    with foreign_files.only_inside(inside.parent):
+        assert inside.read_text() == "a"
+        for path in (outside, inside.parent / "link"):
+            with pytest.raises(RuntimeError, match="outside the folder"):
+                path.read_text()
+    assert outside.read_text() == "b"
 
 
 def endless() -> None:
