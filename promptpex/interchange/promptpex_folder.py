@@ -65,7 +65,8 @@ def read(path: Path, *, variable: str | None) -> Imported:
 
 def lines_of(text: str) -> list[str]:
     """The lines of a text, without numbers and bullets."""
-    return [_NUMBERED.sub("", line, count=1).strip() for line in text.splitlines() if line.strip()]
+    lines = (_NUMBERED.sub("", line, count=1).strip() for line in text.splitlines())
+    return [line for line in lines if line]
 
 
 def numbered_rules(texts: Sequence[str], inverses: Sequence[str]) -> tuple[Rule, ...]:

@@ -37,6 +37,8 @@ COLUMN_ENDS = ("_scored", "_ci_low", "_ci_high")
 """What the names of a metric's further columns end in, so that no metric's name may."""
 
 SCALES: tuple[Scale, ...] = ("pass-fail", "0-100")
+_HUNDRED = re.compile(r"\b0\s*(?:-|\u2013|to|and)\s*100\b|\"maximum\":\s*100\b", re.IGNORECASE)
+"""A score from 0 to 100, in words or in a schema."""
 _CODE_LIMIT = 100_000
 
 
@@ -122,14 +124,27 @@ def _criteria(file: Path) -> tuple[Metric | None, list[Problem]]:
     prompt, odd = examine(file, what="metric", keys=KEYS)
     text = read_text(file, error=PromptFileError, what="metric")
     problems = [*odd, *_wrong_scale(prompt, file, text), *_wrong_variables(prompt, file, text)]
+    if _is_experimental(prompt):
+        message = "the metric is tagged experimental, and is not used, as in PromptPex"
+        return None, [*problems, Problem.info(file, None, message, "take the tag away to use it")]
     description = prompt.meta.get("description")
     metric = _made(
         file,
         description=description.strip() if isinstance(description, str) else "",
-        scale=next((scale for scale in SCALES if prompt.unknown.get("scale") == scale), SCALES[0]),
+        scale=next((scale for scale in SCALES if prompt.unknown.get("scale") == scale), _scale_of(prompt, file)),
         criteria=prompt.replace(path=None, meta={}, unknown={}),
     )
     return metric, problems
+
+
+def _is_experimental(prompt: Prompt) -> bool:
+    tags = prompt.meta.get("tags")
+    return isinstance(tags, list) and "experimental" in tags
+
+
+def _scale_of(prompt: Prompt, file: Path) -> Scale:
+    """The scale of a metric whose front matter names none: of PromptPex's the one that its criteria speak of."""
+    return "0-100" if file.suffix == ".prompty" and _HUNDRED.search(prompt.text()) else SCALES[0]
 
 
 def _made(file: Path, **fields: Any) -> Metric | None:

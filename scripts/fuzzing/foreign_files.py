@@ -106,13 +106,13 @@ def _look(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _options(maker: Maker, format_: Format) -> dict[str, Any]:
-    """The format's own options at their defaults, now and then with something odd."""
+    """The format's own options at their defaults, now and then with something else that a user may give."""
     return {one.name: _odd(maker, one) if maker.rng.random() < 0.1 else one.default for one in format_.read_options}
 
 
 def _odd(maker: Maker, option: Option) -> object:
     if option.kind is str:
-        return maker.word() or None
+        return maker.rng.choice(("thing", "x", "a=b", "inputs.thing=thing", "é"))
     return maker.rng.choice((1, 2, 9)) if option.kind is int else True
 
 

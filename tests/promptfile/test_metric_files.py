@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.errors import PromptFileError
-from promptpex.promptfile.metric_files import MOST, metrics_beside
+from promptpex.promptfile.metric_files import MOST, examine_beside, metrics_beside
 
 SHOWS = "Is it kind?\n{{output}}\n"
 
@@ -36,6 +36,25 @@ def test_criteria_and_code_are_read_by_name(tmp_path: Path) -> None:
     assert (short.code, short.criteria) == ("output.length < 20", None)
     assert tone.fingerprint() != tone.replace(scale="pass-fail").fingerprint()
     assert metrics_beside(Path("nowhere/prompt.md")) == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "scale"),
+    [("Score it from 0 to 100.", "0-100"), ('{"minimum": 0, "maximum": 100}', "0-100"), ("0-100", "0-100"),
+     ("OK or ERR?", "pass-fail"), ("from 10 to 1000", "pass-fail")],
+)  # fmt: skip
+def test_a_metric_of_promptpex_has_the_scale_that_it_speaks_of(tmp_path: Path, words: str, scale: str) -> None:
+    prompt = put(tmp_path, a__metric__prompty=f"system:\n{words}\n{SHOWS}", b__metric__md=f"{words}\n{SHOWS}")
+    assert [metric.scale for metric in metrics_beside(prompt)] == [scale, "pass-fail"]
+
+
+def test_an_experimental_metric_is_not_used_and_that_is_said(tmp_path: Path) -> None:
+    prompt = put(tmp_path, a__metric__prompty=f"---\ntags: [scorer, experimental]\n---\n{SHOWS}", b__metric__md=SHOWS)
+    metrics, problems = examine_beside(prompt)
+    assert [metric.name for metric in metrics] == ["b"]
+    assert [(one.severity, one.message) for one in problems] == [
+        ("info", "the metric is tagged experimental, and is not used, as in PromptPex")
+    ]
 
 
 @pytest.mark.parametrize(
