@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from promptpex import promptfile
 from promptpex.cases.file import write_suite
 from promptpex.codecs.atomic import write_text
 from promptpex.core.errors import CheckError, InputError
-from promptpex.core.ids import canonical, digest
+from promptpex.core.ids import digest
 from promptpex.core.records import Case, Manifest, Rule, Run, Spec, Suite
 from promptpex.core.texts import tr, tr_n
 from promptpex.interchange.format import Imported, ImportedPrompt
@@ -51,12 +52,20 @@ def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str
 
 def _refuse_odd_numbers(imported: Imported) -> None:
     for part in (imported, *imported.further):
-        for case in part.suite.cases if part.suite is not None else ():
-            try:
-                canonical(dict(case.inputs))
-            except ValueError:
-                message = f"the case {case.id!r} holds a number that is none, or is too large to be kept (NaN, 1e999)"
-                raise InputError(f"{message}; write it as a text") from None
+        held = [(f"the case {case.id!r}", case.inputs) for case in (part.suite.cases if part.suite is not None else ())]
+        held += [("the front matter", part.prompt.front)] if part.prompt is not None else []
+        for what, values in held:
+            if not _is_finite(values):
+                message = f"{what} holds a number that is none, or is too large to be kept (NaN, 1e999)"
+                raise InputError(f"{message}; write it as a text")
+
+
+def _is_finite(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def usable(imported: Imported) -> Imported:
