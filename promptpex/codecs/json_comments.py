@@ -11,7 +11,11 @@ _PART = re.compile(r'"(?:[^"\\\n]|\\.)*"|(//[^\n]*|/\*[\s\S]*?\*/)')
 
 def without_comments(text: str) -> str:
     """The text with blanks in place of comments, every line where it was; what is no JSON without them stays as it is,
-    since the same signs mean something else in YAML."""
+    since the same signs mean something else in YAML.
+
+    Args:
+        text: of a file that may be JSON or YAML.
+    """
     if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")) or not ("//" in text or "/*" in text):
         return text
     plain = _PART.sub(lambda part: part.group() if part.group(1) is None else _blank(part.group()), text)
