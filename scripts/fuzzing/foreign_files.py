@@ -223,7 +223,26 @@ _THEIR_TESTS = [
     {"ruleid": 1, "testid": 1, "testinput": "An apple", "thing": "An apple", "expectedoutput": "RED", "reasoning": "x"},
     {"ruleid": 2, "testid": 2, "testinput": "The sky", "thing": "The sky", "inverse": True, "scenario": "short"},
 ]
+_CHAT = [{"role": "system", "content": "Name colours."}, {"role": "user", "content": "An apple"}]
+_SPAN = {
+    "traceId": "ab", "spanId": "cd", "name": "chat a", "startTimeUnixNano": "1", "endTimeUnixNano": "9",
+    "attributes": [
+        {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
+        {"key": "gen_ai.request.model", "value": {"stringValue": "a"}},
+        {"key": "gen_ai.usage.input_tokens", "value": {"intValue": "3"}},
+        {"key": "gen_ai.input.messages",
+         "value": {"stringValue": '[{"role": "user", "parts": [{"type": "text", "content": "An apple"}]}]'}},
+        {"key": "gen_ai.output.messages",
+         "value": {"stringValue": '[{"role": "assistant", "parts": [{"type": "text", "content": "RED"}]}]'}},
+    ],
+}  # fmt: skip
 _SEEDS: Mapping[str, Any] = {
+    "langfuse": [{
+        "id": "o1", "traceId": "t1", "projectId": "p", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z",
+        "input": _CHAT, "output": {"role": "assistant", "content": "RED"}, "model": "a", "latency": 0.5,
+        "usageDetails": {"input": 3, "output": 1},
+    }],
+    "otel-genai": {"resourceSpans": [{"scopeSpans": [{"spans": [_SPAN]}]}]},
     "promptfoo": {**seeds.PROMPTFOO, "providers": [{"id": "openai:chat:gpt-4o", "config": {"temperature": 0.5}}]},
     "promptfoo-results": {
         "evalId": "e",
