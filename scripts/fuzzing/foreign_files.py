@@ -1,6 +1,7 @@
 """Files of other tools in every format that ``import`` knows, changed, and imported as the command does it.
 
-A format that is written too is changed from what our own export writes; the others have a seed. A reader may open what
+A format that is written too is changed from what our own export writes; the others have a seed, and one that has none
+is given another's. A reader may open what
 lies beside its file, and nothing else on this machine: ``only_inside`` makes that a finding.
 """
 
@@ -123,10 +124,11 @@ def _written(maker: Maker, folder: Path, format_: Format) -> Path:
         return _folder(maker, folder, {name: text.encode() for name, text in _FOLDERS[format_.name].items()})
     ending = maker.rng.choice(format_.extensions or (".csv",))
     path = folder / f"theirs{ending}"
-    if format_.name in _SEEDS:
-        return maker.file(folder, path.name, _changed(maker, json.dumps(_SEEDS[format_.name])))
     if format_.name == "promptpex-tests":
         return maker.file(folder, path.name, maker.mangled(seeds.TESTS_CSV))
+    if format_.name in _SEEDS or format_.write is None:
+        seed = _SEEDS.get(format_.name) or _SEEDS[maker.rng.choice(list(_SEEDS))]
+        return maker.file(folder, path.name, _changed(maker, json.dumps(seed)))
     exported = _exported(format_.name) if maker.rng.random() < 0.6 else _exported_odd(maker, format_)
     if maker.rng.random() < 0.2:
         return _as_it_is(path, exported)
@@ -201,7 +203,7 @@ def _exported_odd(maker: Maker, format_: Format) -> Exported:
 def _exported(name: str) -> Exported:
     """What our own export writes in this format."""
     format_ = formats(interchange)[name]
-    assert format_.write is not None, f"the format {name} needs a seed"
+    assert format_.write is not None
     return format_.write(_known(), **{one.name: one.default for one in format_.write_options})
 
 
@@ -279,9 +281,3 @@ _FOLDERS: Mapping[str, Mapping[str, str]] = {
         "overview.csv": "x\n",
     },
 }  # fmt: skip
-
-
-def unseeded() -> list[str]:
-    """The formats that can be read and that nothing is changed for."""
-    known = {*_SEEDS, *_FOLDERS, "promptpex-tests"}
-    return [name for name, one in formats(interchange).items() if one.read and not one.write and name not in known]
