@@ -52,7 +52,9 @@ def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str
 
 def _refuse_odd_numbers(imported: Imported) -> None:
     for part in (imported, *imported.further):
-        held = [(f"the case {case.id!r}", case.inputs) for case in (part.suite.cases if part.suite is not None else ())]
+        held: list[tuple[str, Mapping[str, object]]] = [
+            (f"the case {case.id!r}", case.inputs) for case in (part.suite.cases if part.suite is not None else ())
+        ]
         held += [("the front matter", part.prompt.front)] if part.prompt is not None else []
         for what, values in held:
             if not _is_finite(values):
