@@ -17,7 +17,7 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from importlib.metadata import version
 from types import TracebackType
@@ -31,6 +31,8 @@ OBJECT_STORE_BYTES = 300_000_000
 """Shared memory of a Ray that is started here; by default it would take a third of the machine's."""
 REACHED_S = 5.0
 """Seconds in which a server has to be there at an address."""
+CONNECTED_S = 180.0
+"""Seconds in which Ray has to be started or reached: on a busy machine a start takes thirty."""
 TOLD_APART_S = 60.0
 """Seconds in which every node has to say what it has installed: its first worker takes a second or two to start."""
 LONGEST_TEMPORARY = 24
@@ -40,9 +42,14 @@ _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": 
 _LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """What Ray asks, on any system, to know whether a node may be reached from others."""
 
+AUTO = "auto"
+"""The address of the cluster that this machine is a node of, as Ray's own tools call it."""
+
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
 _SETTINGS_FRAME = b"\4"
 """What a client of gRPC says first, and the type of what its server answers (RFC 9113, 3.4)."""
+
+_LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 _lock = threading.Lock()
 _connection: _Connection | None = None
@@ -54,8 +61,9 @@ class RayCluster:
     A connection that the program itself made (``ray.init``) is used and left as it is.
 
     Args:
-        address: HOST:PORT of the cluster's head; this process has to run on one of its nodes. None: what the variable
-            ``RAY_ADDRESS`` says, else a Ray is started here.
+        address: HOST:PORT of the cluster's head; this process has to run on one of its nodes. ``auto``: the cluster
+            that this machine was made a node of. None: what the variable ``RAY_ADDRESS`` says, else a Ray is started
+            here.
         workers: CPUs of the one that is started here, at most those that may be used; None = all of them.
     """
 
@@ -64,6 +72,7 @@ class RayCluster:
         self._workers = min(workers or usable_cpus(), usable_cpus())
         self._connected: _Connection | None = None
         self._changing = threading.Lock()
+        self._left = False
 
     def open(self) -> None:
         """Connects, unless that is done.
@@ -72,22 +81,40 @@ class RayCluster:
             EngineError: Ray is not installed, nothing answers at the address, or the cluster has another version of
                 Ray, Python or promptpex.
         """
-        with self._changing:
-            if self._connected is None:
-                self._connected = self._shared()
+        self._open()
         _take_signals_back()
 
     async def opened(self) -> None:
-        """As ``open``, while the event loop goes on."""
-        await asyncio.to_thread(self.open)
+        """As ``open``, while the event loop goes on; cancelling it does not wait for a cluster that says nothing."""
+        if self._connected is None:
+            await _in_a_thread(self._open)
         _take_signals_back()
 
     def close(self) -> None:
-        """Ends the connection, and the Ray that was started for it, once nobody here uses it. May be called twice."""
+        """Ends the connection, and the Ray that was started for it, once nobody here uses it. May be called twice.
+
+        A Ray that is just being started is waited for, so that nothing of it stays; a cluster elsewhere is not.
+        """
+        self._left = True
+        if not self._changing.acquire(blocking=self._address is None):
+            return
+        try:
+            self._leave()
+        finally:
+            self._changing.release()
+
+    def _open(self) -> None:
         with self._changing:
-            connected, self._connected = self._connected, None
-            if connected is not None:
-                connected.leave()
+            self._left = False
+            if self._connected is None:
+                self._connected = self._shared()
+            if self._left:  # meanwhile nobody waits for it any more
+                self._leave()
+
+    def _leave(self) -> None:
+        connected, self._connected = self._connected, None
+        if connected is not None:
+            connected.leave()
 
     @property
     def cpus(self) -> int:
@@ -134,7 +161,13 @@ class _Connection:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._live, name="promptpex-ray", daemon=True)
         self._thread.start()
-        self._ready.result()
+        try:
+            self._ready.result(CONNECTED_S)
+        except TimeoutError as error:
+            if self._ready.done():  # it is Ray's own
+                raise
+            self._over.set()
+            raise EngineError(f"Ray does not answer within {CONNECTED_S:.0f} s{_at(address)}") from error
 
     def leave(self) -> None:
         """Ends it when the last user leaves."""
@@ -202,7 +235,8 @@ def _join(address: str, stack: contextlib.ExitStack) -> None:
 
     stack.callback(ray.shutdown)
     try:
-        _init(address=address)
+        with _loopback_alone() if _is_on_loopback_alone(address) else contextlib.nullcontext():
+            _init(address=address)
         _require_same_code(address)
     except PromptpexError:
         raise
@@ -226,8 +260,10 @@ def _require_ray() -> None:
 
 def _require_server(address: str) -> None:
     """Ray itself would try for a minute, and then end the process."""
+    if address == AUTO:
+        return
     host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+    if not host or "/" in host or not port.isdigit() or not 0 < int(port) < 65_536:
         raise EngineError(f"{address!r} is no address of a Ray cluster; write HOST:PORT, as `ray start` prints it")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), REACHED_S) as connection:
@@ -239,8 +275,54 @@ def _require_server(address: str) -> None:
         raise EngineError(f"no Ray cluster answers at {address} ({why}); start one, or leave --address out") from error
 
 
+def _is_on_loopback_alone(address: str) -> bool:
+    """Whether a cluster can be reached at 127.0.0.1 and not where Ray would look for it instead: at this machine's own
+    address, for ever."""
+    from ray.util import get_node_ip_address
+
+    host, _, port = address.rpartition(":")
+    if host not in _LOOPBACK_HOSTS:
+        return False
+    try:
+        with socket.create_connection((get_node_ip_address(), int(port)), REACHED_S):
+            return False
+    except OSError:
+        return True
+
+
+def _at(address: str | None) -> str:
+    return "" if address is None else f" at {address}"
+
+
+async def _in_a_thread(work: Callable[[], None]) -> None:
+    """Waits for something that may wait for ever; unlike the loop's own threads, this one is not waited for at its end.
+
+    Raises:
+        Exception: that of ``work``.
+    """
+    loop, outcome = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
+
+    def settle(error: BaseException | None) -> None:
+        if not outcome.done():
+            outcome.set_result(None) if error is None else outcome.set_exception(error)
+
+    def run() -> None:
+        failure: BaseException | None = None
+        try:
+            work()
+        except BaseException as error:
+            failure = error
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, failure)
+
+    threading.Thread(target=run, name="promptpex-ray-open", daemon=True).start()
+    await outcome
+
+
 def _why_not(address: str, error: Exception) -> str:
     text = str(error)
+    if address == AUTO and isinstance(error, ConnectionError):
+        return "this machine is no node of a Ray cluster; make it one by `ray start`, or write HOST:PORT"
     if "ersion mismatch" in text:
         pairs = ", ".join(line.strip() for line in text.splitlines() if line.strip().startswith(("Ray:", "Python:")))
         return f"the Ray cluster at {address} has another version of Ray or Python than this command ({pairs})"

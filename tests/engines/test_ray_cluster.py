@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -47,7 +48,7 @@ def closed_port() -> str:
 
 
 @needs_ray
-@pytest.mark.parametrize("address", ["hello", "host:", "host:0", "host:99999", ":6379", "ray://h:1/x"])
+@pytest.mark.parametrize("address", ["hello", "host:", "host:0", "host:99999", ":6379", "ray://h:1/x", "ray://h:1"])
 def test_an_address_is_a_host_and_a_port(address: str) -> None:
     with pytest.raises(EngineError, match="is no address of a Ray cluster; write HOST:PORT"):
         RayCluster(address).open()
@@ -79,6 +80,48 @@ def test_another_version_is_one_sentence() -> None:
         "the Ray cluster at h:1 has another version of Ray or Python than this command "
         "(Ray: 2.9.0, Python: 3.9.1, Ray: 2.60.0, Python: 3.11.7)"
     )
+
+
+async def test_whoever_stops_waiting_for_a_cluster_need_not_wait_for_it() -> None:
+    silent, over = threading.Event(), threading.Event()
+
+    def connect() -> None:
+        silent.wait()
+        over.set()
+
+    waiting = asyncio.ensure_future(ray_cluster._in_a_thread(connect))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert not over.is_set()
+    silent.set()
+    assert over.wait(60)
+
+
+async def test_what_keeps_a_cluster_from_being_reached_is_raised_where_it_is_waited_for() -> None:
+    def refuse() -> None:
+        raise EngineError("no cluster")
+
+    with pytest.raises(EngineError, match="no cluster"):
+        await ray_cluster._in_a_thread(refuse)
+
+
+def test_a_machine_of_no_cluster_is_told_so() -> None:
+    why = ray_cluster._why_not("auto", ConnectionError("Could not find any running Ray instance."))
+    assert why == "this machine is no node of a Ray cluster; make it one by `ray start`, or write HOST:PORT"
+
+
+@needs_ray
+def test_a_cluster_on_loopback_alone_is_looked_for_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        from ray.util import get_node_ip_address
+
+        has_another = get_node_ip_address() != "127.0.0.1"
+        assert ray_cluster._is_on_loopback_alone(f"127.0.0.1:{port}") is has_another
+        assert ray_cluster._is_on_loopback_alone(f"localhost:{port}") is has_another
+    assert not ray_cluster._is_on_loopback_alone("10.0.0.5:6379")
 
 
 def test_a_cluster_that_is_not_needed_is_not_started() -> None:
