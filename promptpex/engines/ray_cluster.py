@@ -284,7 +284,8 @@ def _is_on_loopback_alone(address: str) -> bool:
     if host not in _LOOPBACK_HOSTS:
         return False
     try:
-        with socket.create_connection((get_node_ip_address(), int(port)), REACHED_S):
+        own: str = get_node_ip_address()  # type: ignore[no-untyped-call]
+        with socket.create_connection((own, int(port)), REACHED_S):
             return False
     except OSError:
         return True

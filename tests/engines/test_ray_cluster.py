@@ -118,7 +118,7 @@ def test_a_cluster_on_loopback_alone_is_looked_for_there() -> None:
         port = server.getsockname()[1]
         from ray.util import get_node_ip_address
 
-        has_another = get_node_ip_address() != "127.0.0.1"
+        has_another = get_node_ip_address() != "127.0.0.1"  # type: ignore[no-untyped-call]
         assert ray_cluster._is_on_loopback_alone(f"127.0.0.1:{port}") is has_another
         assert ray_cluster._is_on_loopback_alone(f"localhost:{port}") is has_another
     assert not ray_cluster._is_on_loopback_alone("10.0.0.5:6379")
