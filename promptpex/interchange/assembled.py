@@ -130,7 +130,7 @@ def gathered(pairs: Sequence[tuple[Exchange, Mapping[str, object]]], log: Log, *
         if key not in cases:
             cases[key] = _case(exchange, inputs, ids.free(exchange.name, f"t{number}"))
         elif not exchange.answers or not outputs:
-            why = stored("it is the same as {case}", case=cases[key].id)
+            why = stored("it is the same as an earlier one, and one case with it")
             log.changed(exchange.at.name, why, exchange.at.path, exchange.at.line)
         for reply in exchange.answers if outputs else ():
             at = cases[key].id, label(reply.model)
