@@ -131,6 +131,8 @@ def _of_place(place: str) -> dict[str, str]:
         raise ConfigError("the address of a store holds several @; write one that is part of a name as %40")
     authority, _, database = place.partition("/")
     user, _, hosts = authority.rpartition("@")
+    if ":" in _decoded(user):
+        raise ConfigError(NO_PASSWORD)
     if "/" in database or "@" in database:
         raise ConfigError("the address of a store holds / or @ in the database's name; write %2F or %40")
     pairs = [_host_and_port(part) for part in hosts.split(",")] if hosts else []

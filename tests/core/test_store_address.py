@@ -57,6 +57,7 @@ def test_our_own_parameters_do_not_go_to_libpq() -> None:
     [
         "postgresql://user:hunter2@host/db",
         "postgresql://user:@host/db",
+        "postgresql://user%3Ahunter2@host/db",
         "postgresql://user:hunt/er2@host/db",
         "postgresql://user:hunt?er2@host/db",
         "postgresql://user:hunt@er2@host/db",

@@ -7,6 +7,7 @@ what the server or libpq wrote.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from promptpex.core.errors import (
     StoreRefused,
     StoreUnreachable,
 )
-from promptpex.llm.redaction import scrub
+from promptpex.llm.redaction import HIDDEN, scrub
 
 if TYPE_CHECKING:
     from promptpex.core.store_address import StoreAddress
@@ -32,6 +33,8 @@ _AWAY = ("08", "57P")
 _REPEATABLE = ("40001", "40P01")
 """A transaction that the server ended for another one's sake."""
 _WORDS = (
+    ("for connection option", "OPTION"),
+    ("invalid sslmode value", "OPTION"),
     ("too many", "53300"),
     ("remaining connection slots", "53300"),
     ("password authentication failed", "28P01"),
@@ -51,6 +54,10 @@ _WORDS = (
     ("shutting down", "57P03"),
 )
 """What is said of a connection that failed, in English, and what it means."""
+
+
+_VALUE = re.compile(r'(?<=value )"[^"]*"|(?<=value: )"[^"]*"')
+"""A value that libpq refuses: what stands in the wrong line of a service file may be the password."""
 
 
 def foreign_errors() -> tuple[type[BaseException], ...]:
@@ -124,6 +131,8 @@ def _meaning(address: StoreAddress, state: str, away: bool) -> tuple[type[StoreE
         )
     if state == "TLS":
         return StoreRefused, "the connection is not as secure as was asked for ({why}). See sslmode and sslrootcert."
+    if state == "OPTION":
+        return StoreRefused, "libpq cannot use what the address, the service file or a variable says ({why})."
     if state == "SERVICE":
         return StoreRefused, "the service is not to be had ({why}). It stands in ~/.pg_service.conf or PGSERVICEFILE."
     if state in ("25006", "55000"):
@@ -161,4 +170,5 @@ def _why(error: BaseException) -> str:
     main = next((line for line in reversed(lines) if "FATAL" in line or "error:" in line.lower()), "")
     text = main or (lines[0] if lines else type(error).__name__)
     text = text.rpartition("FATAL:")[2].strip() or text
+    text = _VALUE.sub(HIDDEN, text)
     return visible(scrub(text))[:300].rstrip(".")

@@ -56,6 +56,30 @@ SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on',
         WHERE n.nspname = %(schema)s AND c.relname = 'about' AND c.relkind = 'r'),
     EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %(schema)s)
 """
+_COLUMNS = """
+SELECT c.relname || '.' || a.attname, format_type(a.atttypid, NULL) || CASE WHEN EXISTS (
+    SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+        AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum) THEN ' unique' ELSE '' END
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE n.nspname = %(schema)s AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+"""
+COLUMNS = {
+    "replies.id": "text unique",
+    "replies.model": "bytea",
+    "replies.stage": "bytea",
+    "replies.created_at": "double precision",
+    "replies.scrubbed": "boolean",
+    "replies.request": "bytea",
+    "replies.completion": "bytea",
+    "owners.owner": "text unique",
+    "owners.host": "text",
+    "owners.pid": "bigint",
+    "owners.started": "text",
+    "owners.expires": "timestamp with time zone",
+    "claims.id": "text unique",
+    "claims.owner": "text",
+}
+"""What the statements rely on: columns with their types, and of which no two rows may have the same value."""
 _RIGHTS = """
 SELECT bool_and(has_table_privilege(format('%%I.%%I', %(schema)s::text, name), rights))
 FROM (VALUES ('replies', 'SELECT'), ('replies', 'INSERT'), ('replies', 'UPDATE'), ('replies', 'DELETE'),
@@ -106,6 +130,7 @@ async def prepare(
         )
     if about is None or about.version < len(steps):
         about = await _make(connection, address, steps, has_schema=has_schema, is_used=is_used and not is_store)
+    await _require_columns(connection, address)
     (allowed,) = await _row(connection, _RIGHTS, {"schema": address.schema})
     if not allowed:
         raise StoreRefused(
@@ -113,6 +138,18 @@ async def prepare(
             "can grant it; docs/store.md has the SQL."
         )
     return about
+
+
+async def _require_columns(connection: AsyncConnection[Any], address: StoreAddress) -> None:
+    """Refuses tables that somebody has changed before anything is asked that they could not take."""
+    cursor = await connection.execute(_COLUMNS, {"schema": address.schema})
+    there = dict(await cursor.fetchall())
+    odd = next((name for name, kind in COLUMNS.items() if there.get(name) != kind), None)
+    if odd is not None:
+        raise StoreDamaged(
+            f"{address.text}: the tables in the schema {visible(address.schema)} are not those of a promptpex store: "
+            f"{odd} should be {COLUMNS[odd]}. Restore it from a backup, or name another schema with ?schema=NAME."
+        )
 
 
 async def _make(

@@ -139,6 +139,38 @@ async def test_a_service_file_names_server_and_password(
         await opened("postgresql://?service=other", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("change", "odd"),
+    [
+        ("ALTER TABLE {s}.replies DROP CONSTRAINT replies_pkey", "replies.id should be text unique"),
+        ("ALTER TABLE {s}.replies DROP COLUMN scrubbed", "replies.scrubbed should be boolean"),
+        ("ALTER TABLE {s}.owners ALTER COLUMN pid TYPE text", "owners.pid should be bigint"),
+        ("ALTER TABLE {s}.claims RENAME TO c; CREATE VIEW {s}.claims AS SELECT * FROM {s}.c", "claims.id should be"),
+        ("DROP TABLE {s}.claims", "claims.id should be text unique"),
+    ],
+)
+async def test_tables_that_somebody_changed_are_refused_before_anything_is_asked(
+    postgres: Cluster, tmp_path: Path, change: str, odd: str
+) -> None:
+    """A reply that they cannot take would be paid for, and kept for a store that never takes it."""
+    address = postgres.address()
+    await used(address, tmp_path)
+    postgres.execute(change.replace("{s}", parse_address(address).schema))
+    with pytest.raises(StoreDamaged, match=f"are not those of a promptpex store: {odd}"):
+        await opened(address, tmp_path)
+
+
+@pytest.mark.parametrize("line", ["port=hunter2000", "sslmode=hunter2000", "hunter2000"])
+async def test_a_password_in_the_wrong_line_of_a_service_file_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    (tmp_path / "services").write_text(f"[team]\nhost=127.0.0.1\n{line}\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+    with pytest.raises(StoreRefused, match=r"service") as caught:
+        await opened("postgresql://?service=team", tmp_path)
+    assert "hunter" not in str(caught.value)
+
+
 async def test_what_is_wrong_with_the_server_is_told(postgres: Cluster, tmp_path: Path) -> None:
     place = f"postgresql://{SUPERUSER}@127.0.0.1:{postgres.port}"
     with pytest.raises(StoreUnreachable, match="cannot be reached"):
