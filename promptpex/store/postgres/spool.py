@@ -120,6 +120,7 @@ class Spool:
             if self.is_empty:
                 with contextlib.suppress(OSError):
                     os.unlink(self.path)
+                self._tidy()
             os.close(self._handle)
             self._handle = None
 
@@ -146,6 +147,7 @@ class Spool:
                     else:
                         with contextlib.suppress(OSError):  # handing it in again does no harm
                             path.unlink()
+            self._tidy()
         return count, odd
 
     def _add(self, replies: Sequence[Spooled]) -> None:
@@ -165,11 +167,22 @@ class Spool:
             raise
         self._size += len(data)
 
+    def _tidy(self) -> None:
+        """Removes the folder if it is empty: it is its owner's alone, and another user of the project finds in it what
+        cannot be read."""
+        with contextlib.suppress(OSError):
+            self._folder.rmdir()
+
     def _made(self) -> int:
         """This handle's file, new and locked."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        ignore(self._folder.parent)
-        handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _SYNC, 0o600)
+        while True:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            ignore(self._folder.parent)
+            try:
+                handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _SYNC, 0o600)
+            except FileNotFoundError:  # another process has removed the folder, which was empty
+                continue
+            break
         with contextlib.suppress(OSError):
             lock(handle, max_wait_s=0.0)
         with contextlib.suppress(OSError):  # Windows opens no folder
