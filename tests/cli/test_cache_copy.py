@@ -7,6 +7,7 @@ import contextlib
 import json
 import sqlite3
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,7 @@ async def test_a_killed_copy_goes_on_where_it_was(postgres: Cluster, tmp_path: P
         if process.returncode is None:
             process.kill()
         await process.wait()
+    await until(lambda: not _is_connected(target, postgres))
     before = _count(tmp_path, target, postgres)
     assert before > 0
     with forking():
@@ -111,8 +113,16 @@ def _ends(way: str, cluster: Cluster) -> tuple[str, str]:
     source, _, target = way.partition(" to ")
     return (
         "a.db" if source == "file" else cluster.address(),
-        "b.db" if target == "file" else cluster.address(),
+        "b.db" if target == "file" else cluster.address(application_name=f"copy-{uuid.uuid4().hex}"),
     )
+
+
+def _is_connected(store: str, cluster: Cluster) -> bool:
+    """Whether the server still has a connection to it, which may commit what it was sent."""
+    if not is_address(store):
+        return False
+    name = parse_address(store).parameters["application_name"]
+    return cluster.execute(f"SELECT FROM pg_stat_activity WHERE application_name = '{name}'") != []
 
 
 def _seen_from_here(folder: Path, store: str) -> str:

@@ -137,14 +137,16 @@ async def test_what_a_dead_process_has_left_here_is_handed_in_before_its_questio
 ) -> None:
     """Its server went away, it ended, and the server came back to others, who had begun before it ended."""
     address = postgres.address()
-    async with await opened(address, tmp_path) as here, await opened(address, tmp_path, host="elsewhere") as there:
+    async with (
+        await opened(address, tmp_path, lease_s=0.5) as here,  # leases count anew from the server's start
+        await opened(address, tmp_path, host="elsewhere", lease_s=6000) as there,
+    ):
         assert await there.claim(ID)
         assert await there.claim(request("lost").id)
         spool = Spool(tmp_path / "spool", here._about.store, here._about.secret)
         await spool.add([Spooled(row_of(ID, request(), Completion(text="paid for"), 1.0))])
         spool.close()
         postgres.execute(f"UPDATE {here.address.schema}.owners SET expires = clock_timestamp() - interval '1 hour'")
-        here._owner.lease_s = 0.0  # leases count anew from the server's start
         assert not await here.claim(ID)
         assert await here.get(ID) == Completion(text="paid for")
         assert await here.claim(request("lost").id)

@@ -314,26 +314,30 @@ async def test_what_is_not_on_the_disk_is_not_in_the_file(tmp_path: Path) -> Non
     spool.close()
 
 
+async def shut_out(cluster: Cluster, role: str) -> None:
+    """Lets a role in no more, and waits until none of its connections is left."""
+    cluster.execute(f"ALTER ROLE {role} CONNECTION LIMIT 0")
+    cluster.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{role}'")
+    left = f"SELECT count(*) FROM pg_stat_activity WHERE usename = '{role}'"
+    await until(lambda: cluster.execute(left) == [(0,)])
+
+
 async def test_where_nothing_can_be_kept_replies_wait_for_the_server(postgres: Cluster, tmp_path: Path) -> None:
     schema, events = parse_address(postgres.address()).schema, list[Event]()
     postgres.execute(f"CREATE ROLE {schema} LOGIN; CREATE SCHEMA {schema} AUTHORIZATION {schema}")
     address = f"postgresql://{schema}@127.0.0.1:{postgres.port}/postgres?schema={schema}"
 
-    def go_away() -> None:
-        postgres.execute(f"ALTER ROLE {schema} CONNECTION LIMIT 0")
-        postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{schema}'")
-
     async with await opened(address, tmp_path, events) as store:
         (tmp_path / ".promptpex").mkdir()
         (tmp_path / ".promptpex/spool").write_text("in the way")
-        go_away()
+        await shut_out(postgres, schema)
         putting = asyncio.create_task(store.put(ONE.id, ONE, Completion(text="1")))
         await until(lambda: any("cannot be kept" in str(event) for event in events) or putting.done())
         assert not putting.done()
         postgres.execute(f"ALTER ROLE {schema} CONNECTION LIMIT -1")
         assert await putting == Completion(text="1")
         assert await store.get(ONE.id) == Completion(text="1")
-        go_away()
+        await shut_out(postgres, schema)
         putting = asyncio.create_task(store.put(TWO.id, TWO, Completion(text="2")))
         await until(lambda: not store._link.is_up or putting.done())
         store.stop_waiting()
@@ -348,8 +352,7 @@ async def test_a_server_that_was_given_up_is_tried_once_more_at_the_end(postgres
     store = await opened(
         f"postgresql://{schema}@127.0.0.1:{postgres.port}/postgres?schema={schema}&reconnect=0", tmp_path
     )
-    postgres.execute(f"ALTER ROLE {schema} CONNECTION LIMIT 0")
-    postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{schema}'")
+    await shut_out(postgres, schema)
     await store.put(ONE.id, ONE, Completion(text="first"))
     assert await store.put(ONE.id, ONE, Completion(text="later")) == Completion(text="first")
     with pytest.raises(StoreUnreachable):
