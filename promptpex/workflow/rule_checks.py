@@ -40,6 +40,7 @@ class RuleChecks:
         inputs: Mapping[str, Any] | None = None,
         *,
         expected: str | None = None,
+        also_right: Iterable[str] = (),
         match: str = "normalised",
         prompt: str = "",
         cost_usd: float | None = None,
@@ -52,7 +53,7 @@ class RuleChecks:
         Args:
             output: what a model answered.
             inputs: of its case, for conditions, templates and code.
-            expected: the right output, where it is known. match: how it is compared with.
+            expected: the right output, where it is known. also_right: further ones. match: how they are compared with.
             prompt: what the model was sent, for code that looks at it.
             cost_usd: US dollars. latency_ms: milliseconds.
             finish_reason: as the provider gave it.
@@ -61,7 +62,7 @@ class RuleChecks:
         tokens = None if logprobs is None else tuple(TokenLogprob(token="", logprob=one) for one in logprobs)
         measured = {"cost_usd": cost_usd, "latency_ms": latency_ms, "finish_reason": finish_reason, "logprobs": tokens}
         one = Output(case=GIVEN, model=GIVEN, text=output, **measured)
-        right = None if expected is None else ExpectedOutput(expected, match)
+        right = None if expected is None else ExpectedOutput(expected, match, tuple(also_right))
         each = OutputOfCase(output=one, inputs=dict(inputs or {}), expected=right, prompt=prompt)
         with check_time():
             unmet = check_conditions(self.rules, [one], lambda _: each.inputs)

@@ -1,0 +1,92 @@
+"""Datasets of Inspect (CSV, JSON, JSON lines with ``input`` and ``target``) as cases; of chats also the prompt."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from promptpex.codecs.safe_csv import MAX_BYTES
+from promptpex.codecs.text_file import read_text
+from promptpex.core.errors import InputError
+from promptpex.core.records import INPUT_VARIABLE
+from promptpex.core.texts import stored
+from promptpex.interchange import suite_csv
+from promptpex.interchange.assembled import assembled
+from promptpex.interchange.chats import Unfit, messages_of
+from promptpex.interchange.column_mapping import as_text
+from promptpex.interchange.exchanges import Exchange
+from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_rows
+from promptpex.interchange.format import Imported
+from promptpex.interchange.notes import Log
+from promptpex.interchange.places import At, mapping
+
+_READ = frozenset(("input", "target", "choices", "id"))
+_KEYS = _READ | {"metadata", "files", "setup", "sandbox", "description"}
+_OF_TURNS = frozenset(("role", "content", "type", "text"))
+"""Keys of turns, which stand among those of a row that is too long to be looked at whole."""
+_WHAT = "dataset"
+
+
+def read(path: Path) -> Imported:
+    """The cases of a dataset; where inputs are chats, also the prompt that they share.
+
+    Raises:
+        InputError: it is no dataset of Inspect, or nothing in it can come over; with file and line.
+    """
+    log = Log()
+    return assembled(list(_exchanges(path, log)), path, log)
+
+
+def _exchanges(path: Path, log: Log) -> Iterator[Exchange]:
+    rows = _csv_rows(path) if path.suffix.lower() == ".csv" else json_rows(path, _WHAT)
+    for value, at in rows:
+        row = mapping(value, at, "a sample")
+        for name in row:
+            if row[name] is not None and name not in _READ:
+                log.left_out(name, stored("there is nothing like it here"), at.path, at.line)
+        try:
+            yield _exchange(row, at)
+        except Unfit as failure:
+            log.left_out(at.name, failure.why, at.path, at.line)
+
+
+def _exchange(row: Mapping[str, object], at: At) -> Exchange:
+    given, name, choices = row.get("input"), row.get("id"), row.get("choices")
+    if given is None or given == "":
+        raise Unfit(stored("a sample needs an input"))
+    inputs: dict[str, object] = {} if choices in (None, []) else {"choices": choices}
+    named_as = "" if name is None else as_text(name)
+    if isinstance(given, str):
+        return Exchange(at, inputs={INPUT_VARIABLE: given, **inputs}, name=named_as, expected=right_of(row))
+    return Exchange(at, messages_of(given), inputs, name=named_as, expected=right_of(row))
+
+
+def right_of(row: Mapping[str, object]) -> tuple[str, ...]:
+    """The right outputs of a sample, none where its target is empty."""
+    target = row.get("target")
+    targets = target if isinstance(target, list) else [target]
+    return tuple(as_text(one) for one in targets if one is not None and one != "")
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[object, At]]:
+    text = read_text(path, error=InputError, what=_WHAT, limit=MAX_BYTES)
+    for line, row in suite_csv.table_of(text, path).rows:
+        yield {name: _cell(name, value) for name, value in row.items()}, At(path, row=line)
+
+
+def _cell(name: str, value: object) -> object:
+    """A cell as Inspect reads it: empty ones are nothing, choices stand between commas."""
+    if not isinstance(value, str) or value == "":
+        return None
+    if name == "choices":
+        return [choice.strip() for choice in next(csv.reader([value]), []) if choice.strip()]
+    return value
+
+
+def recognise(path: Path) -> bool:
+    """Whether samples have an input and a target, and nothing that Inspect's have not."""
+    if path.suffix.lower() not in (".csv", *JSON_ENDINGS):
+        return False
+    names = first_row(path).keys()
+    return {"input", "target"} <= names and names <= _KEYS | _OF_TURNS

@@ -1,0 +1,133 @@
+"""A file is recognised by its own format and by no other: what each format writes, and samples of what is only read."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex import interchange
+from promptpex.core.errors import InputError
+from promptpex.interchange.format import Format, formats
+from promptpex.paper import published
+from promptpex.workflow.exchange import FileSource, guessed_format
+from tests.paper.published import recordings
+
+pytest.importorskip("openpyxl", reason="openpyxl is not installed (the extra excel)")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed (the extra parquet)")
+
+DATA = Path(__file__).parents[1] / "data"
+FORMATS: Mapping[str, Format] = formats(interchange, published)
+NOT_READ_BACK = {"inspect-ai"}
+"""Formats that write another kind of file than they read."""
+
+
+def _zip(name: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        file.writestr(name, "{}")
+    return made.getvalue()
+
+
+SAMPLE = {"input": "2+2?", "target": "4", "id": 1}
+TEXTS: Mapping[str, tuple[tuple[str, str | bytes], ...]] = {
+    "csv": (("a.csv", "id,inputs.q,expected\nc,x,y\n"),),
+    "jsonl": (("a.jsonl", '{"prompt": "p.md"}\n{"id": "c", "inputs": {"q": "x"}}\n'),),
+    "inspect-ai": (
+        ("a.jsonl", json.dumps(SAMPLE) + "\n"),
+        ("a.json", json.dumps([SAMPLE], indent=2)),
+        ("a.csv", "input,target,id\n2+2?,4,1\n"),
+        ("b.jsonl", json.dumps({"input": [{"role": "user", "content": "x"}], "target": "y" * 70_000}) + "\n"),
+    ),
+    "inspect-ai-log": (("a.eval", _zip("header.json")),),
+    "prompty": (("a.prompty", "---\nname: x\n---\nsystem:\nHi\n"),),
+    "github-prompt": (("a.prompt.yml", "messages:\n- {role: user, content: x}\n"),),
+    "promptfoo": (("promptfooconfig.yaml", "prompts: ['{{x}}']\ntests: []\n"),),
+    "promptfoo-results": (("out.json", '{"evalId": "x", "results": {"results": [], "prompts": []}}'),),
+    "promptpex-json": (("tests.json", '[{"ruleid": 1, "testinput": "x", "expectedoutput": "y"}]'),),
+    "promptpex-tests": (("tests.csv", recordings.TESTS),),
+    "openai-evals": (("s.jsonl", '{"input": [{"role": "user", "content": "x"}], "ideal": "y"}\n'),),
+    "openai-completions": (("c.jsonl", '{"messages": [{"role": "user", "content": "x"}, '
+                                       '{"role": "assistant", "content": "y"}]}\n'),),
+}  # fmt: skip
+"""Files by the format that they are in."""
+
+
+def _recognised(path: Path) -> list[str]:
+    return [name for name, each in FORMATS.items() if each.recognise is not None and each.recognise(path)]
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content"), [(name, *each) for name, listed in TEXTS.items() for each in listed]
+)
+def test_a_sample_is_recognised_by_its_format_alone(tmp_path: Path, name: str, file: str, content: str | bytes) -> None:
+    (tmp_path / file).write_bytes(content.encode() if isinstance(content, str) else content)
+    assert _recognised(tmp_path / file) == [name]
+    assert guessed_format(tmp_path / file, FORMATS).name == name
+
+
+def test_logs_of_inspect_are_recognised_by_their_format_alone() -> None:
+    for name in ("haiku.json", "haiku.eval"):
+        assert _recognised(DATA / "inspect" / name) == ["inspect-ai-log"]
+
+
+@pytest.mark.parametrize("name", [name for name, each in FORMATS.items() if each.write and each.recognise])
+def test_what_a_format_writes_is_recognised_by_it_alone(tmp_path: Path, name: str) -> None:
+    each = FORMATS[name]
+    assert each.write is not None
+    shutil.copytree(DATA / "inspect" / "haiku", tmp_path / "haiku")
+    options: dict[str, Any] = {option.name: option.default for option in each.write_options}
+    source = FileSource(tmp_path / "haiku" / "prompt.cases.yaml", lambda: tmp_path)
+    try:
+        made = each.write(source, **options)
+    except InputError:
+        pytest.skip(f"{name} writes runs, not cases")
+    out = tmp_path / f"out{each.extensions[0] if each.extensions else ''}"
+    if made.files is not None:
+        for file, data in made.files.items():
+            (out / file).parent.mkdir(parents=True, exist_ok=True)
+            (out / file).write_bytes(data)
+    else:
+        out.write_bytes(made.data if made.data is not None else made.text.encode())
+    assert _recognised(out) == ([] if name in NOT_READ_BACK else [name])
+
+
+def test_folders_are_recognised_by_their_format_alone(tmp_path: Path) -> None:
+    recordings.write(tmp_path / "clone")
+    for part, rows in (("data", "data/test.parquet"), ("saved", "state.json"), ("split", "dataset_dict.json")):
+        file = tmp_path / part / rows
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"PAR1" if rows.endswith("parquet") else b"{}")
+        assert _recognised(tmp_path / part) == ["huggingface"]
+    assert "huggingface" not in _recognised(tmp_path / "clone")
+    assert _recognised(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "takes"),
+    [
+        ("a.csv", "question,answer\nx,y\n", "csv"),
+        ("a.jsonl", '{"question": "x"}\n', "jsonl"),
+        ("a.ndjson", '{"question": "x"}\n', "jsonl"),
+    ],
+)
+def test_a_table_that_nobody_knows_is_read_as_one(tmp_path: Path, file: str, content: str, takes: str) -> None:
+    (tmp_path / file).write_text(content, encoding="utf-8")
+    assert _recognised(tmp_path / file) == []
+    assert guessed_format(tmp_path / file, FORMATS).name == takes
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 100, b"\xff\xfe", b"[" * 70_000, b'{"input": NaN', b"PK\x03\x04",
+                                     b'{"input": "\\ud800", "target": "x"}'])  # fmt: skip
+def test_no_format_stumbles_over_what_it_looks_at(tmp_path: Path, content: bytes) -> None:
+    endings = {ending for each in FORMATS.values() for ending in each.extensions}
+    for ending in sorted(endings):
+        path = tmp_path / f"a{ending}"
+        path.write_bytes(content)
+        assert len(_recognised(path)) <= 1, ending
