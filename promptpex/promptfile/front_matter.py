@@ -208,7 +208,7 @@ USED: Mapping[str, Key] = {
         "type": ["array", "null"],
         "items": {"type": ["string", "object"]},
         "description": "In PromptPex: samples, as mappings of variables or names of files.",
-        "examples": [[{"word": "fox"}, "real.json"]],
+        "examples": [[{"word": "fox"}, "real.csv"]],
     },
     "testData": {
         "type": ["array", "null"],
