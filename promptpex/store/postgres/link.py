@@ -154,6 +154,7 @@ class Link:
         self._kept = kept
         self._monotonic = monotonic
         self._pool: Pool | None = None
+        self._away: StoreError | None = None
         self._lost: StoreError | None = None
         self._up = asyncio.Event()
         self._changed = asyncio.Event()
@@ -223,6 +224,7 @@ class Link:
         if self.is_up:
             self._up.clear()
             self._changed.clear()
+            self._away = error
             self._reconnecting = asyncio.create_task(self._reconnect(error))
 
     def lose(self, error: StoreError) -> None:
@@ -235,6 +237,8 @@ class Link:
         """Ends the waiting for a server that is away; to be called in the event loop's thread."""
         if not self.is_up and self._reconnecting is not None and not self._reconnecting.done():
             self._reconnecting.cancel()
+            if self._away is not None:  # a task that was cancelled before it began says nothing
+                self.lose(self._away)
 
     async def try_once_more(self) -> None:
         """Instead of waiting for a server that is away, or was given up, looks a last time whether it is back."""
