@@ -147,6 +147,8 @@ async def test_what_a_dead_process_has_left_here_is_handed_in_before_its_questio
         await spool.add([Spooled(row_of(ID, request(), Completion(text="paid for"), 1.0))])
         spool.close()
         postgres.execute(f"UPDATE {here.address.schema}.owners SET expires = clock_timestamp() - interval '1 hour'")
+        up = "SELECT clock_timestamp() > pg_postmaster_start_time() + interval '1 s'"
+        await until(lambda: postgres.execute(up) == [(True,)])
         assert not await here.claim(ID)
         assert await here.get(ID) == Completion(text="paid for")
         assert await here.claim(request("lost").id)
