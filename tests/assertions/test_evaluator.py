@@ -205,8 +205,8 @@ def test_half_a_character_is_found_as_javascript_finds_it() -> None:
     assert status("\u3dd8\u00d8", {"kind": "contains", "value": "\ud83d"}) == "fail"
 
 
-def test_an_unknown_perplexity_says_how_to_ask_for_what_it_needs() -> None:
+def test_an_unknown_perplexity_says_that_not_every_provider_gives_what_it_needs() -> None:
     report = check("x", [{"kind": "perplexity", "threshold": 9}])
     assert report.unscored == "no-logprobs"
-    assert "MODEL?logprobs=true" in report.reason
+    assert "not every provider gives them" in report.reason
     assert parse_model("openai/m?logprobs=true").params.logprobs is True

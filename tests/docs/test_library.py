@@ -28,7 +28,7 @@ def test_what_it_says_of_a_run_and_of_a_comparison_is_there() -> None:
     assert of_run <= known
     summary = re.search(r"all that a report shows: (.*) as DataFrames", SECTIONS["A run"])
     assert summary is not None
-    assert set(re.findall(r"`(\w+)`", summary[1])) <= {field.name for field in fields(Summary)}
+    assert set(re.findall(r"`(\w+)`", summary[1])) <= {*(field.name for field in fields(Summary)), *dir(Summary)}
     rows = re.findall(r"^\| (`.*?) \|", SECTIONS["A comparison"], flags=re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert named == set(RunComparison.__slots__) - {"confidence"}
