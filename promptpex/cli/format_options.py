@@ -86,7 +86,7 @@ class ReadCommand(FormatCommand):
         Raises:
             InputError: it looks like none, or like several.
         """
-        from promptpex.workflow.exchange import guessed_format
+        from promptpex.workflow.exchange import guessed_format, whole_of
 
         formats = formats_that_can(self.direction)
         name, path = ctx.params.pop("format_name"), ctx.params["path"]
@@ -94,8 +94,8 @@ class ReadCommand(FormatCommand):
             return formats[click.Choice(list(formats)).convert(name, None, ctx)]
         if name is None or name in formats:
             raise click.UsageError("name the file or folder to read", ctx)
-        ctx.params["path"] = Path(name)
-        return guessed_format(Path(name), formats)
+        path = ctx.params["path"] = whole_of(Path(name), formats)
+        return guessed_format(path, formats)
 
 
 class WriteCommand(FormatCommand):

@@ -202,6 +202,7 @@ class Format:
         recognise: whether a file, or folder, is in this format, by its name and its beginning; it reads no more than
             that and raises nothing. None: it has to be named.
         otherwise: whether it takes files with its extensions that no format recognises.
+        members: names of files that mean nothing alone: who names one means the folder, where that is recognised.
         maps: what maps to what, for the page of the formats.
     """
 
@@ -216,6 +217,7 @@ class Format:
     write_options: tuple[Option, ...] = field(default=())
     recognise: Callable[[Path], bool] | None = None
     otherwise: bool = False
+    members: frozenset[str] = frozenset()
     maps: tuple[Mapped, ...] = ()
 
 

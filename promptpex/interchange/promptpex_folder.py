@@ -21,6 +21,7 @@ from promptpex.interchange.notes import Log
 
 RULES = "rules.txt"
 _NUMBERED = re.compile(r"\s*(?:\d{1,3}[.)]|[-*])\s+")
+_PARTS = (RULES, "inverse_rules.txt", "intent.txt", "input_spec.txt")
 _OTHERS = ("test_results.json", "test_results.csv", "test_evals.json", "test_evals.csv", "rule_evals.json",
            "rule_evals.csv", "rule_coverage.json", "test_groundtruth.json", "baseline_tests.txt", "overview.csv",
            "promptpex_context.json")  # fmt: skip
@@ -108,6 +109,7 @@ FORMAT = Format(
     read=read,
     read_options=(Option("variable", "the prompt's variable [input].", metavar="NAME"),),
     recognise=recognise,
+    members=frozenset((*_PARTS, *_OTHERS)) - {"promptpex_context.json"},
     maps=(
         Mapped("`rules.txt`, `inverse_rules.txt`", "rules `r1`, `r2`, ... with their inverses", "in"),
         Mapped("`intent.txt`", "`intent`", "in"),

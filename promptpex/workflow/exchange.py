@@ -94,6 +94,15 @@ def guessed_format(path: Path, formats: Mapping[str, Format]) -> Format:
     )
 
 
+def whole_of(path: Path, formats: Mapping[str, Format]) -> Path:
+    """The folder that a file is a part of, in a format of folders; else the path itself."""
+    if not path.is_file():
+        return path
+    of_parts = [format_.recognise for format_ in formats.values() if path.name in format_.members]
+    is_part = any(recognise is not None and recognise(path.parent) for recognise in of_parts)
+    return path.parent if is_part else path
+
+
 def require_extension(path: Path, format_: Format) -> None:
     """Refuses a file whose name says that it is in another format.
 

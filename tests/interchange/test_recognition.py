@@ -16,7 +16,7 @@ from promptpex import interchange
 from promptpex.core.errors import InputError
 from promptpex.interchange.format import Format, formats
 from promptpex.paper import published
-from promptpex.workflow.exchange import FileSource, guessed_format
+from promptpex.workflow.exchange import FileSource, guessed_format, whole_of
 from tests.paper.published import recordings
 
 pytest.importorskip("openpyxl", reason="openpyxl is not installed (the extra excel)")
@@ -107,6 +107,30 @@ def test_folders_are_recognised_by_their_format_alone(tmp_path: Path) -> None:
         assert _recognised(tmp_path / part) == ["huggingface"]
     assert "huggingface" not in _recognised(tmp_path / "clone")
     assert _recognised(tmp_path) == []
+
+
+def test_a_part_of_a_folder_means_the_folder(tmp_path: Path) -> None:
+    recordings.write(tmp_path / "published")
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    for name in ("rules.txt", "overview.csv", "notes.txt"):
+        (ours / name).write_text("a,b\n", encoding="utf-8")
+    folder = next(tmp_path.rglob("test_evals.csv")).parent
+    for of, name, takes in ((ours, "overview.csv", "promptpex-folder"), (folder, "rules.txt", "promptpex-published")):
+        assert whole_of(of / name, FORMATS) == of
+        assert guessed_format(of, FORMATS).name == takes
+    assert whole_of(ours / "notes.txt", FORMATS) == ours / "notes.txt"
+    (ours / "rules.txt").unlink()
+    assert whole_of(ours / "overview.csv", FORMATS) == ours / "overview.csv"
+
+
+def test_every_published_file_is_read(shared: Path) -> None:
+    files = [file for file in sorted((shared / "published" / "evals").rglob("*")) if file.is_file()]
+    if not files:
+        pytest.skip("the published recordings are not beside the repository")
+    for file in files:
+        format_ = guessed_format(whole_of(file, FORMATS), FORMATS)
+        assert format_.name in ("promptpex-published", "promptpex-tests")
 
 
 @pytest.mark.parametrize(

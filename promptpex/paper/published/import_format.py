@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from promptpex.paper.published.dataset import Benchmark
 
 
+_FILES = ("rules.txt", "inverse_rules.txt", "intent.txt", "input_spec.txt", "baseline_tests.txt", "test_results.csv",
+          "test_evals.csv", "rule_evals.csv", "overview.csv")  # fmt: skip
+
+
 class PublishedTables:
     """The paper's tables counted again, with what the data allow to say."""
 
@@ -92,6 +96,7 @@ FORMAT = Format(
     recognise=lambda path: (
         (path / "evals" / "v7").is_dir() or any((*path.glob("test_evals.csv"), *path.glob("*/test_evals.csv")))
     ),
+    members=frozenset(_FILES),
     maps=(
         Mapped("`rules.txt`, `inverse_rules.txt`", "the spec's rules with their inverses", "in"),
         Mapped("`tests.csv`, `baseline_tests.txt`", "the cases, and the baseline's", "in"),
