@@ -327,6 +327,8 @@ def _why_not(address: str, error: Exception) -> str:
     if "ersion mismatch" in text:
         pairs = ", ".join(line.strip() for line in text.splitlines() if line.strip().startswith(("Ray:", "Python:")))
         return f"the Ray cluster at {address} has another version of Ray or Python than this command ({pairs})"
+    if isinstance(error, ConnectionError) and "RAY_AUTH_MODE" not in os.environ:
+        return f"the Ray cluster at {address} refuses this command; a cluster with a token takes RAY_AUTH_MODE=token"
     return f"the Ray cluster at {address} cannot be used: {_first_line(error)}"
 
 

@@ -112,6 +112,14 @@ def test_a_machine_of_no_cluster_is_told_so() -> None:
     assert why == "this machine is no node of a Ray cluster; make it one by `ray start`, or write HOST:PORT"
 
 
+def test_a_cluster_that_may_want_a_token_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = ConnectionError("Failed to connect to Ray cluster at h:1")
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    assert "RAY_AUTH_MODE=token" in ray_cluster._why_not("h:1", refused)
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    assert ray_cluster._why_not("h:1", refused) == f"the Ray cluster at h:1 cannot be used: {refused}"
+
+
 @needs_ray
 def test_a_cluster_on_loopback_alone_is_looked_for_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
