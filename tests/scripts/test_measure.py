@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,14 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import measure  # noqa: E402
 from measuring import figures, usage  # noqa: E402
 from measuring.tree import Module, modules  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trees_are_forgotten() -> Iterator[None]:
+    """The syntax trees are 1.6 million objects, at which the garbage collector would look until the tests end."""
+    yield
+    for cached in (modules, figures._bound, usage._entries):
+        cached.cache_clear()
 
 
 def module(text: str, path: str = "promptpex/shop/till.py") -> Module:
