@@ -145,7 +145,9 @@ def write(source: Source) -> Exported:
         unused = len(project.suite.cases) - len(usable)
         left_out.append(stored("cases that are not run, and are left out: {count}", count=unused))
     if project.spec.rules:
-        left_out.append(stored("goldens hold no rules: {count} are left out", count=len(project.spec.rules)))
+        left_out.append(
+            stored("rules that are left out, since goldens hold none: {count}", count=len(project.spec.rules))
+        )
     goldens = [golden for case in usable if (golden := _written(project, case, left_out)) is not None]
     return Exported(json.dumps(goldens, ensure_ascii=False, indent=2) + "\n", tuple(left_out))
 
@@ -159,7 +161,8 @@ def _written(project: Project, case: Case, left_out: list[str]) -> dict[str, Any
             left_out.append(stored("case {case} is left out: the prompt cannot be rendered with it", case=case.id))
             return None
         value = messages[-1].content
-        left_out.append(stored("case {case}: its inputs are one text there, the last turn", case=case.id))
+        if (why := stored("inputs are one text there, the prompt's last turn")) not in left_out:
+            left_out.append(why)
     if case.also_right:
         left_out.append(stored("case {case}: its further right outputs", case=case.id))
     golden: dict[str, Any] = {_INPUT: value, "name": case.id}

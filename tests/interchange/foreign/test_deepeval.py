@@ -92,14 +92,16 @@ def test_what_a_golden_cannot_hold_is_named() -> None:
     cases = (
         Case(id="c1", inputs={"a": "x", "b": "y", "level": 3}, expected="1", also_right=("2",)),
         Case(id="c2", inputs={"a": "x", "b": "z"}, invalid="no"),
+        Case(id="c3", inputs={"a": "x", "b": "w"}),
     )
     spec = Spec(rules=(Rule(id="r1", rule="It is short."),))
     exported = write(ProjectSource(Project(prompt, spec, Suite(cases=cases), rendered=renderer(prompt))))
-    assert json.loads(exported.text) == [{"input": "x and y", "name": "c1", "expected_output": "1"}]
+    goldens = [{"input": "x and y", "name": "c1", "expected_output": "1"}, {"input": "x and w", "name": "c3"}]
+    assert json.loads(exported.text) == goldens
     assert exported.left_out == (
         "cases that are not run, and are left out: 1",
-        "goldens hold no rules: 1 are left out",
-        "case c1: its inputs are one text there, the last turn",
+        "rules that are left out, since goldens hold none: 1",
+        "inputs are one text there, the prompt's last turn",
         "case c1: its further right outputs",
         "case c1: its input level",
     )
