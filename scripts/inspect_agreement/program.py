@@ -12,6 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 INSPECT = "0.3.285"
+OPENAI = "openai>=3.4"
+"""What it asks servers by; newer than litellm wants, which no task uses."""
 FOLDER = "PROMPTPEX_INSPECT"
 """The variable that names the environment in which inspect_ai is installed."""
 _SECONDS = 900
@@ -52,15 +54,10 @@ class Inspect:
             return
         venv.create(self.folder, with_pip=True)
         pip = (self._scripts / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-        done = subprocess.run(
-            [*pip, f"inspect_ai=={INSPECT}", "openai", "-e", ROOT],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=1_800,
-        )
-        if done.returncode or not self.is_there:
-            raise RuntimeError(f"pip could not install inspect_ai: {(done.stderr or done.stdout)[-600:]}")
+        for packages in (("-e", ROOT), (f"inspect_ai=={INSPECT}", OPENAI)):
+            done = subprocess.run([*pip, *packages], capture_output=True, text=True, check=False, timeout=1_800)
+            if done.returncode:
+                raise RuntimeError(f"pip could not install inspect_ai: {(done.stderr or done.stdout)[-600:]}")
 
     def run(self, tasks: Sequence[Path], models: Sequence[str], url: str, logs: Path, *, kind: str = "eval") -> None:
         """Runs tasks on models of one server; the logs go into a folder.
@@ -72,7 +69,7 @@ class Inspect:
             RuntimeError: it failed; with the end of what it printed.
         """
         named = ",".join(f"openai-api/local/{model}" for model in models)
-        flags = ("--display", "none", "--log-dir", logs, "--log-format", kind, "--max-retries", "2")
+        flags = ("--display", "plain", "--log-dir", logs, "--log-format", kind, "--max-retries", "2")
         done = subprocess.run(
             [self.program, "eval", *(task.name for task in tasks), "--model", named, *flags],
             cwd=tasks[0].parent,
