@@ -134,7 +134,9 @@ def _check_parts(file: BinaryIO, path: Path, what: str, error: type[InputError],
                 raise error(f"the {what} unpacks to more than {most:,} bytes, or to many parts", path=path)
             formulas_of_parts = [_formulas_in(parts, info, path, what, error) for info in infos]
             return any(formulas_of_parts)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, EOFError) as failure:
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, EOFError) as failure:
         raise error(f"the {what} is no Excel workbook (.xlsx): {str(failure)[:200]}", path=path) from None
     except Exception as failure:  # zlib, lzma and bz2 have errors of their own
         raise error(f"the {what} is damaged: {str(failure)[:200]}", path=path) from None
