@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Generic
+from typing import Generic, Protocol
 
 from promptpex.core.errors import EngineError
-from promptpex.engines.jobs import Item, Result
+from promptpex.engines.in_process import in_order
+from promptpex.engines.jobs import Item, Item_contra, Job, Pool, Result
 
 MAX_CHUNK = 256
 """Items of one message: more would keep a worker busy alone at the end."""
@@ -30,6 +33,65 @@ def chunks_of(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     remaining = iter(items)
     while chunk := list(islice(remaining, size)):
         yield chunk
+
+
+class ChunkWorkers(Protocol[Item_contra, Result]):
+    """The workers of one job, which are given chunks."""
+
+    @property
+    def most(self) -> int:
+        """How many there are at most."""
+
+    def submit(self, items: Sequence[Item_contra]) -> asyncio.Future[list[Result]]:
+        """The results of these items, to come. Chunks are begun in the order in which they are given."""
+
+
+class ChunkedEngine(ABC):
+    """An engine whose workers are started for each ``map``, ``stream`` or ``pool`` and gone at its end.
+
+    Args:
+        chunk: items of one message; None = by the number of items, in a stream one.
+    """
+
+    def __init__(self, chunk: int | None) -> None:
+        self._chunk = chunk
+
+    @abstractmethod
+    def _opened(self, job: Job[Item, Result]) -> AbstractAsyncContextManager[ChunkWorkers[Item, Result]]:
+        """The workers of a job.
+
+        Raises:
+            EngineError: there can be none, or the job cannot be pickled.
+        """
+
+    async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
+        """See ``Engine``.
+
+        Raises:
+            EngineError: workers cannot be started or died, or the job, an item or a result cannot be pickled.
+        """
+        listed = list(items)
+        if not listed:
+            return []
+        async with self._opened(job) as workers:
+            size = self._chunk or chunk_size(len(listed), workers.most)
+            chunks = await asyncio.gather(*[workers.submit(chunk) for chunk in chunks_of(listed, size)])
+        return [result for chunk in chunks for result in chunk]
+
+    async def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
+        """See ``Engine``; raises as ``map`` does."""
+        async with self._opened(job) as workers:
+            alive = workers.most * CHUNKS_PER_WORKER
+            async with aclosing(in_order(workers.submit, chunks_of(items, self._chunk or 1), alive)) as chunks:
+                async for results in chunks:
+                    for result in results:
+                        yield result
+
+    @asynccontextmanager
+    async def pool(self, job: Job[Item, Result]) -> AsyncIterator[Pool[Item, Result]]:
+        """See ``Engine``; raises as ``map`` does."""
+        async with self._opened(job) as workers:
+            yield OneByOne(workers.submit, workers.most)
 
 
 @dataclass(frozen=True, slots=True)

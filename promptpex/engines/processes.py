@@ -16,22 +16,22 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Generic
 
 from promptpex.core.errors import EngineError
-from promptpex.engines.chunked import CHUNKS_PER_WORKER, OneByOne, chunk_size, chunks_of, pickled, portable
-from promptpex.engines.in_process import in_order, run_all
-from promptpex.engines.jobs import Item, Job, Pool, Result
+from promptpex.engines.chunked import ChunkedEngine, pickled, portable
+from promptpex.engines.in_process import run_all
+from promptpex.engines.jobs import Item, Job, Result
 
 EXIT_S = 5.0
 """Seconds to close what a job opened: a file or a connection takes far less."""
 
 
-class ProcessEngine:
+class ProcessEngine(ChunkedEngine):
     """Runs jobs in local processes, which are started for each ``map`` or ``stream`` and gone at its end.
 
     Args:
@@ -42,35 +42,8 @@ class ProcessEngine:
 
     def __init__(self, processes: int | None = None, *, chunk: int | None = None, exit_s: float = EXIT_S) -> None:
         self._processes = max(1, processes or os.cpu_count() or 1)
-        self._chunk = chunk
+        super().__init__(chunk)
         self._exit_s = exit_s
-
-    async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
-        """See ``Engine``.
-
-        Raises:
-            EngineError: a process died, or the job, an item or a result cannot be pickled.
-        """
-        listed = list(items)
-        size = self._chunk or chunk_size(len(listed), self._processes)
-        async with self._opened(job) as pool:
-            chunks = await asyncio.gather(*[pool.submit(chunk) for chunk in chunks_of(listed, size)])
-        return [result for chunk in chunks for result in chunk]
-
-    async def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
-        """See ``Engine``; raises as ``map`` does."""
-        async with self._opened(job) as pool:
-            alive = self._processes * CHUNKS_PER_WORKER
-            async with aclosing(in_order(pool.submit, chunks_of(items, self._chunk or 1), alive)) as chunks:
-                async for results in chunks:
-                    for result in results:
-                        yield result
-
-    @asynccontextmanager
-    async def pool(self, job: Job[Item, Result]) -> AsyncIterator[Pool[Item, Result]]:
-        """See ``Engine``; raises as ``map`` does."""
-        async with self._opened(job) as pool:
-            yield OneByOne(pool.submit, self._processes)
 
     @asynccontextmanager
     async def _opened(self, job: Job[Item, Result]) -> AsyncIterator[_Pool[Item, Result]]:
@@ -88,7 +61,7 @@ class _Pool(Generic[Item, Result]):
 
     def __init__(self, job: bytes, processes: int, loop: asyncio.AbstractEventLoop, exit_s: float) -> None:
         self._job = job
-        self._most = processes
+        self.most = processes
         self._loop = loop
         self._exit_s = exit_s
         self._waiting: queue.SimpleQueue[tuple[asyncio.Future[list[Result]], Sequence[Item]] | None]
@@ -102,7 +75,7 @@ class _Pool(Generic[Item, Result]):
         """The results of these items, to come. Chunks are begun in the order in which they are given."""
         future: asyncio.Future[list[Result]] = self._loop.create_future()
         self._waiting.put((future, items))
-        if len(self._threads) < self._most:
+        if len(self._threads) < self.most:
             thread = threading.Thread(target=self._work, name="promptpex-engine", daemon=True)
             self._threads.append(thread)
             thread.start()

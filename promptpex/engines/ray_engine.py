@@ -10,15 +10,15 @@ import asyncio
 import contextlib
 import itertools
 import pickle
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from promptpex.core.errors import EngineError
-from promptpex.engines.chunked import CHUNKS_PER_WORKER, OneByOne, chunk_size, chunks_of, pickled, portable
-from promptpex.engines.in_process import in_order, run_all
-from promptpex.engines.jobs import Item, Job, Pool, Result
+from promptpex.engines.chunked import ChunkedEngine, pickled, portable
+from promptpex.engines.in_process import run_all
+from promptpex.engines.jobs import Item, Job, Result
 from promptpex.engines.ray_cluster import RayCluster
 
 TRIES = 3
@@ -29,7 +29,7 @@ EXIT_S = 5.0
 """Seconds to close what a job opened, before its worker is killed."""
 
 
-class RayEngine:
+class RayEngine(ChunkedEngine):
     """Runs jobs on a cluster; its workers are started for each ``map`` or ``stream`` and gone at its end.
 
     Args:
@@ -44,38 +44,8 @@ class RayEngine:
     ) -> None:
         self._cluster = cluster
         self._workers = workers
-        self._chunk = chunk
+        super().__init__(chunk)
         self._exit_s = exit_s
-
-    async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
-        """See ``Engine``.
-
-        Raises:
-            EngineError: Ray cannot be used, workers died at one chunk again and again, or the job, an item or a result
-                cannot be pickled.
-        """
-        listed = list(items)
-        if not listed:
-            return []
-        async with self._opened(job) as pool:
-            size = self._chunk or chunk_size(len(listed), pool.most)
-            chunks = await asyncio.gather(*[pool.submit(chunk) for chunk in chunks_of(listed, size)])
-        return [result for chunk in chunks for result in chunk]
-
-    async def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
-        """See ``Engine``; raises as ``map`` does."""
-        async with self._opened(job) as pool:
-            alive = pool.most * CHUNKS_PER_WORKER
-            async with aclosing(in_order(pool.submit, chunks_of(items, self._chunk or 1), alive)) as chunks:
-                async for results in chunks:
-                    for result in results:
-                        yield result
-
-    @asynccontextmanager
-    async def pool(self, job: Job[Item, Result]) -> AsyncIterator[Pool[Item, Result]]:
-        """See ``Engine``; raises as ``map`` does."""
-        async with self._opened(job) as workers:
-            yield OneByOne(workers.submit, workers.most)
 
     @asynccontextmanager
     async def _opened(self, job: Job[Item, Result]) -> AsyncIterator[_Workers[Item, Result]]:
