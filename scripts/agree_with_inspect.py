@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from agree_with_promptfoo import answers_for, suites  # noqa: E402
+from agreement.suites import answers_for, suites  # noqa: E402
 from inspect_agreement.compare import agreements, record  # noqa: E402
 from inspect_agreement.program import Inspect, default_folder  # noqa: E402
 

@@ -19,34 +19,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from promptfoo_agreement.answers import AnswerServer  # noqa: E402
+from agreement.answers import AnswerServer  # noqa: E402
+from agreement.suites import ODD, answers_for, suites  # noqa: E402
 from promptfoo_agreement.compare import Agreement, exported, imported, record, shown  # noqa: E402
 from promptfoo_agreement.program import Promptfoo, default_folder  # noqa: E402
 
-from promptpex.cases.file import read_suite  # noqa: E402
-
 CORPUS = ROOT / "tests" / "data" / "promptfoo"
 """Configurations of promptfoo, a folder each."""
-ODD = ("Yes.", "I'm sorry, but I can't help with that.", '{"answer": "ja", "n": 3}', "[1, 2]", "Hello {name}!",
-       "```json\n{\"a\": \"}\"}\n```", "<p>Hi</p>", "SELECT a FROM t", "Bonjour le monde", "na so was", "NA", "4 2",
-       "the quick brown fox jumps over the lazy dog", "Ünïcödé 👍", "  padded  ", "line one\nline two")  # fmt: skip
-"""Answers that checks of every kind decide differently."""
-
-
-def suites() -> list[Path]:
-    """The benchmarks, each a prompt with spec and cases."""
-    return sorted(path.parent for path in (ROOT / "benchmarks").glob("*/prompt.spec.yaml"))
 
 
 def configurations() -> list[Path]:
     """The corpus of configurations."""
     return sorted(path.parent for path in CORPUS.glob("*/promptfooconfig.yaml"))
-
-
-def answers_for(suite: Path) -> tuple[str, ...]:
-    """What the models of a suite may say: the expected outputs of its cases, and odd things."""
-    cases = read_suite(suite / "prompt.cases.yaml").cases
-    return (*dict.fromkeys(case.expected for case in cases if case.expected), *ODD)
 
 
 def agreements(program: Promptfoo, work: Path, chosen: Callable[[str], bool]) -> Iterator[Agreement]:

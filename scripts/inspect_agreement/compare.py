@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptfoo_agreement.answers import AnswerServer
+from agreement.answers import AnswerServer
+from agreement.own_command import promptpex
 
 from inspect_agreement.program import Inspect
 from promptpex.codecs.zip_parts import opened_zip
@@ -20,7 +19,6 @@ from promptpex.core.records import Run
 from promptpex.report import runs
 
 MODELS = ("m1", "m2")
-_SECONDS = 600
 _WORDS = {"pass": "kept", "fail": "broken", 1: "kept", 0: "broken"}
 
 Key = tuple[str, str, str]
@@ -71,7 +69,7 @@ def agreements(program: Inspect, suites: Sequence[Path], work: Path, texts: Sequ
     tasks.mkdir()
     for suite in suites:
         shutil.copytree(suite, work / suite.name, ignore=shutil.ignore_patterns("*.grades.jsonl", "*.synthesis"))
-        _promptpex("export", "inspect-ai", work / suite.name / "prompt.cases.yaml", "--out", _task(tasks, suite))
+        promptpex("export", "inspect-ai", work / suite.name / "prompt.cases.yaml", "--out", _task(tasks, suite))
     with AnswerServer(texts) as server:
         program.run([_task(tasks, suite) for suite in suites], MODELS, server.url, work / "logs")
         theirs = _asked(server)
@@ -137,40 +135,22 @@ def _run(prompt: Path, url: str, work: Path) -> Run:
     results = work / f"{prompt.parent.name}-results"
     models = ",".join(f"{name}=openai/{name}?api_base={url}" for name in MODELS)
     flags = ("--judge", "none", "--results", results, "--store", results / "store.sqlite")
-    _promptpex("run", prompt, "--models", models, *flags)
+    promptpex("run", prompt, "--models", models, *flags, ends=(0, 3))
     return runs.read(runs.latest(results))
 
 
 def _judged(log: Path, work: Path) -> Run:
     """A log, imported and judged here."""
     folder = work / f"{log.stem}-imported"
-    _promptpex("import", log, "--out", folder)
-    _promptpex("judge", runs.latest(folder), "--judge", "none", "--results", folder)
+    promptpex("import", log, "--out", folder)
+    promptpex("judge", runs.latest(folder), "--judge", "none", "--results", folder, ends=(0, 3))
     return runs.read(runs.latest(folder))
-
-
-def _promptpex(*arguments: object) -> None:
-    """Runs the command.
-
-    Raises:
-        RuntimeError: it failed in another way than by an output that is unscored.
-    """
-    done = subprocess.run(
-        [sys.executable, "-m", "promptpex", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_SECONDS,
-    )
-    if done.returncode not in (0, 3):
-        last = (done.stderr or done.stdout)[-900:]
-        raise RuntimeError(f"promptpex {arguments[0]} ended with {done.returncode}: {last}")
 
 
 def record(program: Inspect, suite: Path, work: Path, texts: Sequence[str]) -> None:
     """Keeps logs of Inspect beside a suite, for the tests that need no Inspect: one of each kind."""
     task = work / f"{suite.name}_task.py"
-    _promptpex("export", "inspect-ai", suite / "prompt.cases.yaml", "--out", task)
+    promptpex("export", "inspect-ai", suite / "prompt.cases.yaml", "--out", task)
     with AnswerServer(texts) as server:
         for model, kind in zip(MODELS, ("eval", "json"), strict=True):
             program.run([task], [model], server.url, work / kind, kind=kind)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptfoo_agreement.answers import AnswerServer
+from agreement.answers import AnswerServer
+from agreement.own_command import promptpex
+
 from promptfoo_agreement.program import Promptfoo
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run, Verdict
@@ -28,7 +28,6 @@ RECORDED = "verdicts.json"
 """Where the verdicts of promptfoo on a configuration of the corpus are kept, beside it."""
 PLACE = "http://127.0.0.1:1/v1"
 """The server that the configurations of the corpus name; the address of the real one takes its place."""
-_SECONDS = 300
 
 REASONS = {
     ("contains-json", "fail", "pass"): "a text in braces that is no JSON counts there (`Hello {name}!`)",
@@ -123,7 +122,7 @@ def exported(program: Promptfoo, source: Path, work: Path, server: AnswerServer)
     shutil.copytree(source, folder, ignore=shutil.ignore_patterns("*.grades.jsonl", "*.synthesis"))
     models = ",".join(f"{name}=openai/{name}?api_base={server.url}" for name in MODELS)
     config = folder / "promptfooconfig.yaml"
-    said = _promptpex("export", "promptfoo", folder / "prompt.cases.yaml", "-m", models, "--out", config)
+    said = promptpex("export", "promptfoo", folder / "prompt.cases.yaml", "-m", models, "--out", config)
     server.asked.clear()
     results = program.run(config)["results"]["results"]
     theirs_asked = _asked(server)
@@ -175,7 +174,7 @@ def imported(program: Promptfoo, source: Path, work: Path, server: AnswerServer)
     config = folder / "promptfooconfig.yaml"
     config.write_text(config.read_text(encoding="utf-8").replace(PLACE, server.url), encoding="utf-8")
     out = work / f"{source.name}-imported"
-    said = _promptpex("import", "promptfoo", config, "--out", out)
+    said = promptpex("import", "promptfoo", config, "--out", out)
     cases = _cases(config)
     server.asked.clear()
     results = program.run(config)["results"]
@@ -229,28 +228,8 @@ def _run(prompt: Path, models: str | None, work: Path) -> Run:
     """A run of ours, by checks alone, in a folder of its own."""
     results = work / f"{prompt.parent.name}-{prompt.stem}-results"
     named = ("--models", models) if models is not None else ()
-    _promptpex("run", prompt, *named, "--judge", "none", "--results", results, "--store", results / "store.sqlite")
+    promptpex("run", prompt, *named, "--judge", "none", "--results", results, "--store", results / "store.sqlite")
     return runs.read(runs.latest(results))
-
-
-def _promptpex(*arguments: object) -> str:
-    """Runs the command; gives what it said on both streams.
-
-    Raises:
-        RuntimeError: it failed.
-    """
-    done = subprocess.run(
-        [sys.executable, "-m", "promptpex", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_SECONDS,
-    )
-    if done.returncode:
-        raise RuntimeError(
-            f"promptpex {arguments[0]} ended with {done.returncode}: {(done.stderr or done.stdout)[-900:]}"
-        )
-    return done.stdout + done.stderr
 
 
 def record(agreement: Agreement, folder: Path) -> None:

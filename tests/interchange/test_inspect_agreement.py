@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from agree_with_promptfoo import answers_for  # noqa: E402
+from agreement.suites import answers_for  # noqa: E402
 from inspect_agreement.compare import agreements  # noqa: E402
 from inspect_agreement.program import Inspect, default_folder  # noqa: E402
 

@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import agree_with_promptfoo  # noqa: E402
-from promptfoo_agreement.answers import AnswerServer  # noqa: E402
+from agreement.answers import AnswerServer  # noqa: E402
+from agreement.suites import ODD, answers_for  # noqa: E402
 from promptfoo_agreement.compare import RECORDED, Pair, exported, imported  # noqa: E402
 from promptfoo_agreement.program import Promptfoo, default_folder  # noqa: E402
 
@@ -79,7 +80,7 @@ def test_the_corpus_is_read_whole() -> None:
 @pytest.mark.parametrize("name", ["sets", "scenarios"])
 def test_promptfoo_and_we_agree_on_a_configuration_of_its_own(tmp_path: Path, name: str) -> None:
     folder = next(path for path in CONFIGURATIONS if path.name == name)
-    with AnswerServer(agree_with_promptfoo.ODD) as server:
+    with AnswerServer(ODD) as server:
         agreement = imported(PROGRAM, folder, tmp_path, server)
     assert not agreement.unexplained
     assert agreement.requests[1] == 0
@@ -90,7 +91,7 @@ def test_promptfoo_and_we_agree_on_a_configuration_of_its_own(tmp_path: Path, na
 @pytest.mark.slow
 def test_promptfoo_and_we_agree_on_a_suite_of_ours(tmp_path: Path) -> None:
     suite = ROOT / "benchmarks" / "classify"
-    with AnswerServer(agree_with_promptfoo.answers_for(suite)) as server:
+    with AnswerServer(answers_for(suite)) as server:
         agreement = exported(PROGRAM, suite, tmp_path, server)
     assert not agreement.unexplained
     assert agreement.requests[1] == 0

@@ -1,0 +1,1 @@
+"""What scripts share that compare us with other programs on the same answers."""
