@@ -26,8 +26,7 @@ def output_params(session: Session, prompt: Prompt, spec: Spec | None = None) ->
     Settings that anybody gave win over the front matter, and that over our defaults. Log-probabilities are asked for
     where a check needs them.
     """
-    own = front_matter_params(prompt)[0].replace(logprobs=needs_logprobs(spec))
-    used = own.replace(**dict.fromkeys(overruled(session.resolved, prompt)))
+    used = _in_force(session.resolved, prompt).replace(logprobs=needs_logprobs(spec))
     return session.roles.output_params().replace(**used.model_dump(exclude_defaults=True))
 
 
@@ -49,6 +48,11 @@ def overruled(resolved: Resolved, prompt: Prompt) -> tuple[str, ...]:
     return tuple(name for name in named if not resolved.origins.get(name, "").startswith(_OURS))
 
 
+def _in_force(resolved: Resolved, prompt: Prompt) -> Params:
+    """What the front matter says of requests, without what settings say."""
+    return front_matter_params(prompt)[0].replace(**dict.fromkeys(overruled(resolved, prompt)))
+
+
 def announce_overruled(session: Session, prompt: Prompt) -> None:
     """Says which parameters of the front matter give way to settings, and which cannot be sent."""
     own, unused = front_matter_params(prompt)
@@ -65,16 +69,14 @@ def announce_overruled(session: Session, prompt: Prompt) -> None:
 
 def shaping(session: Session, prompt: Prompt) -> dict[str, object]:
     """What the front matter adds to the settings that shape a run; nothing where it says no parameters."""
-    own, _ = front_matter_params(prompt)
-    used = own.replace(**dict.fromkeys(overruled(session.resolved, prompt))).model_dump(exclude_defaults=True)
+    used = _in_force(session.resolved, prompt).model_dump(exclude_defaults=True)
     return {"front_matter": used} if used else {}
 
 
 def in_manifest(session: Session, prompt: Prompt) -> tuple[dict[str, Any], dict[str, str]]:
     """The settings as they are in force for this prompt, and where each comes from."""
-    own, _ = front_matter_params(prompt)
-    given = overruled(session.resolved, prompt)
-    used = {name: value for name in _SETTINGS if (value := getattr(own, name)) is not None and name not in given}
+    own = _in_force(session.resolved, prompt)
+    used = {name: value for name in _SETTINGS if (value := getattr(own, name)) is not None}
     origins = {**session.resolved.origins, **dict.fromkeys(used, "front matter")}
     return {**session.settings.to_dict(), **used}, origins
 
