@@ -21,18 +21,16 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 from measuring import figures, settings, usage  # noqa: E402
 from measuring.tree import Module, modules  # noqa: E402
 
-FOR_LATER = {
-    "promptpex.engines.jobs.FunctionJob": "engines: matrices of assertions and examples",
+FOR_OTHERS = {
     "promptpex.judging.modes.register": "judge modes of other programs",
     "promptpex.judging.modes.unregister": "judge modes of other programs",
-    "promptpex.workflow.stages.register": "stages of other programs, such as synthesis",
-    "promptpex.workflow.stages.unregister": "stages of other programs, such as synthesis",
+    "promptpex.workflow.stages.register": "stages of other programs",
+    "promptpex.workflow.stages.unregister": "stages of other programs",
     "promptpex.core.response_store.ResponseStore.entries": "stores: programs that go through all replies",
     "promptpex.store.postgres.store.PostgresStore.entries": "stores: programs that go through all replies",
     "promptpex.store.sqlite.store.SqliteStore.entries": "stores: programs that go through all replies",
-    "promptpex.stats.ppi.ppi_mean": "alignment: judges' verdicts corrected by people's grades",
 }
-"""Definitions that nothing calls yet, with the work that will; what only they use needs no line of its own."""
+"""Definitions that the package itself does not call, with whom they are for; what only they use needs no line."""
 
 SMALL_FILES = {
     "promptpex/codecs/controls.py": "what a terminal would obey: everything that prints shares it",
@@ -107,11 +105,11 @@ def _names(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
 
 
 def _uses(parts: list[Module]) -> Iterator[Figure]:
-    counted = usage.Usage(parts, usage.templates(ROOT), frozenset(FOR_LATER)).unused()
+    counted = usage.Usage(parts, usage.templates(ROOT), frozenset(FOR_OTHERS)).unused()
     places = tuple(f"{entry.path}:{entry.line} {entry.key[1]}" for entry in counted)
     yield Figure("definitions that nothing uses", len(places), 0, places)
-    later = tuple(f"{name}: {reason}" for name, reason in FOR_LATER.items())
-    yield Figure("definitions kept for work to come", len(later), len(FOR_LATER), later)
+    others = tuple(f"{name}: {reason}" for name, reason in FOR_OTHERS.items())
+    yield Figure("definitions for other programs", len(others), len(FOR_OTHERS), others)
     for name, idle in (("options", settings.unread_options(parts)), ("settings", settings.unread_settings(parts))):
         yield Figure(f"{name} that nothing reads", len(idle), 0, tuple(idle))
     private = [place for place in figures.private_parts(parts) if place.split(" ", 1)[1] not in PRIVATE_PARTS]

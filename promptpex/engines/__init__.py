@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from promptpex.engines.in_process import LocalEngine, run_all
 from promptpex.engines.in_turn import PieceSource, pieces_in_turn
-from promptpex.engines.jobs import Engine, FunctionJob, Job
+from promptpex.engines.jobs import Engine, Job
 from promptpex.engines.local import local_engine, usable_cpus
 from promptpex.engines.synchronous import as_they_come
 
 __all__ = [
     "Engine",
-    "FunctionJob",
     "Job",
     "LocalEngine",
     "PieceSource",

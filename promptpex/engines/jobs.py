@@ -7,10 +7,9 @@ client, a store, compiled assertions. So the same job runs in the event loop, in
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -58,17 +57,3 @@ class Engine(Protocol):
         An exception, of the job or of the items themselves, is raised in its turn as well, after the results of all
         items before it. Whoever leaves early closes the generator (``contextlib.aclosing``), which ends what runs.
         """
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionJob(Generic[Item, Result]):
-    """A plain function of a module as a job that opens nothing."""
-
-    function: Callable[[Item], Result]
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[Callable[[Item], Awaitable[Result]]]:
-        async def apply(item: Item) -> Result:
-            return self.function(item)
-
-        yield apply

@@ -38,7 +38,6 @@ from promptpex.stats.korn_graubard import korn_graubard
 from promptpex.stats.means import open_mean_interval
 from promptpex.stats.more_cases import MoreCases, more_cases
 from promptpex.stats.outcome_grid import Completion, Grid, rule_numbers
-from promptpex.stats.ppi import PpiMean, ppi_mean
 from promptpex.stats.ppi_conditional import PpiConditional, PpiItem, ppi_conditional
 from promptpex.stats.proportions import RULE_CORRELATION, repeat_correlation, share, share_interval
 from promptpex.stats.regression import regression_p, unpaired_regression_p
@@ -65,7 +64,6 @@ __all__ = [
     "MoreCases",
     "PpiConditional",
     "PpiItem",
-    "PpiMean",
     "RULE_CORRELATION",
     "Reading",
     "Resolution",
@@ -99,7 +97,6 @@ __all__ = [
     "pass_at_k",
     "pass_hat_k",
     "ppi_conditional",
-    "ppi_mean",
     "regression_p",
     "repeat_correlation",
     "rule_numbers",

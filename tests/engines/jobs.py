@@ -14,13 +14,31 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from promptpex.core.errors import SpecError
 
 if TYPE_CHECKING:
     from promptpex.core.records import Output, Prompt
     from promptpex.workflow.collect import Cell
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionJob(Generic[Item, Result]):
+    """A plain function of a module as a job that opens nothing."""
+
+    function: Callable[[Item], Result]
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Callable[[Item], Awaitable[Result]]]:
+        async def apply(item: Item) -> Result:
+            return self.function(item)
+
+        yield apply
 
 
 def words(output: Output) -> int:

@@ -16,10 +16,11 @@ import pytest
 
 from promptpex.core.errors import EngineError, SpecError
 from promptpex.core.records import Output
-from promptpex.engines import Engine, FunctionJob, Job, LocalEngine, local_engine, usable_cpus
+from promptpex.engines import Engine, Job, LocalEngine, local_engine, usable_cpus
 from promptpex.engines.processes import ProcessEngine
 from promptpex.engines.ray_engine import RayEngine
 from tests.engines.jobs import (
+    FunctionJob,
     Journal,
     Uncancellable,
     busy,

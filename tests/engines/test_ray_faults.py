@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.errors import EngineError
-from promptpex.engines import FunctionJob
 from promptpex.engines.ray_cluster import RayCluster
 from promptpex.engines.ray_engine import TRIES, RayEngine
-from tests.engines.jobs import Journal, die_at_forty, give_a_lambda, kept, refuse_forty, until
+from tests.engines.jobs import FunctionJob, Journal, die_at_forty, give_a_lambda, kept, refuse_forty, until
 
 pytestmark = pytest.mark.slow
 
