@@ -1,4 +1,4 @@
-"""`.ci/run`: what it installs where the server of PostgreSQL is missing, with an apt-get that only writes down."""
+"""`.ci/run`: what it installs where Chromium or PostgreSQL's server is missing, by an apt-get that only writes down."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    for name in ("bin", "checkout/.ci", "checkout/scripts"):
+    for name in ("bin", "checkout/.ci", "checkout/scripts", "checkout/tests"):
         (tmp_path / name).mkdir(parents=True)
     for tool in TOOLS:
         (tmp_path / "bin" / tool).symlink_to(shutil.which(tool) or tool)
@@ -84,6 +84,18 @@ def test_where_it_cannot_be_installed_the_tests_run_all_the_same(machine: Machin
     done = machine.run()
     assert "postgresql could not be installed; the tests that need it are skipped" in done.stdout
     assert (done.returncode, done.stdout.splitlines()[-1]) == (7, CLOSING)
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_chromium_is_installed_where_tests_drive_it(machine: Machine, works: bool) -> None:
+    (machine.folder / "checkout/tests/test_page.py").write_text("@pytest.mark.browser\n", encoding="utf-8")
+    machine.program("initdb", "exit 0")
+    machine.program("apt-get", f'echo "$*" >>{machine.folder}/apt.log', f"exit {0 if works else 100}")
+    done = machine.run()
+    missing = "chromium could not be installed; the tests that need it are skipped"
+    assert (done.returncode, missing in done.stdout) == (7, not works)
+    installing = ["install -y -qq --no-install-recommends chromium"] if works else []
+    assert machine.asked == ["update -qq", *installing]
 
 
 @pytest.mark.parametrize("where", ["bin", "usr/lib/postgresql/15/bin"])
