@@ -77,6 +77,21 @@ class ImportedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedMetric:
+    """A metric of PromptPex's, which is a file beside the prompt.
+
+    Attributes:
+        name: of the metric; it becomes that of its file.
+        text: of the file.
+        place: its name, file and line there.
+    """
+
+    name: str
+    text: str
+    place: tuple[str, str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Imported:
     """What an import gives: any of these parts.
 
@@ -92,6 +107,7 @@ class Imported:
         places: by the id of a rule the name, file and line of what it comes from.
         recorded: the requests that all of it is made of, where the file records requests: with the prompt that they
             come from, inputs can be told from them.
+        metrics: of the prompt, by which the outputs are to be scored.
     """
 
     prompt: ImportedPrompt | None = None
@@ -107,11 +123,12 @@ class Imported:
     outputs: tuple[Output, ...] = ()
     places: Mapping[str, tuple[str, str, int | None]] = field(default_factory=dict)
     recorded: Recorded | None = None
+    metrics: tuple[ImportedMetric, ...] = ()
 
     @property
     def is_suite(self) -> bool:
         """Whether it is a suite and nothing else, which goes into one file."""
-        beside = (self.prompt, self.spec, self.further, self.settings, self.runs, self.report)
+        beside = (self.prompt, self.spec, self.further, self.settings, self.runs, self.report, self.metrics)
         return self.suite is not None and not any(beside)
 
 

@@ -19,6 +19,7 @@ from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source, head
 from promptpex.interchange.notes import Log
+from promptpex.interchange.output_schemas import KEYS, format_rules
 from promptpex.interchange.places import At, items, mapping, named, text_of_parts
 from promptpex.llm.foreign_parameters import settings_of
 from promptpex.llm.named_models import free_name
@@ -28,8 +29,7 @@ ENDINGS = (".prompt.yml", ".prompt.yaml")
 _ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _KINDS = {"contains": "contains", "startsWith": "starts-with", "endsWith": "ends-with", "equals": "equals"}
 """Conditions of a string evaluator, and our kinds."""
-_READ = frozenset(("name", "description", "model", "modelParameters", "messages", "testData", "evaluators",
-                   "responseFormat", "jsonSchema"))  # fmt: skip
+_READ = frozenset(("name", "description", "model", "modelParameters", "messages", "testData", "evaluators", *KEYS))
 _THEIRS = {"temperature": "temperature", "top_p": "topP", "max_tokens": "maxTokens", "seed": "seed"}
 _NOT_AN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 _EXPECTED = "expected"
@@ -73,7 +73,7 @@ def read(path: Path) -> Imported:
 
 def rules_of(data: Mapping[str, object], top: At, log: Log) -> list[Rule]:
     """A rule for each evaluator that code or a judge can decide, and for the form that the file demands."""
-    return [*_rules(data.get("evaluators"), top["evaluators"], log), *_format_rule(data, top, log)]
+    return [*_rules(data.get("evaluators"), top["evaluators"], log), *format_rules(data, top, log)]
 
 
 def cases_of(data: Mapping[str, object], top: At, log: Log, messages: Sequence[Message]) -> list[Case]:
@@ -150,20 +150,6 @@ def _check(evaluator: Mapping[str, object], at: At, log: Log) -> tuple[Check | N
 def _sentence(check: Check | None) -> str:
     verbs = {"contains": "holds", "starts-with": "starts with", "ends-with": "ends with", "equals": "is"}
     return f"The output {verbs[check.kind]} {json.dumps(check.value, ensure_ascii=False)}." if check else ""
-
-
-def _format_rule(data: Mapping[str, object], top: At, log: Log) -> list[Rule]:
-    """That the output is JSON, where the file demands it of the model by other means than its text."""
-    wanted, schema = data.get("responseFormat"), data.get("jsonSchema")
-    if wanted not in ("json_object", "json_schema"):
-        return []
-    log.changed("responseFormat", stored("the output is held to it by a rule; the model is not told of it"), top.path,
-                top["responseFormat"].line)  # fmt: skip
-    if isinstance(schema, str):
-        schema = yaml_reader.load(schema, path=top.path, error=InputError, what="schema").data
-    inner = schema.get("schema", schema) if isinstance(schema, dict) else None
-    check = Check(kind="is-json", value=inner) if wanted == "json_schema" and inner else Check(kind="is-json")
-    return [Rule(id="response-format", rule="The output is JSON of the wanted form.", checks=(check,), origin="added")]
 
 
 def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object]:

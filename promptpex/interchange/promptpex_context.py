@@ -11,24 +11,29 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from promptpex.codecs.text_file import read_text
+from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE, Message, Output, Spec, Suite, VariableSpec
 from promptpex.core.texts import stored
 from promptpex.interchange.format import Format, Imported, ImportedPrompt, Mapped, head
-from promptpex.interchange.json_file import loaded, read_json
+from promptpex.interchange.json_file import MAX_BYTES, loaded
 from promptpex.interchange.notes import Log
+from promptpex.interchange.output_schemas import KEYS, format_rules
 from promptpex.interchange.places import At, items, mapping, text_of_parts
 from promptpex.interchange.promptpex_folder import lines_of, numbered_rules
 from promptpex.interchange.promptpex_json import suite_of
+from promptpex.interchange.promptpex_metrics import metrics_of
 from promptpex.interchange.prompty import ROLES, divided, messages_of, settings_of_model
 
 NAME = "promptpex_context.json"
 _BESIDE = ("scenarios", "instructions")
 """Front matter that the prompt file keeps in their words, which are read as they are."""
 _READ = frozenset(("frontmatter", "inputs", "messages", "prompt", "intent", "rules", "inverseRules", "inputSpec",
-                   "tests", "promptPexTests", "testOutputs", "testSamples", "name"))  # fmt: skip
+                   "tests", "promptPexTests", "testOutputs", "testSamples", "name", "metrics"))  # fmt: skip
 _OF_THE_RUN = frozenset(("runId", "writeResults", "dir", "versions", "reuseResults", "testData"))
 """What says nothing that is not said elsewhere."""
-_FRONT = frozenset(("name", "description", "model", "inputs", "testSamples", *_BESIDE))
+_SCORES = "testOutputs: compliance, metrics"
+_FRONT = frozenset(("name", "description", "model", "inputs", "testSamples", *_BESIDE, *KEYS))
 
 
 def recognise(path: Path) -> bool:
@@ -44,13 +49,15 @@ def read(path: Path) -> Imported:
         InputError: it is no such file, or a part of it is of the wrong type.
     """
     log, top = Log(), At(path)
-    data = mapping(read_json(path, "context"), top, "a context")
+    text = read_text(path, error=InputError, what="context", limit=MAX_BYTES)
+    data = mapping(loaded(text, path), top, "a context")
     front = mapping(data.get("frontmatter"), top["frontmatter"], "the front matter")
     messages = _prompt(data, top)
     suite, case_of = _suite(data, top, log)
     names = [*_inputs(data, top), *(name for case in suite.cases for name in case.inputs)]
     spec = _spec(data, top, next(iter(names), INPUT_VARIABLE), log)
     outputs = tuple(_outputs(data, top, case_of, log))
+    metrics = metrics_of(data.get("metrics"), top["metrics"], text, log)
     _name_the_rest(data, front, top, log)
     name, description = front.get("name") or data.get("name"), front.get("description")
     log.came("messages", len(messages))
@@ -67,6 +74,7 @@ def read(path: Path) -> Imported:
         over=dict(log.over),
         notes=log.notes,
         outputs=outputs,
+        metrics=metrics,
     )
 
 
@@ -103,10 +111,12 @@ def _spec(data: Mapping[str, object], top: At, variable: str, log: Log) -> Spec 
         log.changed("inverseRules", why, top.path, None)
     constraints = tuple(lines_of(_text(data, "inputSpec", top)))
     intent = " ".join(lines_of(_text(data, "intent", top)))
-    if not (texts or constraints or intent):
+    front = mapping(data.get("frontmatter"), top["frontmatter"], "the front matter")
+    demanded = format_rules(front, top["frontmatter"], log)
+    if not (texts or constraints or intent or demanded):
         return None
     inputs = {variable: VariableSpec(constraints=constraints)} if constraints else {}
-    return Spec(intent=intent, inputs=inputs, rules=numbered_rules(texts, inverses))
+    return Spec(intent=intent, inputs=inputs, rules=(*numbered_rules(texts, inverses), *demanded))
 
 
 def _suite(data: Mapping[str, object], top: At, log: Log) -> tuple[Suite, dict[str, str]]:
@@ -158,6 +168,8 @@ def _outputs(data: Mapping[str, object], top: At, case_of: Mapping[str, str], lo
             asked[case, model] += 1
             yield Output(case=case, model=model.strip(), repeat=asked[case, model] - 1, text=answer)
             log.came("testOutputs")
+            if result.get("metrics") or result.get("compliance"):
+                log.left_out(_SCORES, stored("verdicts and figures of other judges are not taken over"), top.path, None)
             if error:
                 log.changed(place.name, stored("its error is not taken over, its output is"), top.path, None)
 
@@ -172,9 +184,7 @@ def _name_the_rest(data: Mapping[str, object], front: Mapping[str, object], top:
         if key in _READ or key in _OF_THE_RUN or not content:
             continue
         why = stored("verdicts and figures of other judges are not taken over")
-        if key == "metrics":
-            why = stored("put its text beside the prompt, as NAME.metric.prompty")
-        elif key == "options":
+        if key == "options":
             why = stored("it is said elsewhere here")
         elif key not in ("testEvals", "ruleEvals", "ruleCoverages", "baselineTestEvals", "rateTests"):
             why = stored("there is nothing like it here")
@@ -192,14 +202,17 @@ FORMAT = Format(
         Mapped("`prompt`, `messages`", "the prompt", "in"),
         Mapped("`frontmatter`: `name`, `description`, `inputs`, `scenarios`, `instructions`", "the same, in the "
                "prompt's front matter", "in", "other keys"),
+        Mapped("`frontmatter.outputs`", "a rule `is-json` with the schema", "in"),
         Mapped("`frontmatter.model`", "`[models]` of the settings", "in", "as with `prompty`"),
         Mapped("`testSamples`", "samples in the front matter", "in"),
         Mapped("`rules`, `inverseRules`", "rules `r1`, `r2`, ... with their inverses", "in"),
         Mapped("`intent`, `inputSpec`", "`intent`, and the constraints of the variable", "in"),
         Mapped("`promptPexTests`, else `tests`", "cases, as with `promptpex-json`", "in"),
-        Mapped("`testOutputs`", "outputs of a run, without verdicts", "in", "compliance and metrics; results without "
+        Mapped("`testOutputs`", "outputs of a run, without verdicts", "in", "compliance and scores; results without "
                "an output"),
-        Mapped("`metrics`, `options`, `baselineTests`, `testEvals`, `ruleEvals` and others", "nothing", "in",
+        Mapped("`metrics`", "metric files beside the prompt, by which `promptpex judge` scores the run", "in",
+               "those that show what there is not here, such as another variable; they are named"),
+        Mapped("`options`, `baselineTests`, `testEvals`, `ruleEvals` and others", "nothing", "in",
                "they are named"),
         Mapped("`runId`, `dir`, `versions`, `testData` and others", "nothing: they say nothing that is not said "
                "elsewhere", "in"),

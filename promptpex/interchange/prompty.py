@@ -15,12 +15,13 @@ from typing import Any
 
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import ConfigError, InputError
-from promptpex.core.records import Case, Message, Prompt, Suite
+from promptpex.core.records import Case, Message, Prompt, Spec, Suite
 from promptpex.core.records.prompt import Role
 from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source
 from promptpex.interchange.notes import Log
+from promptpex.interchange.output_schemas import KEYS, format_rules
 from promptpex.interchange.places import At, mapping
 from promptpex.llm.foreign_parameters import settings_of
 from promptpex.llm.named_models import free_name
@@ -29,7 +30,8 @@ from promptpex.llm.redaction import names_key
 
 _ROLE = re.compile(r"#?[ \t]*(system|user|assistant|developer)[ \t]*:[ \t]*\Z", re.IGNORECASE | re.ASCII)
 ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
-_READ = frozenset(("name", "description", "model", "inputs", "inputSchema", "sample", "template", "version", "$schema"))
+_READ = frozenset(("name", "description", "model", "inputs", "inputSchema", "sample", "template", "version", "$schema",
+                   *KEYS))  # fmt: skip
 _VENDORS = {"azure_openai": "azure", "azure": "azure", "openai": "openai", "github": "github", "anthropic": "anthropic",
             "serverless": "azure_ai", "foundry": "azure_ai"}  # fmt: skip
 _NAMES = ("azure_deployment", "name", "model", "id", "deployment")
@@ -61,8 +63,10 @@ def read(path: Path) -> Imported:
     )
     log.came("messages", len(messages))
     case = _sample(data, top, log)
+    rules = format_rules(data, top, log)
     return Imported(
         prompt=prompt,
+        spec=Spec(intent=" ".join(prompt.description.split()), rules=tuple(rules)) if rules else None,
         suite=Suite(cases=(case,)) if case is not None else None,
         settings=settings_of_model(data.get("model"), top["model"], log),
         over=dict(log.over),
@@ -233,6 +237,8 @@ FORMAT = Format(
         Mapped("`sample`", "the inputs of the first case", "out", "the other cases, and all rules"),
         Mapped("`model`, `parameters`, `options`", "`[models]` of the settings", "both",
                "endpoints, keys, parameters without a name here"),
+        Mapped("`outputs`, `outputSchema`, `response_format`", "a rule `is-json` with the schema", "in",
+               "the model is not told of it"),
         Mapped("`tools`, `authors`, `tags` and others", "nothing", "in", "they are named"),
     ),
 )  # fmt: skip

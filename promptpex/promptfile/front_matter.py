@@ -232,11 +232,27 @@ USED: Mapping[str, Key] = {
         "description": "In GitHub's prompt files: the schema of that rule.",
         "examples": ['{"type": "object"}'],
     },
+    "outputs": {
+        "type": ["object", "array", "null"],
+        "description": "In Prompty and PromptPex: what the answer holds, by name or as a JSON schema. It becomes a "
+        "rule of a new spec, which code decides; the model is not told of it.",
+        "examples": [{"city": {"type": "string"}, "degrees": {"type": "number"}}],
+    },
+    "outputSchema": {
+        "type": ["object", "array", "null"],
+        "description": "The same in Prompty's version 2.",
+        "examples": [{"properties": [{"name": "city", "kind": "string"}]}],
+    },
+    "response_format": {
+        "type": ["object", "string", "null"],
+        "description": "The same in OpenAI's words: json_object or json_schema.",
+        "examples": [{"type": "json_object"}],
+    },
 }
 """What promptpex reads, in the order of the page that documents it."""
 
 KEPT = (
-    "version", "authors", "author", "tags", "license", "parameters", "outputs", "response_format", "displayName",
+    "version", "authors", "author", "tags", "license", "parameters", "displayName",
     "metadata", "tools", "source", "url", "imported", "$schema",
 )  # fmt: skip
 """What Prompty's and GitHub's formats have besides; it is kept, and not used."""

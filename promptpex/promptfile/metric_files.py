@@ -91,10 +91,14 @@ def name_of(file: Path) -> str:
     return file.name[: file.name.rindex(".metric.")]
 
 
-def examine_metric(file: Path) -> tuple[Metric | None, list[Problem]]:
-    """One metric, and all that is wrong or odd about its file, with lines; None where any of it is an error."""
+def examine_metric(file: Path, text: str | None = None) -> tuple[Metric | None, list[Problem]]:
+    """One metric, and all that is wrong or odd about its file, with lines; None where any of it is an error.
+
+    Args:
+        text: that a file of criteria is to have, where it is not written yet.
+    """
     try:
-        metric, problems = _code(file) if file.suffix in LANGUAGES else _criteria(file)
+        metric, problems = _code(file) if file.suffix in LANGUAGES else _criteria(file, text)
     except PromptFileError as failure:
         metric, problems = None, [Problem(path=str(file), line=failure.line, message=failure.message)]
     problems = [*_wrong_name(file), *problems]
@@ -120,9 +124,9 @@ def _code(file: Path) -> tuple[Metric | None, list[Problem]]:
     return _made(file, scale="0-100", code=code, language=LANGUAGES[file.suffix]), []
 
 
-def _criteria(file: Path) -> tuple[Metric | None, list[Problem]]:
-    prompt, odd = examine(file, what="metric", keys=KEYS)
-    text = read_text(file, error=PromptFileError, what="metric")
+def _criteria(file: Path, text: str | None) -> tuple[Metric | None, list[Problem]]:
+    text = read_text(file, error=PromptFileError, what="metric") if text is None else text
+    prompt, odd = examine(file, what="metric", keys=KEYS, text=text)
     problems = [*odd, *_wrong_scale(prompt, file, text), *_wrong_variables(prompt, file, text)]
     if _is_experimental(prompt):
         message = "the metric is tagged experimental, and is not used, as in PromptPex"

@@ -35,14 +35,17 @@ def read_with_warnings(path: Path | str) -> tuple[Prompt, list[str]]:
     return prompt, [problem.sentence() for problem in problems]
 
 
-def examine(path: Path | str, *, what: str = WHAT, keys: Collection[str] = KNOWN) -> tuple[Prompt, list[Problem]]:
+def examine(
+    path: Path | str, *, what: str = WHAT, keys: Collection[str] = KNOWN, text: str | None = None
+) -> tuple[Prompt, list[Problem]]:
     """As ``read``, with the warnings as problems that know their lines.
 
     Args:
         what: the file, for messages.
         keys: of the front matter that mean something there; those of ``KNOWN`` are never warned about.
+        text: that the file is to have; None: that which it has.
     """
-    text = read_text(path, error=PromptFileError, what=what)
+    text = read_text(path, error=PromptFileError, what=what) if text is None else text
     return _build(parse_text(_lines(text), path), path, what, keys)
 
 

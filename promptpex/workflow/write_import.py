@@ -21,6 +21,7 @@ from promptpex.interchange.notes import Note
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
 from promptpex.workflow.files import Files, files_of
+from promptpex.workflow.imported_metrics import metric_file, metrics_of_run, with_usable_metrics
 
 SETTINGS = "promptpex.toml"
 
@@ -71,13 +72,14 @@ def _is_finite(value: object) -> bool:
 
 
 def usable(imported: Imported) -> Imported:
-    """The same without the checks that cannot be used as they are written there, which is noted."""
+    """The same without the checks and metrics that cannot be used as they are written there, which is noted."""
     from promptpex.assertions import check_time
 
     notes: dict[str, Note] = {}
     with check_time():
         first, *further = (_usable(part, notes) for part in (imported, *imported.further))
-    return replace(first, further=tuple(further), notes=(*imported.notes, *notes.values()))
+    first, of_metrics = with_usable_metrics(first)
+    return replace(first, further=tuple(further), notes=(*imported.notes, *notes.values(), *of_metrics))
 
 
 def _usable(part: Imported, notes: dict[str, Note]) -> Imported:
@@ -150,6 +152,7 @@ def _places(imported: Imported, projects: list[_Project], out: Path) -> Iterator
         part = project.part
         given = (part.prompt, project.files.prompt), (part.spec, project.files.spec), (part.suite, project.files.suite)
         yield from (path for record, path in given if record is not None)
+        yield from (metric_file(project.files.prompt, metric) for metric in part.metrics)
     if imported.settings:
         yield out / SETTINGS
     yield from (runs.folder_for(out, run.prompt.name, run.manifest.run) for run in imported.runs)
@@ -193,6 +196,10 @@ def _write_project(project: _Project, out: Path, *, several: bool) -> list[str]:
     if project.text is not None:
         write_text(files.prompt, project.text)
         written.append(files.prompt.name if several else tr("the prompt"))
+    for metric in part.metrics:
+        write_text(metric_file(files.prompt, metric), metric.text)
+    if part.metrics:
+        written.append(tr_n("{count} metric", "{count} metrics", len(part.metrics)))
     if part.spec is not None:
         write_spec(files.spec, part.spec.replace(prompt=files.prompt.name))
         written.append(tr_n("{count} rule", "{count} rules", len(part.spec.rules)))
@@ -224,7 +231,8 @@ def _write_run(part: Imported, files: Files, suite: Suite, out: Path) -> Path:
         models=models,
     )
     folder = runs.folder_for(out, prompt.name, manifest.run)
-    runs.finish(folder, Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, outputs=part.outputs))
+    run = Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, outputs=part.outputs)
+    runs.finish(folder, run.replace(metrics=metrics_of_run(files.prompt, part.metrics)))
     return folder
 
 

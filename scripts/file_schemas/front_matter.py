@@ -50,8 +50,6 @@ _EXAMPLES: dict[str, object] = {
     "tags": ["support"],
     "license": "MIT",
     "parameters": {"temperature": 0},
-    "outputs": {"answer": {"type": "string"}},
-    "response_format": {"type": "text"},
     "displayName": "Ticket triage",
     "metadata": {"team": "support"},
     "tools": [],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from hypothesis import strategies as st
 from promptpex.cases.file import read_suite
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError
+from promptpex.core.records import METRIC_NAME
 from promptpex.interchange import promptpex_context, promptpex_json
 from promptpex.interchange.format import Imported
 from promptpex.promptfile import read as read_prompt
+from promptpex.promptfile.metric_files import examine_metric, metrics_beside
 from promptpex.report import runs
 from promptpex.specs.file import read_spec
 from promptpex.workflow.validation.validate import validate
@@ -34,6 +37,18 @@ You rate jokes.
 
 user:
 {{joke}}
+"""
+
+
+METRIC = """---
+description: Is it kind?
+tags: [scorer]
+---
+system:
+Give a score from 0 to 100. The rules: {{rules}} {{inputSpec}}
+
+user:
+{{output}}
 """
 
 
@@ -71,7 +86,7 @@ def context(**more: Any) -> dict[str, Any]:
         "testOutputs": file("test_results.json", json.dumps(results)),
         "testEvals": file("test_evals.json", "[1]"), "ruleEvals": file("rule_evals.json", "[1]"),
         "baselineTests": file("baseline_tests.txt", "A test."), "rateTests": file("review.md"),
-        "metrics": [file("tone.metric.prompty", "x")], "testSamples": [{"joke": "A pig."}],
+        "metrics": [file("tone.metric.prompty", METRIC)], "testSamples": [{"joke": "A pig."}],
         "options": {"effort": "low"}, "versions": {"promptpex": "0.0.18", "node": "v22"},
         **more,
     }  # fmt: skip
@@ -110,13 +125,13 @@ def test_a_context_becomes_a_project_and_a_run(tmp_path: Path, capsys: Capture) 
         (suite.cases[1].id, 0, "dull"), (suite.cases[1].id, 1, "dull too")
     ]  # fmt: skip
     printed = capsys.readouterr().out
-    for name in ("testEvals", "ruleEvals", "baselineTests", "metrics", "options", "[2]", "[3]", "frontmatter.tags"):
+    for name in ("testEvals", "ruleEvals", "baselineTests", "compliance", "options", "[2]", "[3]", "frontmatter.tags"):
         assert name in printed
 
 
 def test_every_key_comes_over_or_is_named_or_says_nothing(tmp_path: Path) -> None:
     made = read(tmp_path, novelty={"filename": "x", "content": "new"}, empty={"filename": "y", "content": ""})
-    named = {note.name for note in made.notes}
+    named = {note.name.partition(":")[0] for note in made.notes}
     assert "novelty" in named
     assert "empty" not in named
     silent = {key for key in context() if key not in named} - promptpex_context._READ - promptpex_context._OF_THE_RUN
@@ -167,3 +182,55 @@ def test_a_key_that_holds_anything_else_is_read_or_refused(key: str, value: Any)
         path = written(Path(folder), {**context(), key: value})
         with contextlib.suppress(InputError):
             promptpex_context.read(path)
+
+
+def test_metrics_become_files_by_which_the_run_is_scored(tmp_path: Path, capsys: Capture) -> None:
+    path, out = written(tmp_path, context()), tmp_path / "out"
+    assert run_cli(["import", str(path), "--out", str(out)]) == 0
+    assert "metrics (1)" in capsys.readouterr().out
+    (metric,) = metrics_beside(out / "prompt.md")
+    assert (metric.name, metric.description, metric.scale) == ("tone", "Is it kind?", "0-100")
+    assert runs.read(runs.latest_of(out, "Joker") or out).metrics == (metric,)
+    assert run_cli(["import", str(path), "--out", str(out)]) == 2, "a metric of one's own is not replaced"
+
+
+def test_a_metric_that_cannot_be_one_here_is_named_with_its_line(tmp_path: Path, capsys: Capture) -> None:
+    metrics = [
+        file("tone.metric.prompty", "old {{output}}"),
+        file("tone.metric.prompty", "new {{output}}"),
+        file("accuracy with eval.metric.prompty", "right? {{output}}"),
+        file("expected.metric.prompty", "as wanted? {{output}}"),
+        file("odd.metric.prompty", "---\ndescription: x\n---\n{{output}}\n{{weather}}"),
+        file("trial.metric.prompty", "---\ntags: [experimental]\n---\n{{output}}"),
+        file("empty.metric.prompty", " "),
+        3,
+    ]  # fmt: skip
+    path = written(tmp_path, json.dumps(context(metrics=metrics[:-1]), indent=2))
+    assert run_cli(["import", str(path), "--out", str(tmp_path / "out"), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["came_over"]["metrics"] == 3
+    made = {metric.name: metric for metric in metrics_beside(tmp_path / "out" / "prompt.md")}
+    assert sorted(made) == ["accuracy-with-eval", "expected-metric", "tone"]
+    assert made["tone"].criteria is not None
+    assert made["tone"].criteria.messages[0].content == "new {{output}}"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    left = {note["name"]: note for note in said["left_out"]}
+    odd = left["odd.metric.prompty"]
+    assert "odd.metric.prompty" in lines[odd["line"] - 1]
+    assert odd["why"].startswith("line 5 of its text: a metric has no 'weather' to show")
+    assert "experimental" in left["trial.metric.prompty"]["why"]
+    assert "same name" in left["tone.metric.prompty"]["why"]
+    assert "metrics[6]" in left
+    changed = {note["name"]: note["why"] for note in said["changed"]}
+    assert changed["accuracy with eval.metric.prompty"] == "its name here is accuracy-with-eval"
+    with pytest.raises(InputError, match="a metric must be a mapping"):
+        read(tmp_path, metrics=metrics)
+
+
+@given(st.text(max_size=60))
+def test_a_name_of_a_metric_never_leads_out_of_the_folder(name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        made = read(Path(folder), metrics=[{"filename": f"../{name}.metric.prompty", "content": "{{output}}"}])
+    (metric,) = made.metrics
+    assert re.fullmatch(METRIC_NAME, metric.name)
+    assert examine_metric(Path(f"{metric.name}.metric.prompty"), metric.text)[0] is not None

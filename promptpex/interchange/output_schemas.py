@@ -1,0 +1,164 @@
+"""What prompt files say of the form of the answer, as a rule with a check ``is-json``.
+
+``outputs`` of Prompty and PromptPex (version 1 a mapping of names, version 2 a list, or a JSON schema as it stands),
+``response_format`` of OpenAI's parameters, and GitHub's ``responseFormat`` with ``jsonSchema``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from promptpex.core.errors import InputError
+from promptpex.core.ids import canonical
+from promptpex.core.records import Check, Rule
+from promptpex.core.texts import stored
+from promptpex.documents import yaml_reader
+from promptpex.interchange.chats import Unfit
+from promptpex.interchange.exchanges import Ids
+from promptpex.interchange.notes import Log
+from promptpex.interchange.places import At, named
+
+KEYS = ("outputs", "outputSchema", "response_format", "responseFormat", "jsonSchema")
+"""Front matter that is read here."""
+_TYPES = {
+    "string": "string", "text": "string", "str": "string", "number": "number", "float": "number", "integer": "integer",
+    "int": "integer", "boolean": "boolean", "bool": "boolean", "array": "array", "list": "array", "object": "object",
+    "dict": "object", "null": "null",
+}  # fmt: skip
+"""Words for a type, and JSON schema's."""
+_SAID_OTHERWISE = frozenset(("name", "kind", "type", "required", "items", "properties", "sample", "example", "strict"))
+_JSON = ("json_object", "json_schema")
+_UNTOLD = stored("the output is held to it by a rule; the model is not told of it")
+
+
+def format_rules(data: Mapping[str, object], top: At, log: Log) -> list[Rule]:
+    """A rule for each form that the file demands of the output by other means than its text; what is none is noted.
+
+    Raises:
+        InputError: a schema in a text that cannot be read.
+    """
+    rules: dict[str, Rule] = {}
+    ids = Ids()
+    for rule, key in (*_github(data, top), *_openai(data), *_outputs(data, top, log)):
+        demanded = canonical(rule.checks[0].to_dict())
+        if demanded not in rules:
+            rules[demanded] = rule.replace(id=ids.free(rule.id, rule.id))
+        log.changed(key, _UNTOLD, top.path, top[key.partition(".")[0]].line)
+    return list(rules.values())
+
+
+def _github(data: Mapping[str, object], top: At) -> Iterator[tuple[Rule, str]]:
+    wanted, schema = data.get("responseFormat"), data.get("jsonSchema")
+    if wanted not in _JSON:
+        return
+    if isinstance(schema, str):
+        schema = yaml_reader.load(schema, path=top.path, error=InputError, what="schema").data
+    inner = schema.get("schema", schema) if isinstance(schema, dict) else None
+    yield _format_rule(inner if wanted == "json_schema" else None), "responseFormat"
+
+
+def _openai(data: Mapping[str, object]) -> Iterator[tuple[Rule, str]]:
+    model = data.get("model")
+    tables = [("model.parameters.", model.get("parameters")), ("model.options.", model.get("options"))] if isinstance(
+        model, dict) else []  # fmt: skip
+    for where, table in [("", data), *tables]:
+        wanted = table.get("response_format") if isinstance(table, dict) else None
+        about = wanted if isinstance(wanted, dict) else {"type": wanted}
+        if about.get("type") not in _JSON:
+            continue
+        given = about.get("json_schema", about.get("schema"))
+        inner = given.get("schema", given) if isinstance(given, dict) else None
+        yield _format_rule(inner if about["type"] == "json_schema" else None), f"{where}response_format"
+
+
+def _format_rule(schema: object) -> Rule:
+    check = Check(kind="is-json", value=schema) if isinstance(schema, dict) and schema else Check(kind="is-json")
+    return Rule(id="response-format", rule="The output is JSON of the wanted form.", checks=(check,), origin="added")
+
+
+def _outputs(data: Mapping[str, object], top: At, log: Log) -> Iterator[tuple[Rule, str]]:
+    key = next((key for key in ("outputs", "outputSchema") if data.get(key)), None)
+    if key is None:
+        return
+    try:
+        schema = schema_of(data[key])
+    except Unfit as failure:
+        log.left_out(key, failure.why, top.path, top[key].line)
+        return
+    names = ", ".join(str(name)[:40] for name in list(schema.get("properties", {}))[:12])
+    sentence = f"The output is a JSON object with {names}." if names else "The output is JSON of the declared form."
+    check = Check(kind="is-json", value=schema)
+    yield Rule(id="outputs", rule=" ".join(sentence.split()), checks=(check,), origin="added"), key
+
+
+def schema_of(value: object) -> dict[str, Any]:
+    """The JSON schema of an answer with these declared outputs.
+
+    Raises:
+        Unfit: they say nothing of its form, or that it is one text.
+    """
+    if isinstance(value, dict) and ("$ref" in value or "anyOf" in value or "oneOf" in value):
+        return dict(value)
+    if isinstance(value, dict) and isinstance(value.get("properties"), dict | list):
+        schema = _typed(value) if _is_ours(value) else dict(value)
+        return {"type": "object", **schema}
+    if isinstance(value, dict) and value.get("type") in ("array", "object") and "items" in value:
+        return dict(value)
+    if isinstance(value, dict) and value.keys() <= {"type", "description"} and value.get("type") in _TYPES:
+        raise Unfit(stored("it declares no named outputs"))
+    if isinstance(value, dict | list) and value:
+        return {"type": "object", **_properties(value)}
+    raise Unfit(stored("it must be a mapping of names, or a list of them, not {kind}", kind=named(value)))
+
+
+def _is_ours(value: Mapping[str, object]) -> bool:
+    """Whether the properties are in Prompty's words rather than in JSON schema's."""
+    properties = value.get("properties")
+    declared = properties if isinstance(properties, list) else list(properties.values()) if isinstance(
+        properties, dict) else []  # fmt: skip
+    return isinstance(properties, list) or any(isinstance(one, str) or "kind" in _about(one) for one in declared)
+
+
+def _properties(declared: object) -> dict[str, Any]:
+    """The properties with which of them are required: all without a default that do not say otherwise."""
+    properties, required = {}, []
+    for name, about in _named(declared):
+        properties[name] = _typed(about)
+        if about.get("required", "default" not in about) is not False:
+            required.append(name)
+    return {"properties": properties, **({"required": required} if required else {})}
+
+
+def _named(declared: object) -> Iterator[tuple[str, Mapping[str, object]]]:
+    if isinstance(declared, dict):
+        for name, about in declared.items():
+            yield str(name), {"type": about} if isinstance(about, str) else _about(about)
+        return
+    for item in declared if isinstance(declared, list) else ():
+        name = item if isinstance(item, str) else _about(item).get("name")
+        if not isinstance(name, str):
+            raise Unfit(stored("each of the outputs needs a name"))
+        yield name, _about(item)
+
+
+def _typed(about: Mapping[str, object]) -> dict[str, Any]:
+    """A declaration as a schema; a type that nobody knows says nothing."""
+    kind = about.get("type", about.get("kind"))
+    schema: dict[str, Any] = {key: value for key, value in about.items() if key not in _SAID_OTHERWISE}
+    if isinstance(kind, str) and kind.lower() in _TYPES:
+        schema["type"] = _TYPES[kind.lower()]
+    elif isinstance(kind, list):
+        schema["type"] = kind
+    items, inner = about.get("items"), about.get("properties")
+    if isinstance(items, dict | str):
+        schema["items"] = _typed({"type": items} if isinstance(items, str) else items)
+    if isinstance(inner, dict | list):
+        schema |= _properties(inner)
+    if isinstance(about.get("required"), list):
+        schema["required"] = about["required"]
+    return schema
+
+
+def _about(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
