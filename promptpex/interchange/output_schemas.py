@@ -105,7 +105,7 @@ def schema_of(value: object) -> dict[str, Any]:
         return {"type": "object", **schema}
     if isinstance(value, dict) and value.get("type") in ("array", "object") and "items" in value:
         return dict(value)
-    if isinstance(value, dict) and value.keys() <= {"type", "description"} and value.get("type") in _TYPES:
+    if isinstance(value, dict) and value.keys() <= {"type", "description"} and value.get("type") in [*_TYPES]:
         raise Unfit(stored("it declares no named outputs"))
     if isinstance(value, dict | list) and value:
         return {"type": "object", **_properties(value)}

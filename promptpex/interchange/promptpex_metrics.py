@@ -58,8 +58,8 @@ def _files(value: object, at: At, text: str, log: Log) -> Iterator[ImportedMetri
 
 def _line(text: str, name: str, start: int) -> int | None:
     """The line of a file's name in the context, from 1."""
-    found = (text.find(json.dumps(name, ensure_ascii=is_ascii), start) for is_ascii in (False, True))
-    place = next((place for place in found if place >= 0), None)
+    places = (text.find(json.dumps(name, ensure_ascii=is_ascii), start) for is_ascii in (False, True))
+    place = next((place for place in places if place >= 0), None)
     return text.count("\n", 0, place) + 1 if place is not None else None
 
 

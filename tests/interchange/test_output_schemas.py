@@ -87,8 +87,8 @@ Say the weather of {{city}} as JSON.
 def test_the_rule_decides_and_is_there_on_import_and_in_place(tmp_path: Path) -> None:
     file = tmp_path / "weather.prompty"
     file.write_text(PROMPTY, encoding="utf-8")
-    said = [problem.message for problem in validate([file])]
-    assert "what the file demands becomes rules of a new spec: outputs" in said
+    sentences = [problem.message for problem in validate([file])]
+    assert "what the file demands becomes rules of a new spec: outputs" in sentences
     assert run_cli(["import", str(file), "--out", str(tmp_path / "out")]) == 0
     spec = read_spec(tmp_path / "out" / "prompt.spec.yaml")
     checks = RuleChecks(spec.rules)

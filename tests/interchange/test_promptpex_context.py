@@ -207,21 +207,21 @@ def test_a_metric_that_cannot_be_one_here_is_named_with_its_line(tmp_path: Path,
     ]  # fmt: skip
     path = written(tmp_path, json.dumps(context(metrics=metrics[:-1]), indent=2))
     assert run_cli(["import", str(path), "--out", str(tmp_path / "out"), "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["came_over"]["metrics"] == 3
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["came_over"]["metrics"] == 3
     made = {metric.name: metric for metric in metrics_beside(tmp_path / "out" / "prompt.md")}
     assert sorted(made) == ["accuracy-with-eval", "expected-metric", "tone"]
     assert made["tone"].criteria is not None
     assert made["tone"].criteria.messages[0].content == "new {{output}}"
     lines = path.read_text(encoding="utf-8").splitlines()
-    left = {note["name"]: note for note in said["left_out"]}
+    left = {note["name"]: note for note in answer["left_out"]}
     odd = left["odd.metric.prompty"]
     assert "odd.metric.prompty" in lines[odd["line"] - 1]
     assert odd["why"].startswith("line 5 of its text: a metric has no 'weather' to show")
     assert "experimental" in left["trial.metric.prompty"]["why"]
     assert "same name" in left["tone.metric.prompty"]["why"]
     assert "metrics[6]" in left
-    changed = {note["name"]: note["why"] for note in said["changed"]}
+    changed = {note["name"]: note["why"] for note in answer["changed"]}
     assert changed["accuracy with eval.metric.prompty"] == "its name here is accuracy-with-eval"
     with pytest.raises(InputError, match="a metric must be a mapping"):
         read(tmp_path, metrics=metrics)

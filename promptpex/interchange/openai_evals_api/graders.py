@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from promptpex.core.judge_answers import MAX_QUESTION
 from promptpex.core.records import Check, Rule
@@ -13,6 +14,7 @@ from promptpex.core.texts import stored
 from promptpex.interchange.chats import Unfit, messages_of
 from promptpex.interchange.exchanges import Ids, amount
 from promptpex.interchange.notes import Log
+from promptpex.interchange.openai_evals_api.formulas import sums_of
 from promptpex.interchange.openai_evals_api.templates import ASKED_FOR, OUTPUT, THE_RESPONSE, looked_at, ours
 from promptpex.interchange.places import At, items, mapping
 from promptpex.interchange.promptfoo.words import sentence_of
@@ -26,8 +28,8 @@ METRICS: Mapping[str, tuple[str, int]] = {
 """Metrics of similarity that are counted here, with the order of words in a row."""
 _WHY_NOT = {
     "cosine": stored("embeddings are not compared; rouge-l or a question comes near"),
-    "meteor": stored("it needs a list of synonyms; rouge-l comes near"),
-    "fuzzy_match": stored("its program does not say how it compares; levenshtein or rouge-l comes near"),
+    "meteor": stored("it needs WordNet, a list of synonyms; rouge-l comes near"),
+    "fuzzy_match": stored("OpenAI does not say which of rapidfuzz's ratios it is; levenshtein or rouge-l comes near"),
 }
 CALL = '\n\n\ndef get_assert(output, context):\n    return grade({"output_text": output}, context["vars"])\n'
 """What makes a grader in Python one of ours: it is handed the output as the sample, and the inputs as the item."""
@@ -37,11 +39,16 @@ _GRADE = re.compile(r"(?m)^def\s+grade\s*\(")
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What a grader demands: a check, with the sentence of its rule and what means something else here."""
+    """What a grader demands: checks, with the sentence of its rule and what means something else here."""
 
-    check: Check
+    checks: tuple[Check, ...]
     sentence: str = ""
     changed: str = ""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a judge is asked."""
+        return any(part.kind == "question" for check in self.checks for part in (check, *(check.asserts or ())))
 
 
 def rules_of(criteria: object, at: At, log: Log) -> tuple[list[Rule], dict[str, At]]:
@@ -63,38 +70,79 @@ def rules_of(criteria: object, at: At, log: Log) -> tuple[list[Rule], dict[str, 
             log.changed(place.name, made.changed, place.path, place.line)
         name = grader.get("name")
         rule_id = ids.free(name if isinstance(name, str) else "", "grader")
-        sentence = made.sentence or sentence_of([made.check.to_dict()])
-        needs_input = made.check.kind == "question"
-        rules.append(Rule(id=rule_id, rule=sentence, checks=(made.check,), origin="added",
-                          needs="input" if needs_input else "output"))  # fmt: skip
+        sentence = made.sentence or sentence_of([check.to_dict() for check in made.checks])
+        rules.append(Rule(id=rule_id, rule=sentence, checks=made.checks, origin="added",
+                          needs="input" if made.asks else "output"))  # fmt: skip
         places[rule_id] = place
         log.came("graders")
     return rules, places
 
 
 def _graders(criteria: object, at: At, log: Log) -> Iterator[tuple[Mapping[str, object], At]]:
-    """The graders one by one, those of a multi grader among them."""
+    """The graders one by one, those of a multi grader among them where its formula cannot be said by checks."""
     for item, place in items(criteria, at, "testing_criteria"):
         grader = mapping(item, place, "a grader")
         if grader.get("type") != "multi":
             yield grader, place
             continue
-        why = stored("its graders are a rule each; the formula over their scores is left out")
-        log.changed(place.name, why, place.path, place.line)
-        inner = grader.get("graders")
-        if isinstance(inner, dict) and "type" not in inner:
-            for name, one in inner.items():
-                yield {"name": name, **mapping(one, place["graders"][name], "a grader")}, place["graders"][name]
-        else:
-            yield from (
-                (mapping(one, where, "a grader"), where) for one, where in items(inner, place["graders"], "graders")
-            )
+        try:
+            _multi(grader, place)
+            yield grader, place
+        except Unfit as failure:
+            why = stored("its graders are a rule each, and its formula is left out: {reason}", reason=failure.why)
+            log.changed(place.name, why, place.path, place.line)
+            yield from _inner(grader, place)
+
+
+def _inner(grader: Mapping[str, object], at: At) -> Iterator[tuple[Mapping[str, object], At]]:
+    """The graders of a multi grader, each with the name that its formula has for it."""
+    inner = grader.get("graders")
+    if isinstance(inner, dict) and "type" not in inner:
+        for name, one in inner.items():
+            yield {"name": name, **mapping(one, at["graders"][name], "a grader")}, at["graders"][name]
+    else:
+        yield from ((mapping(one, where, "a grader"), where) for one, where in items(inner, at["graders"], "graders"))
+
+
+def _multi(grader: Mapping[str, object], at: At) -> _Made:
+    """A multi grader as sets of its graders' checks, with the weights of its formula.
+
+    Raises:
+        Unfit: the formula is no weighted sum, or a score of it is none here.
+    """
+    threshold = amount(grader.get("pass_threshold"))
+    if threshold is None:
+        raise Unfit(stored("it has no pass_threshold"))
+    keys = grader.get("graders")
+    named = keys.keys() if isinstance(keys, dict) and "type" not in keys else ()
+    inner = [(one.get("name"), one) for one, _ in _inner(grader, at)]
+    by_name = dict(zip(named, (one for _, one in inner), strict=True)) if named else dict(inner)
+    sums = sums_of(grader.get("calculate_output"))
+    checks = tuple(
+        Check.model_validate({"kind": "assert-set", "threshold": each.share(threshold), "assert": [
+            {**_part(name, by_name).to_dict(), "weight": float(weight)} for name, weight in each.weights.items()]})
+        for each in sums
+    )  # fmt: skip
+    return _Made(checks, changed=stored("the scores are counted here; words may be told apart otherwise"))
+
+
+def _part(name: str, graders: Mapping[object, Mapping[str, object]]) -> Check:
+    """The check whose score stands for a name in a formula."""
+    grader = graders.get(name)
+    if grader is None:
+        raise Unfit(stored("its formula names no grader of it: {name}", name=name[:40]))
+    if grader.get("type") not in ("string_check", "text_similarity", "label_model", "python"):
+        raise Unfit(stored("a judge says yes or no here, which is no score for a formula: {name}", name=name[:40]))
+    (check,) = (_similarity(grader, alone=False) if grader["type"] == "text_similarity" else _made(grader)).checks
+    return check
 
 
 def _made(grader: Mapping[str, object]) -> _Made:
     kind = grader.get("type")
     makers = {"string_check": _string_check, "text_similarity": _similarity, "label_model": _label,
               "score_model": _score, "python": _python}  # fmt: skip
+    if kind == "multi":
+        return _multi(grader, At(Path()))
     if not isinstance(kind, str) or kind not in makers:
         raise Unfit(stored("there is no such grader here"))
     return makers[kind](grader)
@@ -116,21 +164,21 @@ def _string_check(grader: Mapping[str, object]) -> _Made:
     is_output, path = looked_at(one)
     if not is_output:
         raise Unfit(stored("it does not look at the output alone"))
-    return _Made(Check(kind=OPERATIONS[operation], value=ours(two), path=path))
+    return _Made((Check(kind=OPERATIONS[operation], value=ours(two), path=path),))
 
 
-def _similarity(grader: Mapping[str, object]) -> _Made:
+def _similarity(grader: Mapping[str, object], *, alone: bool = True) -> _Made:
     metric, threshold = grader.get("evaluation_metric"), amount(grader.get("pass_threshold"))
     is_output, path = looked_at(_text(grader, "input"))
     if not is_output:
         raise Unfit(stored("it does not look at the output alone"))
     if not isinstance(metric, str) or metric not in METRICS:
         raise Unfit(_WHY_NOT.get(str(metric), stored("there is no such metric here")))
-    if threshold is None:
+    if threshold is None and alone:
         raise Unfit(stored("it has no pass_threshold"))
     kind, n = METRICS[metric]
     check = Check(kind=kind, value=ours(_text(grader, "reference")), threshold=threshold, n=n, path=path)
-    return _Made(check, changed=stored("the score is counted here; words may be told apart otherwise"))
+    return _Made((check,), changed=stored("the score is counted here; words may be told apart otherwise"))
 
 
 def _asked(grader: Mapping[str, object]) -> str:
@@ -145,7 +193,7 @@ _JUDGED = stored("a judge of --judge answers yes or no; labels, scores and the g
 def _question(text: str) -> _Made:
     if len(text) > MAX_QUESTION:
         raise Unfit(stored("it is longer than a question to a judge may be, {limit} characters", limit=MAX_QUESTION))
-    return _Made(Check(kind="question", value=text), " ".join(text.split())[:300], _JUDGED)
+    return _Made((Check(kind="question", value=text),), " ".join(text.split())[:300], _JUDGED)
 
 
 def _label(grader: Mapping[str, object]) -> _Made:
@@ -179,4 +227,4 @@ def _python(grader: Mapping[str, object]) -> _Made:
     check = Check(kind="python", value=source.rstrip() + CALL, threshold=amount(grader.get("pass_threshold")))
     why = stored("it runs in a sandbox: packages that are not there leave the output unscored")
     name = grader.get("name")
-    return _Made(check, f"The output passes the grader {' '.join(str(name).split())[:100]}.", why)
+    return _Made((check,), f"The output passes the grader {' '.join(str(name).split())[:100]}.", why)

@@ -181,3 +181,62 @@ def test_what_goes_out_comes_back(checks: list[Check], texts: list[str], text: s
         assert [(case.inputs["input"], case.expected) for case in made.suite.cases] == [
             (case.inputs["input"], case.expected) for case in suite.cases
         ]
+
+
+def _multi(formula: object, **graders: Any) -> dict[str, Any]:
+    return {"type": "multi", "name": "both", "calculate_output": formula, "pass_threshold": 0.6, "graders": graders}
+
+
+_RIGHT = {"type": "string_check", "input": OUTPUT, "operation": "eq", "reference": "a cat sat"}
+_LIKE = {"type": "string_check", "input": OUTPUT, "operation": "like", "reference": "cat"}
+_NEAR = {"type": "text_similarity", "input": OUTPUT, "reference": "a cat sat", "evaluation_metric": "rouge_1"}
+
+
+@pytest.mark.parametrize(
+    ("formula", "verdicts"),
+    [
+        ("0.5 * right + 0.5 * like", [True, False, False]),
+        ("(right + like) / 2.0", [True, False, False]),
+        ("0.2 + like * 0.4", [True, True, False]),
+        ("right + like + like", [True, True, False]),
+        ("2 * (near + like) / 3 - 0.1", [True, True, False]),
+        ("min(near, like)", [True, True, False]),
+        ("min(near, 0.5 * right + 0.1 * near)", [True, False, False]),
+    ],
+)
+def test_a_weighted_sum_of_graders_is_one_rule(
+    formula: str, verdicts: list[bool], tmp_path: Path, capsys: Capture
+) -> None:
+    multi = _multi(formula, right=_RIGHT, like=_LIKE, near=_NEAR)
+    body = {**EVAL, "testing_criteria": [multi]}
+    made = imported(capsys, written(tmp_path / "e.json", json.dumps(body)), "openai-evals-api")
+    assert [rule.id for rule in made.spec.rules] == ["both"]
+    case = made.suite.cases[0]
+    assert [made.verdict(case, output) for output in ("a cat sat", "cat sat", "a dog")] == verdicts
+
+
+@pytest.mark.parametrize(
+    ("multi", "why", "rules"),
+    [
+        (_multi("max(right, like)", right=_RIGHT, like=_LIKE), "no sum with weights", ["right", "like"]),
+        (_multi("right * like", right=_RIGHT, like=_LIKE), "no sum with weights", ["right", "like"]),
+        (_multi("right - like", right=_RIGHT, like=_LIKE), "no sum with weights", ["right", "like"]),
+        (_multi("right ^ 2", right=_RIGHT), "no sum with weights", ["right"]),
+        (_multi("__import__('os').system('x')", right=_RIGHT), "no sum with weights", ["right"]),
+        (_multi("(" * 3000, right=_RIGHT), "no formula", ["right"]),
+        (_multi("-" * 1500 + "right", right=_RIGHT), "no sum with weights", ["right"]),
+        (_multi("right + 1e999", right=_RIGHT), "no sum with weights", ["right"]),
+        (_multi(None, right=_RIGHT), "no formula", ["right"]),
+        (_multi("right + gone", right=_RIGHT), "its formula names no grader of it: gone", ["right"]),
+        ({**_multi("right", right=_RIGHT), "pass_threshold": None}, "it has no pass_threshold", ["right"]),
+        (_multi("right + score", right=_RIGHT, score=CRITERIA[10]), "a judge says yes or no here", ["right"]),
+    ],
+)
+def test_a_formula_that_checks_cannot_say_is_named(
+    multi: dict[str, Any], why: str, rules: list[str], tmp_path: Path
+) -> None:
+    path = written(tmp_path / "e.json", json.dumps({**EVAL, "testing_criteria": [multi]}))
+    made = read("openai-evals-api", path)
+    assert made.spec is not None
+    assert [rule.id for rule in made.spec.rules] == rules
+    assert why in next(note.why for note in made.notes if note.became == "changed")

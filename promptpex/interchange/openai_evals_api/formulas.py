@@ -1,0 +1,103 @@
+"""Formulas over the scores of graders (``calculate_output`` of a multi grader) as what checks can say of weights.
+
+A sum with weights, ``0.8 * a + 0.2 * b``, reaches a threshold where the weighted mean of the scores reaches its share
+of it; the least of several sums, ``min(...)``, where each of them does. Nothing of a formula is run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from promptpex.core.texts import stored
+from promptpex.interchange.chats import Unfit
+
+_LONGEST = 2_000
+"""Characters of a formula."""
+_DEEPEST = 50
+_NO_SUM = stored("its formula is no sum with weights, nor the least of some, which is all that checks can say")
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSum:
+    """Scores by the names of their graders, each times a weight, and a constant."""
+
+    weights: dict[str, Fraction] = field(default_factory=dict)
+    constant: Fraction = Fraction(0)
+
+    def times(self, factor: Fraction) -> WeightedSum:
+        """It with all of it multiplied."""
+        return WeightedSum({name: weight * factor for name, weight in self.weights.items()}, self.constant * factor)
+
+    def plus(self, other: WeightedSum) -> WeightedSum:
+        """The sum of both."""
+        weights = Counter(self.weights)
+        for name, weight in other.weights.items():
+            weights[name] += weight  # type: ignore[assignment]
+        return WeightedSum(dict(weights), self.constant + other.constant)  # type: ignore[arg-type]
+
+    def share(self, threshold: float) -> float:
+        """The least weighted mean of the scores with which the sum reaches the threshold.
+
+        Raises:
+            Unfit: a weight is not above 0, or there is none.
+        """
+        total = sum(self.weights.values(), Fraction(0))
+        if not self.weights or min(self.weights.values()) <= 0:
+            raise Unfit(_NO_SUM)
+        return float((Fraction(str(threshold)) - self.constant) / total)
+
+
+def sums_of(formula: object) -> list[WeightedSum]:
+    """The sums each of which has to reach the threshold of the whole.
+
+    Raises:
+        Unfit: the formula says something else.
+    """
+    if not isinstance(formula, str) or not formula.strip() or len(formula) > _LONGEST:
+        raise Unfit(stored("it has no formula (calculate_output)"))
+    try:
+        tree = ast.parse(formula.strip().replace("^", "**"), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise Unfit(_NO_SUM) from None
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "min" and not tree.keywords:
+        return [_sum(argument, 0) for argument in tree.args]
+    return [_sum(tree, 0)]
+
+
+def _sum(node: ast.expr, depth: int) -> WeightedSum:
+    if depth > _DEEPEST:
+        raise Unfit(_NO_SUM)
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return WeightedSum(constant=_exact(node.value))
+    if isinstance(node, ast.Name):
+        return WeightedSum({node.id: Fraction(1)})
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        sign = Fraction(-1 if isinstance(node.op, ast.USub) else 1)
+        return _sum(node.operand, depth + 1).times(sign)
+    if isinstance(node, ast.BinOp):
+        return _of_two(node.op, _sum(node.left, depth + 1), _sum(node.right, depth + 1))
+    raise Unfit(_NO_SUM)
+
+
+def _exact(value: float) -> Fraction:
+    try:
+        return Fraction(str(value))
+    except (ValueError, OverflowError):
+        raise Unfit(_NO_SUM) from None
+
+
+def _of_two(operator: ast.operator, left: WeightedSum, right: WeightedSum) -> WeightedSum:
+    if isinstance(operator, ast.Add):
+        return left.plus(right)
+    if isinstance(operator, ast.Sub):
+        return left.plus(right.times(Fraction(-1)))
+    if isinstance(operator, ast.Mult) and not right.weights:
+        return left.times(right.constant)
+    if isinstance(operator, ast.Mult) and not left.weights:
+        return right.times(left.constant)
+    if isinstance(operator, ast.Div) and not right.weights and right.constant:
+        return left.times(1 / right.constant)
+    raise Unfit(_NO_SUM)
