@@ -37,7 +37,7 @@ async def execute_into_folder(session: Session, begun: Run) -> tuple[Run, Path]:
         if finished.manifest.asked:
             finished = finished.replace(manifest=finished.manifest.replace(created=now))
         finished, folder = place.finish(finished)
-    if runs.lacks_parquet(folder, finished):
+    if runs.lacks_parquet(folder, len(finished.verdicts)):
         session.emit(Notice(_as_lines(finished)))
     if place.before is not None and (sentence := _beside(place.before, folder, finished)):
         session.emit(Notice(sentence))

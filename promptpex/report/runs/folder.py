@@ -39,6 +39,7 @@ from promptpex.core.records import (
     collector_paused,
 )
 from promptpex.report.runs import verdict_cube
+from promptpex.report.runs.run_records import RunRecords
 from promptpex.report.runs.verdict_cube import CUBE, MOST_LINES
 
 MANIFEST = "manifest.json"
@@ -97,21 +98,29 @@ def begin(folder: Path, run: Run) -> None:
         )
 
 
-def finish(folder: Path, run: Run, *, most_lines: int = MOST_LINES) -> None:
+def finish(folder: Path, run: Run, records: RunRecords | None = None, *, most_lines: int = MOST_LINES) -> None:
     """Writes the whole run, each file at once, so that a reader never sees half of one; the manifest comes last.
 
     More than ``most_lines`` verdicts are a table, ``verdicts.parquet``, where that can be written.
 
+    Args:
+        records: its outputs, verdicts and scores; None = those that the run holds.
+
     Raises:
         RunError: as ``begin``.
     """
+    if records is None:
+        with RunRecords.of(run) as held:
+            finish(folder, run, held, most_lines=most_lines)
+        return
     begin(folder, run)
     with writing(folder):
-        _put_lines(folder / OUTPUTS, run.outputs)
-        if len(run.verdicts) <= most_lines or not verdict_cube.write(folder, run):
-            _put_lines(folder / VERDICTS, run.verdicts)
-        if run.scores:
-            _put_lines(folder / SCORES, run.scores)
+        _put_lines(folder / OUTPUTS, records.outputs.all_lines())
+        verdicts = records.verdicts
+        if len(verdicts) <= most_lines or not verdict_cube.write(folder, run.suite, verdicts):
+            _put_lines(folder / VERDICTS, verdicts.all_lines())
+        if len(records.expected) or len(records.metrics):
+            _put_lines(folder / SCORES, records.score_lines())
         _put(folder / MANIFEST, jsonl.dump_record(run.manifest, indent=1))
 
 
@@ -120,11 +129,10 @@ def _put(path: Path, text: str) -> None:
     write_text(path, text, links=False)
 
 
-def _put_lines(path: Path, records: Iterable[Record]) -> None:
-    """As ``_put``, a record a line, without a text of all of them in memory."""
+def _put_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """As ``_put``, line by line, without a text of all of them in memory."""
     with writing_file(path, links=False) as file:
-        for record in records:
-            file.write(jsonl.dump_record(record).encode("utf-8", "surrogatepass"))
+        file.writelines(lines)
 
 
 class RecordWriter:
@@ -152,9 +160,13 @@ class RecordWriter:
 
     def add(self, record: Record) -> None:
         """Writes a record and hands it to the operating system."""
+        self.add_line(jsonl.dump_record(record))
+
+    def add_line(self, line: str) -> None:
+        """The same of a record that is a line already."""
         if self._file is not None:
             with writing(self._path.parent):
-                self._file.add(jsonl.dump_record(record))
+                self._file.add(line)
 
 
 @collector_paused()

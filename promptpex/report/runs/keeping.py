@@ -12,17 +12,19 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from itertools import count
+from functools import cached_property
+from itertools import count, zip_longest
 from pathlib import Path
 from typing import Self, TypeVar
 
 from promptpex.codecs import jsonl
 from promptpex.codecs.file_lock import MAX_WAIT_S, LockFile
 from promptpex.codecs.ordinary_files import refuse_led_out
+from promptpex.codecs.record_spool import SpillFile
 from promptpex.core.errors import RunError
-from promptpex.core.records import Manifest, Output, OutputKey, Record, Run, Score, Verdict
+from promptpex.core.records import Manifest, Output, Record, Run, Score, Verdict
 from promptpex.report.runs.folder import (
     MANIFEST,
     OUTPUTS,
@@ -37,6 +39,7 @@ from promptpex.report.runs.folder import (
     writing,
 )
 from promptpex.report.runs.references import all_of, newest_first
+from promptpex.report.runs.run_records import RunRecords
 from promptpex.report.runs.verdict_cube import CUBE
 
 R = TypeVar("R", bound=Record)
@@ -66,7 +69,7 @@ class RunPlace:
         self._locks: list[LockFile] = []
         self._open = ExitStack()
         self._writer: RecordWriter | None = None
-        self._waiting: list[Output] = []
+        self._waiting = SpillFile(results)
         self._measured: _Measured | None = None
 
     def __enter__(self) -> Self:
@@ -88,6 +91,7 @@ class RunPlace:
         try:
             self._close(failed=kind is not None)
         finally:
+            self._waiting.close()
             for lock in self._locks:
                 lock.release()
 
@@ -102,24 +106,30 @@ class RunPlace:
         if self._writer is not None:
             self._writer.add(output)
         else:
-            self._waiting.append(output)
+            self._waiting.add(_line(output))
 
-    def finish(self, run: Run) -> tuple[Run, Path]:
+    def finish(self, run: Run, records: RunRecords | None = None) -> tuple[Run, Path]:
         """Writes the whole run; it and its folder.
+
+        Args:
+            records: its outputs, verdicts and scores; None = those that the run holds.
 
         Raises:
             RunError: as ``add``.
         """
+        if records is None:
+            with RunRecords.of(run) as held:
+                return self.finish(run, held)
         with self._turn():
             candidates = [] if self._fresh else [self.before, self._complete()]
             for kept in dict.fromkeys(folder for folder in candidates if folder is not None):
-                if self._measured_by(kept).all_in(run):
-                    return self._as_kept(run, kept)
+                if self._measured_by(kept).all_in(records):
+                    return self._as_kept(run, records, kept)
             folder = self._folder or self._new_folder()
             self._close()
             if not self._goes_on:
                 run = run.replace(manifest=run.manifest.replace(created=self._own.created))
-            finish(folder, run)
+            finish(folder, run, records)
             return run, folder
 
     @contextmanager
@@ -138,12 +148,12 @@ class RunPlace:
             if lock is not None:
                 lock.release()
 
-    def _as_kept(self, run: Run, kept: Path) -> tuple[Run, Path]:
+    def _as_kept(self, run: Run, records: RunRecords, kept: Path) -> tuple[Run, Path]:
         """Writes the run in the folder of the kept one, which it is; a folder that it has had until now goes."""
         name = run.manifest.name or read_manifest(kept).name
         run = run.replace(manifest=run.manifest.replace(name=name))
         self._close()
-        finish(kept, run)
+        finish(kept, run, records)
         if self._folder is not None:
             remove(self._folder)
         return run, kept
@@ -182,9 +192,10 @@ class RunPlace:
         begin(folder, self.begun)
         self._folder = folder
         self._writer = self._open.enter_context(RecordWriter(folder / OUTPUTS))
-        for output in self._waiting:
-            self._writer.add(output)
-        self._waiting.clear()
+        for line in self._waiting.lines():
+            self._writer.add_line(line.decode("utf-8"))
+        self._waiting.close()
+        self._measured = None
 
     def _close(self, *, failed: bool = False) -> None:
         """Closes the file of outputs; after a failure what cannot be closed is left."""
@@ -202,23 +213,29 @@ class _Measured:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._lines = _lines(folder / OUTPUTS)
-        self._answered: set[OutputKey] | None = None
+
+    @cached_property
+    def _lines(self) -> frozenset[int]:
+        """The hashes of the lines of its outputs."""
+        return frozenset(map(hash, _lines(self.folder / OUTPUTS)))
+
+    @cached_property
+    def _answered(self) -> frozenset[int]:
+        """The hashes of the keys of its usable answers."""
+        kept = (_parsed(line, Output) for line in _lines(self.folder / OUTPUTS))
+        return frozenset(hash(output.key) for output in kept if output is not None and output.error is None)
 
     def changes(self, output: Output) -> bool:
         """Whether an output is another one than the usable answer that the run has in its place."""
-        if _line(output) in self._lines:
-            return False
-        if self._answered is None:
-            self._answered = {kept.key for kept in _parsed(self._lines, Output) if kept.error is None}
-        return output.key in self._answered
+        return hash(_line(output)) not in self._lines and hash(output.key) in self._answered
 
-    def all_in(self, run: Run) -> bool:
+    def all_in(self, records: RunRecords) -> bool:
         """Whether all that was measured is in a run, unchanged."""
+        outputs, verdicts = records.outputs, records.verdicts
         return (
-            _stays(self._lines, run.outputs, Output, _answer)
-            and _stays(_verdict_lines(self.folder), run.verdicts, Verdict, _verdict)
-            and _stays(_lines(self.folder / SCORES), run.scores, Score, _score)
+            _stays(_lines(self.folder / OUTPUTS), outputs.all_lines, Output, _answer)
+            and _stays(_verdict_lines(self.folder), verdicts.all_lines, Verdict, _verdict)
+            and _stays(_lines(self.folder / SCORES), records.score_lines, Score, _score)
         )
 
 
@@ -236,38 +253,64 @@ def _score(score: Score) -> Hashable:
     return measured if score.value is not None else None
 
 
-def _stays(lines: set[bytes], records: tuple[R, ...], kind: type[R], measured: Callable[[R], Hashable]) -> bool:
-    """Whether what the lines have measured is among the records; what stands there to the letter is not parsed."""
-    lost = lines - set(map(_line, records))
-    wanted = set(map(measured, _parsed(lost, kind))) - {None}
-    return not wanted or wanted <= set(map(measured, records))
+def _stays(
+    kept: Iterable[bytes],
+    lines: Callable[[], Iterator[bytes]],
+    kind: type[R],
+    measured: Callable[[R], Hashable],
+) -> bool:
+    """Whether what the kept lines have measured is among the others; what stands there to the letter is not parsed.
+
+    Both are read side by side, and as they are in the same order what has no like yet is little, unless much differs;
+    of that only hashes are kept.
+    """
+
+    def value(line: bytes) -> int | None:
+        record = _parsed(line, kind)
+        what = None if record is None else measured(record)
+        return None if what is None else hash(what)
+
+    lost: dict[int, int | None] = {}
+    new: set[int] = set()
+    for before, now in zip_longest(kept, lines()):
+        if before == now:
+            continue
+        if now is not None and lost.pop(mark := hash(now), now) is now:
+            new.add(mark)
+        if before is not None and (mark := hash(before)) in new:
+            new.discard(mark)
+        elif before is not None:
+            lost[mark] = value(before)
+    wanted = set(lost.values()) - {None}
+    if wanted:
+        wanted.difference_update(map(value, lines()))
+    return not wanted
 
 
-def _parsed(lines: set[bytes], kind: type[R]) -> Iterator[R]:
-    """The records of lines; what is damaged has measured nothing."""
-    for line in lines:
-        with suppress(ValueError, RecursionError):
-            yield jsonl.parse_record(line, kind)
+def _parsed(line: bytes, kind: type[R]) -> R | None:
+    """The record of a line; what is damaged has measured nothing."""
+    with suppress(ValueError, RecursionError):
+        return jsonl.parse_record(line, kind)
+    return None
 
 
 def _line(record: Record) -> bytes:
     return jsonl.dump_record(record).encode("utf-8")
 
 
-def _lines(path: Path) -> set[bytes]:
+def _lines(path: Path) -> Iterator[bytes]:
     """The lines of a file of the run; none where it is missing or cannot be read."""
     with suppress(RunError):
-        return set(jsonl.whole_lines(path, error=RunError, what="file of the run", links=False))
-    return set()
+        yield from jsonl.whole_lines(path, error=RunError, what="file of the run", links=False)
 
 
-def _verdict_lines(folder: Path) -> set[bytes]:
+def _verdict_lines(folder: Path) -> Iterator[bytes]:
     """The verdicts of a folder as lines; none where they cannot be read."""
     if not (folder / CUBE).exists():
-        return _lines(folder / VERDICTS)
-    with suppress(RunError):
-        return set(map(_line, verdicts_of(folder)))
-    return set()
+        yield from _lines(folder / VERDICTS)
+    else:
+        with suppress(RunError):
+            yield from map(_line, verdicts_of(folder))
 
 
 def executions(results: Path, manifest: Manifest) -> list[Path]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 from promptpex.codecs import parquet_tables
 from promptpex.codecs.atomic import writing
 from promptpex.core.errors import RunError
-from promptpex.core.records import Run, Verdict
+from promptpex.core.records import Suite, Verdict
 
 CUBE = "verdicts.parquet"
 
@@ -43,9 +44,9 @@ COLUMNS: Mapping[str, parquet_tables.Kind] = {
 _FIELDS = tuple(name for name in COLUMNS if name in Verdict.model_fields)
 
 
-def write(folder: Path, run: Run) -> bool:
-    """Writes the verdicts of a run into its folder; whether that could be done: not without pyarrow, nor where a text
-    holds half of a character (a lone surrogate), which Parquet does not have.
+def write(folder: Path, suite: Suite, verdicts: Iterable[Verdict]) -> bool:
+    """Writes the verdicts of a run of these cases into its folder; whether that could be done: not without pyarrow, nor
+    where a text holds half of a character (a lone surrogate), which Parquet does not have.
 
     Raises:
         OSError: the folder cannot be written.
@@ -54,15 +55,15 @@ def write(folder: Path, run: Run) -> bool:
         return False
     try:
         with writing(folder / CUBE, links=False) as file:
-            parquet_tables.write(file, COLUMNS, _parts(run))
+            parquet_tables.write(file, COLUMNS, _parts(suite, verdicts))
     except ValueError:
         return False
     return True
 
 
-def lacks_parquet(folder: Path, run: Run, most_lines: int = MOST_LINES) -> bool:
-    """Whether the verdicts of a run are lines of JSON in its folder alone since pyarrow is not installed."""
-    return len(run.verdicts) > most_lines and not (folder / CUBE).exists() and not parquet_tables.is_available()
+def lacks_parquet(folder: Path, verdicts: int, most_lines: int = MOST_LINES) -> bool:
+    """Whether so many verdicts of a run are lines of JSON in its folder alone since pyarrow is not installed."""
+    return verdicts > most_lines and not (folder / CUBE).exists() and not parquet_tables.is_available()
 
 
 def read(folder: Path) -> Iterator[Verdict]:
@@ -83,10 +84,9 @@ def read(folder: Path) -> Iterator[Verdict]:
             raise RunError(f"is damaged ({why}) in row {number}", path=path) from error
 
 
-def _parts(run: Run) -> Iterator[dict[str, list[Any]]]:
-    cases = run.suite.by_id
-    for start in range(0, len(run.verdicts), ROWS):
-        part = run.verdicts[start : start + ROWS]
+def _parts(suite: Suite, verdicts: Iterable[Verdict]) -> Iterator[dict[str, list[Any]]]:
+    cases, left = suite.by_id, iter(verdicts)
+    while part := list(islice(left, ROWS)):
         of_cases = [cases.get(one.case) for one in part]
         columns: dict[str, list[Any]] = {name: [getattr(one, name) for one in part] for name in _FIELDS}
         columns["aim"] = [case and case.rule for case in of_cases]

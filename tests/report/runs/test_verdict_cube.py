@@ -129,5 +129,5 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
 def test_only_many_verdicts_as_lines_lack_pyarrow(tmp_path: Path) -> None:
     made = colours()
     folder = finished(place(tmp_path), made, most_lines=99)
-    assert not runs.lacks_parquet(folder, made)
-    assert lacks_parquet(folder, made, 0) is not is_available()
+    assert not runs.lacks_parquet(folder, len(made.verdicts))
+    assert lacks_parquet(folder, len(made.verdicts), 0) is not is_available()
