@@ -162,7 +162,7 @@ def _imports_in(node: ast.AST, path: Path, *, late: bool) -> Iterator[Import]:
             yield from (Import(path, child.lineno, alias.name, late) for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
             yield from (Import(path, child.lineno, module, late) for module in _modules(child))
-        else:
+        elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):  # no expression holds an import
             yield from _imports_in(child, path, late=late or _is_late(child))
 
 
@@ -178,7 +178,7 @@ def _is_late(node: ast.AST) -> bool:
     """Whether what stands inside runs only when it is called, or only for the type checker."""
     if isinstance(node, ast.If):
         return "TYPE_CHECKING" in ast.unparse(node.test)
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
 
 
 SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if "_prompts" not in path.parts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 import subprocess
@@ -179,26 +178,6 @@ def test_files_are_not_long() -> None:
     code = [path for path in _tracked() if path.suffix in (".py", ".jinja", ".sh")]
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in code}
     assert not {str(path.relative_to(ROOT)): lines for path, lines in lengths.items() if lines > LONGEST_FILE}
-
-
-def _undocumented(path: Path) -> Iterator[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    where = path.relative_to(ROOT).as_posix()
-    if path.read_bytes().strip() and not ast.get_docstring(tree):
-        yield where
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and _wants_docstring(node):
-            yield f"{where}:{node.lineno} {node.name}"
-
-
-def _wants_docstring(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
-    overload = any(ast.unparse(decorator).endswith("overload") for decorator in node.decorator_list)
-    return not node.name.startswith("_") and not overload and not ast.get_docstring(node)
-
-
-def test_public_names_have_docstrings() -> None:
-    bare = [name for path in sorted(PACKAGE.rglob("*.py")) for name in _undocumented(path)]
-    assert not bare, "\n".join(bare)
 
 
 def test_the_changelog_has_a_place_for_what_is_new() -> None:

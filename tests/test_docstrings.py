@@ -1,4 +1,4 @@
-"""What docstrings list is there: the attributes of classes, the arguments of functions."""
+"""Public names have docstrings, and what these list is there: the attributes of classes, the arguments of functions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 PACKAGE = Path(__file__).parent.parent / "promptpex"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -28,8 +30,16 @@ def listed(docstring: str, head: str) -> set[str]:
     return listed
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """What stands in a module, class or function, however deep; no expression holds a definition."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield child
+            yield from statements(child)
+
+
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (node for node in statements(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
@@ -58,19 +68,43 @@ def drifted(tree: ast.Module) -> Iterator[str]:
     for function in functions(tree):
         lost = listed(ast.get_docstring(function) or "", "Args:") - arguments(function)
         yield from (f"{function.name}: no argument {name}" for name in lost)
-    for cls in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+    for cls in (node for node in statements(tree) if isinstance(node, ast.ClassDef)):
         docstring = ast.get_docstring(cls) or ""
         if not any(isinstance(base, ast.Name) and base.id != "Record" for base in cls.bases):
-            yield from (
-                f"{cls.name}: no attribute {name}" for name in listed(docstring, "Attributes:") - attributes(cls)
-            )
+            named = listed(docstring, "Attributes:")
+            yield from (f"{cls.name}: no attribute {name}" for name in (named - attributes(cls) if named else ()))
+        if not (taken := listed(docstring, "Args:")):
+            continue
         made = [arguments(function) for function in functions(cls) if function.name == "__init__"]
-        for name in listed(docstring, "Args:") - (made[0] if made else attributes(cls)):
+        for name in taken - (made[0] if made else attributes(cls)):
             yield f"{cls.name}: no argument {name}"
 
 
-def test_what_a_docstring_lists_is_there() -> None:
-    trees = {file.relative_to(PACKAGE): ast.parse(file.read_text(encoding="utf-8")) for file in FILES}
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
+    """The syntax of all files of the package, by their paths."""
+    return {file.relative_to(PACKAGE.parent).as_posix(): ast.parse(file.read_text(encoding="utf-8")) for file in FILES}
+
+
+def undocumented(where: str, tree: ast.Module) -> Iterator[str]:
+    if tree.body and not ast.get_docstring(tree):
+        yield where
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and wants_docstring(node):
+            yield f"{where}:{node.lineno} {node.name}"
+
+
+def wants_docstring(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    overload = any(ast.unparse(decorator).endswith("overload") for decorator in node.decorator_list)
+    return not node.name.startswith("_") and not overload and not ast.get_docstring(node)
+
+
+def test_public_names_have_docstrings(trees: dict[str, ast.Module]) -> None:
+    bare = [name for where, tree in trees.items() for name in undocumented(where, tree)]
+    assert not bare, "\n".join(bare)
+
+
+def test_what_a_docstring_lists_is_there(trees: dict[str, ast.Module]) -> None:
     assert len(trees) > 200
     assert [f"{file}: {gone}" for file, tree in trees.items() for gone in drifted(tree)] == []
 

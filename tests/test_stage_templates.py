@@ -212,7 +212,8 @@ def test_fingerprints_differ() -> None:
 
 def _named_in_code() -> set[str]:
     pattern = re.compile(rf"(?:{'|'.join(STAGE_FOLDERS)})/[a-z][a-z_-]*")
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")]
+    trees = [ast.parse(text) for text in texts if pattern.search(text)]
     constants = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     return {value for value in constants if isinstance(value, str) and pattern.fullmatch(value)}
 

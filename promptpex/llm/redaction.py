@@ -128,8 +128,8 @@ def scrubbed_request(request: Request) -> tuple[dict[str, object], bool]:
 
     Each text is scrubbed by itself, so that the data stays valid; a request that held a key has lost its id.
     """
-    data = request.to_dict()
-    clean = _each_text(data, scrub)
+    data, keys = request.to_dict(), environment_keys()
+    clean = _each_text(data, lambda text: _scrubbed(text, keys))
     assert isinstance(clean, dict)
     return clean, clean != data
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from promptpex.core.texts import from_data, stored
+from functools import lru_cache
+
+from promptpex.core.texts import Language, from_data, spoken, stored
 
 DECISIONS = (
     stored("only model"),
@@ -127,4 +129,10 @@ def counted_reasons(counts: str) -> str:
 
 def in_english(shown: str) -> str:
     """The word for which a report shows this one."""
-    return next((word for word in WORDS if from_data(word) == shown), shown)
+    return _english(spoken()).get(shown, shown)
+
+
+@lru_cache(maxsize=8)
+def _english(language: Language) -> dict[str, str]:
+    """What a language shows, and the first of ``WORDS`` that it is shown for."""
+    return {language.stored(word): word for word in reversed(WORDS)}

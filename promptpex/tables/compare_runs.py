@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Completion, Grid, Reading, holm, more_failures_p, pair, share, statements, tie_p
 from promptpex.tables.accuracy import ACCURACY_CHANGE_COLUMNS, accuracy_change
-from promptpex.tables.counts_per_case import Counted, Weights, counted
-from promptpex.tables.frames import TEXT, typed
+from promptpex.tables.counts_per_case import COUNTED, Counted, Weights, counted
+from promptpex.tables.frames import TEXT, marked, typed
 from promptpex.tables.proportions import difference
 from promptpex.tables.rankings import missing_in_words
 from promptpex.tables.repeats import pass_counts
@@ -187,9 +187,10 @@ def counts_of_both(
     """Both runs of one model as rows ``BEFORE`` and ``AFTER`` of counts, on the cases that are the same."""
     import pandas as pd
 
-    parts = []
+    parts, same = [], frozenset(cases)
     for rows, name, run in zip((before, after), names, ("before", "after"), strict=True):
-        some = rows[rows["model"].isin([name]) & rows["case"].isin(list(cases))]
+        inside = marked(rows["model"], name.__eq__) & marked(rows["case"], same.__contains__)
+        some = rows.loc[inside, [column for column in rows.columns if column in COUNTED]]
         parts.append(some.assign(model=pd.array([run] * len(some), dtype=TEXT)))
     return counted(pd.concat(parts, ignore_index=True), ("before", "after"), weights=weights)
 

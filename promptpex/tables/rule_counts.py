@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import Grid, repeat_correlation
-from promptpex.tables.counts_per_case import COUNTED, counted
+from promptpex.tables.counts_per_case import asked, has_status, missing
 from promptpex.tables.proportions import proportion_cells
 from promptpex.tables.tallies import Numbering, Renumbering, Tally
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
-_BROKEN, _KEPT, _OPEN = range(3)
+    Ints = npt.NDArray[np.int64]
+
+_COUNTS = 3
+_BROKEN, _KEPT, _OPEN = range(_COUNTS)
+_UNUSABLE = -1
 
 
 @dataclass(slots=True)
@@ -33,12 +39,32 @@ class _RuleTally:
     models: dict[str, Tally] = field(default_factory=dict)
     sizes: Counter[str] = field(default_factory=Counter)
 
+    def add(self, cases: Ints, models: Ints, became: Ints, names: Sequence[str]) -> None:
+        """Adds outputs that the rule concerns.
+
+        Args:
+            cases, models: of each output, by their numbers.
+            became: which count of its model and case each output is one of; none where it is ``_UNUSABLE``.
+            names: of the models.
+        """
+        import numpy as np
+        import pandas as pd
+
+        case, known = pd.factorize(cases)
+        places = self.cases.of(known)
+        for number in pd.unique(models).tolist():
+            of_model = models == number
+            self.sizes[names[number]] += int(np.count_nonzero(of_model))
+            cells = (case * _COUNTS + became)[of_model & (became != _UNUSABLE)]
+            counts = np.bincount(cells, minlength=len(known) * _COUNTS).reshape(-1, _COUNTS)
+            self.models.setdefault(names[number], Tally(_COUNTS)).add(places, counts)
+
     def grid(self) -> Grid:
         """The counts of all models."""
         import numpy as np
 
         count = len(self.cases)
-        rows = np.array([tally.rows(count) for tally in self.models.values()]).reshape(-1, count, 3)
+        rows = np.array([tally.rows(count) for tally in self.models.values()]).reshape(-1, count, _COUNTS)
         broken, kept, left_open = (np.ascontiguousarray(rows[:, :, number]) for number in (_BROKEN, _KEPT, _OPEN))
         of_one_rule, once = np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.int64)
         whole = Grid(tuple(self.models), broken, kept, left_open, of_one_rule, once)
@@ -58,26 +84,23 @@ class RuleCounts:
 
     def add(self, outcomes: pd.DataFrame) -> None:
         """Adds what became of the rules on some outputs, a table of ``rule_outcomes``."""
-        rows = outcomes.rename(columns={"status": "verdict"})
-        left_out = rows["verdict"].eq(NOT_CONCERNED).to_numpy(bool)
-        for pair in _rules_and_models(rows):
-            self._pairs.setdefault(pair, 0)
-        for pair in _rules_and_models(rows[left_out]):
-            self._pairs[pair] += 1
-        needed = [name for name in rows.columns if name in COUNTED]
-        for name, part in rows.loc[~left_out, needed].groupby("rule", sort=False, observed=True):
-            self._add(self._rules.setdefault(str(name), _RuleTally()), part)
-
-    def _add(self, rule: _RuleTally, part: pd.DataFrame) -> None:
-        """Adds the outputs that a rule concerns."""
         import numpy as np
+        import pandas as pd
 
-        usable = counted(part).usable
-        places = rule.cases.of(self._cases.of([str(case) for case in part["case"].unique()]))
-        rule.sizes.update(part["model"].tolist())
-        for row, model in enumerate(usable.models):
-            counts = np.stack([usable.broken[row], usable.kept[row], usable.open[row]], axis=1)
-            rule.models.setdefault(model, Tally(3)).add(places, counts)
+        left_out = outcomes["status"].eq(NOT_CONCERNED).to_numpy(bool)
+        pairs = [*zip(outcomes["rule"].tolist(), outcomes["model"].tolist(), strict=True)]
+        for pair in pairs:
+            self._pairs.setdefault(pair, 0)
+        for place in np.flatnonzero(left_out).tolist():
+            self._pairs[pairs[place]] += 1
+        rule, rules = pd.factorize(outcomes["rule"].array[~left_out])
+        model, models = pd.factorize(outcomes["model"].array[~left_out])
+        case, cases = pd.factorize(outcomes["case"].array[~left_out])
+        names, became = [str(name) for name in models], _became(outcomes)[~left_out]
+        numbers = self._cases.of([str(name) for name in cases])
+        for at, name in zip(_places_of_each(rule, len(rules)), rules, strict=True):
+            of_rule = self._rules.setdefault(str(name), _RuleTally())
+            of_rule.add(numbers[case[at]], model[at], became[at], names)
 
     def rows(self, order: Sequence[str], confidence: float) -> list[dict[str, Any]]:
         """A row per rule and model, with the columns of ``tables.rules``.
@@ -104,8 +127,22 @@ class RuleCounts:
         return made
 
 
-def _rules_and_models(rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    return zip(rows["rule"].tolist(), rows["model"].tolist(), strict=True)
+def _became(outcomes: pd.DataFrame) -> Ints:
+    """What became of a rule on each output: broken, kept, open, or the output has no usable answer."""
+    import numpy as np
+
+    inside, status = asked(outcomes), outcomes["status"]
+    open_ = np.where(inside & missing(outcomes, "error"), _OPEN, _UNUSABLE)
+    kept = np.where(inside & has_status(status, "pass"), _KEPT, open_)
+    return np.where(inside & has_status(status, "fail"), _BROKEN, kept)
+
+
+def _places_of_each(groups: Ints, count: int) -> list[Ints]:
+    """The places of the rows of each of ``count`` groups, in their order."""
+    import numpy as np
+
+    ends = np.cumsum(np.bincount(groups, minlength=count))
+    return np.split(np.argsort(groups, kind="stable"), ends[:-1]) if count else []
 
 
 _NOTHING = {"scored": 0, "broken": 0, "unscored": 0, "usable": 0}

@@ -56,7 +56,7 @@ def written(folder: Path, lines: list[str]) -> Path:
 
 @pytest.mark.parametrize("shape", ["table", "csv", "json", "junit"])
 def test_any_number_of_workers_prints_the_same(shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written(tmp_path, [json.dumps(row) for row in rows(3 * CHUNK + 7)])
+    path = written(tmp_path, [json.dumps(row) for row in rows(2 * CHUNK + 7)])
     arguments = ["check", str(path), "--assertions", str(tmp_path / "checks.yaml"), "--format", shape]
     done = [(run_cli([*arguments, "--workers", workers]), *capsys.readouterr()) for workers in ("1", "2")]
     assert done[0] == done[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,17 @@ from tests.web.stored_runs import named_run, store
 
 
 @pytest.fixture
-def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def results(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three complete runs, one that is partial, and a damaged one, the oldest first."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    place = tmp_path / "results"
+    return Path(shutil.copytree(made, tmp_path / "results"))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, for each test to copy."""
+    place = tmp_path_factory.mktemp("made") / "results"
     damaged = place / "colours" / "damaged"
     damaged.mkdir(parents=True)
     (damaged / "manifest.json").write_text('{"run": 3', encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,10 +109,10 @@ def test_equal_shares_with_other_flakiness_are_seldom_called_different(repeats: 
     assert called <= 0.0885 * SIMULATIONS
 
 
-def test_one_repeat_of_each_case_broken_is_a_regression(tmp_path: Path) -> None:
+def test_one_repeat_of_each_case_broken_is_a_regression() -> None:
     made = cases(60, 16)
-    before = ran(tmp_path / "old", ["a"], made, by({"a": first(0)}), judge=False, repeats=3)
-    after = ran(tmp_path / "new", ["a"], made, by({"a": one_of_three}), judge=False, repeats=3)
+    before = simulated(["a"], made, by({"a": first(0)}), judge=False, repeats=3)
+    after = simulated(["a"], made, by({"a": one_of_three}), judge=False, repeats=3)
     comparison = compare_runs(before, after)
     (row,) = comparison.models.to_dict("records")
     assert (row["change"], row["newly_failing"], row["fixed"]) == ("worse", 60, 0)
@@ -124,8 +123,8 @@ def test_one_repeat_of_each_case_broken_is_a_regression(tmp_path: Path) -> None:
     assert "fake/a is clearly worse: 0% before, 33% after (60 newly failing, 0 fixed of 60 cases)." in comparison.answer
 
 
-def test_a_gate_speaks_of_the_same_share(tmp_path: Path) -> None:
-    run = ran(tmp_path, ["a"], cases(60, 16), by({"a": one_of_three}), judge=False, repeats=3)
+def test_a_gate_speaks_of_the_same_share() -> None:
+    run = simulated(["a"], cases(60, 16), by({"a": one_of_three}), judge=False, repeats=3)
     _, rows = summed(run)
     assert breaches(list(rows.values()), Limits(max_non_compliance=0.34)) == {"fake/a": []}
     reasons = breaches(list(rows.values()), Limits(max_non_compliance=0.3))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from promptpex import tables
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.secondary_tables import footnotes
 from promptpex.tables import RankingOptions
-from tests.numbers.world import by, cases, first, ran, simulated, summed
+from tests.numbers.world import by, cases, first, simulated, summed
 
 SIMULATIONS = 200
 RULES, CORRELATION = 16, 0.1
@@ -23,9 +22,9 @@ def places(rows: dict[str, dict[str, Any]]) -> dict[str, tuple[str, bool | None]
     return {name: (row["decision"], row["holds_sampled"]) for name, row in rows.items()}
 
 
-def test_a_claim_that_rests_on_one_rule_alone_does_not_hold_for_a_sample(tmp_path: Path) -> None:
+def test_a_claim_that_rests_on_one_rule_alone_does_not_hold_for_a_sample() -> None:
     fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 16 == 0 else "kept"})
-    summary, rows = summed(ran(tmp_path, ["a", "b"], cases(304, 16), fates, judge=False))
+    summary, rows = summed(simulated(["a", "b"], cases(304, 16), fates, judge=False))
     assert rows["b"]["non_compliant"] == 19
     assert places(rows) == {"a": ("best", False), "b": ("worse", False)}
     assert summary.answer is not None
@@ -35,8 +34,8 @@ def test_a_claim_that_rests_on_one_rule_alone_does_not_hold_for_a_sample(tmp_pat
     assert any(note.startswith("† would not hold if these rules were a sample") for note in footnotes(summary))
 
 
-def test_a_claim_that_every_rule_bears_out_holds_for_a_sample(tmp_path: Path) -> None:
-    summary, rows = summed(ran(tmp_path, ["a", "b"], cases(96, 16), by({"a": first(0), "b": first(48)}), judge=False))
+def test_a_claim_that_every_rule_bears_out_holds_for_a_sample() -> None:
+    summary, rows = summed(simulated(["a", "b"], cases(96, 16), by({"a": first(0), "b": first(48)}), judge=False))
     assert places(rows) == {"a": ("best", True), "b": ("worse", True)}
     assert summary.answer is not None
     assert "This would also hold if the rules were only a sample of the prompt's." in summary.answer

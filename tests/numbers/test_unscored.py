@@ -19,8 +19,8 @@ def eighty_missing(fate: Fate) -> Any:
 
 
 @pytest.mark.parametrize("fate", ["cut", "open"])
-def test_80_of_200_unscored_decide_nothing(tmp_path: Path, fate: Fate) -> None:
-    summary, rows = summed(ran(tmp_path, ["a", "b"], cases(200, 16), eighty_missing(fate)))
+def test_80_of_200_unscored_decide_nothing(fate: Fate) -> None:
+    summary, rows = summed(simulated(["a", "b"], cases(200, 16), eighty_missing(fate)))
     assert [row["decision"] for row in rows.values()] == ["undecided", "undecided"]
     assert {row["because"] for row in rows.values()} == {"80 of 200 outputs of fake/a are unscored"}
     assert summary.answer is not None
@@ -35,19 +35,19 @@ def test_the_same_without_what_is_missing_would_be_decided() -> None:
     assert [row["decision"] for row in rows.values()] == ["best", "worse"]
 
 
-def test_a_claim_that_holds_in_both_completions_is_made(tmp_path: Path) -> None:
+def test_a_claim_that_holds_in_both_completions_is_made() -> None:
     fates = by({"a": first(5, fate="cut"), "b": first(100)})
-    summary, rows = summed(ran(tmp_path, ["a", "b"], cases(200, 16), fates, judge=False))
+    summary, rows = summed(simulated(["a", "b"], cases(200, 16), fates, judge=False))
     assert [row["decision"] for row in rows.values()] == ["best", "worse"]
     assert summary.answer is not None
     assert "The unscored outputs leave fake/a's non-compliance between 0% and 2.5%" in summary.answer
 
 
-def test_a_model_with_missing_verdicts_is_worse_where_that_holds_and_never_best(tmp_path: Path) -> None:
+def test_a_model_with_missing_verdicts_is_worse_where_that_holds_and_never_best() -> None:
     fates = by(
         {"a": first(1, fate="open"), "b": first(100), "c": lambda case, repeat: "open" if case < 5 else "broken"}
     )
-    _, rows = summed(ran(tmp_path, ["a", "b", "c"], cases(200, 16), fates))
+    _, rows = summed(simulated(["a", "b", "c"], cases(200, 16), fates))
     assert [row["decision"] for row in rows.values()] == ["undecided", "worse", "worse"]
     assert [row["at_least"] for row in rows.values()] == [True, False, True]
     assert "1 of 200 outputs of fake/a" in rows["a"]["because"]

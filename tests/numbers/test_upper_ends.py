@@ -10,7 +10,7 @@ import pytest
 
 from promptpex.tables import records
 from tests.numbers.server import gate_code
-from tests.numbers.world import Cells, Fates, by, cases, first, ran, simulated, summed, table
+from tests.numbers.world import Cells, Fates, by, cases, first, simulated, summed, table
 from tests.stats.references import wilson
 
 FAILURES = (0, 1, 2, 3, 4, 5, 8, 13)
@@ -27,9 +27,9 @@ def rising(ends: Sequence[float]) -> bool:
 
 
 @pytest.mark.parametrize("count", [304, 96])
-def test_upper_ends_rise_with_the_failures(tmp_path: Path, count: int) -> None:
+def test_upper_ends_rise_with_the_failures(count: int) -> None:
     names, fates = counting(range(5))
-    run = ran(tmp_path, names, cases(count, 16), fates, judge=False)
+    run = simulated(names, cases(count, 16), fates, judge=False)
     _, rows = summed(run)
     assert [rows[name]["non_compliant"] for name in names] == [0, 1, 2, 3, 4]
     assert rising([rows[name]["ci_high"] for name in names])

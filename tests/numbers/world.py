@@ -252,11 +252,15 @@ def summed(run: Run, **view: Any) -> tuple[Summary, dict[str, dict[str, Any]]]:
 
 def frame(**broken: Any) -> pd.DataFrame:
     """A table of outputs as far as places need one, from what each model breaks: cases x repeats, or cases."""
-    parts = []
-    for model, marks in broken.items():
-        table = np.asarray(marks).reshape(len(marks), -1)
-        case, repeat = (numbers.ravel() for numbers in np.indices(table.shape))
-        verdict = np.where(table.ravel(), "fail", "pass")
-        parts.append(pd.DataFrame({"model": model, "case": case, "repeat": repeat, "verdict": verdict}))
-    kinds = {"model": "string", "case": "string", "repeat": "Int64", "verdict": "string"}
-    return pd.concat(parts, ignore_index=True).astype(kinds)
+    shaped = {model: np.asarray(marks).reshape(len(marks), -1) for model, marks in broken.items()}
+    numbers = [np.indices(marks.shape).reshape(2, -1) for marks in shaped.values()]
+    case, repeat = np.concatenate(numbers, axis=1)
+    failed = np.concatenate([marks.ravel() for marks in shaped.values()])
+    return pd.DataFrame(
+        {
+            "model": pd.array(np.repeat([*shaped], [marks.size for marks in shaped.values()]).tolist(), "string"),
+            "case": pd.array([str(number) for number in case.tolist()], "string"),
+            "repeat": pd.array(repeat, "Int64"),
+            "verdict": pd.array(np.where(failed, "fail", "pass").tolist(), "string"),
+        }
+    )

@@ -5,11 +5,15 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
 
 from promptpex.core.records import Run
 from promptpex.report import Summary, summarise
 from promptpex.report.html import html
 from promptpex.report.quantities import quantities
+from promptpex.report.terminal.fitted_table import Column, least_width, table_of
 from promptpex.report.view_model import page
 from tests.report.printed import printed
 from tests.tables.by_hand import score
@@ -103,3 +107,20 @@ def test_figures_of_an_axis_do_not_run_into_each_other() -> None:
     shown = html(summary(2, SHORT, True, "accuracy"))
     ticks = [part.split("</text>")[0].rpartition(">")[2] for part in shown.split('<text class="tick"')[1:]]
     assert ticks == ["0", "50", "100", "0", "50", "100"]
+
+
+WORDS = st.text(st.sampled_from("aB1 -%(é語"), max_size=12)
+
+
+@given(
+    st.integers(0, 3).flatmap(
+        lambda rows: st.lists(st.lists(WORDS, min_size=rows + 1, max_size=rows + 1), min_size=1, max_size=4)
+    ),
+    st.integers(0, 14),
+    st.booleans(),
+)
+def test_the_least_width_is_what_rich_measures(texts: list[list[str]], name: int, narrow: bool) -> None:
+    first, *others = [Column(header, cells) for header, *cells in texts]
+    folded = first._replace(cells=[cell[:name] for cell in first.cells])
+    measured = Console(width=4096).measure(table_of("", [folded, *others], name, narrow=narrow)).minimum
+    assert least_width([first, *others], name, narrow=narrow) == measured

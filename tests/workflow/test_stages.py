@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,19 +124,20 @@ def test_settings_of_stages_are_settings() -> None:
     assert {name for stage in stages() for name in stage.settings} <= set(Settings.model_fields)
 
 
+ASSIGNED, STARTED = ("STAGE", "SCORE_STAGE", "INFER", "NOTES"), ("StageStarted", "StepDone", "map_requests")
+ASKS = re.compile(rf"^\s*(?:{'|'.join(ASSIGNED)})\b|\b(?:{'|'.join(STARTED)})\(|\bstage=", re.MULTILINE)
+
+
 def asked_in_code() -> set[str]:
     """The stage names that the code hands to requests and events."""
     stages_asked: set[str] = set()
-    for path in (ROOT / "promptpex").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    texts = (path.read_text(encoding="utf-8") for path in (ROOT / "promptpex").rglob("*.py"))
+    for text in filter(ASKS.search, texts):
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                given = [node.value] if node.targets[0].id in ("STAGE", "SCORE_STAGE", "INFER", "NOTES") else []
+                given = [node.value] if node.targets[0].id in ASSIGNED else []
             elif isinstance(node, ast.Call):
-                started = isinstance(node.func, ast.Name) and node.func.id in (
-                    "StageStarted",
-                    "StepDone",
-                    "map_requests",
-                )
+                started = isinstance(node.func, ast.Name) and node.func.id in STARTED
                 given = [word.value for word in node.keywords if word.arg == "stage"] + (
                     node.args[:1] if started else []
                 )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from promptpex.core.texts import shown
 from promptpex.report.colours import of_word
-from promptpex.report.terminal.texts import LONG
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,8 +17,10 @@ NAME = 24
 """Columns of a terminal that names keep before figures give way to them; longer names are folded."""
 SHORTEST_NAME = 8
 """Columns that names keep where nothing more can give way."""
-NARROW_GAP = (0, 1, 0, 0)
-"""The padding of the cells of a table on a narrow terminal: above, right, below, left."""
+GAP, NARROW_GAP = (0, 1, 0, 1), (0, 1, 0, 0)
+"""The padding of the cells of a table, and on a narrow terminal: above, right, below, left."""
+_LINE, _EDGES = 1, 2
+"""Columns that the lines of a table take: between two columns, and at its sides."""
 WORDS = ("decision", "change", "stage")
 """Columns of words among those of figures; decisions and changes have colours."""
 
@@ -43,48 +44,64 @@ def fitted(title: str, columns: Sequence[Column], width: int, *, edges: bool = T
     """
     kept = list(columns)
     name = min(max(map(len, columns[0].cells), default=0), NAME)
-    narrow = width < WIDE or _least_width(kept, name, narrow=False) > width
-    while (over := _least_width(kept, name, narrow=narrow) - width) > 0:
+    narrow = width < WIDE or least_width(kept, name, narrow=False) > width
+    while (over := least_width(kept, name, narrow=narrow) - width) > 0:
         yielding = [column for column in kept if column.gives_way]
         if not yielding:
             name = max(SHORTEST_NAME, name - over)
             break
         kept.remove(max(yielding, key=lambda column: column.gives_way))
     left_out = [shown(column.header) for column in columns if column not in kept]
-    return _table_of(title, kept, name, narrow=narrow, edges=edges), left_out
+    return table_of(title, kept, name, narrow=narrow, edges=edges), left_out
 
 
-def _least_width(columns: Sequence[Column], name: int, *, narrow: bool) -> int:
-    """What a table takes if its names are folded to ``name`` letters."""
-    from rich.console import Console
+def least_width(columns: Sequence[Column], name: int, *, narrow: bool) -> int:
+    """What a table takes if its names are folded to ``name`` letters, as rich would measure it; of its columns the
+    first alone may break between words."""
+    first, *others = columns
+    names = [_heading(first, narrow=narrow), *(cell[:name] for cell in first.cells)]
+    widths = [max(name, *map(_longest_word, names)), *(_widest(column, narrow=narrow) for column in others)]
+    _, right, _, left = _gap(narrow=narrow)
+    return sum(widths) + (left + right + _LINE) * len(others) + _EDGES
 
-    folded = columns[0]._replace(cells=[cell[:name] for cell in columns[0].cells])
-    return Console(width=LONG).measure(_table_of("", [folded, *columns[1:]], name, narrow=narrow)).minimum
+
+def _longest_word(text: str) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, text.split() or text.splitlines()), default=0)
 
 
-def _table_of(title: str, columns: Sequence[Column], name: int, *, narrow: bool, edges: bool = True) -> Table:
+def _widest(column: Column, *, narrow: bool) -> int:
+    """The width of the widest cell of a column, its header among them."""
+    from rich.cells import cell_len
+
+    return max(map(cell_len, (*_heading(column, narrow=narrow).split("\n"), *column.cells)))
+
+
+def _gap(*, narrow: bool) -> tuple[int, int, int, int]:
+    return NARROW_GAP if narrow else GAP
+
+
+def table_of(title: str, columns: Sequence[Column], name: int, *, narrow: bool, edges: bool = True) -> Table:
     """A table in which the first column has room for ``name`` letters at least, and every other for its cells; a
     ``narrow`` one has small gaps and headings of two lines."""
     from rich import box
-    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    gap = NARROW_GAP if narrow else (0, 1)
     table = Table(
         title=Text(title) if title else None,
         title_justify="left",
         box=box.SIMPLE_HEAD,
         show_edge=edges,
         pad_edge=False,
-        padding=gap,
+        padding=_gap(narrow=narrow),
     )
-    headers = [_heading(column, narrow=narrow) for column in columns]
-    table.add_column(headers[0], overflow="fold", min_width=name)
-    for header, column in zip(headers[1:], columns[1:], strict=True):
-        widest = max(map(cell_len, (*header.split("\n"), *column.cells)))
+    table.add_column(_heading(columns[0], narrow=narrow), overflow="fold", min_width=name)
+    for column in columns[1:]:
         justify: Literal["left", "right"] = "left" if column.header in WORDS else "right"
-        table.add_column(header, justify=justify, no_wrap=True, min_width=widest)
+        widest = _widest(column, narrow=narrow)
+        table.add_column(_heading(column, narrow=narrow), justify=justify, no_wrap=True, min_width=widest)
     for number, row in enumerate(zip(*(column.cells for column in columns), strict=True)):
         words = [_decision(column, number, cell) for cell, column in zip(row, columns, strict=True)]
         table.add_row(*(Text(cell, style=of_word(word)) for cell, word in zip(row, words, strict=True)))
