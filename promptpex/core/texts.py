@@ -50,6 +50,9 @@ class Language(Protocol):
     def day(self, date: datetime, *, with_year: bool = True) -> str:
         """A date in the order of the language."""
 
+    def __hash__(self) -> int:
+        """There is one object per language."""
+
 
 class English:
     """The language of the keys."""
