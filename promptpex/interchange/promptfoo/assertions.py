@@ -12,6 +12,7 @@ from pathlib import Path
 from promptpex.core.texts import stored
 from promptpex.interchange.places import At, items, named
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
+from promptpex.interchange.promptfoo.scripts import ENDINGS, MARKS, named_function, script_of, transform_of
 from promptpex.interchange.promptfoo.their_tests import Written
 
 CODE_KINDS = frozenset(
@@ -48,9 +49,6 @@ _WHY_NOT = {
 }
 _KEPT = ("value", "threshold", "weight", "metric", "config", "transform")
 _READ = frozenset((*_KEPT, "type", "assert"))
-_TEMPLATE = ("{{", "{%", "{#")
-_MODULES = re.compile(r"(?m)\brequire\s*\(|^\s*import\b|\bimport\s*\(")
-_EXPORTED = re.compile(r"(?m)^(\s*)export\s+default\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +157,7 @@ def _check(
 
 def _set(files: ConfigFiles, written: Written, transform: str | None) -> dict[str, object] | None:
     entry, at = written
-    asserts = tuple(_entries(entry, at))
+    asserts = tuple(_with_config(entry, each) for each in _entries(entry, at))
     parts = _parts(files, asserts, transform, None)
     if not parts:
         files.left_out(at, stored("none of its assertions is left"))
@@ -168,8 +166,20 @@ def _set(files: ConfigFiles, written: Written, transform: str | None) -> dict[st
         files.changed(at, stored("its score is that of the assertions that are left"))
     check = {"kind": _kind(entry, at), **{key: entry[key] for key in ("threshold", "weight", "metric") if key in entry}}
     _name_unread(files, entry, at)
+    for key in ("value", "transform"):
+        if key in entry:
+            files.left_out(at[key], stored("a set of assertions has nothing like it"))
     files.came(SET, at)
     return {**check, "assert": parts}
+
+
+def _with_config(entry: Mapping[str, object], written: Written) -> Written:
+    """An assertion of a set with the set's ``config``; what it says itself wins."""
+    given, (part, at) = entry.get("config"), written
+    own = part.get("config")
+    if not isinstance(given, dict) or not given:
+        return written
+    return {**part, "config": {**given, **(own if isinstance(own, dict) else {})}}, at
 
 
 def _entries(entry: Mapping[str, object], at: At) -> list[Written]:
@@ -214,7 +224,7 @@ def _judged(files: ConfigFiles, written: Written, name: str, is_metric: bool, tr
     entry, at = written
     kind = _kind(entry, at)
     text = _rubric(entry, at)
-    if kind.startswith("not-") or any(mark in text for mark in _TEMPLATE):
+    if kind.startswith("not-") or any(mark in text for mark in MARKS):
         check = _question(files, written, transform)
         return Promise(name, is_metric, check, at=at) if check is not None else None
     _note_judge(files, written, transform)
@@ -263,9 +273,7 @@ def _take_value(files: ConfigFiles, check: dict[str, object], base: str, at: At)
     value = check.get("value")
     if not isinstance(value, str) or not value.startswith(FILE):
         return True
-    name, _, function = value.removeprefix(FILE).rpartition(":")
-    if not name.lower().endswith((".js", ".cjs", ".mjs", ".ts", ".py")):
-        name, function = value.removeprefix(FILE), ""
+    name, function = named_function(value)
     path = files.path_of(name, at["value"])
     ending = path.suffix.lower()
     if ending in (".json", ".yaml", ".yml"):
@@ -275,8 +283,8 @@ def _take_value(files: ConfigFiles, check: dict[str, object], base: str, at: At)
         config = check.get("config")
         if function:
             check["config"] = {**(config if isinstance(config, dict) else {}), "function": function}
-    elif base == "javascript" and ending in (".js", ".cjs", ".mjs"):
-        script = _script(files.text(path), function)
+    elif base == "javascript" and ending in ENDINGS:
+        script = script_of(files.text(path), function)
         if script is None:
             files.left_out(at, stored("{name} needs modules, and the sandbox of checks has none", name=path.name))
             return False
@@ -290,31 +298,19 @@ def _take_value(files: ConfigFiles, check: dict[str, object], base: str, at: At)
     return True
 
 
-def _script(code: str, function: str) -> str | None:
-    """The code of a module as the body of a script; None where it needs other modules."""
-    if _MODULES.search(code):
-        return None
-    code = _EXPORTED.sub(r"\1module.exports = ", code)
-    wanted = f"module.exports[{json.dumps(function)}]" if function else "(module.exports.default || module.exports)"
-    body = (
-        "const module = {exports: {}};\nconst exports = module.exports;\n"
-        f"{code.rstrip()}\nreturn {wanted}(output, context);"
-    )
-    return f"{{% raw %}}{body}{{% endraw %}}" if any(mark in body for mark in _TEMPLATE) else body
-
-
 def _take_transform(files: ConfigFiles, check: dict[str, object], transform: str | None, at: At) -> bool:
     """Puts the test's transform before the assertion's own; False where that cannot be, which is noted."""
-    own = check.pop("transform", None)
-    steps = [step for step in (transform, own) if isinstance(step, str) and step.strip()]
-    if any(step.startswith(FILE) for step in steps):
-        files.left_out(at, stored("a transform is a JavaScript expression here, not a file"))
+    given = check.pop("transform", None)
+    own = transform_of(files, given, at["transform"])
+    if isinstance(given, str) and given.strip() and own is None:
         return False
+    steps = [step for step in (transform, own) if step is not None and step.strip()]
     if len(steps) == 1:
         check["transform"] = steps[0]
     elif steps:
         first, second = (f"((output) => {_body(step)})" for step in steps)
-        check["transform"] = f"{second}({first}(output))"
+        both = f"{second}({first}(output))"
+        check["transform"] = f"return {both}" if "\n" in both else both
     return True
 
 

@@ -62,7 +62,9 @@ def read_prompts(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]
         if isinstance(item, dict):
             raw = item.get("raw", item.get("file", item.get("id")))
             label = str(item.get("label") or "")
-            for key in item.keys() - {"raw", "file", "id", "label"}:
+            for key in item.keys() - {"raw", "file", "id", "label"} | (
+                {"id"} & item.keys() if "raw" in item else set()
+            ):
                 files.left_out(place[key], stored("a prompt has a text and a label here"))
         if not isinstance(raw, str):
             raise place.fail(f"a prompt must be a text or the name of a file, not {named(raw)}")

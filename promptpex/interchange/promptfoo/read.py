@@ -20,10 +20,12 @@ from promptpex.interchange.promptfoo.files import ConfigFiles, merged
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, read_prompts
 from promptpex.interchange.promptfoo.providers import read_providers
 from promptpex.interchange.promptfoo.their_tests import Data, TheirTest, read_tests
+from promptpex.interchange.promptfoo.variables import with_filled_metric
 
 KNOWN_BY = ("prompts", "providers", "targets", "tests", "scenarios", "defaultTest")
 """Keys of which a configuration has two, or its tests."""
-_READ = frozenset((*KNOWN_BY, "description", "assertionTemplates", "evaluateOptions", "metadata", "$schema"))
+_READ = frozenset((*KNOWN_BY, "description", "assertionTemplates", "evaluateOptions", "commandLineOptions", "metadata",
+                   "$schema"))  # fmt: skip
 _WHY = {
     "env": stored("variables of the environment are not written to files; set them where promptpex runs"),
     "extensions": stored("nothing of a foreign file is run"),
@@ -32,7 +34,12 @@ _WHY = {
     "sharing": stored("nothing is sent anywhere"),
     "derivedMetrics": stored("metrics beside a prompt are files of their own (docs/metrics.md)"),
     "redteam": stored("attacks are not generated"),
+    "tracing": stored("outputs are judged, not the steps towards them"),
+    "writeLatestResults": stored("a run has a folder of its own"),
+    "tags": stored("a project keeps no data of other tools"),
 }
+_AROUND = ("promptPrefix", "promptSuffix")
+"""Options of the command that change the prompt."""
 _EVALUATE = {"maxConcurrency": "concurrency", "repeat": "repeats"}
 _NAMED_SEVERAL = 40
 OURS = "promptpex"
@@ -119,7 +126,9 @@ def read_config(files: ConfigFiles, config: Data, top: At, prompts: Sequence[The
 
 def _promises(files: ConfigFiles, config: Data, test: TheirTest) -> list[Promise]:
     """What a test demands: each of its assertions, or with a threshold all of them together."""
-    asserts = tuple((_resolved(config, entry, at), at) for entry, at in test.asserts)
+    asserts = tuple(
+        (with_filled_metric(_resolved(config, entry, at), test.variables), at) for entry, at in test.asserts
+    )
     if test.threshold is not None and asserts:
         together = of_set(files, "score", asserts, test.threshold, test.transform, test.at)
         return [together] if together is not None else []
@@ -159,17 +168,19 @@ def _texts(kept: Data) -> dict[str, str]:
 
 
 def _evaluation(files: ConfigFiles, config: Data, top: At) -> dict[str, object]:
-    """The settings of promptfoo's own runs that ours have as well."""
-    at = top["evaluateOptions"]
-    options = mapping(config.get("evaluateOptions"), at, "evaluateOptions")
+    """The settings of promptfoo's own runs that ours have as well; options of the command win, as there."""
     settings: dict[str, object] = {}
-    for key, value in options.items():
-        ours = _EVALUATE.get(key)
-        if ours is not None and isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1_000:
-            settings[ours] = value
-            files.log.came(f"evaluateOptions.{key}")
-        else:
-            files.left_out(at[key], stored("there is no such setting here"))
+    for name in ("evaluateOptions", "commandLineOptions"):
+        at = top[name]
+        for key, value in mapping(config.get(name), at, name).items():
+            ours = _EVALUATE.get(key)
+            if ours is not None and isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1_000:
+                settings[ours] = value
+                files.log.came(f"{name}.{key}")
+            elif key in _AROUND:
+                files.left_out(at[key], stored("a prompt is the same for all cases; write it into the prompt"))
+            else:
+                files.left_out(at[key], stored("there is no such setting here"))
     return settings
 
 
@@ -205,6 +216,8 @@ def _places(places: Mapping[str, At]) -> dict[str, tuple[str, str, int | None]]:
 
 def _name_unread(files: ConfigFiles, config: Data, top: At) -> None:
     """Names what a configuration says and nothing here reads."""
+    if "targets" in config and "providers" in config:
+        files.left_out(top["providers"], stored("targets stand in their place"))
     for key in config:
         if key not in _READ:
             files.left_out(top[key], _WHY.get(key, stored("there is nothing like it here")))

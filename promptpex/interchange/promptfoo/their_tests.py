@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from promptpex.core.texts import stored
 from promptpex.interchange.places import At, items, mapping, named
 from promptpex.interchange.promptfoo.files import ConfigFiles
+from promptpex.interchange.promptfoo.scripts import transform_of
 from promptpex.interchange.promptfoo.table_tests import table_tests
 from promptpex.interchange.promptfoo.variables import MAX_TESTS, combinations
 
@@ -23,9 +24,13 @@ _WHY = {
     "providerOutput": stored("outputs that are there already are judged by promptpex check"),
     "assertScoringFunction": stored("scores of checks are combined by weights and thresholds alone"),
 }
-_OPTIONS = frozenset(
-    ("transform", "postprocess", "disableVarExpansion", "disableDefaultAsserts", "prefix", "suffix", "repeat")
-)
+_OPTIONS = frozenset(("transform", "postprocess", "disableVarExpansion", "disableDefaultAsserts", "prefix", "suffix"))
+_WHY_NO_OPTION = {
+    "transformVars": stored("inputs are as they stand; write what the program makes of them"),
+    "storeOutputAs": stored("cases do not use each other's outputs"),
+    "runSerially": stored("cases do not depend on each other"),
+    "repeat": stored("all cases are asked as often; see --repeats"),
+}
 _OWN_METADATA = frozenset(("case", "rule", "scenario", "expected"))
 
 
@@ -66,6 +71,7 @@ def read_tests(files: ConfigFiles, config: Data, top: At) -> list[TheirTest]:
         own = [({}, top["tests"], None)]
     tests: list[TheirTest] = []
     _name_unread(files, default, at)
+    _name_unread_of_default(files, default, at)
     for test, place, scenario in [*own, *scenarios]:
         _name_unread(files, test, place)
         for made in _expanded(files, (default, at), (test, place), scenario):
@@ -88,6 +94,9 @@ def _listed(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[Data, A
     """The tests of a list, or of the files that are named in their place."""
     for item, place in items(value, at, "tests"):
         name = item.get("path") if isinstance(item, dict) and "path" in item else item
+        if isinstance(item, dict) and name is not item:
+            for key in item.keys() - {"path"}:
+                files.left_out(place[key], stored("it is for the program that makes the tests"))
         if isinstance(name, str):
             yield from _of_files(files, name, place)
         else:
@@ -114,10 +123,7 @@ def _of_files(files: ConfigFiles, name: str, at: At) -> Iterator[tuple[Data, At]
 
 def _of_scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[Data, At, str]]:
     """Each test of a scenario with each of its configurations."""
-    for number, (item, place) in enumerate(items(value, at, "scenarios"), 1):
-        if isinstance(item, str):
-            data, place = files.data(files.path_of(item, place))
-            item = data
+    for number, (item, place) in enumerate(_scenarios(files, value, at), 1):
         scenario = mapping(item, place, "a scenario")
         name = str(scenario.get("description") or f"scenario {number}")
         for key in scenario.keys() - {"config", "tests", "description"}:
@@ -128,6 +134,17 @@ def _of_scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[D
         for data, at_data in _listed(files, scenario.get("config"), place["config"]):
             for test, at_test in tests:
                 yield _with(data, at_data, test, at_test, files), at_test, name
+
+
+def _scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[object, At]]:
+    """The scenarios of a list, or of the files that are named in their place."""
+    for item, place in items(value, at, "scenarios"):
+        if not isinstance(item, str):
+            yield item, place
+            continue
+        for path in files.matching(item, place):
+            data, where = files.data(path)
+            yield from items(data, where, "scenarios")
 
 
 def _with(data: Data, at_data: At, test: Data, at_test: At, files: ConfigFiles) -> Data:
@@ -218,12 +235,17 @@ def _threshold(value: object) -> float | None:
 
 def _transform(files: ConfigFiles, options: Data, at: At) -> str | None:
     value = options.get("transform", options.get("postprocess"))
-    if not isinstance(value, str) or not value.strip():
-        return None
-    if value.startswith("file://"):
-        files.left_out(at["options"]["transform"], stored("a transform is a JavaScript expression here, not a file"))
-        return None
-    return value
+    return transform_of(files, value, at["options"]["transform"])
+
+
+def _name_unread_of_default(files: ConfigFiles, default: Data, at: At) -> None:
+    """Names what is read of a test and not of the defaults of all."""
+    if default.get("description"):
+        files.left_out(at["description"], stored("the reasoning of a case is its own"))
+    metadata = default.get("metadata")
+    for key in metadata if isinstance(metadata, dict) else ():
+        if key in _OWN_METADATA:
+            files.left_out(at["metadata"][key], stored("a case keeps no data of other tools"))
 
 
 def _name_unread(files: ConfigFiles, test: Data, at: At) -> None:
@@ -234,7 +256,10 @@ def _name_unread(files: ConfigFiles, test: Data, at: At) -> None:
     options = test.get("options")
     for key in options if isinstance(options, dict) else ():
         if key not in _OPTIONS:
-            files.left_out(at["options"][key], stored("it is for promptfoo's own graders and providers"))
+            why = _WHY_NO_OPTION.get(key, stored("it is for promptfoo's own graders and providers"))
+            files.left_out(at["options"][key], why)
+    if "threshold" in test and test["threshold"] is not None and _threshold(test["threshold"]) is None:
+        files.left_out(at["threshold"], stored("it is no number, and promptfoo passes over it"))
     for key in ("prefix", "suffix"):
         if isinstance(options, dict) and key in options and at.keys[:1] != ("defaultTest",):
             files.left_out(at["options"][key], stored("a prompt is the same for all cases; write it into the prompt"))

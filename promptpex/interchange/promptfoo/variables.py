@@ -16,6 +16,8 @@ MAX_TESTS = 100_000
 """That a configuration may make."""
 MAX_FILLED = 10_000_000
 """Characters that names inside of texts may add to one test."""
+_LONGEST_METRIC = 200
+"""Characters of a metric's name after its variables are filled in."""
 _PASSES = 5
 """How often names inside of texts are filled in: promptfoo's number."""
 _NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
@@ -94,6 +96,21 @@ def _filled(variables: dict[str, object]) -> dict[str, object]:
             if variables[name] == before:
                 break
     return variables
+
+
+def with_filled_metric(entry: Mapping[str, object], variables: Mapping[str, object]) -> Mapping[str, object]:
+    """An assertion whose metric's name is a template, filled in with the variables of its test; so are the assertions
+    of a set."""
+    metric, inner = entry.get("metric"), entry.get("assert")
+    changed: dict[str, object] = {}
+    if isinstance(metric, str) and "{{" in metric:
+        named = {name: value for name, value in variables.items() if isinstance(value, str | int | float)}
+        changed["metric"] = _NAME.sub(
+            lambda match: _as_javascript(named[match.group(1)]) if match.group(1) in named else match.group(), metric
+        )[:_LONGEST_METRIC]
+    if isinstance(inner, list):
+        changed["assert"] = [with_filled_metric(each, variables) if isinstance(each, dict) else each for each in inner]
+    return {**entry, **changed} if changed else entry
 
 
 def _as_javascript(value: object) -> str:

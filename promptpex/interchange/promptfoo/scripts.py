@@ -1,0 +1,61 @@
+"""Programs in JavaScript files as scripts of our sandbox: nothing of them is run at import."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from promptpex.core.texts import stored
+from promptpex.interchange.places import At
+from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
+
+ENDINGS = (".js", ".cjs", ".mjs")
+MARKS = ("{{", "{%", "{#")
+_PROGRAMS = (*ENDINGS, ".ts", ".py")
+_MODULES = re.compile(r"(?m)\brequire\s*\(|^\s*import\b|\bimport\s*\(")
+_EXPORTED = re.compile(r"(?m)^(\s*)export\s+default\s+")
+_NO_MODULES = stored("{name} needs modules, and the sandbox of checks has none")
+
+
+def script_of(code: str, function: str) -> str | None:
+    """The code of a module as the body of a script; None where it needs other modules."""
+    if _MODULES.search(code):
+        return None
+    code = _EXPORTED.sub(r"\1module.exports = ", code)
+    wanted = f"module.exports[{json.dumps(function)}]" if function else "(module.exports.default || module.exports)"
+    body = (
+        "const module = {exports: {}};\nconst exports = module.exports;\n"
+        f"{code.rstrip()}\nreturn {wanted}(output, context);"
+    )
+    return f"{{% raw %}}{body}{{% endraw %}}" if any(mark in body for mark in MARKS) else body
+
+
+def transform_of(files: ConfigFiles, value: object, at: At) -> str | None:
+    """A transform as a JavaScript expression or lines that return; None where it is none, which is noted.
+
+    Raises:
+        InputError: its file cannot be read, or is outside of the folder.
+    """
+    if not isinstance(value, str) or not value.strip():
+        return None
+    if not value.startswith(FILE):
+        return value
+    name, function = named_function(value)
+    path = files.path_of(name, at)
+    if path.suffix.lower() not in ENDINGS:
+        files.left_out(at, stored("a transform is JavaScript here; {name} is in another language", name=path.name))
+        return None
+    code = files.text(path)
+    script = script_of(code, function)
+    if script is None or any(mark in code for mark in MARKS):
+        why = stored("{name} holds marks of templates, which a transform would fill in", name=path.name)
+        files.left_out(at, _NO_MODULES.format(name=path.name) if script is None else why)
+        return None
+    files.came("files of transforms", at)
+    return script
+
+
+def named_function(value: str) -> tuple[str, str]:
+    """The name of a program's file, and the function in it that is meant, where one is named."""
+    name, _, function = value.removeprefix(FILE).rpartition(":")
+    return (name, function) if name.lower().endswith(_PROGRAMS) else (value.removeprefix(FILE), "")
