@@ -27,13 +27,16 @@ _METADATA = "additional_metadata"
 _OTHER_NAMES = {
     "actualOutput": _ANSWER, "expectedOutput": _EXPECTED, "retrievalContext": "retrieval_context",
     "additionalMetadata": _METADATA, "tokenCost": "token_cost", "inputTokenCount": "input_token_count",
-    "outputTokenCount": "output_token_count",
+    "outputTokenCount": "output_token_count", "expectedOutcome": "expected_outcome",
+    "userDescription": "user_description",
 }  # fmt: skip
 """Names that deepeval's service has for the same."""
 _READ = frozenset((_INPUT, _ANSWER, _EXPECTED, *_LISTS, _METADATA, "name", "token_cost", "input_token_count",
                    "output_token_count"))  # fmt: skip
-_OF_CHATS = frozenset(("scenario", "turns", "name"))
-_CELLS = (_METADATA, "turns")
+_OF_CONVERSATION = ("expected_outcome", "context", _METADATA)
+"""What a conversational golden has that checks may look at."""
+_OF_CHATS = frozenset(("scenario", "turns", "name", *_OF_CONVERSATION))
+_CELLS = (_METADATA, "turns", "tools_called", "expected_tools", "custom_column_key_values", "persona")
 """Columns that hold JSON."""
 _IMAGE = "[DEEPEVAL:IMAGE:"
 
@@ -108,8 +111,10 @@ def _conversation(golden: Mapping[str, object], at: At) -> Exchange:
     messages = messages_of(golden["turns"])
     is_answered = messages[-1].role == "assistant" and len(messages) > 1
     answers = (RecordedAnswer(messages[-1].content),) if is_answered else ()
-    return Exchange(at, messages[:-1] if is_answered else messages, answers=answers, name=_text(golden, "name") or "",
-                    scenario=_text(golden, "scenario"))  # fmt: skip
+    kept = {key: golden[key] for key in _OF_CONVERSATION if golden.get(key) not in (None, "", [], {})}
+    inputs = {key: _list(value) if key in _LISTS else value for key, value in kept.items()}
+    return Exchange(at, messages[:-1] if is_answered else messages, inputs, answers=answers,
+                    name=_text(golden, "name") or "", scenario=_text(golden, "scenario"))  # fmt: skip
 
 
 def _alone(exchange: Exchange) -> Exchange:
@@ -196,7 +201,8 @@ FORMAT = Format(
                "checks"),
         Mapped("`name`", "the case's id"),
         Mapped("`turns` of a conversational golden", "a chat; its last turn is an output where the model has it", "in",
-               "outcomes, personas"),
+               "personas, what turns hold besides texts"),
+        Mapped("`expected_outcome`, `context` of one", "inputs that the prompt does not name, for checks", "in"),
         Mapped("a conversational golden without turns", "nothing", "in", "it is named"),
         Mapped("`comments`, `source_file`, tools, custom columns and others", "nothing", "in", "they are named"),
         Mapped("rules", "nothing", "out", "they are counted"),

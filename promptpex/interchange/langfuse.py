@@ -1,8 +1,9 @@
 """``langfuse``: exports of Langfuse: observations, traces and items of data sets, as JSON, JSON lines or CSV.
 
-After Langfuse's reference of its exports and of its API: rows in snake case (exports to a bucket) or in camel case (the
-API, downloads of the page), texts or JSON in ``input`` and ``output``. What a model was asked is an observation of the
-type ``GENERATION``; a trace alone has what its application took and gave.
+After the source of its exports (tables ``observations``, ``events``, ``traces``, ``dataset_items``) and the reference
+of its API: rows in snake case (exports to a bucket) or in camel case (the API, downloads of the page), texts or JSON in
+``input`` and ``output``; in CSV lists and mappings are JSON, texts are as they are. What a model was asked is an
+observation of the type ``GENERATION``; a trace alone has what its application took and gave.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from datetime import datetime
 from pathlib import Path
 
 from promptpex.core.records import INPUT_VARIABLE
@@ -28,6 +31,11 @@ _OF_ITEMS = frozenset(("dataset_id", "dataset_name", "expected_output", "source_
 _OF_ROWS = frozenset(("trace_id", "project_id", "session_id", "environment", "parent_observation_id", "start_time",
                       "timestamp", "dataset_id", "dataset_name"))  # fmt: skip
 _ASKED = "GENERATION"
+_WITHOUT_TEXTS = (
+    {"data_type", "value", "source"}, {"count_traces", "session_duration"}, {"dataset_item_id", "trace_id"},
+)  # fmt: skip
+"""Columns by which exports of scores, of sessions and of items of runs are told."""
+_NOT_KEPT = ("model_parameters", "comments")
 
 
 def recognise(path: Path) -> bool:
@@ -39,7 +47,7 @@ def recognise(path: Path) -> bool:
     is_item = {"input", "expected_output"} <= keys and bool(keys & {"dataset_id", "dataset_name", "source_trace_id"})
     is_observation = {"id", "type"} <= keys and len(keys & _OF_ROWS) >= 2
     is_trace = {"id", "input", "output"} <= keys and len(keys & _OF_ROWS) >= 2
-    return is_trace_file or is_item or is_observation or is_trace
+    return is_trace_file or is_item or is_observation or is_trace or _is_without_texts(keys)
 
 
 def read(path: Path) -> Imported:
@@ -58,10 +66,20 @@ def read(path: Path) -> Imported:
             log.left_out(at.name, why, at.path, at.line)
             continue
         try:
-            exchanges.append(_item(row, at, log) if _is_item(row) else _observation(row, at))
+            exchanges.append(_exchange(row, at, log))
         except Unfit as failure:
             log.left_out(at.name, failure.why, at.path, at.line)
+            continue
+        for key in _NOT_KEPT:
+            if _value(row, key) not in (None, "", [], {}):
+                log.left_out(key, stored("there is nothing like it here"), at.path, None)
     return assembled(exchanges, path, log)
+
+
+def _exchange(row: Row, at: At, log: Log) -> Exchange:
+    if _is_without_texts(row.keys()):
+        raise Unfit(stored("scores, sessions and items of runs hold no inputs and outputs; export observations"))
+    return _item(row, at, log) if _is_item(row) else _observation(row, at)
 
 
 def _rows(path: Path) -> Iterator[tuple[Row, At]]:
@@ -94,6 +112,11 @@ def _snake(key: str) -> str:
     return _CAPITAL.sub(r"_\1", key).lower()
 
 
+def _is_without_texts(keys: AbstractSet[str]) -> bool:
+    """Whether rows with these columns are of a table that has neither inputs nor outputs."""
+    return "input" not in keys and "id" in keys and any(columns <= keys for columns in _WITHOUT_TEXTS)
+
+
 def _is_item(row: Row) -> bool:
     return bool(_OF_ITEMS & row.keys())
 
@@ -111,6 +134,7 @@ def _observation(row: Row, at: At) -> Exchange:
         raise Unfit(stored("it has no input"))
     if isinstance(value, dict) and is_chat(value.get("messages")):
         value = value["messages"]
+    value = _text(value) if isinstance(value, bool | int | float) else value
     is_input = isinstance(value, dict) and "role" not in value
     messages = () if is_input else messages_of([value] if isinstance(value, dict) else value)
     name = row.get("id")
@@ -125,11 +149,10 @@ def _observation(row: Row, at: At) -> Exchange:
 
 def _answers(row: Row) -> Iterator[RecordedAnswer]:
     model = next((row[key] for key in ("model", "provided_model_name", "internal_model") if row.get(key)), "")
-    usage, cost = _value(row, "usage_details"), _value(row, "cost_details")
-    older = _value(row, "usage")
-    tokens = usage if isinstance(usage, dict) and usage else older if isinstance(older, dict) else {}
-    seconds = amount(row.get("latency"))
-    total = row.get("total_cost", cost.get("total") if isinstance(cost, dict) else None)
+    cost = _value(row, "cost_details")
+    total = amount(row.get("total_cost"))
+    if total is None and isinstance(cost, dict):
+        total = amount(cost.get("total"))
     output = _value(row, "output")
     message = row.get("status_message")
     if output is None and row.get("level") != "ERROR":
@@ -138,11 +161,42 @@ def _answers(row: Row) -> Iterator[RecordedAnswer]:
         None if output is None else answer_of(output),
         model if isinstance(model, str) else "",
         message=message if isinstance(message, str) and message else None,
-        tokens_in=count(tokens.get("input", row.get("prompt_tokens"))),
-        tokens_out=count(tokens.get("output", row.get("completion_tokens"))),
-        cost_usd=amount(total),
-        latency_ms=seconds * 1000 if seconds is not None else None,
+        tokens_in=_tokens(row, "input", "prompt"),
+        tokens_out=_tokens(row, "output", "completion"),
+        cost_usd=total,
+        latency_ms=_latency(row),
     )
+
+
+def _tokens(row: Row, side: str, older: str) -> int | None:
+    """The tokens of one side: all kinds of them together, as Langfuse counts them."""
+    details = _value(row, "usage_details")
+    kinds = (
+        [count(value) for key, value in details.items() if key.startswith(side)] if isinstance(details, dict) else []
+    )
+    if any(kind is not None for kind in kinds):
+        return sum(kind for kind in kinds if kind is not None)
+    usage = _value(row, "usage")
+    inner = {_snake(str(key)): value for key, value in usage.items()} if isinstance(usage, dict) else {}
+    names = (side, f"{older}_tokens", f"{side}_tokens"), (f"{side}_usage", f"{older}_tokens", f"{side}_tokens")
+    given = (*(inner.get(name) for name in names[0]), *(row.get(name) for name in names[1]))
+    return next((tokens for value in given if (tokens := count(value)) is not None), None)
+
+
+def _latency(row: Row) -> float | None:
+    """Milliseconds: from the beginning to the end where both are known, since the unit of ``latency`` has changed."""
+    times = [_time(row.get(name)) for name in ("start_time", "end_time")]
+    if times[0] is not None and times[1] is not None and (times[0].tzinfo is None) == (times[1].tzinfo is None):
+        return max((times[1] - times[0]).total_seconds() * 1000, 0.0)
+    seconds, whole = amount(row.get("latency")), amount(row.get("latency_ms"))
+    return whole if whole is not None else seconds * 1000 if seconds is not None else None
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def _item(row: Row, at: At, log: Log) -> Exchange:
@@ -191,6 +245,9 @@ FORMAT = Format(
         Mapped("`model`, `usageDetails`, `totalCost`, `latency`", "the model's name, tokens, cost, latency", "in",
                "other amounts"),
         Mapped("an item of a data set, `expectedOutput`", "a case, its expected output", "in", "metadata, media"),
-        Mapped("scores", "nothing: `promptpex judge` gives verdicts", "in", "they are left there"),
+        Mapped("columns of scores", "nothing: `promptpex judge` gives verdicts", "in", "they are left there"),
+        Mapped("`modelParameters`, `comments`", "nothing", "in", "they are named"),
+        Mapped("exports of scores, of sessions and of items of runs", "nothing: they hold no inputs and outputs", "in",
+               "that is said"),
     ),
 )  # fmt: skip

@@ -14,9 +14,9 @@ from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_row
 from promptpex.interchange.format import Format, Imported, Mapped, Option
 from promptpex.interchange.notes import Log
 from promptpex.interchange.otel_genai.requests import requests_of
-from promptpex.interchange.otel_genai.telemetry import telemetry_of
+from promptpex.interchange.otel_genai.telemetry import is_console_record, telemetry_of
 
-_TOPS = ("resourceSpans", "resourceLogs", "batches")
+_TOPS = ("resourceSpans", "resourceLogs", "batches", "resource_spans", "resource_logs")
 
 
 def recognise(path: Path) -> bool:
@@ -25,7 +25,7 @@ def recognise(path: Path) -> bool:
         return False
     row = first_row(path)
     is_console = "context" in row and "attributes" in row and "start_time" in row
-    return is_console or any(key in row for key in _TOPS)
+    return is_console or is_console_record(row) or any(key in row for key in _TOPS)
 
 
 def read(path: Path, *, events: str | None) -> Imported:
@@ -57,9 +57,10 @@ FORMAT = Format(
         Mapped("`gen_ai.input.messages`, `gen_ai.system_instructions`", "what was sent", "in",
                "images, files, tool calls; parameters"),
         Mapped("`gen_ai.output.messages`", "outputs", "in", "reasoning, tool calls"),
-        Mapped("`gen_ai.prompt.0.content`, `gen_ai.completion.0.content`", "the same in the older form", "in"),
-        Mapped("`gen_ai.user.message`, `gen_ai.choice` and other events", "the same as events of a span, or as log "
-               "records", "in"),
+        Mapped("`gen_ai.prompt.0.content`, `gen_ai.completion.0.content`, also with `llm.prompts`, `llm.completions`",
+               "the same in older forms", "in"),
+        Mapped("`gen_ai.user.message`, `gen_ai.choice` and other events", "the same as events of a span, as log "
+               "records, or as the attribute `events`", "in"),
         Mapped("`langfuse.observation.input`, `langfuse.observation.output`", "the same as Langfuse sends it", "in"),
         Mapped("`gen_ai.response.model`, `gen_ai.usage.*`, times, `finish_reason`", "the model's name, tokens, "
                "latency, why it stopped", "in", "cost"),

@@ -11,7 +11,7 @@ from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of, 
 from promptpex.interchange.exchanges import Exchange, RecordedAnswer, amount, count
 from promptpex.interchange.foreign_rows import json_of_cell
 from promptpex.interchange.notes import Log
-from promptpex.interchange.otel_genai.telemetry import Span
+from promptpex.interchange.otel_genai.telemetry import Span, SpanEvent
 
 Row = Mapping[str, object]
 _OPERATIONS = ("chat", "text_completion", "generate_content")
@@ -20,15 +20,25 @@ _INPUT, _OUTPUT, _SYSTEM = "gen_ai.input.messages", "gen_ai.output.messages", "g
 _TURN = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 _CHOICE = "gen_ai.choice"
 _MOST_TURNS = 1000
+_PROMPTS, _COMPLETIONS = ("gen_ai.prompt.", "llm.prompts."), ("gen_ai.completion.", "llm.completions.")
+"""How the names of numbered turns begin, in the order in which they are looked for."""
 
 
 def requests_of(spans: Iterable[Span], log: Log) -> Iterator[Exchange]:
     """The requests of these spans; spans that are none, and what cannot come over, are noted."""
     for span in spans:
         try:
-            yield _request(span)
+            yield _request(_with_listed_events(span))
         except Unfit as failure:
             log.left_out(span.at.name, failure.why, span.at.path, span.at.line)
+
+
+def _with_listed_events(span: Span) -> Span:
+    """The span with the events that some libraries put into one of its attributes, as JSON."""
+    listed = _json(span.attributes.get("events"))
+    rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    events = [SpanEvent(name, row) for row in rows if isinstance(name := row.get("event.name"), str)]
+    return replace(span, events=[*span.events, *events]) if events else span
 
 
 def _request(span: Span) -> Exchange:
@@ -70,7 +80,7 @@ def _sent(values: Row, span: Span) -> tuple[Message, ...]:
     before = (Message(role="system", content=instructions),) if instructions.strip() else ()
     if values.get(_INPUT):
         return (*before, *messages_of(_json(values[_INPUT])))
-    numbered = _numbered(values, "gen_ai.prompt.")
+    numbered = next((turns for prefix in _PROMPTS if (turns := _numbered(values, prefix))), [])
     if numbered:
         return (*before, *messages_of(numbered))
     turns = [{**event.body, "role": event.body.get("role", _TURN[event.name]), "content": _content(event.body)}
@@ -114,7 +124,7 @@ def _answered(values: Row, span: Span) -> Iterator[tuple[str, str | None]]:
         for choice in _choices(_json(values[_OUTPUT])):
             yield answer_of(choice), _reason(choice)
         return
-    numbered = _numbered(values, "gen_ai.completion.")
+    numbered = next((turns for prefix in _COMPLETIONS if (turns := _numbered(values, prefix))), [])
     if numbered:
         yield from ((answer_of({"role": "assistant", "content": None, **turn}), _reason(turn)) for turn in numbered)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 from promptpex.interchange.places import At, items, mapping
 
@@ -51,8 +52,10 @@ def telemetry_of(rows: Iterable[tuple[object, At]]) -> list[Span]:
     spans: dict[tuple[str, str], Span] = {}
     records: list[tuple[tuple[str, str], SpanEvent, At]] = []
     for value, at in rows:
-        row = mapping(value, at, "a row")
-        if "context" in row:
+        row = _in_camel_case(mapping(value, at, "a row"))
+        if is_console_record(row):
+            records.append((_key(row, "trace_id", "span_id", at), _console_record(row, at), at))
+        elif "context" in row:
             context = mapping(row["context"], at["context"], "a context")
             spans.setdefault(_key(context, "trace_id", "span_id", at), _of_console(row, at))
         for span, place in _inside(row, at, ("resourceSpans", "batches"), ("scopeSpans", "instrumentationLibrarySpans"),
@@ -65,6 +68,37 @@ def telemetry_of(rows: Iterable[tuple[object, At]]) -> list[Span]:
             spans[key] = Span(place)
         spans[key].events.append(event)
     return list(spans.values())
+
+
+def _in_camel_case(row: Row) -> Row:
+    """The row of a writer that keeps the names of OTLP's protocol (``resource_spans``) as JSON has them."""
+    if not any(key in row for key in ("resource_spans", "resource_logs")):
+        return row
+    return {_camel(key): _renamed(value) for key, value in row.items()}
+
+
+def _renamed(value: object) -> object:
+    if isinstance(value, list):
+        return [_renamed(each) for each in value]
+    return {_camel(key): _renamed(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _camel(key: str) -> str:
+    first, *others = key.split("_")
+    return first + "".join(other.capitalize() for other in others)
+
+
+def is_console_record(row: Row) -> bool:
+    """Whether it is a log record as the console exporter of Python prints it."""
+    return "body" in row and "span_id" in row and ("severity_number" in row or "observed_timestamp" in row)
+
+
+def _console_record(row: Row, at: At) -> SpanEvent:
+    attributes = mapping(row.get("attributes"), at["attributes"], "attributes")
+    body = row.get("body")
+    named = row.get("event_name") or attributes.get("event.name")
+    within = body if isinstance(body, dict) else {"content": body}
+    return SpanEvent(named if isinstance(named, str) else "", {**attributes, **within})
 
 
 def _inside(row: Row, at: At, tops: tuple[str, ...], scopes: tuple[str, ...], leaf: str) -> Iterator[tuple[Row, At]]:
@@ -119,7 +153,17 @@ def _of_console(row: Row, at: At) -> Span:
     attributes = mapping(row.get("attributes"), at["attributes"], "attributes")
     name = row.get("name")
     error = _error(status.get("status_code"), status.get("description"))
-    return Span(at, name if isinstance(name, str) else "", attributes, events, None, error)
+    times = [_time(row.get(f"{which}_time")) for which in ("start", "end")]
+    latency = (times[1] - times[0]) / timedelta(milliseconds=1) if times[0] and times[1] else None
+    return Span(at, name if isinstance(name, str) else "", attributes, events, latency, error)
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=moment.tzinfo or UTC) if moment is not None else None
 
 
 def _error(code: object, message: object) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import tempfile
 from pathlib import Path
@@ -14,7 +16,7 @@ from promptpex.core.records import Case, Rule, Spec, Suite
 from promptpex.interchange.deepeval import write
 from promptpex.interchange.format import Project
 from promptpex.promptfile import parse, renderer
-from tests.interchange.foreign.imported import ProjectSource, imported, left_out, read, written
+from tests.interchange.foreign.imported import ProjectSource, imported, left_out, read, reads_as, written
 
 DATA = Path(__file__).parents[2] / "data" / "foreign"
 Capture = pytest.CaptureFixture[str]
@@ -61,9 +63,39 @@ def test_goldens_without_answers_are_cases_alone(tmp_path: Path) -> None:
 def test_conversations_are_chats_where_they_have_turns() -> None:
     made = read("deepeval", DATA / "deepeval_conversations.json")
     assert made.suite is not None
-    assert [(case.inputs, case.scenario) for case in made.suite.cases] == [({"input": "Hi"}, "Wants a ticket")]
+    ((inputs, scenario),) = [(case.inputs, case.scenario) for case in made.suite.cases]
+    assert (inputs["input"], scenario) == ("Hi", "Wants a ticket")
+    assert isinstance(inputs["expected_outcome"], str)
     assert [output.text for output in made.outputs] == ["Yes?"]
-    assert [name for name, _ in left_out(made)] == ["[0].expected_outcome", "[1]"]
+    assert [name for name, _ in left_out(made)] == ["[1]"]
+
+
+TURNS = [{"role": "user", "content": "Hi", "user_id": None, "retrieval_context": None, "tools_called": None,
+          "metadata": None}, {"role": "assistant", "content": "Yes?", "retrieval_context": ["a"]}]  # fmt: skip
+COLUMNS = ("scenario", "turns", "expected_outcome", "user_description", "context", "name", "comments",
+           "additional_metadata", "custom_column_key_values")  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "csv"])
+def test_conversations_come_as_save_as_writes_them(ending: str, tmp_path: Path) -> None:
+    golden = dict(zip(COLUMNS, ("Wants a ticket", TURNS, "A ticket is booked", "Calm", ["x", "y"], "c1", None,
+                                {"lang": "en"}, None), strict=True))  # fmt: skip
+    text = json.dumps([golden] if ending == "json" else golden)
+    if ending == "csv":
+        held = io.StringIO()
+        csv.writer(held).writerows([COLUMNS, [
+            "Wants a ticket", json.dumps(TURNS), "A ticket is booked", "Calm", "x|y", "c1", None, '{"lang": "en"}', None
+        ]])  # fmt: skip
+        text = held.getvalue()
+    path = written(tmp_path / f"c.{ending}", text)
+    assert reads_as(path)[0] == "deepeval"
+    made = read("deepeval", path)
+    assert made.suite is not None
+    assert [(case.id, case.inputs, case.scenario) for case in made.suite.cases] == [("c1", {
+        "input": "Hi", "expected_outcome": "A ticket is booked", "context": ["x", "y"],
+        "additional_metadata": {"lang": "en"}}, "Wants a ticket")]  # fmt: skip
+    assert [output.text for output in made.outputs] == ["Yes?"]
+    assert [name for name, _ in left_out(made)] == ["[0].user_description"]
 
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(str.strip)

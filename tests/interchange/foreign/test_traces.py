@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from promptpex.cases.samples import read_samples
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError
-from tests.interchange.foreign.imported import Made, imported, left_out, read, written
+from tests.interchange.foreign.imported import Made, imported, left_out, read, reads_as, written
 from tests.interchange.foreign.sample_files import CHAT, CONSOLE, ITEM, OBSERVATION, SPAN, SPANS
 
 DATA = Path(__file__).parents[2] / "data" / "foreign"
@@ -152,6 +153,105 @@ def test_items_of_a_data_set_are_cases(tmp_path: Path) -> None:
     assert read("langfuse", DATA / "langfuse_items.json").suite is not None
 
 
+EXPORTED: dict[str, Any] = {
+    "id": "o1", "traceId": "t1", "projectId": "p", "type": "GENERATION", "environment": "default",
+    "parentObservationId": "r", "startTime": "2026-01-01T00:00:00.000Z", "endTime": "2026-01-01T00:00:01.250Z",
+    "name": "tag", "metadata": {}, "level": "DEFAULT", "statusMessage": None, "version": None, "input": CHAT,
+    "output": {"role": "assistant", "content": "NN"}, "modelParameters": {"temperature": 0.2},
+    "completionStartTime": None, "promptId": None, "usageDetails": {"input": 3, "input_cached": 4, "output": 1,
+                                                                    "total": 8},
+    "costDetails": {"input": 0.1, "total": 0.3}, "providedCostDetails": {}, "model": "gpt-4o", "internalModelId": "x",
+    "latency": 1250, "timeToFirstToken": None, "totalCost": None, "inputUsage": 7, "outputUsage": 1, "totalUsage": 8,
+    "traceName": "t", "traceTags": [], "userId": None, "modelId": None, "comments": [{"content": "look"}],
+    "quality": [0.5],
+}  # fmt: skip
+"""A row of the page's export of observations: its columns in their order, with a score as the last."""
+TRACE: dict[str, Any] = {
+    "id": "t1", "timestamp": "2026-01-01T00:00:00.000Z", "name": "chat", "userId": None, "sessionId": None,
+    "release": None, "version": None, "environment": "default", "tags": [], "bookmarked": False, "public": False,
+    "input": "Tag: fox", "output": "NN", "metadata": {}, "latency": 1.5,
+    "usage": {"promptTokens": 3, "completionTokens": 1, "totalTokens": 4}, "inputCost": None, "outputCost": None,
+    "totalCost": "0.25", "level": "DEFAULT", "observationCount": 1, "inputTokens": 3, "outputTokens": 1,
+    "totalTokens": 4, "comments": [],
+}  # fmt: skip
+EVENT: dict[str, Any] = {
+    "id": "e1", "traceId": "t1", "traceName": "t", "type": "GENERATION", "name": "tag",
+    "startTime": "2026-01-01 00:00:00.000", "endTime": None, "input": json.dumps(CHAT), "output": "NN",
+    "providedModelName": "gpt-4o", "modelId": "m", "usageDetails": {"input": 3, "output": 1}, "totalCost": 0.1,
+    "latencyMs": 40, "timeToFirstTokenMs": None, "parentObservationId": None,
+}  # fmt: skip
+
+
+def _as_csv(row: Mapping[str, Any]) -> str:
+    """A row as Langfuse's page writes it: texts as they are, nothing for null, all else as JSON."""
+    held = io.StringIO()
+    writer = csv.writer(held, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(row)
+    writer.writerow([value if isinstance(value, str) else "" if value is None else json.dumps(value)
+                     for value in row.values()])  # fmt: skip
+    return held.getvalue()
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "csv"])
+@pytest.mark.parametrize(
+    ("row", "answer"),
+    [
+        (EXPORTED, ("NN", "gpt-4o", 7, 1, 0.3, 1250.0)),
+        (TRACE, ("NN", "unknown", 3, 1, 0.25, 1500.0)),
+        (EVENT, ("NN", "gpt-4o", 3, 1, 0.1, 40.0)),
+    ],
+    ids=["observation", "trace", "event"],
+)
+def test_rows_of_the_pages_exports_are_answers(
+    row: dict[str, Any], answer: tuple[Any, ...], ending: str, tmp_path: Path
+) -> None:
+    text = _as_csv(row) if ending == "csv" else json.dumps([row] if ending == "json" else row)
+    path = written(tmp_path / f"x.{ending}", text)
+    assert reads_as(path)[0] == "langfuse"
+    made = read("langfuse", path)
+    assert [(one.text, one.model, one.tokens_in, one.tokens_out, one.cost_usd, one.latency_ms)
+            for one in made.outputs] == [answer]  # fmt: skip
+    named = [("modelParameters", None), ("comments", None)] if row is EXPORTED else []
+    assert sorted(left_out(made)) == sorted((_in_words(name), line) for name, line in named)
+
+
+def _in_words(name: str) -> str:
+    return {"modelParameters": "model_parameters"}.get(name, name)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {
+            "id": "s",
+            "traceId": "t",
+            "timestamp": "2026",
+            "source": "API",
+            "name": "q",
+            "dataType": "NUMERIC",
+            "value": 1,
+        },
+        {"id": "s", "userIds": [], "countTraces": 2, "sessionDuration": 3, "totalCost": 1},
+        {"id": "s", "projectId": "p", "datasetItemId": "i", "traceId": "t", "datasetName": "d"},
+    ],
+    ids=["scores", "sessions", "items of runs"],
+)
+def test_exports_without_texts_are_told_and_refused(row: dict[str, Any], tmp_path: Path) -> None:
+    path = written(tmp_path / "x.jsonl", [row])
+    assert reads_as(path) == ["langfuse"]
+    with pytest.raises(InputError, match="hold no inputs and outputs; export observations"):
+        read("langfuse", path)
+
+
+def test_numbers_are_inputs_and_times_that_are_none_say_nothing(tmp_path: Path) -> None:
+    odd = {**OBSERVATION, "input": 12, "startTime": "soon", "endTime": "2026-01-01T00:00:00Z", "latency": None,
+           "usageDetails": {"input": "many"}, "usage": {"promptTokens": -1}}  # fmt: skip
+    made = read("langfuse", written(tmp_path / "x.jsonl", [odd]))
+    assert made.suite is not None
+    assert [case.inputs for case in made.suite.cases] == [{"input": "12"}]
+    assert [(one.latency_ms, one.tokens_in) for one in made.outputs] == [(None, None)]
+
+
 def _span(**attributes: str) -> dict[str, Any]:
     values = [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
     span = {**SPAN, "spanId": str(attributes), "attributes": values, "events": []}
@@ -174,6 +274,31 @@ def test_older_forms_of_spans_are_read(tmp_path: Path) -> None:
     assert outputs == [("NN", None, "stop"), ("NN", None, "stop"), ("VB", None, None), (None, "timeout", None),
                        ("NN", None, None)]  # fmt: skip
     assert made.outputs[0].latency_ms == 250
+
+
+def test_further_writers_of_spans_are_read(tmp_path: Path) -> None:
+    """Names of the protocol (``resource_spans``), log records of a console, events in an attribute, ``llm.prompts``."""
+    turns = [{"event.name": "gen_ai.user.message", "role": "user", "content": "Word: dog"},
+             {"event.name": "gen_ai.choice", "index": 0, "message": {"content": "VB"}}]  # fmt: skip
+    (one,) = _span(**{"gen_ai.request.model": "m", "events": json.dumps(turns)})["resourceSpans"]
+    (span,) = one["scopeSpans"][0]["spans"]
+    snake = {"trace_id": "a", "span_id": "b", "start_time_unix_nano": "1000000", "end_time_unix_nano": "3000000",
+             "attributes": [{"key": pair["key"], "value": {"string_value": pair["value"]["stringValue"]}}
+                            for pair in span["attributes"]]}  # fmt: skip
+    console = {**CONSOLE, "context": {"trace_id": "0x1", "span_id": "0x5"}, "end_time": "2026-01-01T00:00:02Z",
+               "start_time": "2026-01-01T00:00:00Z",
+               "attributes": {"llm.prompts.0.role": "user", "llm.prompts.0.content": "Word: cow",
+                              "llm.completions.0.content": "CC"}}  # fmt: skip
+    record = {"severity_number": 9, "trace_id": "0x9", "span_id": "0x9", "attributes": {}}
+    asked = {**record, "event_name": "gen_ai.user.message", "body": {"content": "Word: ant"}}
+    given = {**record, "attributes": {"event.name": "gen_ai.choice"}, "body": {"message": {"content": "AA"}}}
+    rows = [{"resource_spans": [{"scope_spans": [{"spans": [snake]}]}]}, console, asked, given]
+    made = read("otel-genai", written(tmp_path / "s.jsonl", rows))
+    assert made.suite is not None
+    assert [case.inputs["input"] for case in made.suite.cases] == ["Word: dog", "Word: cow", "Word: ant"]
+    assert [(one.text, one.latency_ms) for one in made.outputs] == [("VB", 2.0), ("CC", 2000.0), ("AA", None)]
+    assert reads_as(written(tmp_path / "r.jsonl", [asked])) == ["otel-genai"]
+    assert reads_as(written(tmp_path / "r.jsonl", rows[:1])) == ["otel-genai"]
 
 
 def test_spans_that_are_no_requests_are_named(tmp_path: Path) -> None:
