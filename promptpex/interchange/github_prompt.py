@@ -18,6 +18,7 @@ from promptpex.core.records.prompt import Role
 from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source, head
+from promptpex.interchange.model_names import github_name
 from promptpex.interchange.notes import Log
 from promptpex.interchange.output_schemas import KEYS, format_rules
 from promptpex.interchange.places import At, items, mapping, named, text_of_parts
@@ -157,7 +158,7 @@ def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object
     model = data.get("model")
     if not isinstance(model, str) or not model.strip():
         return {}
-    name = f"github/{model.strip().rpartition('/')[2]}"
+    name = github_name(model)
     try:
         parse_model(name)
     except ConfigError:

@@ -20,6 +20,7 @@ from promptpex.core.records.prompt import Role
 from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source
+from promptpex.interchange.model_names import OURS, SAID, about_model, bare_name, names_of
 from promptpex.interchange.notes import Log
 from promptpex.interchange.output_schemas import KEYS, format_rules
 from promptpex.interchange.places import At, mapping
@@ -32,9 +33,6 @@ _ROLE = re.compile(r"#?[ \t]*(system|user|assistant|developer)[ \t]*:[ \t]*\Z", 
 ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _READ = frozenset(("name", "description", "model", "inputs", "inputSchema", "sample", "template", "version", "$schema",
                    *KEYS))  # fmt: skip
-_VENDORS = {"azure_openai": "azure", "azure": "azure", "openai": "openai", "github": "github", "anthropic": "anthropic",
-            "serverless": "azure_ai", "foundry": "azure_ai"}  # fmt: skip
-_NAMES = ("azure_deployment", "name", "model", "id", "deployment")
 
 
 def read(path: Path) -> Imported:
@@ -133,12 +131,9 @@ def settings_of_model(value: object, at: At, log: Log) -> dict[str, object]:
     if value is None:
         return {}
     model = {"id": value} if isinstance(value, str) else mapping(value, at, "model")
-    about = {**_mapping(model.get("connection")), **_mapping(model.get("configuration")), **_plain(model)}
-    vendor = next((str(about[key]) for key in ("type", "provider") if about.get(key)), "")
-    bare = next((str(about[key]) for key in _NAMES if isinstance(about.get(key), str)), "")
-    name = f"{_VENDORS[vendor]}/{bare}" if vendor in _VENDORS else bare
-    for key in about:
-        if key not in (*_NAMES, "type", "provider", "api", "kind", "apiType"):
+    bare, name = bare_name(model), next(iter(names_of(model)), "")
+    for key in about_model(model):
+        if key not in SAID:
             why = stored("it is said elsewhere here")
             if names_key(key):
                 why = stored("keys are not copied; put it into the environment")
@@ -162,10 +157,6 @@ def settings_of_model(value: object, at: At, log: Log) -> dict[str, object]:
 
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
-
-
-def _plain(model: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in model.items() if isinstance(value, str)}
 
 
 def write(source: Source, *, model: str | None) -> Exported:
@@ -196,8 +187,7 @@ def _model(label: str) -> dict[str, Any]:
     except ConfigError:
         return {"api": "chat", "configuration": {"name": label}}
     vendor, slash, bare = parsed.name.partition("/")
-    known = {ours: theirs for theirs, ours in reversed(_VENDORS.items())}
-    configuration = {"type": known[vendor], "name": bare} if slash and vendor in known else {"name": parsed.name}
+    configuration = {"type": OURS[vendor], "name": bare} if slash and vendor in OURS else {"name": parsed.name}
     names = {"temperature", "max_tokens", "top_p", "seed"}
     params = parsed.params.model_dump(include=names, exclude_none=True)
     return {"api": "chat", "configuration": configuration, **({"parameters": params} if params else {})}

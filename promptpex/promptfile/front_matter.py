@@ -196,7 +196,8 @@ USED: Mapping[str, Key] = {
     "model": {
         "type": ["object", "string", "null"],
         "description": "In Prompty: its parameters or options are sent with each request to models under test, where "
-        "settings and the name of a model leave them open. Its name is not used.",
+        "settings and the name of a model leave them open. Its plain name is the model under test where "
+        "nothing else names one.",
         "examples": [{"parameters": {"temperature": 0.3}}],
     },
     "modelParameters": {

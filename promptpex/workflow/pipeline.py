@@ -42,6 +42,7 @@ from promptpex.workflow.grading.peoples_grades import prompt_file_of, with_calib
 from promptpex.workflow.judge_examples import take_judge_examples
 from promptpex.workflow.metrics import announce_requests, metrics_of, metrics_to_score
 from promptpex.workflow.output_params import announce_overruled
+from promptpex.workflow.own_model import take_own_model
 from promptpex.workflow.own_tests import first_suite, with_own_rules
 from promptpex.workflow.preconditions import (
     raise_if_cancelled,
@@ -166,8 +167,9 @@ def check_run(session: Session, files: Files, subset: Subset = WHOLE) -> Checked
     Raises:
         InputError: as ``run``.
     """
-    require_decidable(session)
     prompt = read_prompt(session, files.prompt)
+    take_own_model(session, prompt)
+    require_decidable(session)
     announce_overruled(session, prompt)
     failed = _failed(session, prompt, subset)
     metrics = metrics_of(session, prompt)
@@ -216,6 +218,7 @@ async def estimate_files(session: Session, files: Files, subset: Subset = WHOLE)
         InputError: a subset of cases that are not there yet.
     """
     prompt = read_prompt(session, files.prompt)
+    take_own_model(session, prompt)
     failed = _failed(session, prompt, subset)
     spec, suite = read_existing(prompt, files)
     if spec is not None and suite is not None:

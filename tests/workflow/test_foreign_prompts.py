@@ -116,6 +116,16 @@ async def test_a_file_of_promptpex_is_run_as_it_says(tmp_path: Path) -> None:
     assert "models take no such parameter here, and are not sent it: logit_bias" in notices
 
 
+async def test_the_model_of_the_front_matter_answers_where_none_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_API_KEY", "g" * 20)
+    finished, fake, notices = await execute(written(tmp_path, "colours.prompt.yml", GITHUB), models=None)
+    assert {one.model for one in of_stage(fake, "output")} == {"github/gpt-4o-mini"}
+    assert finished.manifest.origins["models"] == "front matter"
+    assert "model under test: github/gpt-4o-mini (from the front matter of colours.prompt.yml)" in notices
+
+
 async def test_settings_win_over_the_front_matter_and_say_so(tmp_path: Path) -> None:
     path = written(tmp_path, "colours.prompty", PROMPTPEX)
     finished, fake, notices = await execute(path, temperature=0.0, models=["fake/a", "fake/b?top_p=0.9"])
@@ -158,12 +168,18 @@ async def test_githubs_test_data_are_cases_and_its_evaluators_rules(tmp_path: Pa
 def test_validate_says_what_a_run_does(tmp_path: Path) -> None:
     problems = [str(one.sentence()) for one in validate([written(tmp_path, "colours.prompty", PROMPTPEX)])]
     assert problems == [
+        "the model under test is azure/x where nothing else is; flags, environment and settings win over it",
         "models under test are sent temperature 0.3, max_tokens 50, top_p 0.5; flags, settings and the name of a "
         "model win over it",
         "models take no such parameter here, and are not sent it: logit_bias",
     ]
     of_github = [(one.severity, one.sentence()) for one in validate([written(tmp_path, "c.prompt.yml", GITHUB)])]
     assert of_github == [
+        (
+            "info",
+            "the model under test is github/gpt-4o-mini where nothing else is; flags, environment and settings win "
+            "over it",
+        ),
         ("info", "models under test are sent temperature 0.5; flags, settings and the name of a model win over it"),
         ("info", "what the file demands becomes rules of a new spec: capital"),
         ("warning", "evaluators[1]: github/similarity is GitHub's own"),

@@ -28,6 +28,7 @@ from promptpex.specs.input_declarations import declared, unread_declarations
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
 from promptpex.workflow.instructions import checked_instructions, checked_language
 from promptpex.workflow.output_params import front_matter_params
+from promptpex.workflow.own_model import plain_names
 from promptpex.workflow.own_tests import problems_of_own_tests
 from promptpex.workflow.scoring import unusable_expected
 from promptpex.workflow.validation import candidate_problems, metric_problems, rule_problems
@@ -257,7 +258,11 @@ def _front_matter(prompt: Prompt) -> list[Problem]:
 
 
 def _parameters(prompt: Prompt) -> Iterator[Problem]:
-    """What a run does with the parameters of a model that the front matter gives."""
+    """What a run does with the name and the parameters of a model that the front matter gives."""
+    names = plain_names(prompt)
+    if names:
+        hint = "flags, environment and settings win over it"
+        yield Problem.info(str(prompt.path), None, f"the model under test is {names[0]} where nothing else is", hint)
     params, unused = front_matter_params(prompt)
     values = params.model_dump(exclude_defaults=True, exclude={"extra"}) | params.extra
     if values:
