@@ -189,6 +189,11 @@ class GradeBook:
         texts, graded, keys = self._texts, self._by_text, self._by_key
         return [item for item in items if (texts.get(item.id) or self._text(item)) in graded or item.id in keys]
 
+    def has_grades_on(self, key: str, output: str) -> bool:
+        """Whether anybody said anything of the output with this key and text; unlike ``having_grades`` it remembers
+        nothing of it."""
+        return key in self._by_key or text_digest(output, KEY_LENGTH) in self._by_text
+
     def given_on(self, item: Example) -> tuple[Grade, ...]:
         """The grades that were given on this very item, not on another one with the same text; the latest last."""
         return self._by_key.get(item.id, ())

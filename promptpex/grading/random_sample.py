@@ -44,6 +44,11 @@ def number(key: str, seed: int = SEED, of: str = "item") -> float:
     return float(int(digest([of, seed, key], _DIGITS), 16) / 16**_DIGITS)
 
 
+def place(key: str, seed: int = SEED) -> tuple[float, str]:
+    """By what the random sample takes items in turn."""
+    return number(key, seed), key
+
+
 def in_order(keys: Iterable[str], seed: int = SEED) -> tuple[str, ...]:
     """The keys, each once, in the order in which the random sample takes them."""
     return _in_order(tuple(keys), seed)
@@ -51,7 +56,7 @@ def in_order(keys: Iterable[str], seed: int = SEED) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)  # A pool is looked at again and again while it is graded.
 def _in_order(keys: tuple[str, ...], seed: int) -> tuple[str, ...]:
-    return tuple(sorted(set(keys), key=lambda key: (number(key, seed), key)))
+    return tuple(sorted(set(keys), key=lambda key: place(key, seed)))
 
 
 def reached_by(grades: Iterable[Grade], in_hand: Mapping[str, str] = MappingProxyType({})) -> frozenset[str]:

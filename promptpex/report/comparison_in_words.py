@@ -11,7 +11,7 @@ from promptpex.core.texts import Key, from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.comparison.what_changed import are_rules_changed
 from promptpex.report.percentages import TableRow, at_least, percent
-from promptpex.tables import records
+from promptpex.tables import MetricCounts, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,16 +101,11 @@ def _metric_sentences(row: TableRow, by_metric: pd.DataFrame) -> str:
     return "".join(f" {sentence}" for sentence in sentences)
 
 
-def metric_note(scores: tuple[pd.DataFrame, pd.DataFrame], by_metric: pd.DataFrame) -> Iterator[str]:
+def metric_note(scores: tuple[MetricCounts, MetricCounts], by_metric: pd.DataFrame) -> Iterator[str]:
     """Which metrics are not the same measure in both runs: other criteria, another judge, other settings."""
-    marks = [
-        {
-            name: set(tables.counting_scores(frame, name).query("source != 'none'")["fingerprint"])
-            for name in by_metric["metric"].unique()
-        }
-        for frame in scores
-    ]
-    other = [name for name, was in marks[0].items() if was != marks[1][name]]
+    before, after = scores
+    names = map(str, by_metric["metric"].unique())
+    other = [name for name in names if before.fingerprints(name) != after.fingerprints(name)]
     if other:
         yield tr(
             "Scored in another way in the two runs (criteria, judge or settings): {metrics}.", metrics=", ".join(other)

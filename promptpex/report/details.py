@@ -24,13 +24,11 @@ class Details:
     Attributes:
         run: the run.
         made: its tables.
-        compared: its outputs compared with expected ones, ``tables.expected_outcomes``.
         confidence: of the intervals.
     """
 
     run: AnyRun = field(repr=False)
     made: RunTables = field(repr=False)
-    compared: pd.DataFrame = field(repr=False)
     confidence: float
 
     @cached_property
@@ -83,16 +81,12 @@ class Details:
     @cached_property
     def confusions(self) -> pd.DataFrame:
         """What models answer most often where something else was expected."""
-        return tables.confusions(self.compared, self._expected(), self.run.manifest.models)
+        return self.made.confusions()
 
     @cached_property
     def answer_counts(self) -> pd.DataFrame:
         """How often each answer was expected and given."""
-        return tables.answer_counts(self.compared, self._expected())
-
-    def _expected(self) -> dict[str, str]:
-        """The expected output of each case that has one."""
-        return {case.id: case.expected for case in self.run.suite.cases if case.expected is not None}
+        return self.made.answer_counts()
 
     def _hang_on_input(self) -> set[str]:
         """The rules whose verdict hangs on the input as well."""

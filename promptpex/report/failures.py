@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.core.records import AnyRun
-from promptpex.tables import plain_values, records
+from promptpex.tables import PartTables, plain_values, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,12 +80,12 @@ class _Failing(NamedTuple):
 
 
 def failure_examples(
-    run: AnyRun, parts: Iterable[tuple[pd.DataFrame, pd.DataFrame]], by_rule: pd.DataFrame, most: int
+    run: AnyRun, parts: Iterable[PartTables], by_rule: pd.DataFrame, most: int
 ) -> Iterator[FailureExample]:
     """The ``most`` rules that fail most often, the worst first.
 
     Args:
-        parts: tables of outputs and of the verdicts on them, one after the other.
+        parts: of the run, one after the other.
         by_rule: the table of rules.
     """
     broken_by, scored_by = Counter[str](), Counter[str]()
@@ -97,8 +97,8 @@ def failure_examples(
         return
     texts = {rule.id: rule.rule for rule in run.spec.rules} | run.manifest.mode_rules
     looked_at = _LookedAt(worst)
-    for rows, cube in parts:
-        looked_at.add(rows, cube)
+    for part in parts:
+        looked_at.add(part.outputs, part.verdicts)
     for rule, chosen in looked_at.chosen():
         failures = tuple(_failed(one, alike, looked_at.texts.get(one.key, {})) for one, alike in chosen)
         first = failures[0]

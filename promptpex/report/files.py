@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-REPORT, RESULTS, VERDICTS = "report.csv", "results.csv", "verdicts.csv"
+REPORT, RESULTS, VERDICTS, SCORES = "report.csv", "results.csv", "verdicts.csv", "scores.csv"
 
 ROWS = 20_000
 """Rows of a table that are written at a time."""
@@ -63,7 +63,6 @@ def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
     """Writes the tables that most runs have no use for; one of an earlier judging, now empty, is taken away."""
     written = []
     for name, frame in {
-        "scores.csv": summary.scores,
         "metrics.csv": summary.metrics,
         "confusions.csv": summary.details.confusions,
         "agreement.csv": summary.details.agreements,
@@ -78,20 +77,32 @@ def _where_there_is_any(summary: Summary, folder: Path) -> list[Path]:
 
 
 def _write_parts(summary: Summary, folder: Path) -> list[str]:
-    """Writes the tables of outputs and of verdicts, some rows at a time, and reads a run in parts once; the files.
+    """Writes the tables of outputs, of verdicts and of scores, some rows at a time, and reads a run in parts once; the
+    files.
 
-    Where the verdicts are a table in a Parquet file, there is no second one.
+    Where the verdicts are a table in a Parquet file, there is no second one; a table of no scores is not written.
     """
-    names = [RESULTS] if (folder / CUBE).exists() else [RESULTS, VERDICTS]
-    if len(names) == 1:
-        (folder / VERDICTS).unlink(missing_ok=True)
+    has_scores = not summary.made.score_kinds.empty
+    wanted = {RESULTS: True, VERDICTS: not (folder / CUBE).exists(), SCORES: has_scores}
+    for name in (name for name, is_wanted in wanted.items() if not is_wanted):
+        (folder / name).unlink(missing_ok=True)
+    metrics = summary.made.metric_counts.names
     with ExitStack() as stack:
-        files = [stack.enter_context(writing(folder / name, links=False)) for name in names]
-        for number, (rows, cube) in enumerate(summary.made.parts()):
-            for table, file in zip((tables.with_scores(rows, summary.scores), cube), files, strict=False):
-                for text in _csv_texts(table, header=number == 0):
+        files = {
+            name: stack.enter_context(writing(folder / name, links=False))
+            for name, is_wanted in wanted.items()
+            if is_wanted
+        }
+        for number, part in enumerate(summary.made.parts()):
+            made = {
+                RESULTS: tables.with_scores(part.outputs, part.scores, metrics),
+                VERDICTS: part.verdicts,
+                SCORES: part.scores,
+            }
+            for name, file in files.items():
+                for text in _csv_texts(made[name], header=number == 0):
                     file.write(text.encode("utf-8", "surrogatepass"))
-    return names
+    return list(files)
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -171,7 +171,8 @@ def _broken_rules(summary: Summary, failing: Sequence[str], file: Path | None) -
 def _examples(summary: Summary, failing: Sequence[str]) -> dict[str, tuple[str, str, str]]:
     """For each rule an output of the failing models that breaks it: model, case and reason."""
     examples: dict[str, tuple[str, str, str]] = {}
-    for _, cube in summary.made.parts():
+    for part in summary.made.parts():
+        cube = part.verdicts
         broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["model"].isin(list(failing))]
         for row in records(broken.drop_duplicates("rule")):
             reason = reason_of(row["reason"] or "", row["source"] or "")

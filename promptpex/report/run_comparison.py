@@ -125,7 +125,7 @@ def compare_runs(
     cases = _counting(after, common, weights)
     same: _Same = {"models": models, "cases": cases, "confidence": confidence, "weights": weights}
     old, new = ComparedRun.of(before), ComparedRun.of(after)
-    rows, scores = (old.outputs, new.outputs), (old.scores, new.scores)
+    rows, scores = (old.outputs, new.outputs), (tables.MetricCounts.of(old.scores), tables.MetricCounts.of(new.scores))
     by_model = tables.comparison(*rows, **same, tolerance=tolerance, expected=_expected(old, new))
     by_metric, figures = tables.metric_changes(*scores, **same), records(by_model)
     corrected = tables.corrected_changes(*rows, people, **same)

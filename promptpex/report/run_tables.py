@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from promptpex import tables
 from promptpex.core.records import AnyRun, RunInParts
 from promptpex.report.runs.parts import NotInOrderError
-from promptpex.tables import JointVerdicts
+from promptpex.tables import JointVerdicts, MetricCounts, PartTables
+from promptpex.tables.counts_per_case import COUNTED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,19 +29,25 @@ class RunTables:
         self.run = run
 
     @cached_property
+    def whole(self) -> PartTables:
+        """All outputs with their texts, verdicts and scores; a run in parts is read into memory for it."""
+        cube = tables.verdicts(self.run)
+        return PartTables(tables.outputs(self.run, cube), cube, tables.scores(self.run))
+
+    @property
     def outputs(self) -> pd.DataFrame:
         """All outputs with their texts, ``tables.outputs``."""
-        return tables.outputs(self.run, self.verdicts)
+        return self.whole.outputs
 
-    @cached_property
+    @property
     def verdicts(self) -> pd.DataFrame:
         """All verdicts, ``tables.verdicts``."""
-        return tables.verdicts(self.run)
+        return self.whole.verdicts
 
-    @cached_property
+    @property
     def scores(self) -> pd.DataFrame:
         """All scores, ``tables.scores``."""
-        return tables.scores(self.run)
+        return self.whole.scores
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -47,23 +55,40 @@ class RunTables:
         return self.outputs
 
     @property
+    def compared(self) -> pd.DataFrame:
+        """The outputs that were compared with expected ones, ``tables.expected_outcomes``, as far as counts of them
+        need it."""
+        return self.whole.compared
+
+    @property
     def kinds(self) -> pd.DataFrame:
         """Verdicts of all kinds that there are, by rule, source, fingerprint, turn, status, reason code and whether
         they count, as they first appear."""
         return self.verdicts
 
-    @cached_property
+    @property
+    def score_kinds(self) -> pd.DataFrame:
+        """Scores of all kinds that there are, by name, source, fingerprint, turn, reason code and whether they count,
+        as they first appear."""
+        return self.scores
+
+    @property
     def outcomes(self) -> pd.DataFrame:
         """What became of the rules, ``tables.rule_outcomes``, as far as ``tables.discrimination`` needs it."""
-        return tables.rule_outcomes(self.verdicts)
+        return self.whole.outcomes
 
-    def parts(self) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-        """Tables of outputs and of the verdicts on them, which together are all, in their order."""
-        yield self.outputs, self.verdicts
+    @cached_property
+    def metric_counts(self) -> MetricCounts:
+        """The scores of metrics, counted."""
+        return MetricCounts.of(self.scores)
 
-    def chosen(self, places: Sequence[int]) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Some outputs by their places, in their order, and at least the verdicts on them."""
-        return self.outputs.iloc[list(places)], self.verdicts
+    def parts(self) -> Iterator[PartTables]:
+        """Tables of outputs and of what is said of them, which together are all, in their order."""
+        yield self.whole
+
+    def chosen(self, places: Sequence[int]) -> PartTables:
+        """Some outputs by their places, in their order, and at least what is said of them."""
+        return replace(self.whole, outputs=self.outputs.iloc[list(places)])
 
     def rules(self, order: Sequence[str], confidence: float) -> pd.DataFrame:
         """``tables.rules``."""
@@ -84,6 +109,23 @@ class RunTables:
     def inconsistent_verdicts(self, hang_on_input: Collection[str]) -> pd.DataFrame:
         """``tables.inconsistent_verdicts``."""
         return tables.inconsistent_verdicts(self.outputs, self.verdicts, hang_on_input=hang_on_input)
+
+    def lowest_scores(self) -> pd.DataFrame:
+        """``tables.lowest_scores``."""
+        return tables.lowest_scores(self.scores, self.outputs)
+
+    def confusions(self) -> pd.DataFrame:
+        """``tables.confusions``."""
+        return tables.confusions(self.compared, expected(self.run), self.run.manifest.models)
+
+    def answer_counts(self) -> pd.DataFrame:
+        """``tables.answer_counts``."""
+        return tables.answer_counts(self.compared, expected(self.run))
+
+
+def expected(run: AnyRun) -> dict[str, str]:
+    """The expected output of each case that has one."""
+    return {case.id: case.expected for case in run.suite.cases if case.expected is not None}
 
 
 def partly(run: AnyRun) -> list[str]:
@@ -110,26 +152,37 @@ class _Counts:
     """What is kept of the parts of a run."""
 
     def __init__(self, run: AnyRun) -> None:
-        self.rows, self.rules, self.judges = tables.FigureRows(), tables.RuleCounts(), tables.JudgeCounts()
-        self.agreements = tables.AgreementCounts(partly(run))
-        self.disagreements = tables.Disagreements(partly(run))
-        self.equal_texts = tables.EqualTexts()
+        right = expected(run)
+        self.rows, self.compared = tables.FigureRows(), tables.FigureRows(sorted(COUNTED))
+        self.rules, self.judges, self.metrics = tables.RuleCounts(), tables.JudgeCounts(), MetricCounts()
+        self.agreements, self.disagreements = tables.AgreementCounts(partly(run)), tables.Disagreements(partly(run))
+        self.lowest, self.equal_texts = tables.LowestScores(), tables.EqualTexts()
+        self.confusions, self.answers = tables.Confusions(right), tables.AnswerCounts(right)
         self.kinds: list[pd.DataFrame] = []
+        self.score_kinds: list[pd.DataFrame] = []
         self.outcomes: list[pd.DataFrame] = []
 
-    def add(self, rows: pd.DataFrame, cube: pd.DataFrame, outcomes: pd.DataFrame) -> None:
-        """Adds some outputs, the verdicts on them, and what became of the rules."""
+    def add(self, part: PartTables) -> None:
+        """Adds some outputs and what is said of them."""
+        rows, cube = part.outputs, part.verdicts
         self.rows.add(rows)
-        self.rules.add(outcomes)
+        self.rules.add(part.outcomes)
         self.judges.add(cube)
         self.agreements.add(cube)
         self.disagreements.add(cube, rows)
         self.equal_texts.add(rows, cube)
         self.kinds.append(cube[_KIND].drop_duplicates())
-        self.outcomes.append(tables.telling(outcomes)[_OUTCOME])
+        self.score_kinds.append(part.scores[_SCORE_KIND].drop_duplicates())
+        self.outcomes.append(tables.telling(part.outcomes)[_OUTCOME])
+        self.compared.add(part.compared)
+        self.confusions.add(part.compared)
+        self.answers.add(part.compared)
+        self.metrics.add(part.scores)
+        self.lowest.add(part.scores, rows)
 
 
 _KIND = ["rule", "source", "fingerprint", "turn", "status", "unscored", "counts"]
+_SCORE_KIND = ["name", "source", "fingerprint", "turn", "unscored", "counts"]
 _OUTCOME = ["rule", "aim", "case", "status"]
 
 
@@ -140,7 +193,7 @@ class TablesInParts(RunTables):
         run: the run; it is read, twice where only its end tells that judges have joint verdicts.
 
     Raises:
-        NotInOrderError: verdicts do not come with their outputs, or an output is there twice.
+        NotInOrderError: verdicts or scores do not come with their outputs, or an output is there twice.
         RunError: a file of the run is damaged.
     """
 
@@ -156,8 +209,8 @@ class TablesInParts(RunTables):
 
     def _counted(self) -> _Counts:
         counts = _Counts(self.run)
-        for rows, cube in self.parts():
-            counts.add(rows, cube, tables.rule_outcomes(cube, self._joint))
+        for part in self.parts():
+            counts.add(part)
         return counts
 
     @property
@@ -165,10 +218,10 @@ class TablesInParts(RunTables):
         """As in ``RunTables``, without texts."""
         return self._counts.rows.table()
 
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """None: a run that has scores is not read part by part."""
-        return tables.scores(next(self._in_parts.parts()))
+    @property
+    def compared(self) -> pd.DataFrame:
+        """As in ``RunTables``, without texts."""
+        return self._counts.compared.table()
 
     @cached_property
     def kinds(self) -> pd.DataFrame:
@@ -176,29 +229,43 @@ class TablesInParts(RunTables):
         return _together(self._counts.kinds).drop_duplicates(ignore_index=True)
 
     @cached_property
+    def score_kinds(self) -> pd.DataFrame:
+        """As in ``RunTables``, each kind once."""
+        return _together(self._counts.score_kinds).drop_duplicates(ignore_index=True)
+
+    @cached_property
     def outcomes(self) -> pd.DataFrame:
         """As in ``RunTables``, those that ``tables.telling`` gives of each part."""
         return _together(self._counts.outcomes)
 
-    def parts(self) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    @property
+    def metric_counts(self) -> MetricCounts:
+        """As in ``RunTables``."""
+        return self._counts.metrics
+
+    def parts(self) -> Iterator[PartTables]:
         """As in ``RunTables``, a part at a time."""
         for part in self._in_parts.parts():
             cube = tables.verdicts(part)
             self._joint |= JointVerdicts.of(cube)
-            yield tables.outputs(part, cube, self._joint), cube
+            yield PartTables(tables.outputs(part, cube, self._joint), cube, tables.scores(part), self._joint)
 
-    def chosen(self, places: Sequence[int]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def chosen(self, places: Sequence[int]) -> PartTables:
         """As in ``RunTables``."""
         some, first, at = [], 0, 0
-        for rows, cube in self.parts():
-            end = first + len(rows)
+        for part in self.parts():
+            end = first + len(part.outputs)
             until = bisect_left(places, end, at)
-            chosen = rows.iloc[[place - first for place in places[at:until]]]
-            some.append((chosen, tables.verdicts_on(chosen, cube)))
+            some.append(part.chosen([place - first for place in places[at:until]]))
             first, at = end, until
             if at == len(places):
                 break
-        return _together([rows for rows, _ in some]), _together([cube for _, cube in some])
+        return PartTables(
+            outputs=_together([one.outputs for one in some]),
+            verdicts=_together([one.verdicts for one in some]),
+            scores=_together([one.scores for one in some]),
+            joint=self._joint,
+        )
 
     def rules(self, order: Sequence[str], confidence: float) -> pd.DataFrame:
         """``tables.rules``."""
@@ -219,9 +286,21 @@ class TablesInParts(RunTables):
     def inconsistent_verdicts(self, hang_on_input: Collection[str]) -> pd.DataFrame:
         """``tables.inconsistent_verdicts``; reads the run once more where outputs have the same text."""
         hashes, verdicts = self._counts.equal_texts.chosen(), tables.VerdictsOnEqualTexts(hang_on_input)
-        for rows, cube in self.parts() if len(hashes) else ():
-            verdicts.add(tables.with_texts_of(rows, hashes), cube)
+        for part in self.parts() if len(hashes) else ():
+            verdicts.add(tables.with_texts_of(part.outputs, hashes), part.verdicts)
         return verdicts.table()
+
+    def lowest_scores(self) -> pd.DataFrame:
+        """``tables.lowest_scores``."""
+        return self._counts.lowest.table()
+
+    def confusions(self) -> pd.DataFrame:
+        """``tables.confusions``."""
+        return self._counts.confusions.table(self.run.manifest.models)
+
+    def answer_counts(self) -> pd.DataFrame:
+        """``tables.answer_counts``."""
+        return self._counts.answers.table()
 
 
 def _together(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

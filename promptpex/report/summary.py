@@ -78,7 +78,7 @@ class Summary:
 
     @property
     def scores(self) -> pd.DataFrame:
-        """The table of scores."""
+        """The table of scores; as ``outputs``."""
         return self.made.scores
 
     @cached_property
@@ -167,14 +167,13 @@ def summarise(
     given = {"tolerance": tolerance, "against": against, "confidence": confidence, "rank_by": rank_by}
     options = _options(run, given | {"weights": weights})
     made = tables_of(run)
-    rows, scores = made.rows, made.scores
+    rows, right = made.rows, made.compared
     order, names = [*run.manifest.mode_rules, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
     by_rule = made.rules(order, options.confidence)
-    right = tables.expected_outcomes(rows, scores)
-    rankings = _rankings(run, options, rows, right, scores)
-    details = Details(run, made, right, options.confidence)
+    rankings = _rankings(made, options)
+    details = Details(run, made, options.confidence)
     by_model = tables.models(rows, order=names, ranking=rankings, expected=right, stability=details.repeats)
-    by_metric = tables.metrics(scores, order=names, ranking=rankings)
+    by_metric = tables.metrics(made.metric_counts, order=names, ranking=rankings)
     summary = Summary(
         run=run,
         folder=folder,
@@ -182,7 +181,7 @@ def summarise(
         models=by_model,
         rules=by_rule,
         metrics=by_metric,
-        lowest=tables.lowest_scores(scores, rows),
+        lowest=made.lowest_scores(),
         details=details,
         gaps=_gaps(run, rows, made.kinds),
         examples=tuple(failure_examples(run, made.parts(), by_rule, most)),
@@ -242,31 +241,30 @@ def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
     )
 
 
-def _rankings(
-    run: AnyRun, options: RankingOptions, rows: pd.DataFrame, right: pd.DataFrame, scores: pd.DataFrame
-) -> Rankings:
+def _rankings(made: RunTables, options: RankingOptions) -> Rankings:
     """The decisions about a run's models, by what they are to be ranked by.
 
     Raises:
         InputError: as ``summarise``.
     """
-    require_metric(options.rank_by, list(dict.fromkeys([m.name for m in run.metrics] + [*tables.metric_names(scores)])))
+    run, counts = made.run, made.metric_counts
+    require_metric(options.rank_by, list(dict.fromkeys([*(metric.name for metric in run.metrics), *counts.names])))
     if options.rank_by in tables.RANKED_BY:
-        return tables.rankings(_ranked_by(options, rows, right), list(run.manifest.models), options)
-    return tables.metric_rankings(scores, list(run.manifest.models), options)
+        return tables.rankings(_ranked_by(made, options), list(run.manifest.models), options)
+    return tables.metric_rankings(counts, list(run.manifest.models), options)
 
 
-def _ranked_by(options: RankingOptions, rows: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+def _ranked_by(made: RunTables, options: RankingOptions) -> pd.DataFrame:
     """The table of outputs that says what models are ranked by.
 
     Raises:
         InputError: models are to be ranked by accuracy, and no output was compared with an expected one.
     """
     if options.rank_by == "non-compliance":
-        return rows
-    if right.empty and len(rows):
+        return made.rows
+    if made.compared.empty and len(made.rows):
         raise InputError(NO_EXPECTED)
-    return right
+    return made.compared
 
 
 NO_EXPECTED = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.corrections_in_words import state_in_words
@@ -16,10 +16,7 @@ from promptpex.report.page.quoted_prompt import QuotedMessage, quoted_messages
 from promptpex.report.quantities import Estimate, Quantity, quantities
 from promptpex.report.summary import ByPeople, Summary
 from promptpex.report.wrong_answers import WrongAnswers, wrong_answers
-from promptpex.tables import records
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables import PartTables, records
 
 MOST_ROWS = 10_000
 """Outputs on the page at most, so that browsers stay fast: failing ones first, and the page says what it leaves out."""
@@ -172,8 +169,8 @@ def page(summary: Summary, sent: SentMessages | None = None) -> Page:
     """What the page shows of a run; ``sent`` says what models were sent, where that is known."""
     names = _names(summary)
     rules = tuple(_rules(summary, names))
-    shown, cube = _shown(summary)
-    cases, addresses = with_targets(case_groups(summary, (shown, cube), names, [rule.id for rule in rules], sent))
+    shown = _shown(summary)
+    cases, addresses = with_targets(case_groups(summary, shown, names, [rule.id for rule in rules], sent))
     shown_quantities = quantities(summary)
     axis = _axis(shown_quantities[0])
     manifest = summary.run.manifest
@@ -197,12 +194,12 @@ def page(summary: Summary, sent: SentMessages | None = None) -> Page:
         verdicts={name: verdict_counts[name] for name in VERDICTS},
         per_model=tuple(model_counts[name] for name in names),
         total=len(summary.rows),
-        left_out=len(summary.rows) - len(shown),
+        left_out=len(summary.rows) - len(shown.outputs),
         without_messages=sum(not case.asked.sent for case in cases) if sent is not None else 0,
         prompt=quoted_messages(summary.run.prompt.messages, summary.run.spec.rules),
         settings=tuple(one for one in settings if one.origin != "default"),
         defaults=tuple(one for one in settings if one.origin == "default"),
-        unfold=len(shown) <= OPEN_ROWS,
+        unfold=len(shown.outputs) <= OPEN_ROWS,
     )
 
 
@@ -291,8 +288,8 @@ def _cell(model: str, row: Mapping[str, Any] | None) -> HeatmapCell:
     return HeatmapCell(model=model, row=row, heat=heat(row["share"]), few=row["scored"] < FEW)
 
 
-def _shown(summary: Summary) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The outputs on the page, and the verdicts on them, others too."""
+def _shown(summary: Summary) -> PartTables:
+    """The outputs on the page, and what is said of them, and of others too."""
     verdicts = summary.rows["verdict"]
     if len(verdicts) <= MOST_ROWS:
         return summary.made.chosen(range(len(verdicts)))

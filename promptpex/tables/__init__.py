@@ -7,7 +7,14 @@ from promptpex.tables.agreement import DISAGREEMENT_COLUMNS, Disagreements, agre
 from promptpex.tables.agreement_counts import AGREEMENT_COLUMNS, AgreementCounts
 from promptpex.tables.calibration_states import CALIBRATION_COLUMNS, calibration_states
 from promptpex.tables.compare_runs import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
-from promptpex.tables.confusions import ANSWER_COLUMNS, CONFUSION_COLUMNS, answer_counts, confusions
+from promptpex.tables.confusions import (
+    ANSWER_COLUMNS,
+    CONFUSION_COLUMNS,
+    AnswerCounts,
+    Confusions,
+    answer_counts,
+    confusions,
+)
 from promptpex.tables.corrections import (
     CORRECTED_CHANGE_COLUMNS,
     CORRECTION_COLUMNS,
@@ -17,7 +24,7 @@ from promptpex.tables.corrections import (
 )
 from promptpex.tables.counts_per_case import Counted, Weights, check_weights, counted, weighed
 from promptpex.tables.discrimination import Discrimination, discrimination, telling, untriggered
-from promptpex.tables.figure_rows import FigureRows, has_one_twice, verdicts_on
+from promptpex.tables.figure_rows import FigureRows, has_one_twice
 from promptpex.tables.frames import (
     OUTPUT_COLUMNS,
     RULE_OUTCOME_COLUMNS,
@@ -33,19 +40,20 @@ from promptpex.tables.frames import (
 )
 from promptpex.tables.judge_failures import JUDGE_COLUMNS, JudgeCounts, judges
 from promptpex.tables.metric_changes import METRIC_CHANGE_COLUMNS, metric_changes
+from promptpex.tables.metric_counts import MetricCounts
 from promptpex.tables.metric_rankings import metric_rankings
 from promptpex.tables.metrics import (
     LOWEST_COLUMNS,
     METRIC_COLUMNS,
-    counting_scores,
+    LowestScores,
     lowest_scores,
-    metric_names,
     metrics,
     with_metrics,
     with_scores,
 )
 from promptpex.tables.noise import NOISE_COLUMNS, noise, with_owner
 from promptpex.tables.over_prompts import OVER_PROMPTS_COLUMNS, PROMPT_MODEL_COLUMNS, over_prompts, prompt_models
+from promptpex.tables.part_tables import PartTables
 from promptpex.tables.peoples_grades import PeoplesGrades
 from promptpex.tables.plain_values import plain_values, records
 from promptpex.tables.proportions import (
@@ -74,17 +82,21 @@ from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules,
 
 __all__ = [
     "AgreementCounts",
+    "AnswerCounts",
+    "Confusions",
     "Disagreements",
     "FigureRows",
     "JointVerdicts",
     "JudgeCounts",
+    "LowestScores",
+    "MetricCounts",
+    "PartTables",
     "RuleCounts",
     "EqualTexts",
     "VerdictsOnEqualTexts",
     "has_one_twice",
     "rules_of",
     "telling",
-    "verdicts_on",
     "with_texts_of",
     "RULE_CHANGE_COLUMNS",
     "rule_changes",
@@ -114,10 +126,8 @@ __all__ = [
     "LOWEST_COLUMNS",
     "METRIC_CHANGE_COLUMNS",
     "METRIC_COLUMNS",
-    "counting_scores",
     "lowest_scores",
     "metric_changes",
-    "metric_names",
     "metric_rankings",
     "untriggered",
     "plain_values",

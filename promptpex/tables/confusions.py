@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.codecs.comparable_texts import normalised
 from promptpex.codecs.wording import cut
+from promptpex.core.ids import text_digest
 from promptpex.tables.frames import typed
 
 if TYPE_CHECKING:
@@ -45,6 +47,9 @@ MOST_CONFUSIONS = 500
 MOST_ANSWERS = 50
 """Expected answers of a task up to which it has closed answers, such as tags."""
 
+_DIGITS = 32
+"""Of the hash by which answers are told apart."""
+
 LONGEST_ANSWER = 40
 """Characters of an answer that may be one of a closed set."""
 
@@ -57,30 +62,9 @@ def confusions(compared: pd.DataFrame, expected: Mapping[str, str], order: Seque
         expected: the expected output of each case.
         order: the models; others come after them.
     """
-    wrong = _answers(compared[compared["verdict"].eq("fail").to_numpy(bool)], expected)
-    groups: dict[tuple[str, str, str], list[_GivenAnswer]] = {}
-    for answer in wrong:
-        groups.setdefault((answer.model, answer.expected, answer.given), []).append(answer)
-    totals = Counter(answer.model for answer in wrong)
-    by_model: dict[str, list[list[_GivenAnswer]]] = {name: [] for name in (*order, *totals)}
-    for (model, _, _), same in groups.items():
-        by_model[model].append(same)
-    kept = (same for own in by_model.values() for same in sorted(own, key=len, reverse=True)[:MOST_CONFUSIONS])
-    return typed(
-        (
-            {
-                "model": same[0].model,
-                "expected": cut(same[0].expected, MAX_TEXT),
-                "given": cut(same[0].text, MAX_TEXT),
-                "outputs": len(same),
-                "cases": len({answer.case for answer in same}),
-                "wrong": totals[same[0].model],
-                "case": same[0].case,
-            }
-            for same in kept
-        ),
-        CONFUSION_COLUMNS,
-    )
+    made = Confusions(expected)
+    made.add(compared)
+    return made.table(order)
 
 
 def answer_counts(compared: pd.DataFrame, expected: Mapping[str, str]) -> pd.DataFrame:
@@ -92,21 +76,121 @@ def answer_counts(compared: pd.DataFrame, expected: Mapping[str, str]) -> pd.Dat
         compared: which outputs are right (``expected_outcomes``).
         expected: the expected output of each case.
     """
-    known = compared[compared["verdict"].ne("unscored").to_numpy(bool)]
-    answers = list(dict.fromkeys(expected[case] for case in known["case"].unique() if case in expected))
-    shared = len(answers) < known["case"].nunique()
-    if not 1 < len(answers) <= MOST_ANSWERS or not shared or max(map(len, answers)) > LONGEST_ANSWER:
-        return typed([], ANSWER_COLUMNS)
-    shown = {normalised(answer): answer for answer in reversed(answers)}
-    counts: Counter[tuple[str, str, str | None, bool]] = Counter()
-    for answer, right in zip(_answers(known, expected), known["verdict"].eq("pass").tolist(), strict=True):
-        # A wrong answer that differs from the expected one only in its form is not one of the others.
-        other = shown.get(answer.given) if shown.get(answer.given) != answer.expected else None
-        counts[answer.model, answer.expected, answer.expected if right else other, right] += 1
-    return typed(
-        (dict(zip(ANSWER_COLUMNS, (*key[:3], outputs, key[3]), strict=True)) for key, outputs in counts.items()),
-        ANSWER_COLUMNS,
-    )
+    made = AnswerCounts(expected)
+    made.add(compared)
+    return made.table()
+
+
+@dataclass(slots=True)
+class _Confused:
+    """Wrong outputs that gave one answer: how many, their cases, and the text and the case of the first."""
+
+    text: str
+    case: str
+    outputs: int = 0
+    others: set[str] | None = None
+
+    def add(self, case: str) -> None:
+        self.outputs += 1
+        if case != self.case:
+            self.others = self.others or set()
+            self.others.add(case)
+
+    @property
+    def cases(self) -> int:
+        return 1 + len(self.others or ())
+
+
+class Confusions:
+    """What ``confusions`` lists, from outputs that come part by part; it grows with the different wrong answers, some
+    500 bytes for each.
+
+    Args:
+        expected: the expected output of each case.
+    """
+
+    def __init__(self, expected: Mapping[str, str]) -> None:
+        self._expected = expected
+        self._groups: dict[str, dict[tuple[str, str], _Confused]] = {}
+
+    def add(self, compared: pd.DataFrame) -> None:
+        """Adds some outputs of which it is known whether they are right."""
+        for answer in _answers(compared[compared["verdict"].eq("fail").to_numpy(bool)], self._expected):
+            group = answer.expected, text_digest(answer.given, _DIGITS)
+            own = self._groups.setdefault(answer.model, {})
+            if group not in own:
+                own[group] = _Confused(cut(answer.text, MAX_TEXT), answer.case)
+            own[group].add(answer.case)
+
+    def table(self, order: Sequence[str] = ()) -> pd.DataFrame:
+        """The table; columns ``CONFUSION_COLUMNS``; models that are not in ``order`` come last."""
+        return typed(
+            (row for model in dict.fromkeys([*order, *self._groups]) for row in self._rows(model)), CONFUSION_COLUMNS
+        )
+
+    def _rows(self, model: str) -> Iterator[dict[str, Any]]:
+        groups = self._groups.get(model, {})
+        wrong = sum(one.outputs for one in groups.values())
+        for (expected, _), one in sorted(groups.items(), key=lambda group: -group[1].outputs)[:MOST_CONFUSIONS]:
+            yield {
+                "model": model,
+                "expected": cut(expected, MAX_TEXT),
+                "given": one.text,
+                "outputs": one.outputs,
+                "cases": one.cases,
+                "wrong": wrong,
+                "case": one.case,
+            }
+
+
+class AnswerCounts:
+    """What ``answer_counts`` counts, from outputs that come part by part; it keeps nothing where answers are not
+    closed.
+
+    Args:
+        expected: the expected output of each case.
+    """
+
+    def __init__(self, expected: Mapping[str, str]) -> None:
+        self._expected = expected
+        self._short = {normalised(text) for text in expected.values() if len(text) <= LONGEST_ANSWER}
+        self._cases: dict[str, None] = {}
+        self._answers: dict[str, None] = {}
+        self._counts: Counter[tuple[str, str, str | None, bool]] = Counter()
+
+    def add(self, compared: pd.DataFrame) -> None:
+        """Adds some outputs of which it is known whether they are right."""
+        if not self._may_be_closed:
+            return
+        known = compared[compared["verdict"].ne("unscored").to_numpy(bool)]
+        cases = dict.fromkeys(known["case"].unique())
+        self._cases |= cases
+        self._answers |= dict.fromkeys(self._expected[case] for case in cases if case in self._expected)
+        for answer, right in zip(_answers(known, self._expected), known["verdict"].eq("pass").tolist(), strict=True):
+            given = answer.given if answer.given in self._short else None
+            self._counts[answer.model, answer.expected, given, right] += 1
+        if not self._may_be_closed:
+            self._cases.clear()
+            self._counts.clear()
+
+    @property
+    def _may_be_closed(self) -> bool:
+        return len(self._answers) <= MOST_ANSWERS and max(map(len, self._answers), default=0) <= LONGEST_ANSWER
+
+    def table(self) -> pd.DataFrame:
+        """The table; columns ``ANSWER_COLUMNS``."""
+        if len(self._answers) < 2 or not self._may_be_closed or len(self._answers) >= len(self._cases):
+            return typed([], ANSWER_COLUMNS)
+        shown = {normalised(answer): answer for answer in reversed(self._answers)}
+        counts: Counter[tuple[str, str, str | None, bool]] = Counter()
+        for (model, expected, given, right), outputs in self._counts.items():
+            # A wrong answer that differs from the expected one only in its form is not one of the others.
+            other = None if given is None or shown.get(given) == expected else shown.get(given)
+            counts[model, expected, expected if right else other, right] += outputs
+        return typed(
+            (dict(zip(ANSWER_COLUMNS, (*key[:3], outputs, key[3]), strict=True)) for key, outputs in counts.items()),
+            ANSWER_COLUMNS,
+        )
 
 
 class _GivenAnswer(NamedTuple):

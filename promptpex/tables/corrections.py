@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from promptpex.stats import Interval, JudgedOutputs, corrected_difference, corre
 from promptpex.tables.compare_runs import name_in_both
 from promptpex.tables.counts_per_case import Weights, has_status, missing, weighed
 from promptpex.tables.frames import typed
-from promptpex.tables.peoples_grades import PeoplesGrades
+from promptpex.tables.peoples_grades import NO_ITEM, PeoplesGrades
 from promptpex.tables.plain_values import plain_values
 
 if TYPE_CHECKING:
@@ -70,10 +69,9 @@ def corrections(
         versus: by model, the one that it is compared with.
     """
     per_case = _case_weights(rows, weights)
-    numbers = {case: number for number, case in enumerate(per_case)}
 
     def outputs_of(model: str, cases: Collection[str] | None = None) -> JudgedOutputs:
-        return _judged(rows, people, model, per_case, numbers, cases)
+        return _judged(rows, people, model, per_case, cases)
 
     table: list[dict[str, Any]] = []
     for model in order:
@@ -109,12 +107,11 @@ def corrected_changes(
     if not any(grades is not None and grades.graded for grades in people):
         return typed([], CORRECTED_CHANGE_COLUMNS)
     per_case = _case_weights(after, weights)
-    numbers = {case: number for number, case in enumerate(per_case)}
     table: list[dict[str, Any]] = []
     for names in models:
         both = set(cases) & _answered(before, names[0]) & _answered(after, names[1])
         old, new = (
-            _judged(rows, grades or PeoplesGrades(), name, per_case, numbers, both)
+            _judged(rows, grades or PeoplesGrades(), name, per_case, both)
             for rows, grades, name in zip((before, after), people, names, strict=True)
         )
         row: dict[str, Any] = {
@@ -150,31 +147,28 @@ def _judged(
     people: PeoplesGrades,
     model: str,
     per_case: Mapping[str, int],
-    numbers: Mapping[str, int],
     cases: Collection[str] | None,
 ) -> JudgedOutputs:
     """The items of a model's usable outputs: each with its case, its share of the mean over cases, the verdict of its
     first output, and people's grade where it is in the random sample."""
     import numpy as np
+    import pandas as pd
 
-    own = rows[rows["model"].isin([model]) & missing(rows, "error")]
+    counting = [case for case, times in per_case.items() if times and (cases is None or case in cases)]
+    wanted = rows["model"].isin([model]).to_numpy(bool) & missing(rows, "error")
+    (places,) = np.nonzero(wanted & rows["case"].isin(counting).to_numpy(bool))
+    own = rows.iloc[places]
     verdicts = np.where(has_status(own["verdict"], "fail"), 1, np.where(has_status(own["verdict"], "pass"), 0, -1))
-    keys = list(zip(own["case"].tolist(), own["repeat"].tolist(), strict=True))
-    inside = [
-        (case, people.items.get((case, model, int(repeat))), verdict)
-        for (case, repeat), verdict in zip(keys, verdicts.tolist(), strict=True)
-        if per_case[case] and (cases is None or case in cases)
-    ]
-    answers = Counter(case for case, _, _ in inside)
+    numbers = {case: number for number, case in enumerate(per_case)}
+    case = np.array([numbers[name] for name in own["case"].tolist()], dtype=np.int64)
+    items = np.asarray(people.items, dtype=np.int64)[places] if len(people.items) else np.full(len(own), NO_ITEM)
+    alone = items == NO_ITEM
+    group, names = pd.factorize(np.where(alone, -2 - np.arange(len(own)), items))
+    _, first = np.unique(group, return_index=True)
+    share = np.array(list(per_case.values()), dtype="float64")[case] / np.bincount(case, minlength=len(per_case))[case]
     labels = people.broken.get(model, {})
-    items: dict[Any, list[float]] = {}
-    for number, (case, item, verdict) in enumerate(inside):
-        grade = int(labels[item]) if item is not None and item in labels else -1
-        first = items.setdefault(number if item is None else item, [numbers[case], 0.0, verdict, grade])
-        first[1] += per_case[case] / answers[case]
-    columns = np.array(list(items.values()), dtype="float64").reshape(-1, 4).T
-    counts = columns[[0, 2, 3]].astype("int64")
-    return JudgedOutputs(counts[0], columns[1], counts[1], counts[2])
+    grades = np.array([int(labels[name]) if name in labels else -1 for name in names.tolist()], dtype=np.int64)
+    return JudgedOutputs(case[first], np.bincount(group, share, len(first)).astype(np.float64), verdicts[first], grades)
 
 
 def _share_cells(judged: JudgedOutputs, confidence: float) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.tables.frames import KEYS, TEXT, grouped
@@ -23,11 +24,14 @@ class FigureRows:
     """The outputs of a run without their texts, from tables that come part by part; each different text is kept once.
 
     Some 90 bytes for an output while parts come, and 130 in the table.
+
+    Args:
+        columns: those that are kept.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Sequence[str] = FIGURE_COLUMNS) -> None:
         self._texts = Numbering()
-        self._columns: dict[str, list[Any]] = {name: [] for name in FIGURE_COLUMNS}
+        self._columns: dict[str, list[Any]] = {name: [] for name in columns}
         self._table: pd.DataFrame | None = None
 
     def add(self, rows: pd.DataFrame) -> None:
@@ -49,7 +53,7 @@ class FigureRows:
 
         if self._table is None:
             texts: Any = pd.array(list(self._texts), dtype=TEXT)
-            made = {name: self._whole(name, texts) for name in FIGURE_COLUMNS}
+            made = {name: self._whole(name, texts) for name in list(self._columns)}
             self._table = pd.DataFrame(made, copy=False)
         return self._table
 
@@ -68,7 +72,7 @@ def has_one_twice(rows: pd.DataFrame) -> bool:
     return int(grouped(rows, KEYS).max(initial=-1)) + 1 < len(rows)
 
 
-def verdicts_on(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts on these outputs."""
+def rows_on(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table of verdicts, or of scores, that are on these outputs."""
     keys = rows[list(KEYS)].drop_duplicates()
-    return cube.merge(keys, on=list(KEYS))[list(cube.columns)]
+    return table.merge(keys, on=list(KEYS))[list(table.columns)]

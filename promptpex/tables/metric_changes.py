@@ -13,7 +13,7 @@ from promptpex.stats.special import two_sided_z
 from promptpex.tables.compare_runs import name_in_both
 from promptpex.tables.counts_per_case import Weights
 from promptpex.tables.frames import typed
-from promptpex.tables.metrics import DIGITS, case_means, counting_scores, metric_names, weights_of
+from promptpex.tables.metric_counts import DIGITS, MetricCounts, weights_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,27 +42,27 @@ Case = Mapping[Hashable, Any]
 
 
 def metric_changes(
-    before: pd.DataFrame,
-    after: pd.DataFrame,
+    before: pd.DataFrame | MetricCounts,
+    after: pd.DataFrame | MetricCounts,
     *,
     models: Sequence[tuple[str, str]],
     cases: Collection[str],
     confidence: float = 0.95,
     weights: Weights | None = None,
 ) -> pd.DataFrame:
-    """A row per model and metric that both runs have, from their tables of scores; ``METRIC_CHANGE_COLUMNS``.
+    """A row per model and metric that both runs have, from their scores; ``METRIC_CHANGE_COLUMNS``.
 
     Args:
-        before, after: tables of scores.
+        before, after: tables of scores, or their counts.
         models: each model's name in the first and in the second run.
         cases: the ids of the cases that are the same in both.
         confidence: of the intervals; its complement is the error rate over all models and metrics together.
         weights: how many times each case counts.
     """
     rows: list[dict[str, Any]] = []
-    known, inside = metric_names(before), set(cases)
-    for name in (name for name in metric_names(after) if name in known):
-        old, new = (_by_model(counting_scores(scores, name), weights or {}) for scores in (before, after))
+    sides, inside = (MetricCounts.of(before), MetricCounts.of(after)), set(cases)
+    for name in (name for name in sides[1].names if name in sides[0].names):
+        old, new = (_by_model(side.means(name), weights or {}) for side in sides)
         for was, now in models:
             pairs = [(old[was][case], row) for case, row in new.get(now, {}).items() if case in old.get(was, {})]
             same = [pair for pair in pairs if pair[1]["case"] in inside]
@@ -74,9 +74,8 @@ def metric_changes(
     return typed(rows, METRIC_CHANGE_COLUMNS)
 
 
-def _by_model(scores: pd.DataFrame, weights: Weights) -> dict[str, dict[str, Case]]:
+def _by_model(means: pd.DataFrame, weights: Weights) -> dict[str, dict[str, Case]]:
     """Per model and case what the mean over its outputs is, of the cases that count."""
-    means = case_means(scores).reset_index()
     cases: dict[str, dict[str, Case]] = {}
     for row, times in zip(means.to_dict("records"), weights_of(means, weights), strict=True):
         if times:

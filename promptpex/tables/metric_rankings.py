@@ -7,21 +7,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from promptpex.stats import ModelDecision, ScoreGrid, Suitability, rule_numbers, suitability_by_scores
-from promptpex.tables.metrics import case_means, counting_scores, weights_of
+from promptpex.tables.metric_counts import MetricCounts, weights_of
 from promptpex.tables.rankings import FEW_OPEN, Decision, RankingOptions, Rankings, require_no_looks
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def metric_rankings(scores: pd.DataFrame, order: Sequence[str], options: RankingOptions) -> Rankings:
-    """The decisions about the models by the metric that ``options.rank_by`` names, from a table of scores.
+def metric_rankings(scores: pd.DataFrame | MetricCounts, order: Sequence[str], options: RankingOptions) -> Rankings:
+    """The decisions about the models by the metric that ``options.rank_by`` names, from scores.
 
     Differences are of the loss, 1 minus the score, as ``Decision`` has it. How many more cases an undecided model would
     take is not estimated: scores have no one variance, as shares do.
 
     Args:
-        scores: a table of scores.
+        scores: the table of scores of a run, or its counts.
         order: all models, those without scores too.
         options: what they are compared with.
 
@@ -38,11 +38,11 @@ def metric_rankings(scores: pd.DataFrame, order: Sequence[str], options: Ranking
     return Rankings("paired", decisions, options)
 
 
-def score_grid(scores: pd.DataFrame, order: Sequence[str], options: RankingOptions) -> ScoreGrid:
+def score_grid(scores: pd.DataFrame | MetricCounts, order: Sequence[str], options: RankingOptions) -> ScoreGrid:
     """The mean scores of each model and case by the metric of ``options``; cases without a weight are left out."""
     import numpy as np
 
-    means = case_means(counting_scores(scores, options.rank_by)).reset_index()
+    means = MetricCounts.of(scores).means(options.rank_by)
     if means.empty:
         return _no_scores(tuple(order))
     times = weights_of(means, options.weights)
@@ -50,7 +50,6 @@ def score_grid(scores: pd.DataFrame, order: Sequence[str], options: RankingOptio
     models = tuple(dict.fromkeys([*order, *map(str, means["model"])]))
     about = means.drop_duplicates("case")
     cases = [str(case) for case in about["case"]]
-    aims = about["aim"].astype(object)
     tables = {
         name: means.pivot(index="model", columns="case", values=name)
         .reindex(index=list(models), columns=cases)
@@ -65,7 +64,7 @@ def score_grid(scores: pd.DataFrame, order: Sequence[str], options: RankingOptio
         seen=tables["mean"],
         scored=tuple(map(int, sums["scored"])),
         asked=tuple(map(int, sums["asked"])),
-        rules=rule_numbers(cases, list(aims.where(aims.notna(), None))),
+        rules=rule_numbers(cases, about["aim"].tolist()),
         weights=np.array(list(about["times"]), dtype=np.int64),
     )
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from promptpex.core.records import EXPECTED, METRIC_NAME, NOT_ASKED
 from promptpex.stats import open_mean_interval
-from promptpex.tables.counts_per_case import Weights, weighed
-from promptpex.tables.frames import is_from, marked, typed
+from promptpex.tables.counts_per_case import Weights
+from promptpex.tables.frames import typed
+from promptpex.tables.metric_counts import (
+    COUNTING,
+    MetricCounts,
+    counting_scores,
+    metric_names,
+    of_judges,
+    weights_of,
+)
 from promptpex.tables.plain_values import records
 from promptpex.tables.rankings import RankingOptions, Rankings
 from promptpex.tables.summary import confidence_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pandas as pd
 
 METRIC_COLUMNS: Mapping[str, str] = {
@@ -58,45 +62,36 @@ LOWEST_COLUMNS: Mapping[str, str] = {
 }
 """Columns of ``lowest_scores``."""
 
-DIGITS = 12
-"""To which means of cases are rounded, so that those that are equal are so."""
-
 _OUTPUT = ["case", "model", "repeat"]
 _WIDE = {"": "mean", "_scored": "scored", "_ci_low": "ci_low", "_ci_high": "ci_high"}
 
 
 def metrics(
-    scores: pd.DataFrame,
+    scores: pd.DataFrame | MetricCounts,
     *,
     order: Sequence[str] = (),
     confidence: float = 0.95,
     ranking: Rankings | None = None,
 ) -> pd.DataFrame:
-    """A row per metric, source and model from a table of scores; columns ``METRIC_COLUMNS``.
+    """A row per metric, source and model from a table of scores, or from its counts; columns ``METRIC_COLUMNS``.
 
     Args:
-        scores: the table of scores of a run.
+        scores: the scores of a run.
         order: the models; others come after them.
         confidence: of the intervals, where no ``ranking`` is given.
         ranking: the decisions about the models: their level, and how many times each case counts.
     """
     options = ranking.options if ranking else RankingOptions(confidence=confidence)
-    rows = []
-    for name in metric_names(scores):
-        for source, counts, part in _by_source(scores[scores["name"].isin([name]).to_numpy(bool)]):
-            models = dict.fromkeys([*order, *map(str, part["model"].unique())])
-            for model in models:
-                own = part[part["model"].isin([model]).to_numpy(bool)]
+    counts, rows = MetricCounts.of(scores), []
+    for name in counts.names:
+        for kind, source, models in counts.kinds(name):
+            by_model = dict(iter(counts.means(name, kind).groupby("model", sort=False)))
+            for model in dict.fromkeys([*order, *models]):
                 level = confidence_of(ranking, model) if ranking else confidence
-                figures = _figures(own, options.weights, level)
-                rows.append({"model": model, "metric": name, "source": source, "counts": counts, **figures})
+                reasons = counts.reasons(name, kind, model, options.weights) if model in by_model else Counter[str]()
+                figures = _figures(by_model.get(model), reasons, options.weights, level)
+                rows.append({"model": model, "metric": name, "source": source, "counts": kind == COUNTING, **figures})
     return typed(rows, METRIC_COLUMNS)
-
-
-def metric_names(scores: pd.DataFrame) -> tuple[str, ...]:
-    """The metrics that a table of scores is about, as they first appear; what cannot be a metric's name is left out."""
-    names = map(str, scores["name"].dropna().unique())
-    return tuple(name for name in names if name != EXPECTED and re.fullmatch(METRIC_NAME, name))
 
 
 def with_metrics(by_model: pd.DataFrame, by_metric: pd.DataFrame) -> pd.DataFrame:
@@ -112,11 +107,17 @@ def with_metrics(by_model: pd.DataFrame, by_metric: pd.DataFrame) -> pd.DataFram
     return wide
 
 
-def with_scores(rows: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+def with_scores(rows: pd.DataFrame, scores: pd.DataFrame, names: Sequence[str] | None = None) -> pd.DataFrame:
     """A table of outputs with a column ``metric_NAME`` for each metric, after those that it has: the output's score,
-    from 0 to 1."""
-    wide, counting = rows, _counting(scores)
-    for name in metric_names(scores):
+    from 0 to 1.
+
+    Args:
+        rows: a table of outputs.
+        scores: a table of the scores on them.
+        names: the metrics; by default those of the scores.
+    """
+    wide, counting = rows, counting_scores(scores)
+    for name in metric_names(scores) if names is None else names:
         own = counting[counting["name"].isin([name]).to_numpy(bool)].drop_duplicates(_OUTPUT)
         values = own[[*_OUTPUT, "value"]].rename(columns={"value": f"metric_{name}"})
         wide = wide.merge(values, on=_OUTPUT, how="left")
@@ -133,25 +134,42 @@ def lowest_scores(scores: pd.DataFrame, rows: pd.DataFrame, most: int = 3) -> pd
         rows: the table of outputs of the same run.
         most: rows of each metric.
     """
-    names = metric_names(scores)
-    if not names:
-        return typed((), LOWEST_COLUMNS)
-    counting, texts = _counting(scores), rows[[*_OUTPUT, "inputs", "output"]].drop_duplicates(_OUTPUT)
-    below = counting[counting["value"].lt(1.0).fillna(False).to_numpy(bool)]
-    lowest: list[dict[str, Any]] = []
-    for name in names:
-        own = below[below["name"].isin([name]).to_numpy(bool)].sort_values("value", kind="stable").head(most)
-        joined = own.merge(texts, on=_OUTPUT, how="left").assign(metric=name)
-        lowest += records(joined)
-    for row in lowest:
-        if (row["source"] or "").startswith("judges:"):
-            row["reason"] = _of_each_judge(scores, row) or row["reason"]
-    return typed(lowest, LOWEST_COLUMNS)
+    lowest = LowestScores(most)
+    lowest.add(scores, rows)
+    return lowest.table()
+
+
+class LowestScores:
+    """What ``lowest_scores`` lists, from scores and outputs that come part by part; an output is in one part."""
+
+    def __init__(self, most: int = 3) -> None:
+        self._most = most
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+
+    def add(self, scores: pd.DataFrame, rows: pd.DataFrame) -> None:
+        """Adds the scores of some outputs, and these."""
+        names = metric_names(scores)
+        if not names:
+            return
+        counting, texts = counting_scores(scores), rows[[*_OUTPUT, "inputs", "output"]].drop_duplicates(_OUTPUT)
+        below = counting[counting["value"].lt(1.0).fillna(False).to_numpy(bool)]
+        for name in names:
+            own = below[below["name"].isin([name]).to_numpy(bool)].sort_values("value", kind="stable").head(self._most)
+            lowest = records(own.merge(texts, on=_OUTPUT, how="left").assign(metric=name))
+            for row in lowest:
+                if (row["source"] or "").startswith("judges:"):
+                    row["reason"] = _of_each_judge(scores, row) or row["reason"]
+            known = [*self._rows.get(name, ()), *lowest]
+            self._rows[name] = sorted(known, key=lambda row: float(row["value"]))[: self._most]
+
+    def table(self) -> pd.DataFrame:
+        """The table; columns ``LOWEST_COLUMNS``."""
+        return typed((row for rows in self._rows.values() for row in rows), LOWEST_COLUMNS)
 
 
 def _of_each_judge(scores: pd.DataFrame, row: Mapping[str, Any]) -> str:
     """The reasons of the judges whose scores a joint score was made of."""
-    own = scores[_of_judges(scores) & scores["name"].isin([row["metric"]]).to_numpy(bool)]
+    own = scores[of_judges(scores) & scores["name"].isin([row["metric"]]).to_numpy(bool)]
     for name in ("case", "model"):
         own = own[own[name].isin([row[name]]).to_numpy(bool)]
     own = own[own["repeat"].eq(row["repeat"]).to_numpy(bool)]
@@ -159,66 +177,13 @@ def _of_each_judge(scores: pd.DataFrame, row: Mapping[str, Any]) -> str:
     return "; ".join(f"{source.removeprefix('judge:')}: {reason}" for source, reason in reasons)
 
 
-def case_means(scores: pd.DataFrame) -> pd.DataFrame:
-    """Per model and case of one metric's scores, what the mean over its outputs is: columns ``low`` and ``high`` if all
-    that are missing were 0, or 1, ``mean`` of the scored ones, ``aim`` and ``inverse``."""
-    asked = scores[~marked(scores["unscored"], NOT_ASKED.__contains__)].drop_duplicates(_OUTPUT)
-    groups = asked.assign(known=asked["value"].fillna(0.0)).groupby(["model", "case"], sort=False, observed=True)
-    table = groups.agg(
-        total=("known", "sum"), scored=("value", "count"), asked=("repeat", "size"), aim=("aim", "first"),
-        inverse=("inverse", "first"),
-    )  # fmt: skip
-    missing = (table["asked"] - table["scored"]) / table["asked"]
-    table["low"] = (table["total"] / table["asked"]).clip(0.0, 1.0).round(DIGITS)
-    table["high"] = (table["low"] + missing).clip(0.0, 1.0).round(DIGITS)
-    table["mean"] = (table["total"] / table["scored"].where(table["scored"] > 0)).clip(0.0, 1.0).round(DIGITS)
-    return table
-
-
-def counting_scores(scores: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The scores of one metric that count."""
-    counting = _counting(scores)
-    return counting[counting["name"].isin([name]).to_numpy(bool)]
-
-
-def weights_of(cases: pd.DataFrame, weights: Weights) -> list[int]:
-    """How many times each row of ``case_means`` counts."""
-    aims = cases["aim"].astype(object)
-    return weighed(list(aims.where(aims.notna(), None)), cases["inverse"].fillna(False).tolist(), weights)
-
-
-def _counting(scores: pd.DataFrame) -> pd.DataFrame:
-    return scores[(scores["counts"] & scores["turn"].eq(0)).fillna(False).to_numpy(bool)]
-
-
-def _by_source(own: pd.DataFrame) -> Iterator[tuple[str, bool, pd.DataFrame]]:
-    """One metric's scores by who gave them: those that count, then each judge of several, to each of whom an output
-    without a usable answer is missing."""
-    counting = _counting(own)
-    by_somebody = [source for source in counting["source"].dropna().unique() if source != "none"]
-    yield (by_somebody[0] if by_somebody else "none"), True, counting
-    judged = _of_judges(own)
-    unusable = own["counts"].fillna(False).to_numpy(bool) & own["source"].isin(["none"]).to_numpy(bool)
-    for source in own.loc[judged, "source"].unique():
-        yield str(source), False, own[(judged & own["source"].isin([source]).to_numpy(bool)) | unusable]
-
-
-def _of_judges(scores: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Where a score is that of one judge of several."""
-    beside = ~scores["counts"].fillna(True).to_numpy(bool) & scores["turn"].eq(0).fillna(False).to_numpy(bool)
-    judged: npt.NDArray[np.bool_] = beside & is_from(scores, "judge").to_numpy(bool)
-    return judged
-
-
-def _figures(own: pd.DataFrame, weights: Weights, confidence: float) -> dict[str, Any]:
-    cases = case_means(own)
-    times = weights_of(cases, weights)
-    counting, times = cases[[one > 0 for one in times]], [one for one in times if one]
-    if counting.empty:
+def _figures(cases: pd.DataFrame | None, reasons: Counter[str], weights: Weights, confidence: float) -> dict[str, Any]:
+    """The figures of a model from the means of its cases, and why outputs of them have no score."""
+    times = [] if cases is None else weights_of(cases, weights)
+    if cases is None or not any(times):
         return {"cases": 0, "scored": 0, "unscored": 0}
+    counting, times = cases[[one > 0 for one in times]], [one for one in times if one]
     scored, asked = int(counting["scored"].sum()), int(counting["asked"].sum())
-    missing = own.loc[own["case"].isin(counting.index.get_level_values("case")), "unscored"].dropna()
-    reasons = Counter(missing[~marked(missing, NOT_ASKED.__contains__)].tolist())
     cells: dict[str, Any] = {
         "cases": int((counting["scored"] > 0).sum()),
         "scored": scored,

@@ -57,6 +57,14 @@ class Renumbering:
         places: Ints = self._places[numbers].astype(np.int64)
         return places
 
+    def numbers(self) -> Ints:
+        """The numbers in the order of their places."""
+        import numpy as np
+
+        (known,) = np.nonzero(self._places >= 0)
+        numbers: Ints = known[np.argsort(self._places[known])]
+        return numbers
+
 
 class Tally:
     """Counts in rows of a width, in two bytes each until one needs more.

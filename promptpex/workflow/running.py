@@ -200,7 +200,7 @@ async def judge(session: Session, run: Run, known: OutcomesSoFar | None = None) 
     return run.replace(
         manifest=counted(session, manifest),
         verdicts=tuple(_in_order(outputs, names, verdicts)),
-        scores=tuple(scores),
+        scores=tuple(_of_outputs_in_order(outputs, scores)),
     )
 
 
@@ -273,6 +273,11 @@ async def _ask_judges(
         [verdict for turn in range(turns) for at in range(len(outputs)) for verdict in verdicts_of[number, at, turn]]
         for number in range(len(judges))
     ]
+
+
+def _of_outputs_in_order(outputs: Sequence[Output], scores: Sequence[Score]) -> list[Score]:
+    place = {output.key: index for index, output in enumerate(outputs)}
+    return sorted(scores, key=lambda score: place[score.key])
 
 
 def _in_order(outputs: Sequence[Output], rules: Sequence[str], verdicts: Sequence[Verdict]) -> list[Verdict]:

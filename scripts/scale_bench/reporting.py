@@ -10,11 +10,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from promptpex.core.records import Case, Grade, output_key
+from promptpex.documents.human_grades import append_grades
+from promptpex.grading.random_sample import number
+
 MODELS, RULES = 4, 2
+WHAT = ("plain", "scores", "grades", "compare")
+"""A run with verdicts alone, with scores or people's grades as well, and two that are compared."""
+GRADES, GRADED = "prompt.grades.jsonl", 400
 TEXT = "the answer holds several words that say what was asked and more than that because models like to talk"
 WORDS = TEXT.split()
 
@@ -25,6 +33,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--outputs", type=int, nargs="*", default=[100_000, 300_000, 1_000_000])
     parser.add_argument("--at-once", type=int, default=300_000, help="the most outputs that are also read at once")
     parser.add_argument("--parquet", action="store_true", help="keep the verdicts as a Parquet file")
+    parser.add_argument("--what", choices=WHAT, nargs="*", default=list(WHAT))
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.set_defaults(run=run)
 
@@ -32,45 +41,63 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prints the table."""
     if args.one:
-        way, folder = json.loads(args.one)
-        print(json.dumps(one(way, Path(folder))))
+        what, way, folders = json.loads(args.one)
+        print(json.dumps(one(what, way, list(map(Path, folders)))))
         return
-    print("| outputs | verdicts | files: MB | read | tables made: peak MB | files written: peak MB | CPU s |")
-    print("|---|---|---|---|---|---|---|")
+    print("| what | outputs | verdicts | files: MB | read | tables made: peak MB | files written: peak MB | CPU s |")
+    print("|---|---|---|---|---|---|---|---|")
     for outputs in args.outputs:
-        with tempfile.TemporaryDirectory(prefix="promptpex-bench-") as place:
-            folder = Path(place) / "results" / "big" / "run-1"
-            verdicts = make(folder, outputs)
-            if args.parquet:
-                _measured("parquet", folder)
-            size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
-            for way in ("parts", *(["at once"] if outputs <= args.at_once else [])):
-                made = _measured(way, folder)
-                peaks = f"{made['tables']:.0f} | {made['files']:.0f} | {made['cpu']:.0f}"
-                print(f"| {outputs:,} | {verdicts:,} | {size:.0f} | {way} | {peaks} |", flush=True)
+        for what in args.what:
+            with tempfile.TemporaryDirectory(prefix="promptpex-bench-") as place:
+                _of_one_size(args, what, outputs, Path(place))
 
 
-def _measured(way: str, folder: Path) -> dict[str, float]:
+def _of_one_size(args: argparse.Namespace, what: str, outputs: int, place: Path) -> None:
+    """Prints the rows of runs of so many outputs."""
+    names = ("run-1", "run-2") if what == "compare" else ("run-1",)
+    folders = [place / "results" / "big" / name for name in names]
+    verdicts = sum(make(folder, outputs, seed, what) for seed, folder in enumerate(folders))
+    if args.parquet:
+        _measured("parquet", "", folders)
+    size = sum(path.stat().st_size for folder in folders for path in folder.iterdir()) / 1e6
+    for way in ("parts", *(["at once"] if outputs <= args.at_once else [])):
+        made = _measured(what, way, folders)
+        peaks = f"{made['tables']:.0f} | {made['files']:.0f} | {made['cpu']:.0f}"
+        print(f"| {what} | {outputs:,} | {verdicts:,} | {size:.0f} | {way} | {peaks} |", flush=True)
+
+
+def _measured(what: str, way: str, folders: Sequence[Path]) -> dict[str, float]:
     """The figures of one measurement, in a process of its own, whose memory is its own."""
     script = Path(__file__).resolve().parents[1] / "bench_scale.py"
-    command = [sys.executable, str(script), "report", "--one", json.dumps([way, str(folder)])]
+    command = [sys.executable, str(script), "report", "--one", json.dumps([what, way, list(map(str, folders))])]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return figures
 
 
-def one(way: str, folder: Path) -> dict[str, float]:
-    """Reads a run, makes all tables and writes the files; the peaks of memory in MB."""
+def one(what: str, way: str, folders: Sequence[Path]) -> dict[str, float]:
+    """Reads runs, makes all tables and writes the files; the peaks of memory in MB."""
+    from promptpex.documents.human_grades import read_grades
     from promptpex.report import runs, summarise
+    from promptpex.report.comparison.files import write_page
     from promptpex.report.files import write
+    from promptpex.report.run_comparison import compare_runs
+    from promptpex.workflow.grading.peoples_grades import grades_of_run
 
-    if way == "parquet":
-        runs.finish(folder, runs.read(folder), most_lines=0)
+    if what == "parquet":
+        for folder in folders:
+            runs.finish(folder, runs.read(folder), most_lines=0)
         return {}
-    made = runs.read_columns(folder) if way == "at once" else runs.read_for_report(folder)
-    summary = summarise(made, folder=folder)
-    tables = _peak_mb()
-    write(summary, folder)
+    made = [runs.read_columns(folder) if way == "at once" else runs.read_for_report(folder) for folder in folders]
+    if what == "compare":
+        comparison = compare_runs(*made)
+        tables = _peak_mb()
+        write_page(comparison, folders[0].parent / "page.html", (None, None))
+    else:
+        people = grades_of_run(made[0], read_grades(folders[0] / GRADES)) if what == "grades" else None
+        summary = summarise(made[0], folder=folders[0], people=people)
+        tables = _peak_mb()
+        write(summary, folders[0])
     return {"tables": tables, "files": _peak_mb(), "cpu": time.process_time()}
 
 
@@ -79,16 +106,22 @@ def _peak_mb() -> float:
     return kilobytes / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
-def make(folder: Path, outputs: int) -> int:
+def make(folder: Path, outputs: int, seed: int, what: str) -> int:
     """Writes a run of so many outputs of thirty words, each with a verdict of code on every rule and one of a judge;
     the number of verdicts. One output in fifty is an error."""
-    from promptpex.core.records import Case, Check, Manifest, Message, Prompt, Rule, Run, Spec, Suite
+    from promptpex.core.records import Check, Manifest, Message, Prompt, Rule, Run, Spec, Suite
     from promptpex.report import runs
 
     check = Check(kind="regex", value="x")
     rules = tuple(Rule(id=f"r{n}", rule=f"The output keeps promise {n}.", checks=(check,)) for n in range(RULES))
     cases = tuple(
-        Case(id=f"c{n}", rule=f"r{n % RULES}", inverse=n % 3 == 0, inputs={"text": f"an input of some words, {n}"})
+        Case(
+            id=f"c{n}",
+            rule=f"r{n % RULES}",
+            inverse=n % 3 == 0,
+            inputs={"text": f"an input of some words, {n}"},
+            expected=TEXT if what == "scores" else None,
+        )
         for n in range(outputs // MODELS)
     )
     models = tuple(f"provider/model-{n}" for n in range(MODELS))
@@ -98,16 +131,45 @@ def make(folder: Path, outputs: int) -> int:
     prompt = Prompt(name="big", messages=(message,), variables=("text",), fingerprint="f")
     suite = Suite(prompt="big.md", cases=cases)
     runs.begin(folder, Run(manifest=manifest, prompt=prompt, spec=Spec(prompt="big.md", rules=rules), suite=suite))
-    rng, count = random.Random(0), 0
-    with (folder / "outputs.jsonl").open("w") as answers, (folder / "verdicts.jsonl").open("w") as judged:
+    rng, count, graded = random.Random(seed), 0, _Graded()
+    with ExitStack() as stack:
+        names = ("outputs.jsonl", "verdicts.jsonl", "scores.jsonl")[: 3 if what == "scores" else 2]
+        answers, judged, *scored = (stack.enter_context((folder / name).open("w")) for name in names)
         for model in models:
             for case in cases:
                 key, lost = {"case": case.id, "model": model}, rng.random() < 0.02
-                answers.write(json.dumps({**key, **_output(rng, lost=lost)}) + "\n")
+                output = _output(rng, lost=lost)
+                answers.write(json.dumps({**key, **output}) + "\n")
                 for verdict in _verdicts(rng, lost=lost):
                     judged.write(json.dumps({**key, **verdict}) + "\n")
                     count += 1
+                for file in scored:
+                    file.writelines(json.dumps({**key, **score}) + "\n" for score in _scores(rng, lost=lost))
+                if what == "grades" and not lost:
+                    graded.add(case, model, output["text"])
+    if what == "grades":
+        append_grades(folder / GRADES, graded.grades(rng))
     return count
+
+
+class _Graded:
+    """The first outputs in the order of the random sample."""
+
+    def __init__(self) -> None:
+        self._first: list[tuple[float, dict[str, Any]]] = []
+
+    def add(self, case: Case, model: str, text: str) -> None:
+        """Looks at an output."""
+        turn = number(output_key(case.inputs, text))
+        if len(self._first) < GRADED or turn < self._first[-1][0]:
+            about = {"inputs": case.inputs, "output": text, "case": case.id, "model": model}
+            self._first = sorted([*self._first, (turn, about)], key=lambda one: one[0])[:GRADED]
+
+    def grades(self, rng: random.Random) -> list[Grade]:
+        """A grade on each."""
+        how: dict[str, Any] = {"time": "2026-03-01T09:30:00+00:00", "grader": "ada", "policy": "random"}
+        values = ["bad" if rng.random() < 0.05 else "good" for _ in self._first]
+        return [Grade.of(**about, **how, value=value) for value, (_, about) in zip(values, self._first, strict=True)]
 
 
 def _output(rng: random.Random, *, lost: bool) -> dict[str, Any]:
@@ -132,3 +194,15 @@ def _verdicts(rng: random.Random, *, lost: bool) -> Iterator[dict[str, Any]]:
         status, reason = "fail" if rng.random() < 0.03 else "pass", " ".join(rng.choices(WORDS, k=15))
         judge = {"source": "judge:provider/judge", "fingerprint": "f" * 16, "confidence": rng.random()}
         yield {"rule": "r0", "status": status, "reason": reason, **judge, "counts": False}
+
+
+def _scores(rng: random.Random, *, lost: bool) -> Iterator[dict[str, Any]]:
+    """One against the expected output, one by a metric of a judge."""
+    for name in ("expected", "tone"):
+        if lost:
+            yield {"name": name, "value": None, "unscored": "timed-out", "source": "none"}
+        elif name == "expected":
+            yield {"name": name, "value": float(rng.random() < 0.8), "source": "match:normalised", "reason": "differs"}
+        else:
+            reason = " ".join(rng.choices(WORDS, k=15))
+            yield {"name": name, "value": rng.randrange(101) / 100, "source": "judge:provider/judge", "reason": reason}

@@ -13,6 +13,7 @@ from typing import Any, get_args
 from promptpex.core.records._base import Record
 from promptpex.core.records.case import Suite
 from promptpex.core.records.metric import Metric
+from promptpex.core.records.output import Output
 from promptpex.core.records.prompt import Prompt
 from promptpex.core.records.run import Manifest, Run
 from promptpex.core.records.spec import Spec
@@ -122,6 +123,7 @@ class RunInParts:
 
     Attributes:
         parts: reads it once more; each part is a run of some of the outputs, in their order.
+        each_output: reads the outputs alone, one after the other.
         whole: reads all of it.
     """
 
@@ -131,6 +133,7 @@ class RunInParts:
     suite: Suite
     metrics: tuple[Metric, ...]
     parts: Callable[[], Iterator[RunColumns]] = field(repr=False)
+    each_output: Callable[[], Iterator[Output]] = field(repr=False)
     whole: Callable[[], RunColumns] = field(repr=False)
 
     @cached_property

@@ -13,7 +13,7 @@ from promptpex.report.metrics_in_words import points, scales
 from promptpex.report.page.addresses import FirstTargets, Ids
 from promptpex.report.page.asked import Asked, SentMessages, all_asked
 from promptpex.report.summary import Summary
-from promptpex.tables import plain_values, records
+from promptpex.tables import PartTables, plain_values, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +101,7 @@ class CaseGroup:
 
 def case_groups(
     summary: Summary,
-    shown: tuple[pd.DataFrame, pd.DataFrame],
+    shown: PartTables,
     names: Sequence[str],
     rules: Sequence[str],
     sent: SentMessages | None = None,
@@ -110,7 +110,7 @@ def case_groups(
     as the suite has them.
 
     Args:
-        shown: the outputs, and the verdicts on them.
+        shown: the outputs, and what is said of them.
         names, rules: the models and rules of the page in its order.
         sent: says what models were sent.
     """
@@ -168,12 +168,12 @@ def _grouped(summary: Summary, answers: Mapping[str, list[ShownOutput]]) -> Iter
 
 
 def _answers(
-    summary: Summary, shown: tuple[pd.DataFrame, pd.DataFrame], names: Sequence[str], rules: Sequence[str]
+    summary: Summary, shown: PartTables, names: Sequence[str], rules: Sequence[str]
 ) -> Mapping[str, list[ShownOutput]]:
     """The outputs by case."""
     place = {name: index for index, name in enumerate(names)}
-    rows, verdicts = records(shown[0]), shown_verdicts(shown[1], shown[0])
-    scores = shown_scores(summary.scores, {row["case"] for row in rows}, scales(summary.run))
+    rows, verdicts = records(shown.outputs), shown_verdicts(shown.verdicts, shown.outputs)
+    scores = shown_scores(shown.scores, {row["case"] for row in rows}, scales(summary.run))
     contradicted, flaky, after = _contradicted(summary), _flaky(summary), after_of(summary.run)
     by_case: dict[str, list[ShownOutput]] = defaultdict(list)
     for row in rows:

@@ -1,10 +1,11 @@
-"""A run's folder read part by part: some outputs and the verdicts on them, however many the folder has."""
+"""A run's folder read part by part: some outputs, the verdicts and the scores on them, however many it has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count, islice
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from promptpex.core.errors import RunError
 from promptpex.core.records import Columns, Output, OutputKey, RunColumns, RunInParts, Score, Verdict, collector_paused
@@ -12,49 +13,55 @@ from promptpex.report.runs.folder import OUTPUTS, SCORES, VERDICTS, known_of, re
 from promptpex.report.runs.verdict_cube import CUBE
 
 LARGE = 64_000_000
-"""Bytes of outputs and verdicts from which on a report reads them part by part: some 20,000 outputs with a few verdicts
-each, which take 200 MB at once."""
+"""Bytes of outputs, verdicts and scores from which on a report reads them part by part: some 20,000 outputs with a few
+verdicts each, which take 200 MB at once."""
 
 PART = 20_000
 """Outputs of a part."""
 
+R = TypeVar("R", Verdict, Score)
+
 
 class NotInOrderError(RunError):
-    """Verdicts that do not stand in the order of their outputs, as those of a folder that another program wrote may."""
+    """Verdicts or scores that do not stand in the order of their outputs, as those of a folder that another program
+    wrote may."""
 
 
 def read_for_report(folder: Path, *, large: int = LARGE, part: int = PART) -> RunColumns | RunInParts:
-    """The run kept in a folder as a report needs it: in columns, or part by part where its files are large and there
-    are no scores.
+    """The run kept in a folder as a report needs it: in columns, or part by part where its files are large.
 
     Raises:
         RunError: as ``read``; of what is read part by part, as soon as it is read.
     """
     has_cube = (folder / CUBE).exists()
-    small = not has_cube and _bytes_of(folder / OUTPUTS) + _bytes_of(folder / VERDICTS) < large
-    if small or _bytes_of(folder / SCORES):
+    if not has_cube and sum(_bytes_of(folder / name) for name in (OUTPUTS, VERDICTS, SCORES)) < large:
         return read_columns(folder)
     known = known_of(folder)
-    no_scores = Columns.of([], Score)
 
     def parts() -> Iterator[RunColumns]:
-        for outputs, verdicts in _parts(folder, part):
-            yield RunColumns(**known, outputs=outputs, verdicts=verdicts, scores=no_scores)
+        for outputs, verdicts, scores in _parts(folder, part):
+            yield RunColumns(**known, outputs=outputs, verdicts=verdicts, scores=scores)
 
-    return RunInParts(**known, parts=parts, whole=lambda: read_columns(folder))
+    return RunInParts(
+        **known,
+        parts=parts,
+        each_output=lambda: records_of(folder / OUTPUTS, Output),
+        whole=lambda: read_columns(folder),
+    )
 
 
 def _bytes_of(path: Path) -> int:
     return path.stat().st_size if path.is_file() else 0
 
 
-def _parts(folder: Path, size: int) -> Iterator[tuple[Columns, Columns]]:
-    """The outputs and the verdicts on them, so many outputs at a time.
+def _parts(folder: Path, size: int) -> Iterator[tuple[Columns, Columns, Columns]]:
+    """The outputs, and the verdicts and scores on them, so many outputs at a time.
 
     Raises:
-        NotInOrderError: a part has an output twice, or a verdict does not come with its output.
+        NotInOrderError: a part has an output twice, or a verdict or a score does not come with its output.
     """
-    outputs, verdicts = records_of(folder / OUTPUTS, Output), _Ahead(verdicts_of(folder))
+    outputs = records_of(folder / OUTPUTS, Output)
+    verdicts, scores = _Ahead(verdicts_of(folder)), _Ahead(records_of(folder / SCORES, Score))
     for number in count():
         with collector_paused():
             some = list(islice(outputs, size))
@@ -63,28 +70,33 @@ def _parts(folder: Path, size: int) -> Iterator[tuple[Columns, Columns]]:
             there = {output.key for output in some}
             if len(there) < len(some):
                 raise NotInOrderError("an output is there twice", path=folder / OUTPUTS)
-            made = Columns.of(some, Output), Columns.of(verdicts.on(there), Verdict)
+            made = (
+                Columns.of(some, Output),
+                Columns.of(verdicts.on(there), Verdict),
+                Columns.of(scores.on(there), Score),
+            )
             del some, there
         yield made
         del made
-    if not verdicts.is_over:
-        raise NotInOrderError("the verdicts do not stand in the order of their outputs", path=folder)
+    for what, left in (("verdicts", verdicts), ("scores", scores)):
+        if not left.is_over:
+            raise NotInOrderError(f"the {what} do not stand in the order of their outputs", path=folder)
 
 
-class _Ahead:
-    """Verdicts, of which one is looked at before it is taken."""
+class _Ahead(Generic[R]):
+    """Verdicts or scores, of which one is looked at before it is taken."""
 
-    def __init__(self, verdicts: Iterator[Verdict]) -> None:
-        self._verdicts = verdicts
-        self._next = next(verdicts, None)
+    def __init__(self, records: Iterator[R]) -> None:
+        self._records: Iterator[R] = records
+        self._next: R | None = next(records, None)
 
     @property
     def is_over(self) -> bool:
         """Whether all were taken."""
         return self._next is None
 
-    def on(self, keys: set[OutputKey]) -> Iterator[Verdict]:
-        """The next verdicts, up to the first that is on none of these outputs."""
+    def on(self, keys: set[OutputKey]) -> Iterator[R]:
+        """The next ones, up to the first that is on none of these outputs."""
         while self._next is not None and self._next.key in keys:
             yield self._next
-            self._next = next(self._verdicts, None)
+            self._next = next(self._records, None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from promptpex.codecs.file_state import state_of
@@ -19,6 +20,7 @@ from promptpex.core.records import (
     JudgeCalibration,
     Output,
     Run,
+    RunInParts,
     Spec,
     output_key,
 )
@@ -26,13 +28,11 @@ from promptpex.core.texts import stored
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, require_known_grader
+from promptpex.grading.random_sample import place
 from promptpex.grading.subjects import subjects_of
 from promptpex.promptfile import sibling
 from promptpex.specs.file import read_spec
-from promptpex.tables import PeoplesGrades
-
-Items = Mapping[tuple[str, str, int], Example]
-"""What each usable output is for graders, by its key."""
+from promptpex.tables.peoples_grades import NO_ITEM, PeoplesGrades, item_number
 
 
 class GradesOfRuns:
@@ -103,49 +103,83 @@ def grades_of_run(
     Raises:
         SynthesisError: the rules name a grader who gave no grade.
     """
-    book, items = GradeBook.of(grades, subjects_of(run.spec.rules), rules), _items(run)
+    book = GradeBook.of(grades, subjects_of(run.spec.rules), rules)
     require_known_grader(book.rules, book.graders)
-    by_model: defaultdict[str, dict[str, Example]] = defaultdict(dict)
-    for (_, model, _), item in items.items():
-        by_model[model][item.id] = item
-    every = {item.id: item for item in items.values()}
-    graded = {name for name, item in every.items() if book.joint(item, OUTPUT_SUBJECT).graded}
-    without_shown = run.manifest.shows_grades
+    seen = _SeenItems(book, {case.id: case.inputs for case in run.suite.cases}, run.manifest.shows_grades)
+    for case, model, text in _answers(run):
+        seen.add(case, model, text)
     broken = {
         model: {
-            name: label == "bad"
-            for name, item in _sample(book, own, without_shown=without_shown).items()
+            item_number(item.id): label == "bad"
+            for item in book.random_sample(OUTPUT_SUBJECT, pool)
             if (label := book.joint(item, OUTPUT_SUBJECT).label) is not None
         }
-        for model, own in by_model.items()
+        for model, pool in seen.pools()
     }
     return PeoplesGrades(
-        items={key: item.id for key, item in items.items()},
+        items=seen.numbers,
         broken=broken,
-        graded=len(graded),
+        graded=sum(book.joint(item, OUTPUT_SUBJECT).graded for item in seen.with_grades.values()),
         label_rules=book.rules.sentence(),
         calibrations=calibrations or {},
     )
 
 
-def _sample(book: GradeBook, items: Mapping[str, Example], *, without_shown: bool) -> dict[str, Example]:
-    """The random sample of these items, for grades on the whole output."""
-    wanted = [item for item in items.values() if not (without_shown and item.is_shown)]
-    return {item.id: item for item in book.random_sample(OUTPUT_SUBJECT, wanted)}
+class _SeenItems:
+    """The usable outputs of a run as graders see them, one after the other; outputs of cases that the suite has lost
+    are none.
+
+    Kept of each is a number. Whole are those with a grade, and of each model the one that comes first of those without:
+    where the random sample ends.
+
+    Attributes:
+        numbers: of each output its ``item_number``, or ``NO_ITEM``.
+        with_grades: the items that somebody has graded.
+    """
+
+    def __init__(self, book: GradeBook, inputs: Mapping[str, Mapping[str, object]], without_shown: bool) -> None:
+        self._book, self._inputs, self._without_shown = book, inputs, without_shown
+        self.numbers = array("q")
+        self.with_grades: dict[str, Example] = {}
+        self._of_models: defaultdict[str, dict[str, Example]] = defaultdict(dict)
+        self._open: dict[str, Example] = {}
+
+    def add(self, case: str, model: str, text: str | None) -> None:
+        """Looks at an output; ``text`` is None where it is not usable."""
+        inputs = self._inputs.get(case)
+        if inputs is None or text is None:
+            self.numbers.append(NO_ITEM)
+            return
+        key, of_model = output_key(inputs, text), self._of_models[model]
+        self.numbers.append(item_number(key))
+        has_grades = self._book.has_grades_on(key, text)
+        if not has_grades and model in self._open and place(self._open[model].id) <= place(key):
+            return
+        item = Example(id=key, inputs=dict(inputs), output=text, case=case, model=model)
+        if has_grades:
+            self.with_grades[key] = item
+        if self._without_shown and item.is_shown:
+            return
+        if has_grades:
+            of_model[key] = item
+        else:
+            self._open[model] = item
+
+    def pools(self) -> Iterator[tuple[str, list[Example]]]:
+        """By model the items that its random sample can be drawn from, as far as it reaches."""
+        for model, items in self._of_models.items():
+            yield model, [*items.values(), *([self._open[model]] if model in self._open else [])]
 
 
-def _items(run: AnyRun) -> Items:
-    """The usable outputs of a run as graders see them; outputs of cases that the suite has lost are left out."""
-    inputs = {case.id: case.inputs for case in run.suite.cases}
+def _answers(run: AnyRun) -> Iterator[tuple[str, str, str | None]]:
+    """Case, model and text of each output; no text of an unusable one."""
+    if isinstance(run, RunInParts):
+        for output in run.each_output():
+            yield output.case, output.model, output.text if output.error is None else None
+        return
     columns = Columns.of(run.outputs, Output)
-    fields = zip(*(columns[name] for name in ("case", "model", "repeat", "text", "error")), strict=True)
-    return {
-        (case, model, repeat): Example(
-            id=output_key(inputs[case], text), inputs=dict(inputs[case]), output=text, case=case, model=model
-        )
-        for case, model, repeat, text, error in fields
-        if error is None and text is not None and case in inputs
-    }
+    fields = zip(*(columns[name] for name in ("case", "model", "text", "error")), strict=True)
+    yield from ((case, model, text if error is None else None) for case, model, text, error in fields)
 
 
 def with_calibrations_of_now(run: Run, emit: Listener) -> Run:

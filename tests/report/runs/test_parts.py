@@ -15,22 +15,26 @@ from pandas.testing import assert_frame_equal
 from promptpex import tables
 from promptpex.core.errors import RunError
 from promptpex.core.records import Columns, Output, Run, RunColumns, RunInParts, Score, Verdict
-from promptpex.report import runs, summarise
+from promptpex.report import runs, summarise, to_dict
 from promptpex.report.files import write
 from promptpex.report.run_tables import RunTables, TablesInParts, tables_of
+from promptpex.tables.counts_per_case import COUNTED
 from promptpex.tables.figure_rows import FIGURE_COLUMNS
 from promptpex.tables.proportions import grouped_proportions
 from tests.tables.by_hand import output, run, score, verdict
 from tests.tables.many import RULES, cases
 
 MODELS, JUDGES, REPEATS = ("a", "b"), ("judge:one", "judge:two"), 2
+ANSWERS = ("RED", "BLUE")
+SCORES = (0.1, 1 / 3, 0.7, 0.85, 1.0)
 REASONS = ("judge-empty", "judge-budget", "budget", "no-judge", "untrusted-judge")
 
 
 def random_run(seed: int) -> Run:
-    """Outputs of few different texts, some of them errors, in the order of results; checks and judges of all kinds."""
+    """Outputs of few different texts, some of them errors, in the order of results; checks, judges and scores of all
+    kinds."""
     rng = random.Random(seed)
-    made, verdicts = [], list[Verdict]()
+    made, verdicts, scores = [], list[Verdict](), list[Score]()
     for model in MODELS:
         for repeat in range(REPEATS):
             for case in rng.sample([f"c{n}" for n in range(7)], rng.randint(4, 7)):
@@ -43,7 +47,29 @@ def random_run(seed: int) -> Run:
                     verdicts += [
                         one for rule in RULES for one in random_verdicts(rng, rule.id, key, joint=seed % 2 > 0)
                     ]
-    return run(made, verdicts, models=MODELS, rules=RULES, cases=cases(7, rules=2), settings={"min_agreement": 0.5})
+                scores += random_scores(rng, key, usable=made[-1].error is None)
+    asked = tuple(case.replace(expected=ANSWERS[n % 2], inverse=n > 4) for n, case in enumerate(cases(7, rules=2)))
+    how = {"min_agreement": 0.5}
+    return run(made, verdicts, scores=scores, models=MODELS, rules=RULES, cases=asked, settings=how)
+
+
+def random_scores(rng: random.Random, key: dict[str, Any], *, usable: bool) -> Iterator[Score]:
+    """By an expected output, by a metric of two judges and by one of code; an output without an answer has none."""
+    lost: dict[str, Any] = {"unscored": "timed-out", "source": "none", **key}
+    if not usable:
+        yield from (score(None, name=name, **lost) for name in ("expected", "tone", "length"))
+        return
+    yield score(rng.choice([0.0, 1.0]), **key)
+    if rng.random() < 0.8:
+        values = [rng.choice([*SCORES, None]) for _ in JUDGES]
+        for judge, value in zip(JUDGES, values, strict=True):
+            why = {} if value is not None else {"unscored": rng.choice(["judge-empty", "budget"])}
+            yield score(value, name="tone", source=judge, counts=False, reason=f"{value}", **key, **why)
+        known = [value for value in values if value is not None]
+        mean = sum(known) / len(known) if len(known) == len(values) else None
+        why = {} if mean is not None else {"unscored": "judge-empty"}
+        yield score(mean, name="tone", source="judges:mean", fingerprint="f1", **key, **why)
+    yield score(rng.choice(SCORES), name="length", source="python", fingerprint=rng.choice(["f2", "f3"]), **key)
 
 
 def random_verdicts(rng: random.Random, rule: str, key: dict[str, Any], *, joint: bool) -> Iterator[Verdict]:
@@ -64,19 +90,21 @@ def in_parts(made: Run, sizes: Callable[[], int]) -> RunInParts:
     def columns(outputs: tuple[Output, ...]) -> RunColumns:
         keys = {one.key for one in outputs}
         verdicts = Columns.of([one for one in made.verdicts if one.key in keys], Verdict)
-        return RunColumns(**known, outputs=Columns.of(outputs, Output), verdicts=verdicts, scores=Columns.of([], Score))
+        scores = Columns.of([one for one in made.scores if one.key in keys], Score)
+        return RunColumns(**known, outputs=Columns.of(outputs, Output), verdicts=verdicts, scores=scores)
 
     def parts() -> Iterator[RunColumns]:
         at = 0
         while at < len(made.outputs):
             yield columns(made.outputs[at : (at := at + sizes())])
 
-    return RunInParts(**known, parts=parts, whole=lambda: columns(made.outputs))
+    return RunInParts(**known, parts=parts, each_output=lambda: iter(made.outputs), whole=lambda: columns(made.outputs))
 
 
 def of_figures(of: RunTables) -> dict[str, pd.DataFrame]:
-    """All that is counted of a run's verdicts."""
+    """All that is counted of a run's verdicts and scores."""
     rules = [rule.id for rule in RULES]
+    kinds, scores = ["rule", "source", "status", "unscored", "counts"], ["name", "source", "fingerprint", "unscored"]
     return {
         "rules": of.rules(rules, 0.95),
         "judges": of.judges(),
@@ -85,7 +113,13 @@ def of_figures(of: RunTables) -> dict[str, pd.DataFrame]:
         "inconsistent": of.inconsistent_verdicts({"r1"}),
         "all inconsistent": of.inconsistent_verdicts(()),
         "discrimination": pd.DataFrame([tables.discrimination(of.rows, of.kinds, rules, outcomes=of.outcomes)]),
-        "kinds": of.kinds[["rule", "source", "status", "unscored", "counts"]].drop_duplicates(ignore_index=True),
+        "kinds": of.kinds[kinds].drop_duplicates(ignore_index=True),
+        "kinds of scores": of.score_kinds[scores].drop_duplicates(ignore_index=True),
+        "metrics": tables.metrics(of.metric_counts, order=MODELS),
+        "lowest": of.lowest_scores(),
+        "confusions": of.confusions(),
+        "answers": of.answer_counts(),
+        "compared": of.compared[sorted(COUNTED)],
         "rows": of.rows.drop(columns="output")[[name for name in FIGURE_COLUMNS if name != "output"]],
         "texts": of.rows[["output"]].isna(),
     }
@@ -97,13 +131,26 @@ def test_any_division_gives_the_figures_of_the_whole(seed: int) -> None:
     whole, parts = RunTables(made), TablesInParts(in_parts(made, lambda: rng.randint(5, 14)))
     for (name, one), other in zip(of_figures(whole).items(), of_figures(parts).values(), strict=True):
         assert_frame_equal(one, other, check_exact=True, obj=name)
-    outputs, cubes = zip(*parts.parts(), strict=True)
-    assert_frame_equal(pd.concat(outputs, ignore_index=True), whole.outputs)
-    assert_frame_equal(pd.concat(cubes, ignore_index=True), whole.verdicts)
+    read = list(parts.parts())
+    for table in ("outputs", "verdicts", "scores"):
+        assert_frame_equal(pd.concat([getattr(one, table) for one in read], ignore_index=True), getattr(whole, table))
     some = sorted(rng.sample(range(len(made.outputs)), 5))
-    rows, cube = parts.chosen(some)
-    assert_frame_equal(rows, whole.outputs.iloc[some].reset_index(drop=True))
-    assert len(cube) == sum(one.key in {made.outputs[place].key for place in some} for one in made.verdicts)
+    chosen, keys = parts.chosen(some), {made.outputs[place].key for place in some}
+    assert_frame_equal(chosen.outputs, whole.outputs.iloc[some].reset_index(drop=True))
+    assert len(chosen.verdicts) == sum(one.key in keys for one in made.verdicts)
+    assert len(chosen.scores) == sum(one.key in keys for one in made.scores)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"rank_by": "tone", "weights": {"r1": 3, "inverse": 0}}, {"rank_by": "accuracy", "weights": {"rule": 2}}],
+    ids=["metric", "accuracy"],
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_any_division_gives_the_summary_of_the_whole(seed: int, how: dict[str, Any]) -> None:
+    made, rng = random_run(seed), random.Random(seed)
+    whole, parts = (summarise(one, **how) for one in (made, in_parts(made, lambda: rng.randint(5, 14))))
+    assert to_dict(whole) == to_dict(parts)
 
 
 def test_joint_verdicts_of_the_last_part_tell_for_those_before_it() -> None:
@@ -142,26 +189,27 @@ def test_a_folder_read_in_parts_gives_the_same_files(tmp_path: Path) -> None:
         files.append({path.name: path.read_bytes() for path in paths})
     assert files[0] == files[1]
     assert {"report.csv", "results.csv", "verdicts.csv", "report.html", "agreement.csv"} <= files[0].keys()
+    assert {"scores.csv", "metrics.csv", "confusions.csv"} <= files[0].keys()
 
 
-def test_verdicts_out_of_order_are_read_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("of_what", ["verdicts", "scores"])
+def test_what_is_out_of_order_is_read_at_once(of_what: str, tmp_path: Path) -> None:
     made, folder = random_run(3), tmp_path / "results" / "colours" / "run-1"
-    runs.finish(folder, made.replace(verdicts=tuple(reversed(made.verdicts))))
+    runs.finish(folder, made.replace(**{of_what: tuple(reversed(getattr(made, of_what)))}))
     read = runs.read_for_report(folder, large=0, part=9)
     of = tables_of(read)
     assert not isinstance(of, TablesInParts)
-    assert len(of.verdicts) == len(made.verdicts)
+    assert (len(of.verdicts), len(of.scores)) == (len(made.verdicts), len(made.scores))
     again = replace(in_parts(made, lambda: 2), parts=lambda: iter([in_parts(made, lambda: 99).whole()] * 2))
     assert not isinstance(tables_of(again), TablesInParts)
 
 
-def test_a_run_with_scores_or_a_small_one_is_read_at_once(tmp_path: Path) -> None:
+def test_a_small_run_is_read_at_once(tmp_path: Path) -> None:
     made, folder = random_run(0), tmp_path / "results" / "colours" / "run-1"
     runs.finish(folder, made)
+    size = sum(path.stat().st_size for path in folder.glob("*.jsonl"))
     assert isinstance(runs.read_for_report(folder), RunColumns)
-    case, model, repeat = made.outputs[0].key
-    runs.finish(folder, made.replace(scores=(score(1.0, case, model, repeat=repeat),)))
-    assert isinstance(runs.read_for_report(folder, large=0), RunColumns)
+    assert isinstance(runs.read_for_report(folder, large=size), RunInParts)
 
 
 def test_a_damaged_line_is_named_where_parts_are_read(tmp_path: Path) -> None:

@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.records import Run
+from promptpex.core.records import OUTPUT_SUBJECT, Run, RunInParts
+from promptpex.grading.book import GradeBook
+from promptpex.grading.subjects import subjects_of
+from promptpex.report import runs, summarise, to_dict
+from promptpex.synthesis.examples import examples_of
 from promptpex.tables import MODEL_COLUMNS
+from promptpex.tables.peoples_grades import item_number
 from promptpex.workflow.grading.peoples_grades import grades_of_run
 from tests.e2e.command import in_process
 from tests.workflow.alignment.graded_run import graded, is_rude, kept, made
@@ -103,6 +108,36 @@ def test_grades_that_a_policy_chose_do_not_count(tmp_path: Path) -> None:
     chosen = grades_of_run(run, graded(run, tmp_path, 0.5, policy="informative"))
     assert chosen.graded == 80
     assert chosen.broken == {"a": {}, "b": {}}
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_a_graded_run_read_in_parts_gives_the_figures_of_the_whole(share: float, tmp_path: Path) -> None:
+    run = made(tmp_path, cases=24)
+    texts = [output.replace(text="the same") if output.case in ("c3", "c4") else output for output in run.outputs]
+    lost = run.outputs[5].replace(text=None, error="timed-out")
+    run = run.replace(outputs=(*texts[:5], lost, *texts[6:]))
+    place, grades = kept(run, tmp_path), graded(run, tmp_path, share)
+    in_parts = runs.read_for_report(place, large=0, part=7)
+    assert isinstance(in_parts, RunInParts)
+    of_whole, of_parts = (grades_of_run(each, grades) for each in (run, in_parts))
+    assert of_whole == of_parts
+    whole, parts = (to_dict(summarise(each, people=of_parts)) for each in (run, in_parts))
+    assert whole == parts
+    assert whole["corrected"][0]["graded"] > 2
+
+
+@pytest.mark.parametrize("with_shown", [True, False])
+def test_the_sample_is_that_of_all_items(with_shown: bool, tmp_path: Path) -> None:
+    run = made(tmp_path)
+    run = run if with_shown else run.replace(manifest=run.manifest.replace(settings={"judge_examples": 3}))
+    grades = graded(run, tmp_path, 0.4)
+    book = GradeBook.of(grades, subjects_of(run.spec.rules))
+    for model in ("a", "b"):
+        items = [item for item in examples_of(run).examples if item.model == model]
+        wanted = [item for item in items if with_shown or not item.is_shown]
+        sample = book.random_sample(OUTPUT_SUBJECT, wanted)
+        assert {item_number(item.id) for item in sample} == set(grades_of_run(run, grades).broken[model])
+        assert 5 < len(sample) < len(wanted)
 
 
 def test_what_judges_were_shown_measures_none_of_them(tmp_path: Path) -> None:
