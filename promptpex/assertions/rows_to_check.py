@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -112,22 +111,20 @@ def _received(data: str, problem: tuple[str, str] | None, line: int | None, file
     return row
 
 
-def read_all(sources: Sequence[Path], *, several: bool | None = None) -> Iterator[CheckRow]:
+def read_all(sources: Sequence[Path]) -> Iterator[CheckRow]:
     """The rows of several files or folders, one after the other; where there are several, a row without an id of its
     own is called FILE:LINE.
-
-    Args:
-        several: whether these are some of several; None = where they are more than one.
 
     Raises:
         CheckError: as ``read``; a file that is missing before the first row.
     """
-    if not (len(sources) > 1 if several is None else several):
+    if len(sources) == 1:
         return read(sources[0])
-    return chain.from_iterable([_named_apart(read(source), source) for source in sources])
+    return chain.from_iterable([named_apart(read(source), source) for source in sources])
 
 
-def _named_apart(rows: Iterator[CheckRow], source: Path) -> Iterator[CheckRow]:
+def named_apart(rows: Iterator[CheckRow], source: Path) -> Iterator[CheckRow]:
+    """The rows of one of several files."""
     for row in rows:
         if row.unnamed:
             row.id = f"{source}:{row.line}"
@@ -146,7 +143,7 @@ def read(source: Path) -> Iterator[CheckRow]:
     if not path.is_file():
         raise CheckError("there is no such file; give a JSONL or CSV file, or a run's folder", path=path)
     if has_ending(path, CSV):
-        return (build() for build in csv_rows(path))
+        return (csv_row(head, row, path) for head, row in csv_cells(path))
     if has_ending(path, PARQUET):
         return parquet_rows(parquet.stream(path, what=WHAT, error=CheckError), path)
     lines = jsonl.read(path, what=WHAT, error=CheckError, lenient=True, longest=LONGEST_LINE)
@@ -288,18 +285,18 @@ def parquet_rows(rows: Iterable[Mapping[str, Any]], path: Path, first: int = 1) 
         yield row
 
 
-def csv_rows(path: Path) -> Iterator[Callable[[], CheckRow]]:
-    """What makes each row of a CSV file, one by one: most of the time that a row takes, where it may be left out.
+def csv_cells(path: Path) -> Iterator[tuple[list[str], safe_csv.CsvRow]]:
+    """The head of a CSV file and each of its rows, for ``csv_row``.
 
     Raises:
-        CheckError: the file cannot be read; also raised by what makes a row.
+        CheckError: the file cannot be read.
     """
     rows = safe_csv.stream(path, what=WHAT, error=CheckError)
     first = next(rows, None)
     head = [name.strip() for name in first.cells] if first is not None else []
     _check_head(head, path)
     for row in rows:
-        yield partial(_csv_row, head, row, path)
+        yield head, row
 
 
 def _check_head(head: list[str], path: Path) -> None:
@@ -310,8 +307,12 @@ def _check_head(head: list[str], path: Path) -> None:
         raise CheckError(f"the CSV file has the column {twice!r} twice", path=path, line=1)
 
 
-def _csv_row(head: list[str], row: safe_csv.CsvRow, path: Path) -> CheckRow:
-    """Known columns by their names; every other column is a variable."""
+def csv_row(head: list[str], row: safe_csv.CsvRow, path: Path) -> CheckRow:
+    """A row of a CSV file: known columns by their names; every other column is a variable.
+
+    Raises:
+        CheckError: it is wrong, with its line.
+    """
     if len(row.cells) != len(head):
         message = f"the row has {len(row.cells)} cells where the head has {len(head)}"
         raise CheckError(message, path=path, line=row.line)

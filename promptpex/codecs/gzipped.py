@@ -19,40 +19,19 @@ FREE_BYTES = 100_000_000
 """Bytes of content that are read whatever the file's length."""
 
 
-_TRAILER = 4
-_BLOCK = 1 << 16
-"""Bytes of content that are unpacked in one go, however many are wanted: so where a damaged file ends depends on
-nothing but the file."""
-
-
-def is_packed(path: Path) -> bool:
-    """Whether gzip has packed a file of this name."""
-    return path.suffix.lower() == ENDING
-
-
 def unpacked(file: BinaryIO, path: Path) -> BinaryIO:
     """The content of an open file: unpacked where its name ends in ``.gz``, else the file itself.
 
     Reading it raises an OSError that says what is wrong: no gzip file, cut off, damaged, or far more than its length.
     """
-    if not is_packed(path):
+    if path.suffix.lower() != ENDING:
         return file
     return io.BufferedReader(_Content(file), 1 << 18)
 
 
-def content_length(file: BinaryIO, path: Path) -> int:
-    """How long the content of an open file is. Of a packed one it is what the file says itself of its last part, which
-    may be far from true (RFC 1952, 2.3.1); good for a guess."""
-    length = os.fstat(file.fileno()).st_size
-    if not is_packed(path) or length < _TRAILER:
-        return length
-    file.seek(length - _TRAILER)
-    return max(length, int.from_bytes(file.read(_TRAILER), "little"))
-
-
 def plain_name(path: Path) -> Path:
     """The name without ``.gz``: what the content is called."""
-    return path.with_suffix("") if is_packed(path) else path
+    return path.with_suffix("") if path.suffix.lower() == ENDING else path
 
 
 class _Content(io.RawIOBase):
@@ -61,22 +40,13 @@ class _Content(io.RawIOBase):
         self._packed = gzip.GzipFile(fileobj=file, mode="rb")
         self._most = max(FREE_BYTES, os.fstat(file.fileno()).st_size * MOST_TIMES)
         self._read = 0
-        self._block = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        if not self._block:
-            self._block = memoryview(self._next_block())
-        count = min(len(buffer), len(self._block))
-        buffer[:count] = self._block[:count]
-        self._block = self._block[count:]
-        return count
-
-    def _next_block(self) -> bytes:
         try:
-            data = self._packed.read1(_BLOCK)
+            data = self._packed.read1(len(buffer))
         except EOFError:
             raise OSError("it is cut off: the end of the packed data is missing") from None
         except gzip.BadGzipFile as error:
@@ -86,7 +56,8 @@ class _Content(io.RawIOBase):
         self._read += len(data)
         if self._read > self._most:
             raise OSError(f"it unpacks to more than {MOST_TIMES} times its length, which no log does")
-        return data
+        buffer[: len(data)] = data
+        return len(data)
 
     def close(self) -> None:
         if not self.closed:

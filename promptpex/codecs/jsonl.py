@@ -25,8 +25,7 @@ from promptpex.core.records import Record
 from promptpex.core.surrogates import escape_surrogates, has_surrogate
 
 R = TypeVar("R", bound=Record)
-BOM = b"\xef\xbb\xbf"
-"""What may stand before the first line of a file."""
+_BOM = b"\xef\xbb\xbf"
 
 
 class RawLine(NamedTuple):
@@ -132,15 +131,10 @@ def raw_lines(
         with unpacked(opened(Path(path), error=error, what=what, links=links), Path(path)) as file:
             for line in _split(file, longest):
                 if 0 <= longest < len(line.data):
-                    raise too_long(line, longest, path, error)
+                    raise error(f"the line is longer than {longest:,} bytes", path=path, line=line.number)
                 yield line
     except OSError as failure:
         raise error(f"the {what} cannot be read: {failure.strerror or failure}", path=path) from None
-
-
-def too_long(line: RawLine, longest: int, path: Path | str, error: type[InputError]) -> InputError:
-    """The error of a line that is longer than so many bytes, with its number."""
-    return error(f"the line is longer than {longest:,} bytes", path=path, line=line.number)
 
 
 def whole_lines(
@@ -168,7 +162,7 @@ def _split(file: BinaryIO, longest: int = -1) -> Iterator[RawLine]:
         end += len(line)
         is_whole = line.endswith(b"\n")
         data = line[:-1] if is_whole else line
-        yield RawLine(number, data.removeprefix(BOM) if number == 1 else data, end, is_whole)
+        yield RawLine(number, data.removeprefix(_BOM) if number == 1 else data, end, is_whole)
 
 
 def values(

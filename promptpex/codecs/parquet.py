@@ -6,10 +6,8 @@ import base64
 import datetime
 import decimal
 import io
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from itertools import accumulate
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,91 +49,55 @@ def stream(
     Raises:
         InputError: (as ``error``) the file is missing, is no Parquet file, or pyarrow is not installed.
     """
-    with closing(ParquetRows(path, what=what, error=error, columns=columns)) as rows:
-        yield from rows.between(0, rows.total)
+    for batch in _batches(path, what, error, columns):
+        yield from _rows(batch, path, what, error)
 
 
-class ParquetRows:
-    """The rows of a file by their numbers, from 0, their values as JSON has them.
+def packed(path: Path, *, what: str, error: type[InputError] = InputError) -> Iterator[tuple[int, bytes]]:
+    """The rows of a file, up to ``ROWS`` at a time: how many, and what can be sent of them. To make plain values of it,
+    which takes longest, is left to ``unpacked``. Raises as ``stream``."""
+    for batch in _batches(path, what, error):
+        yield batch.num_rows, _sent(batch)
 
-    Of the file's row groups those are read that hold what is asked for.
 
-    Args:
-        columns: those that are read; by default all.
+def unpacked(data: bytes, path: Path, *, what: str, error: type[InputError] = InputError) -> Iterator[dict[str, Any]]:
+    """The rows that ``packed`` gave of a file, as ``stream`` gives them; raises as it does."""
+    from pyarrow import ipc
 
-    Raises:
-        InputError: (as ``error``) as ``stream``.
-    """
+    for batch in ipc.open_stream(data):
+        yield from _rows(batch, path, what, error)
 
-    def __init__(
-        self, path: Path, *, what: str, error: type[InputError] = InputError, columns: Sequence[str] | None = None
-    ) -> None:
-        self._path, self._what, self._error = path, what, error
-        try:
-            from pyarrow.parquet import ParquetFile
-        except ImportError as missing:
-            raise error(_NEEDED, path=path) from missing
-        self._source = opened(path, error=error, what=what)
-        self._columns = list(columns) if columns is not None else None
-        self._group, self._at = -1, 0
-        self._batches: Iterator[Any] = iter(())
-        self._batch: Any = ()
-        try:
-            with self._told():
-                self._file: Any = ParquetFile(self._source)
-                groups = range(self._file.num_row_groups)
-                lengths = [self._file.metadata.row_group(group).num_rows for group in groups]
-        except BaseException:
-            self._source.close()
-            raise
-        self._starts = list(accumulate(lengths, initial=0))
 
-    @property
-    def total(self) -> int:
-        """How many rows the file has."""
-        return self._starts[-1]
+def _batches(path: Path, what: str, error: type[InputError], columns: Sequence[str] | None = None) -> Iterator[Any]:
+    try:
+        from pyarrow.parquet import ParquetFile
+    except ImportError as missing:
+        raise error(_NEEDED, path=path) from missing
+    with opened(path, error=error, what=what) as file, _told(path, what, error):
+        wanted = list(columns) if columns is not None else None
+        for batch in ParquetFile(file).iter_batches(batch_size=ROWS, columns=wanted):
+            _refuse_large(batch, path, what, error)
+            yield batch
 
-    def between(self, start: int, stop: int) -> Iterator[dict[str, Any]]:
-        """The rows from ``start`` on, up to ``stop`` or the end.
 
-        Raises:
-            InputError: (as ``error``) the file is damaged.
-        """
-        while start < min(stop, self.total):
-            with self._told():
-                self._go(start)
-                rows = self._batch.slice(start - self._at, stop - start).to_pylist()
-            yield from map(_plain_row, rows)
-            start += len(rows)
+def _sent(batch: Any) -> bytes:
+    from pyarrow import ipc
 
-    def close(self) -> None:
-        """Closes the file."""
-        self._batches = iter(())
-        self._source.close()
+    buffer = io.BytesIO()
+    with ipc.new_stream(buffer, batch.schema) as writer:
+        writer.write_batch(batch)
+    return buffer.getvalue()
 
-    def _go(self, row: int) -> None:
-        """Goes to the batch that holds a row."""
-        group = bisect_right(self._starts, row) - 1
-        if group != self._group or row < self._at:
-            self._group, self._at, self._batch = group, self._starts[group], ()
-            self._batches = self._file.iter_batches(batch_size=ROWS, row_groups=[group], columns=self._columns)
-        while row >= self._at + len(self._batch):
-            self._at += len(self._batch)
-            self._batch = next(self._batches, None)
-            if self._batch is None:
-                raise ValueError("it has fewer rows than it says")
-            _refuse_large(self._batch, self._path, self._what, self._error)
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Says what keeps pyarrow from reading."""
-        from pyarrow import ArrowException
+@contextmanager
+def _told(path: Path, what: str, error: type[InputError]) -> Iterator[None]:
+    """Says what keeps pyarrow from reading."""
+    from pyarrow import ArrowException
 
-        try:
-            yield
-        except (ArrowException, OSError, ValueError) as failure:
-            self._batch, self._group = (), -1
-            raise self._error(f"the {self._what} cannot be read as Parquet: {_why(failure)}", path=self._path) from None
+    try:
+        yield
+    except (ArrowException, OSError, ValueError) as failure:
+        raise error(f"the {what} cannot be read as Parquet: {_why(failure)}", path=path) from None
 
 
 def columns(path: Path, *, what: str, error: type[InputError] = InputError) -> dict[str, str | None]:
@@ -186,7 +148,8 @@ def arrow(
                 for batch in batches:
                     batch.validate(full=True)
                     plain = [name for name, odd in _odd_types(batch.schema).items() if odd is None]
-                    yield from _rows(batch.select(plain), path, what, error)
+                    _refuse_large(batch, path, what, error)
+                    yield from map(_plain_row, batch.select(plain).to_pylist())
             except (ArrowException, OSError, ValueError) as failure:
                 raise error(f"the {what} cannot be read as Arrow: {_why(failure)}", path=path) from None
 
@@ -221,8 +184,9 @@ def _refuse_large(batch: Any, path: Path, what: str, error: type[InputError]) ->
 
 
 def _rows(batch: Any, path: Path, what: str, error: type[InputError]) -> Iterator[dict[str, Any]]:
-    _refuse_large(batch, path, what, error)
-    yield from map(_plain_row, batch.to_pylist())
+    with _told(path, what, error):
+        rows = batch.to_pylist()
+    yield from map(_plain_row, rows)
 
 
 def _odd_types(schema: Any) -> dict[str, str | None]:

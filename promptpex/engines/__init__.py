@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from promptpex.engines.in_process import LocalEngine, run_all
-from promptpex.engines.in_turn import PieceSource, pieces_in_turn
 from promptpex.engines.jobs import Engine, Job
 from promptpex.engines.local import local_engine, usable_cpus
 from promptpex.engines.synchronous import as_they_come
@@ -12,10 +11,8 @@ __all__ = [
     "Engine",
     "Job",
     "LocalEngine",
-    "PieceSource",
     "as_they_come",
     "local_engine",
-    "pieces_in_turn",
     "run_all",
     "usable_cpus",
 ]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
 from itertools import islice
-from typing import Generic, Protocol
+from typing import Protocol
 
 from promptpex.core.errors import EngineError
 from promptpex.engines.in_process import in_order
-from promptpex.engines.jobs import Item, Item_contra, Job, Pool, Result
+from promptpex.engines.jobs import Item, Item_contra, Job, Result
 
 MAX_CHUNK = 256
 """Items of one message: more would keep a worker busy alone at the end."""
@@ -47,7 +46,7 @@ class ChunkWorkers(Protocol[Item_contra, Result]):
 
 
 class ChunkedEngine(ABC):
-    """An engine whose workers are started for each ``map``, ``stream`` or ``pool`` and gone at its end.
+    """An engine whose workers are started for each ``map`` or ``stream`` and gone at its end.
 
     Args:
         chunk: items of one message; None = by the number of items, in a stream one.
@@ -87,32 +86,14 @@ class ChunkedEngine(ABC):
                     for result in results:
                         yield result
 
-    @asynccontextmanager
-    async def pool(self, job: Job[Item, Result]) -> AsyncIterator[Pool[Item, Result]]:
+    def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
         """See ``Engine``; raises as ``map`` does."""
-        async with self._opened(job) as workers:
-            yield OneByOne(workers.submit, workers.most)
+        return self.stream(job, source)
 
 
-@dataclass(frozen=True, slots=True)
-class OneByOne(Generic[Item, Result]):
-    """The pool of workers that are given chunks: a chunk is an item."""
-
-    submit: Callable[[list[Item]], asyncio.Future[list[Result]]]
-    workers: int
-
-    @property
-    def ahead(self) -> int:
-        """See ``Pool``."""
-        return self.workers * CHUNKS_PER_WORKER
-
-    def begin(self, item: Item) -> asyncio.Future[Result]:
-        """See ``Pool``."""
-        return asyncio.ensure_future(self._only(self.submit([item])))
-
-    async def _only(self, results: asyncio.Future[list[Result]]) -> Result:
-        (result,) = await results
-        return result
+def died(tries: int) -> str:
+    """The sentence about work that is given up."""
+    return f"a worker died {tries} times at the same work; run the command again where there is more memory"
 
 
 def pickled(value: object) -> bytes:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from contextlib import aclosing, asynccontextmanager
-from typing import Generic
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing
 
-from promptpex.engines.jobs import Item, Job, Pool, Result
+from promptpex.engines.jobs import Item, Job, Result
 
 MAX_ALIVE = 2048
 """Items alive at a time, which bounds memory. How many are in flight to a server is up to the limiter."""
@@ -37,38 +36,9 @@ class LocalEngine:
             async for result in results:
                 yield result
 
-    @asynccontextmanager
-    async def pool(self, job: Job[Item, Result]) -> AsyncIterator[Pool[Item, Result]]:
+    def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
         """See ``Engine``."""
-        async with job.open() as worker:
-            tasks = _Tasks(worker, self._alive)
-            try:
-                yield tasks
-            finally:
-                await tasks.end()
-
-
-class _Tasks(Generic[Item, Result]):
-    """The pool of this process: a task for each item."""
-
-    def __init__(self, worker: Callable[[Item], Awaitable[Result]], ahead: int) -> None:
-        self.ahead = ahead
-        self._worker = worker
-        self._tasks: set[asyncio.Future[Result]] = set()
-
-    def begin(self, item: Item) -> asyncio.Future[Result]:
-        """See ``Pool``."""
-        task = asyncio.ensure_future(self._worker(item))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    async def end(self) -> None:
-        """Cancels what is under way."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        return self.stream(job, source)
 
 
 async def run_all(

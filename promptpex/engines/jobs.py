@@ -6,7 +6,6 @@ client, a store, compiled assertions. So the same job runs in the event loop, in
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeVar
@@ -24,26 +23,8 @@ class Job(Protocol[Item_contra, Result_co]):
         """Opens what the job needs, once in every place where it runs, and gives the function of one record."""
 
 
-class Pool(Protocol[Item_contra, Result]):
-    """A job that is open somewhere, and done for one item after the other, as they are given.
-
-    Attributes:
-        ahead: how many items may be under way, so that every worker has one and the next.
-    """
-
-    @property
-    def ahead(self) -> int: ...
-
-    def begin(self, item: Item_contra) -> asyncio.Future[Result]:
-        """The job's result for this item, to come. Items are begun in the order in which they are given; one whose
-        future is cancelled before need not be."""
-
-
 class Engine(Protocol):
     """A place where jobs run."""
-
-    def pool(self, job: Job[Item, Result]) -> AbstractAsyncContextManager[Pool[Item, Result]]:
-        """The job for items that depend on earlier results; what is under way at the end is ended."""
 
     async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
         """The job's result for each item, in the items' order.
@@ -57,3 +38,7 @@ class Engine(Protocol):
         An exception, of the job or of the items themselves, is raised in its turn as well, after the results of all
         items before it. Whoever leaves early closes the generator (``contextlib.aclosing``), which ends what runs.
         """
+
+    def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
+        """As ``stream``, for items that another process of this machine may take from the source, which can be
+        pickled and begins anew wherever it is iterated over."""

@@ -10,13 +10,13 @@ import asyncio
 import contextlib
 import itertools
 import pickle
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from promptpex.core.errors import EngineError
-from promptpex.engines.chunked import ChunkedEngine, pickled, portable
+from promptpex.engines.chunked import ChunkedEngine, died, pickled, portable
 from promptpex.engines.in_process import run_all
 from promptpex.engines.jobs import Item, Job, Result
 from promptpex.engines.ray_cluster import RayCluster
@@ -46,6 +46,18 @@ class RayEngine(ChunkedEngine):
         self._workers = workers
         super().__init__(chunk)
         self._exit_s = exit_s
+
+    async def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
+        """See ``Engine``; raises as ``map`` does. Blocks while it waits: it is for who has nothing else to do."""
+        from promptpex.engines import ray_data
+
+        message, made = pickled(job), pickled(source)
+        await self._cluster.opened()
+        some = ray_data.outcomes(made, message, workers=self._workers, cpu=CPU, tries=TRIES)
+        with contextlib.closing(some):
+            for results in some:
+                for result in results:
+                    yield result
 
     @asynccontextmanager
     async def _opened(self, job: Job[Item, Result]) -> AsyncIterator[_Workers[Item, Result]]:
@@ -147,8 +159,7 @@ class _Workers(Generic[Item, Result]):
         if chunk.lost < TRIES:
             self._waiting.put_nowait(chunk)
         else:
-            sentence = f"a worker died {TRIES} times at the same work; run the command again where there is more memory"
-            settle(chunk.results, EngineError(sentence))
+            settle(chunk.results, EngineError(died(TRIES)))
 
     def _fail(self, error: EngineError) -> None:
         self._failure = error

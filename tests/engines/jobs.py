@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,24 @@ def words(output: Output) -> int:
     """A plain function of a record."""
     time.sleep(0.002 * (int(output.case) % 3))
     return len((output.text or "").split())
+
+
+@dataclass(frozen=True)
+class BrokenSource:
+    """Numbers up to thirty, which it refuses."""
+
+    def __iter__(self) -> Iterator[int]:
+        yield from range(30)
+        raise SpecError("thirty is refused", path="x.yaml", line=30)
+
+
+@dataclass(frozen=True)
+class DyingSource:
+    """Numbers up to thirty, at which it ends the process."""
+
+    def __iter__(self) -> Iterator[int]:
+        yield from range(30)
+        os._exit(7)
 
 
 def process_of(_: int) -> int:

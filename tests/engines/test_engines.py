@@ -8,7 +8,7 @@ import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from promptpex.engines import Engine, Job, LocalEngine, local_engine, usable_cpu
 from promptpex.engines.processes import ProcessEngine
 from promptpex.engines.ray_engine import RayEngine
 from tests.engines.jobs import (
+    BrokenSource,
     FunctionJob,
     Journal,
     Uncancellable,
@@ -56,18 +57,6 @@ ON_RAY = (pytest.mark.slow, pytest.mark.ray)
 every_engine = pytest.mark.parametrize(
     "engine", [pytest.param(name, marks=ON_RAY if name == "ray" else ()) for name in ENGINES], indirect=True
 )
-
-
-@every_engine
-async def test_a_pool_gives_each_result_by_itself(engine: Engine) -> None:
-    async with engine.pool(FunctionJob(refuse_forty)) as pool:
-        assert pool.ahead > 1
-        begun = [pool.begin(number) for number in range(5)]
-        begun[3].cancel()
-        assert [await begun[at] for at in (4, 2, 1, 0)] == [4, 2, 1, 0]
-        assert await pool.begin(7) == 7
-        with pytest.raises(SpecError, match="forty is refused"):
-            await pool.begin(40)
 
 
 @every_engine
@@ -120,21 +109,31 @@ async def test_a_stream_gives_results_in_order_and_holds_a_bounded_number_of_ite
 
 
 @every_engine
-async def test_errors_of_a_stream_come_in_their_turn(engine: Engine) -> None:
-    def broken_at_thirty() -> Iterator[int]:
-        yield from range(30)
-        raise SpecError("thirty is refused", path="x.yaml", line=30)
-
-    for items, ended_by, message in (
+@pytest.mark.parametrize("way", ["stream", "stream_from"])
+async def test_errors_of_a_stream_come_in_their_turn(engine: Engine, way: str) -> None:
+    sources: list[tuple[Iterable[int], int, str]] = [
         (range(100), 40, "x.yaml:40: forty is refused"),
-        (broken_at_thirty(), 30, "x.yaml:30: thirty is refused"),
-    ):
+        (BrokenSource(), 30, "x.yaml:30: thirty is refused"),
+    ]
+    for items, ended_by, message in sources:
         results: list[int] = []
         with pytest.raises(SpecError) as caught:
-            await kept(engine.stream(FunctionJob(refuse_forty), items), results)
+            await kept(getattr(engine, way)(FunctionJob(refuse_forty), items), results)
         assert str(caught.value) == message
         assert results == list(range(ended_by))[: len(results)]
         assert len(results) > ended_by - LARGEST_CHUNK
+
+
+@every_engine
+async def test_a_source_may_be_read_elsewhere(engine: Engine, tmp_path: Path) -> None:
+    items = range(100, 250)
+    results: list[int] = []
+    await kept(engine.stream_from(FunctionJob(abs), items), results)
+    assert results == list(items)
+    nothing = engine.stream_from(FunctionJob(process_of), [])
+    assert [result async for result in nothing] == []
+    async with aclosing(engine.stream_from(FunctionJob(abs), itertools.count())) as without_end:
+        assert [await anext(without_end) for _ in range(40)] == list(range(40))
 
 
 @every_engine

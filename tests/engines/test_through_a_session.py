@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from promptpex.config import load
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, ModelName, Output, Rule, Spec, Verdict
 from promptpex.engines import Engine, Job, LocalEngine, usable_cpus
-from promptpex.engines.jobs import Item, Pool, Result
+from promptpex.engines.jobs import Item, Result
 from promptpex.engines.processes import ProcessEngine
 from promptpex.engines.ray_cluster import RayCluster
 from promptpex.engines.ray_engine import RayEngine
@@ -58,8 +57,8 @@ class Watched:
     def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
         return self._engine.stream(job, items)
 
-    def pool(self, job: Job[Item, Result]) -> AbstractAsyncContextManager[Pool[Item, Result]]:
-        return self._engine.pool(job)
+    def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
+        return self._engine.stream_from(job, source)
 
 
 async def judged(engine: Engine, folder: Path, rules: Spec) -> tuple[Verdict, ...]:

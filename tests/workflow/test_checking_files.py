@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import pickle
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
 from pathlib import Path
-from typing import Generic
 
 import pytest
 
-from promptpex.assertions import assertion_file, file_shards
-from promptpex.assertions.file_shards import Checked, Shard
+from promptpex.assertions import assertion_file, row_parts
 from promptpex.assertions.report_formats import json_lines
 from promptpex.assertions.rows_to_check import read_all
+from promptpex.codecs import parquet
 from promptpex.core.errors import CheckError
 from promptpex.engines import Engine, Job, LocalEngine
-from promptpex.engines.jobs import Item, Pool, Result
+from promptpex.engines.jobs import Item, Result
 from promptpex.workflow import checking_files
 
 CHECKS = "- {type: contains, value: hello}\n"
@@ -31,56 +30,45 @@ ROWS = [
 
 
 class Elsewhere:
-    """Does as other processes do: all that goes there and comes back is pickled, and what comes first is done last.
+    """Does as other processes do: all that goes there and comes back is pickled.
 
     Args:
-        change: what becomes of an item on its way.
+        from_source: whether files are read elsewhere as well, in another folder than that of the command.
     """
 
-    def __init__(self, ahead: int = 5, change: Callable[[object], object] = lambda item: item) -> None:
-        self.ahead = ahead
-        self.change = change
-        self.shards: list[Shard] = []
+    def __init__(self, from_source: bool = True) -> None:
+        self._from_source = from_source
+        self.items: list[object] = []
 
     async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
         raise AssertionError("not used here")
 
-    def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
-        raise AssertionError("not used here")
+    async def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
+        async with pickle.loads(pickle.dumps(job)).open() as worker:
+            for item in items:
+                self.items.append(item)
+                yield pickle.loads(pickle.dumps(await worker(pickle.loads(pickle.dumps(item)))))
 
-    @asynccontextmanager
-    async def pool(self, job: Job[Item, Result]) -> AsyncIterator[Pool[Item, Result]]:
-        async with pickle.loads(pickle.dumps(job)).open() as first, pickle.loads(pickle.dumps(job)).open() as second:
-            yield _Backwards([first, second], self)
-
-
-class _Backwards(Generic[Item, Result]):
-    def __init__(self, workers: list[Callable[[Item], Awaitable[Result]]], engine: Elsewhere) -> None:
-        self.ahead = engine.ahead
-        self._workers, self._engine = workers, engine
-        self._begun = 0
-
-    def begin(self, item: Item) -> asyncio.Future[Result]:
-        self._begun += 1
-        return asyncio.ensure_future(self._done(item, self._begun))
-
-    async def _done(self, item: Item, number: int) -> Result:
-        if isinstance(item, Shard):
-            self._engine.shards.append(item)
-        for _ in range(number % 4):
-            await asyncio.sleep(0)
-        sent: Item = pickle.loads(pickle.dumps(self._engine.change(item)))
-        result: Result = pickle.loads(pickle.dumps(await self._workers[number % 2](sent)))
-        return result
+    async def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
+        source = pickle.loads(pickle.dumps(source))
+        here = Path.cwd()
+        if self._from_source:
+            os.chdir("/")
+        try:
+            async with aclosing(self.stream(job, source)) as results:
+                async for result in results:
+                    yield result
+        finally:
+            os.chdir(here)
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of files; parts of them are small."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(file_shards, "SHARD_BYTES", 100)
-    monkeypatch.setattr(file_shards, "SHARD_ROWS", 4)
-    monkeypatch.setattr(checking_files, "ROW_BYTES", 16)
+    monkeypatch.setattr(row_parts, "PART_BYTES", 100)
+    monkeypatch.setattr(row_parts, "PART_ROWS", 4)
+    monkeypatch.setattr(parquet, "ROWS", 4)
     (tmp_path / "checks.yaml").write_text(CHECKS)
     text = "\ufeff" + "\n".join([*ROWS[:7], "", "  ", *ROWS[7:]])
     (tmp_path / "plain.jsonl").write_text(text)
@@ -99,30 +87,31 @@ NAMES = ["plain.jsonl", "ended.jsonl", "packed.jsonl.gz", "pieces.jsonl.gz", "lo
 FILES = [Path(name) for name in [*NAMES, "rows.csv.gz"]]
 
 
-def checked(engine: Engine, *files: Path) -> tuple[str, str, list[str]]:
-    """What is printed of the rows, the error that ends it, and what else is notices."""
-    notices: list[str] = []
+def checked(engine: Engine, *files: Path) -> tuple[str, str]:
+    """What is printed of the rows, and the error that ends it."""
 
     async def printed() -> tuple[str, str]:
         checks, reports = assertion_file.read(Path("checks.yaml")), list[str]()
         try:
-            async for each in checking_files.reports(engine, checks, read_all(files), files, notices.append):
+            async for each in checking_files.reports(engine, checks, read_all(files), files):
                 reports += json_lines([each])
         except CheckError as error:
             return "".join(reports), str(error)
         return "".join(reports), ""
 
-    return *asyncio.run(printed()), notices
+    return asyncio.run(printed())
 
 
-@pytest.mark.parametrize("ahead", [1, 5, 50])
-def test_files_give_the_same_in_parts_as_in_one_process(ahead: int, folder: Path) -> None:
+@pytest.mark.parametrize("from_source", [True, False])
+def test_files_give_the_same_in_parts_as_in_one_process(from_source: bool, folder: Path) -> None:
     for file in FILES:
-        assert checked(Elsewhere(ahead), file) == checked(LocalEngine(), file), file
-    together = checked(Elsewhere(ahead), *FILES)
+        assert checked(Elsewhere(from_source), file) == checked(LocalEngine(), file), file
+    engine = Elsewhere(from_source)
+    together = checked(engine, *FILES)
     assert together == checked(LocalEngine(), *FILES)
     assert len(together[0].splitlines()) == 40 + 9 + 40 + 40 + 5 + 0 + 13 + 40
     assert '"id": "pieces.jsonl.gz:40"' in together[0]
+    assert len(engine.items) > len(together[0].splitlines()) / 4, "some rows at a time"
 
 
 def test_parquet_is_read_by_its_row_groups(folder: Path) -> None:
@@ -172,7 +161,7 @@ def test_rows_without_assertions_end_it_where_they_stand(folder: Path) -> None:
     async def rows(engine: Engine) -> tuple[int, str]:
         count, files = 0, [Path("own.jsonl")]
         try:
-            async for _ in checking_files.reports(engine, None, read_all(files), files, print):
+            async for _ in checking_files.reports(engine, None, read_all(files), files):
                 count += 1
         except CheckError as error:
             return count, str(error)
@@ -193,32 +182,8 @@ def test_a_damaged_packed_file_ends_at_the_same_row(cut: int, folder: Path) -> N
     assert checked(Elsewhere(), Path("cut.jsonl.gz")) == here
 
 
-def test_a_file_that_workers_do_not_see_is_read_here_from_where_they_stopped(folder: Path) -> None:
-    def elsewhere(item: object) -> object:
-        """The third part and all after it go to a machine where there is another file of this name, or none."""
-        if not isinstance(item, Shard) or item.number < 2:
-            return item
-        return replace(item, path=folder / ("no" if item.number % 2 else "ended.jsonl"))
-
-    engine = Elsewhere(change=elsewhere)
-    out, error, notices = checked(engine, Path("plain.jsonl"), Path("packed.jsonl.gz"))
-    assert (out, error, []) == checked(LocalEngine(), Path("plain.jsonl"), Path("packed.jsonl.gz"))
-    assert len(notices) == 2
-    assert notices[0].startswith("plain.jsonl cannot be read on every worker (")
-    assert "the file of rows is another one there" in notices[0]
-    assert "it is read here, and its rows are sent" in notices[0]
-
-
-def test_no_more_is_asked_for_than_the_files_may_have(folder: Path) -> None:
-    engine = Elsewhere(ahead=4)
-    for number in range(20):
-        (folder / f"{number}.jsonl").write_text(f"{ROWS[1]}\n")
-    out, _, _ = checked(engine, *(Path(f"{number}.jsonl") for number in range(20)))
-    assert len(out.splitlines()) == len(engine.shards) == 20
-
-
-def test_what_is_read_here_or_of_a_run_needs_no_file_elsewhere(folder: Path) -> None:
-    engine = Elsewhere(change=lambda item: item if isinstance(item, list) else None)
+def test_what_is_read_here_or_of_a_run_is_sent_as_rows(folder: Path) -> None:
+    engine = Elsewhere()
     (folder / "outputs.jsonl").write_text(f"{ROWS[1]}\n")
     assert checked(engine, Path("outputs.jsonl")) == checked(LocalEngine(), Path("outputs.jsonl"))
-    assert Checked([]).number is None
+    assert [type(item) for item in engine.items] == [list]

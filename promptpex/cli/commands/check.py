@@ -94,7 +94,7 @@ def command(
     rows = sample.watch(rows, checks)
     counts: Counter[str] = Counter()
     here = [] if put_up else sources
-    with _judged(folder, rows, checks, flags) if judged else _by_code(rows, here, checks, settings, quiet) as checked:
+    with _judged(folder, rows, checks, flags) if judged else _by_code(rows, here, checks, settings) as checked:
         reports = _counted(checked, counts)
         _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
     sample.put_up(quiet)
@@ -206,21 +206,17 @@ _NOT_FOR_A_JUDGE = ("judge", "quiet", "config", "no_config", "report_language", 
 
 @contextmanager
 def _by_code(
-    rows: Iterator[CheckRow], files: list[Path], checks: CheckFile | None, settings: Settings, quiet: bool
+    rows: Iterator[CheckRow], files: list[Path], checks: CheckFile | None, settings: Settings
 ) -> Iterator[Reports]:
-    """The reports of rows as they come, without a judge; ``files`` may be read where they are checked."""
+    """The reports of rows as they come, without a judge; ``files`` may be read by another process."""
     from promptpex.cli.interrupts import interrupts
     from promptpex.engines import as_they_come
     from promptpex.workflow import checking_files
 
-    def tell(text: str) -> None:
-        if not quiet:
-            say(f"promptpex: {text}", err=True)
-
     with (
         interrupts(),
         _engine(settings) as engine,
-        as_they_come(checking_files.reports(engine, checks, rows, files, tell)) as reports,
+        as_they_come(checking_files.reports(engine, checks, rows, files)) as reports,
     ):
         yield reports
 
