@@ -98,8 +98,13 @@ def _rows(path: Path) -> Iterator[tuple[Row, At]]:
                 else:
                     yield {}, at[key][number]
         trace = row.get("trace", row)
-        if not inner and isinstance(trace, dict):
-            yield _plain(trace, is_table), at
+        if isinstance(trace, dict) and trace.get("input") and not _hold_inputs(inner):
+            yield {**_plain(trace, is_table), "type": _ASKED}, at["trace"]
+
+
+def _hold_inputs(observations: list[object]) -> bool:
+    """Whether any of them says what went in: downloads of one trace leave that out of its observations."""
+    return any(isinstance(one, dict) and one.get("input") not in (None, "", [], {}) for one in observations)
 
 
 def _plain(row: Row, is_table: bool) -> Row:
@@ -130,6 +135,8 @@ def _value(row: Row, key: str) -> object:
 def _observation(row: Row, at: At) -> Exchange:
     """The request of a generation, or what a trace took and gave."""
     value = _value(row, "input")
+    if "input" not in row and row.get("type") is not None:
+        raise Unfit(stored("the download of one trace leaves out inputs and outputs; export the table of observations"))
     if value in (None, "", [], {}):
         raise Unfit(stored("it has no input"))
     if isinstance(value, dict) and is_chat(value.get("messages")):

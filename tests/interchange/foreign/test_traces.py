@@ -243,6 +243,19 @@ def test_exports_without_texts_are_told_and_refused(row: dict[str, Any], tmp_pat
         read("langfuse", path)
 
 
+def test_a_downloaded_trace_without_texts_says_where_they_are(tmp_path: Path) -> None:
+    bare = {key: value for key, value in EXPORTED.items() if key not in ("input", "output")}
+    trace = {"id": "t1", "projectId": "p", "input": None, "output": None, "observations": [bare]}
+    path = written(tmp_path / "x.json", json.dumps({"trace": trace, "observations": [bare]}))
+    assert reads_as(path) == ["langfuse"]
+    with pytest.raises(InputError, match="leaves out inputs and outputs; export the table of observations"):
+        read("langfuse", path)
+    whole = {**trace, "input": "Tag: fox", "output": "NN"}
+    made = read("langfuse", written(path, json.dumps({"trace": whole, "observations": [bare]})))
+    assert [one.text for one in made.outputs] == ["NN"]
+    assert [name for name, _ in left_out(made)] == ["[0].observations[0]"]
+
+
 def test_numbers_are_inputs_and_times_that_are_none_say_nothing(tmp_path: Path) -> None:
     odd = {**OBSERVATION, "input": 12, "startTime": "soon", "endTime": "2026-01-01T00:00:00Z", "latency": None,
            "usageDetails": {"input": "many"}, "usage": {"promptTokens": -1}}  # fmt: skip
