@@ -132,10 +132,12 @@ def settings_of_model(value: object, at: At, log: Log) -> dict[str, object]:
         return {}
     model = {"id": value} if isinstance(value, str) else mapping(value, at, "model")
     bare, name = bare_name(model), next(iter(names_of(model)), "")
-    for key in about_model(model):
+    for key, value in about_model(model).items():
         if key not in SAID:
             why = stored("it is said elsewhere here")
-            if names_key(key):
+            if isinstance(value, str) and "://" in value:
+                why = stored("addresses of a prompt file are not taken over; name the server with --api-base")
+            elif names_key(key):
                 why = stored("keys are not copied; put it into the environment")
             log.left_out(f"model.{key}", why, at.path, at.line)
     try:

@@ -28,6 +28,7 @@ from promptpex.workflow.session import Session
 
 ORIGIN = "front matter"
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,199}", re.ASCII)
+_PULLED = "pulled"
 _PROVIDERS = ("openai-compatible", "ollama", "litellm")
 """Who answers to a name that a prompt file may give: no file of this machine does."""
 
@@ -85,11 +86,18 @@ def _chosen(resolved: Resolved, prompt: Prompt) -> tuple[str | None, str]:
     chosen = next((name for name in names if lacking[name] is None), None)
     if chosen is not None:
         return chosen, ""
+    variable = lacking[names[0]]
+    if variable == _PULLED:
+        return None, stored(
+            "{model}, which the front matter of {file} names, is not asked: no Ollama here has it",
+            model=names[0],
+            file=file,
+        )
     return None, stored(
-        "{model}, which the front matter of {file} names, is not asked: {name} is not there",
+        "{model}, which the front matter of {file} names, is not asked: {name} is not set",
         model=names[0],
         file=file,
-        name=lacking[names[0]],
+        name=variable,
     )
 
 
@@ -103,10 +111,10 @@ def _is_plain(name: str) -> bool:
 
 
 def _lacking(model: ModelName, resolved: Resolved) -> str | None:
-    """What is not there by which the model could be asked; None where nothing is lacking."""
+    """What is lacking to ask the model: the name of a variable, or ``_PULLED``; None where nothing is."""
     provider = resolve(model.name, model.api_base).provider
     if provider == "ollama":
-        return None if _is_pulled(model.name, resolved) else model.name
+        return None if _is_pulled(model.name, resolved) else _PULLED
     if provider == "openai-compatible" and model.api_base is not None:
         return None
     variables = ["OPENAI_API_KEY"] if provider == "openai-compatible" else _variables(model.name)

@@ -67,7 +67,7 @@ async def test_flags_environment_and_settings_come_first(
 async def test_without_a_key_it_is_not_asked_and_that_is_said(tmp_path: Path) -> None:
     models, origin, notices = await taken(tmp_path, GPT)
     assert (models, origin) == ((), "default")
-    why = "openai/gpt-4o-mini, which the front matter of p.prompty names, is not asked: OPENAI_API_KEY is not there"
+    why = "openai/gpt-4o-mini, which the front matter of p.prompty names, is not asked: OPENAI_API_KEY is not set"
     assert why in notices
 
 
@@ -94,7 +94,7 @@ async def test_azure_needs_its_address_from_the_environment(tmp_path: Path, monk
     monkeypatch.setenv("AZURE_API_KEY", "k" * 20)
     models, _, notices = await taken(tmp_path, front)
     assert models == ()
-    assert "azure/mine, which the front matter of p.prompty names, is not asked: AZURE_API_BASE is not there" in notices
+    assert "azure/mine, which the front matter of p.prompty names, is not asked: AZURE_API_BASE is not set" in notices
     monkeypatch.setenv("AZURE_API_BASE", "http://127.0.0.1:9")
     assert (await taken(tmp_path, front))[0] == ("azure/mine",)
 
@@ -103,7 +103,7 @@ async def test_an_ollama_is_asked_for_what_it_has_alone(tmp_path: Path, monkeypa
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
     models, _, notices = await taken(tmp_path, "model: llama3.2:1b")
     assert models == ()
-    assert "llama3.2:1b, which the front matter of p.prompty names, is not asked: llama3.2:1b is not there" in notices
+    assert "llama3.2:1b, which the front matter of p.prompty names, is not asked: no Ollama here has it" in notices
 
 
 HOSTILE = [

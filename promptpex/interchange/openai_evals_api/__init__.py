@@ -70,8 +70,9 @@ FORMAT = Format(
                "labels, scores, the grader's model, images"),
         Mapped("`label_model`", "a rule for the judge, with `--judge-model`; questions", "out"),
         Mapped("`python`", "a check `python`, in a sandbox", "both", "packages that the sandbox has not"),
-        Mapped("`multi` with `pass_threshold`, its formula a weighted sum or the `min` of some", "a rule with an "
-               "`assert-set` of its graders' checks, with weights and threshold", "in", "scores of models"),
+        Mapped("`multi` with `pass_threshold`, its formula a weighted sum, the `min` of some, or the `max` or the "
+               "product of `string_check` and `label_model`", "a rule with an `assert-set` of its graders' checks, "
+               "with weights and threshold", "in", "scores of models"),
         Mapped("`multi` with another formula", "its graders, a rule each", "in", "the formula over their scores"),
         Mapped("`source` with a file's id, or logs", "nothing: name the items with `--items`", "in", "they are named"),
     ),

@@ -1,15 +1,18 @@
 """Formulas over the scores of graders (``calculate_output`` of a multi grader) as what checks can say of weights.
 
 A sum with weights, ``0.8 * a + 0.2 * b``, reaches a threshold where the weighted mean of the scores reaches its share
-of it; the least of several sums, ``min(...)``, where each of them does. Nothing of a formula is run.
+of it; the least of several sums, ``min(...)``, where each of them does. Of scores that are 0 or 1 the greatest,
+``max(a, b)``, is 1 where any is, and the product where all are. Nothing of a formula is run.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeGuard
 
 from promptpex.core.texts import stored
 from promptpex.interchange.chats import Unfit
@@ -17,7 +20,10 @@ from promptpex.interchange.chats import Unfit
 _LONGEST = 2_000
 """Characters of a formula."""
 _DEEPEST = 50
-_NO_SUM = stored("its formula is no sum with weights, nor the least of some, which is all that checks can say")
+_NO_SUM = stored(
+    "its formula is no sum with weights, no least of some, and no greatest or product of graders that say yes or no, "
+    "which is all that checks can say"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +62,49 @@ def sums_of(formula: object) -> list[WeightedSum]:
     Raises:
         Unfit: the formula says something else.
     """
-    if not isinstance(formula, str) or not formula.strip() or len(formula) > _LONGEST:
+    if not _is_formula(formula):
         raise Unfit(stored("it has no formula (calculate_output)"))
+    tree = _parsed(formula)
+    arguments = _arguments(tree, "min")
+    return [_sum(each, 0) for each in arguments] if arguments else [_sum(tree, 0)]
+
+
+def greatest_of(formula: object) -> tuple[str, ...]:
+    """The names of the scores of which the formula is the greatest; none where it is something else."""
+    return _names(_arguments(_parsed(formula), "max")) if _is_formula(formula) else ()
+
+
+def product_of(formula: object) -> tuple[str, ...]:
+    """The names of the scores of which the formula is the product; none where it is something else."""
+    if not _is_formula(formula):
+        return ()
+    factors, node = list[ast.expr](), _parsed(formula)
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and len(factors) < _DEEPEST:
+        factors.append(node.right)
+        node = node.left
+    return _names([node, *reversed(factors)]) if factors else ()
+
+
+def _is_formula(formula: object) -> TypeGuard[str]:
+    return isinstance(formula, str) and 0 < len(formula.strip()) <= len(formula) <= _LONGEST
+
+
+def _parsed(formula: str) -> ast.expr:
     try:
-        tree = ast.parse(formula.strip().replace("^", "**"), mode="eval").body
+        return ast.parse(formula.strip().replace("^", "**"), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise Unfit(_NO_SUM) from None
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "min" and not tree.keywords:
-        return [_sum(argument, 0) for argument in tree.args]
-    return [_sum(tree, 0)]
+
+
+def _arguments(node: ast.expr, function: str) -> list[ast.expr]:
+    """What stands between the brackets of a function; nothing where it is no call of it."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function
+    return list(node.args) if is_call and isinstance(node, ast.Call) and not node.keywords else []
+
+
+def _names(nodes: Sequence[ast.expr]) -> tuple[str, ...]:
+    names = tuple(node.id for node in nodes if isinstance(node, ast.Name))
+    return names if len(names) == len(nodes) else ()
 
 
 def _sum(node: ast.expr, depth: int) -> WeightedSum:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from promptpex.core.texts import stored
 from promptpex.interchange.chats import Unfit, messages_of
 from promptpex.interchange.exchanges import Ids, amount
 from promptpex.interchange.notes import Log
-from promptpex.interchange.openai_evals_api.formulas import sums_of
+from promptpex.interchange.openai_evals_api.formulas import greatest_of, product_of, sums_of
 from promptpex.interchange.openai_evals_api.templates import ASKED_FOR, OUTPUT, THE_RESPONSE, looked_at, ours
 from promptpex.interchange.places import At, items, mapping
 from promptpex.interchange.promptfoo.words import sentence_of
@@ -117,13 +117,27 @@ def _multi(grader: Mapping[str, object], at: At) -> _Made:
     named = keys.keys() if isinstance(keys, dict) and "type" not in keys else ()
     inner = [(one.get("name"), one) for one, _ in _inner(grader, at)]
     by_name = dict(zip(named, (one for _, one in inner), strict=True)) if named else dict(inner)
-    sums = sums_of(grader.get("calculate_output"))
-    checks = tuple(
-        Check.model_validate({"kind": "assert-set", "threshold": each.share(threshold), "assert": [
-            {**_part(name, by_name).to_dict(), "weight": float(weight)} for name, weight in each.weights.items()]})
-        for each in sums
-    )  # fmt: skip
-    return _Made(checks, changed=stored("the scores are counted here; words may be told apart otherwise"))
+    formula = grader.get("calculate_output")
+    why = stored("the scores are counted here; words may be told apart otherwise")
+    is_reached_by_one = 0 < threshold <= 1
+    if is_reached_by_one and _are_binary(any_of := greatest_of(formula), by_name):
+        return _Made((_set(dict.fromkeys(any_of, 1.0), 0.5 / len(any_of), by_name),), changed=why)
+    if is_reached_by_one and _are_binary(all_of := product_of(formula), by_name):
+        return _Made((_set(dict.fromkeys(all_of, 1.0), 1.0, by_name),), changed=why)
+    sums = [({name: float(weight) for name, weight in each.weights.items()}, each.share(threshold))
+            for each in sums_of(formula)]  # fmt: skip
+    return _Made(tuple(_set(weights, share, by_name) for weights, share in sums), changed=why)
+
+
+def _are_binary(names: Sequence[str], graders: Mapping[object, Mapping[str, object]]) -> bool:
+    """Whether there are some, and all of their graders give 0 or 1."""
+    kinds = [graders[name].get("type") if name in graders else None for name in names]
+    return bool(kinds) and all(kind in ("string_check", "label_model") for kind in kinds)
+
+
+def _set(weights: Mapping[str, float], threshold: float, graders: Mapping[object, Mapping[str, object]]) -> Check:
+    parts = [{**_part(name, graders).to_dict(), "weight": weight} for name, weight in weights.items()]
+    return Check.model_validate({"kind": "assert-set", "threshold": threshold, "assert": parts})
 
 
 def _part(name: str, graders: Mapping[object, Mapping[str, object]]) -> Check:

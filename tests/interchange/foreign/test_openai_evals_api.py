@@ -202,6 +202,8 @@ _NEAR = {"type": "text_similarity", "input": OUTPUT, "reference": "a cat sat", "
         ("2 * (near + like) / 3 - 0.1", [True, True, False]),
         ("min(near, like)", [True, True, False]),
         ("min(near, 0.5 * right + 0.1 * near)", [True, False, False]),
+        ("max(right, like)", [True, True, False]),
+        ("right * like * right", [True, False, False]),
     ],
 )
 def test_a_weighted_sum_of_graders_is_one_rule(
@@ -218,8 +220,10 @@ def test_a_weighted_sum_of_graders_is_one_rule(
 @pytest.mark.parametrize(
     ("multi", "why", "rules"),
     [
-        (_multi("max(right, like)", right=_RIGHT, like=_LIKE), "no sum with weights", ["right", "like"]),
-        (_multi("right * like", right=_RIGHT, like=_LIKE), "no sum with weights", ["right", "like"]),
+        (_multi("max(right, like - 1)", right=_RIGHT, like=_LIKE), "no sum with weights", ["right", "like"]),
+        (_multi("max(near, like)", near={**_NEAR, "pass_threshold": 1}, like=_LIKE), "no sum", ["near", "like"]),
+        (_multi("right * (like + 1)", right=_RIGHT, like=_LIKE), "no sum with weights", ["right", "like"]),
+        ({**_multi("max(right)", right=_RIGHT), "pass_threshold": 0}, "no sum with weights", ["right"]),
         (_multi("right - like", right=_RIGHT, like=_LIKE), "no sum with weights", ["right", "like"]),
         (_multi("right ^ 2", right=_RIGHT), "no sum with weights", ["right"]),
         (_multi("__import__('os').system('x')", right=_RIGHT), "no sum with weights", ["right"]),
