@@ -61,7 +61,6 @@ HOSTILE = [
 ]
 
 each_template = pytest.mark.parametrize("name", NAMES)
-each_hostile = pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 
 
 def _source(name: str) -> str:
@@ -142,9 +141,9 @@ def _holds(name: str, text: str) -> None:
 
 
 @each_template
-@each_hostile
-def test_hostile_values_stay_inside(name: str, text: str) -> None:
-    _holds(name, text)
+def test_hostile_values_stay_inside(name: str) -> None:
+    for text in HOSTILE:
+        _holds(name, text)
 
 
 @each_template

@@ -361,11 +361,49 @@ def _empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
 
 def _array(column: Column, kind: str) -> Any:
     """A column as pandas keeps it; of one that is coded, each different value is made once."""
+    return made_array(column.values, kind).take(column.codes) if isinstance(column, Coded) else made_array(column, kind)
+
+
+def made_array(values: Any, kind: str) -> Any:
+    """What ``pandas.array`` makes of a column of this dtype.
+
+    It looks for all that values may be, which takes most of the time of a small table; lists of the plain values that
+    records have are handed to the arrays' own constructors.
+    """
     import pandas as pd
 
-    made: Any = pd.array
-    dtype = _dtype(kind)
-    return made(column.values, dtype).take(column.codes) if isinstance(column, Coded) else made(column, dtype)
+    plain = _PLAIN.get(kind)
+    if plain is None or not isinstance(values, list | tuple) or not plain.issuperset(map(type, values)):
+        return pd.array(values, _dtype(kind))
+    try:
+        return _plain_array(values, kind)
+    except OverflowError:
+        return pd.array(values, _dtype(kind))
+
+
+_PLAIN: Mapping[str, frozenset[type]] = {
+    "Int64": frozenset((int, type(None))),
+    "Float64": frozenset((float, int, type(None))),
+    "boolean": frozenset((bool, type(None))),
+}
+
+
+def _plain_array(values: Sequence[Any], kind: str) -> Any:
+    """An array of values whose types ``_PLAIN`` has.
+
+    Raises:
+        OverflowError: a number has no place in the dtype.
+    """
+    import numpy as np
+    import pandas as pd
+
+    missing = np.array([value is None or value != value for value in values], dtype=bool)
+    filled = [0 if value is None else value for value in values]
+    if kind == "boolean":
+        return pd.arrays.BooleanArray(np.array(filled, dtype=bool), missing)
+    if kind == "Int64":
+        return pd.arrays.IntegerArray(np.array(filled, dtype=np.int64), missing)
+    return pd.arrays.FloatingArray(np.array(filled, dtype=np.float64), missing)
 
 
 @cache

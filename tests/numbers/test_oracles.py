@@ -14,8 +14,9 @@ from promptpex import tables
 from promptpex.core.records import Run
 from promptpex.report import summarise
 from promptpex.tables import records
+from promptpex.tables.rankings import rank
 from tests.numbers.drawn import Drawn, draw
-from tests.numbers.world import Cells, Fate, cases, completions, frame, rows_of, simulated, table
+from tests.numbers.world import Cells, Fate, cases, completions, counts, rows_of, simulated, table
 
 Row = dict[str, Any]
 NOT_ASKED = ("unasked", "unjudged", "unjudged broken")
@@ -157,11 +158,10 @@ def placed(names: list[str], count: int, repeats: int, tolerance: float, fates: 
 
 
 def placed_whole(names: list[str], count: int, repeats: int, tolerance: float, fates: Cells) -> dict[str, Any]:
-    """The same where nothing is open: a table of outputs says it all."""
-    rows = frame(
-        **{name: [[fates[name, n, r] == "broken" for r in range(repeats)] for n in range(count)] for name in names}
-    )
-    return dict(tables.rankings(rows, names, tables.RankingOptions(tolerance=tolerance)).models)
+    """The same where nothing is open: counts say it all."""
+    broken = {name: [[fates[name, n, r] == "broken" for r in range(repeats)] for n in range(count)] for name in names}
+    rules = [f"r{n % 4}" for n in range(count)]
+    return dict(rank(counts(rules, **broken), [], tables.RankingOptions(tolerance=tolerance)).models)
 
 
 @pytest.mark.parametrize("start", range(0, 40, 10))
@@ -226,8 +226,8 @@ def beating(drawn: Drawn) -> dict[str, set[str]]:
     pairs = {frozenset(couple): min(p.get(couple, 1.0), p.get(couple[::-1], 1.0)) for couple in permutations(scored, 2)}
     ordered, least = sorted(pairs, key=lambda pair: pairs[pair]), 0.0
     shown = set()
-    for rank, pair in enumerate(ordered):
-        least = max(least, (len(ordered) - rank) * pairs[pair])
+    for place, pair in enumerate(ordered):
+        least = max(least, (len(ordered) - place) * pairs[pair])
         if least <= 0.05:
             shown.add(pair)
     return {name: {other for other in scored if {name, other} in shown and p[name, other] < 1} for name in scored}

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptpex import tables
 from promptpex.report.gate import Limits, breaches
 from promptpex.report.run_comparison import compare_runs
 from promptpex.tables import RankingOptions
-from tests.numbers.world import Fate, by, cases, first, frame, ran, simulated, summed
+from promptpex.tables.rankings import rank
+from tests.numbers.world import Fate, by, cases, counts, first, ran, simulated, summed
 
 SIMULATIONS = 200
 
@@ -103,7 +103,7 @@ def test_equal_shares_with_other_flakiness_are_seldom_called_different(repeats: 
     for _ in range(SIMULATIONS):
         flaky = rng.random((100, repeats)) < 0.3
         steady = np.repeat(rng.random((100, 1)) < 0.3, repeats, axis=1)
-        ranking = tables.rankings(frame(a=flaky, b=steady), ["a", "b"], RankingOptions())
+        ranking = rank(counts(a=flaky, b=steady), [], RankingOptions())
         called += "worse" in {one.outcome for one in ranking.models.values()}
     # 0.05 and two and a half standard errors of 200 draws.
     assert called <= 0.0885 * SIMULATIONS

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from promptpex import tables
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.secondary_tables import footnotes
-from promptpex.tables import RankingOptions
-from tests.numbers.world import by, cases, first, simulated, summed
+from promptpex.tables import Counted, RankingOptions
+from promptpex.tables.rankings import rank
+from tests.numbers.world import by, cases, counts, first, simulated, summed
 
 SIMULATIONS = 200
 RULES, CORRELATION = 16, 0.1
@@ -81,7 +80,7 @@ def test_equal_models_whose_failures_hang_on_the_rule_are_seldom_called_worse_wh
     rng = np.random.default_rng(models)
     fixed = holding = 0
     for _ in range(SIMULATIONS):
-        ranked = tables.rankings(drawn(rng, models), [f"m{n}" for n in range(models)], RankingOptions()).models.values()
+        ranked = rank(drawn(rng, models), [], RankingOptions()).models.values()
         fixed += any(one.outcome == "worse" for one in ranked)
         holding += any(one.outcome == "worse" and one.sampled_rules for one in ranked)
     # 0.06, and two and a half standard errors of 200 draws.
@@ -90,21 +89,9 @@ def test_equal_models_whose_failures_hang_on_the_rule_are_seldom_called_worse_wh
     assert fixed >= 0.12 * SIMULATIONS
 
 
-def drawn(rng: np.random.Generator, models: int) -> pd.DataFrame:
+def drawn(rng: np.random.Generator, models: int) -> Counted:
     """Outputs of 304 cases over 16 rules, alike within a rule."""
     size = 0.1 * (1 - CORRELATION) / CORRELATION, 0.9 * (1 - CORRELATION) / CORRELATION
-    parts = []
-    for model in range(models):
-        rates = np.repeat(rng.beta(*size, size=RULES), 19)
-        broken = rng.random(len(rates)) < rates
-        parts.append(
-            pd.DataFrame(
-                {
-                    "model": f"m{model}",
-                    "case": [f"c{number}" for number in range(len(rates))],
-                    "rule": np.repeat([f"r{number}" for number in range(RULES)], 19),
-                    "verdict": np.where(broken, "fail", "pass"),
-                }
-            )
-        )
-    return pd.concat(parts, ignore_index=True).astype("string")
+    rates = {f"m{model}": np.repeat(rng.beta(*size, size=RULES), 19) for model in range(models)}
+    rules = [f"r{number}" for number in np.repeat(np.arange(RULES), 19)]
+    return counts(rules, **{name: rng.random(len(rate)) < rate for name, rate in rates.items()})

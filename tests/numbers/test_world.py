@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.numbers.world import Fate, by, cases, ran, simulated, summed
+from promptpex.tables import counted
+from tests.numbers.world import Fate, by, cases, counts, frame, ran, simulated, summed
 
 FATES: tuple[Fate, ...] = ("kept", "kept", "broken", "judged broken", "open", "cut")
 
@@ -25,3 +27,14 @@ def test_a_simulated_run_is_reported_on_as_one_that_was_asked_for(tmp_path: Path
     )
     assert put_together[1] == asked[1]
     assert put_together[0].answer == asked[0].answer
+
+
+def test_counts_are_those_of_a_table() -> None:
+    rng = np.random.default_rng(3)
+    broken = {name: rng.random((20, 3)) < 0.4 for name in "ab"}
+    one, other = counted(frame(**broken)), counts(**broken)
+    assert (one.not_asked, one.answered) == (other.not_asked, other.answered)
+    for grid, same in ((one.asked, other.asked), (one.usable, other.usable)):
+        assert grid.models == same.models
+        for name in ("broken", "kept", "open", "rules", "weights"):
+            assert np.array_equal(getattr(grid, name), getattr(same, name)), name

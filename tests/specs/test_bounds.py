@@ -61,8 +61,8 @@ def prompt(text: str) -> Prompt:
 
 
 def test_many_long_quotations_in_a_prompt_without_full_stops() -> None:
-    text = words(130_000)
-    rules = [rule(n, words(260, seed=1000 + n)) for n in range(300)]
+    text = words(65_000)
+    rules = [rule(n, words(260, seed=1000 + n)) for n in range(150)]
     assert {one.status for one in source_quotes.check_sources(rules, text)} == {"missing"}
     assert len(source_quotes.uncovered(rules, prompt(text))) == 1
 

@@ -7,17 +7,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from promptpex.core.records import Coded
 from promptpex.tables import VERDICT_COLUMNS
+from promptpex.tables.frames import framed
 
 
 def cube_of(agrees: Any, fails: Any) -> pd.DataFrame:
     """Code and a judge on rules x cases x models: whether they agree, and whether code fails it."""
-    rule, case, model = (part.ravel() for part in np.indices(agrees.shape))
-    keys = {"rule": rule, "case": case, "model": model}
-    asked = pd.DataFrame({name: [f"{name}{number}" for number in numbers.tolist()] for name, numbers in keys.items()})
-    failed_by_source = {"check:x": fails.ravel(), "judge:j": (fails == agrees).ravel()}
-    both = [
-        asked.assign(status=np.where(failed, "fail", "pass"), source=source, repeat=0, turn=0)
-        for source, failed in failed_by_source.items()
-    ]
-    return pd.concat(both).reindex(columns=list(VERDICT_COLUMNS)).astype(dict(VERDICT_COLUMNS))
+    numbers = dict(zip(("rule", "case", "model"), np.indices(agrees.shape).reshape(3, -1), strict=True))
+    names = {
+        name: Coded([f"{name}{number}" for number in range(size)], np.tile(numbers[name], 2))  # type: ignore[arg-type]
+        for name, size in zip(numbers, agrees.shape, strict=True)
+    }
+    failed = np.concatenate([fails.ravel(), (fails == agrees).ravel()]).astype(np.int64)
+    data = {
+        **names,
+        "status": Coded(["pass", "fail"], failed),
+        "source": Coded(["check:x", "judge:j"], np.repeat([0, 1], agrees.size)),
+        "repeat": Coded([0], np.zeros_like(failed)),
+        "turn": Coded([0], np.zeros_like(failed)),
+    }
+    return framed(data, VERDICT_COLUMNS)
