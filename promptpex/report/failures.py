@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.core.records import AnyRun
 from promptpex.tables import PartTables, plain_values, records
+from promptpex.tables.frames import marked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,7 +132,8 @@ class _LookedAt:
 
     def add(self, rows: pd.DataFrame, cube: pd.DataFrame) -> None:
         """Adds some outputs and the verdicts on them, in the order of the run."""
-        broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["rule"].isin(list(self._by_rule))]
+        fails = cube["counts"].to_numpy(bool) & marked(cube["status"], "fail".__eq__)
+        broken = cube.loc[fails & marked(cube["rule"], self._by_rule.__contains__), list(_Failing._fields)]
         columns = [plain_values(broken[name], missing="") for name in _Failing._fields]
         failing = [_Failing(*fields) for fields in zip(*columns, strict=True)]
         kept: dict[Key, None] = {}
@@ -171,8 +173,10 @@ def _shape(reason: str) -> str:
 def _texts(rows: pd.DataFrame, keys: Sequence[Key]) -> Mapping[Key, Mapping[str, Any]]:
     """The texts of these outputs; those that a cut file has lost are left out."""
     # Comparing with one text would lose a NUL at its end (numpy); looking it up does not.
-    near = rows[rows["case"].isin([case for case, _, _ in keys]) & rows["model"].isin([model for _, model, _ in keys])]
-    columns = [plain_values(near[name], missing="") for name in ("case", "model", "repeat", "inputs", "output")]
+    cases, models = {case for case, _, _ in keys}, {model for _, model, _ in keys}
+    near = marked(rows["case"], cases.__contains__) & marked(rows["model"], models.__contains__)
+    names = ["case", "model", "repeat", "inputs", "output"]
+    columns = [plain_values(column, missing="") for _, column in rows.loc[near, names].items()]
     wanted = set(keys)
     return {
         (case, model, repeat): {"inputs": inputs, "output": output}

@@ -68,6 +68,8 @@ class Disagreements:
 
     def add(self, cube: pd.DataFrame, rows: pd.DataFrame) -> None:
         """Adds the verdicts on some outputs, and these."""
+        if not (is_from(cube, "judge").any() and is_from(cube, "check").any()):
+            return
         scored = cube[cube["status"].ne("unscored")]
         judged = scored[is_from(scored, "judge") & scored["turn"].eq(0)]
         code = code_of(scored, self._partly)

@@ -95,6 +95,8 @@ class AgreementCounts:
 
     def add(self, cube: pd.DataFrame) -> None:
         """Adds the verdicts on some outputs."""
+        if not is_from(cube, "judge").any():
+            return
         scored = cube.loc[cube["status"].ne("unscored"), [*KEYS, "status", "source", "turn"]]
         judges, later = _judges(scored), scored[scored["turn"].gt(0)]
         again = {str(name): group for name, group in later.groupby("source", sort=False, observed=True)}

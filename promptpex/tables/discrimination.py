@@ -5,12 +5,15 @@ A case that all models pass says nothing of them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from promptpex.core.records import NOT_CONCERNED
-from promptpex.tables.frames import rule_outcomes
+from promptpex.tables.frames import marked, rule_outcomes
+from promptpex.tables.plain_values import plain_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,21 +57,21 @@ def discrimination(
         rules: the ids of the spec's rules.
         outcomes: the cube's ``rule_outcomes``, where they are at hand already.
     """
-    marks = rows[["case"]].assign(
-        good=rows["verdict"].eq("pass").to_numpy("int64"), bad=rows["verdict"].eq("fail").to_numpy("int64")
-    )
-    sums = marks.groupby("case", sort=False, observed=True).sum()
-    good, bad = sums["good"].gt(0), sums["bad"].gt(0)
+    cases = [str(case) for case in rows["case"].tolist()]
+    good, bad = (set(compress(cases, marked(rows["verdict"], status.__eq__))) for status in ("pass", "fail"))
+    order = dict.fromkeys(cases)
     outcomes = rule_outcomes(cube) if outcomes is None else outcomes
-    rules_with = {status: set(part["rule"]) for status, part in outcomes.groupby("status", observed=True)}
-    broken = rules_with.get("fail", set())
-    seen = broken | rules_with.get("pass", set())
-    never = rules_with.get(NOT_CONCERNED, set()) - seen - rules_with.get("unscored", set())
+    rules_with: dict[str | None, set[str]] = defaultdict(set)
+    for rule, status in zip(*(plain_values(outcomes[name]) for name in ("rule", "status")), strict=True):
+        rules_with[status].add(rule)
+    broken = rules_with["fail"]
+    seen = broken | rules_with["pass"]
+    never = rules_with[NOT_CONCERNED] - seen - rules_with["unscored"]
     return Discrimination(
-        models=rows.loc[rows["verdict"].ne("unscored"), "model"].nunique(),
-        passed_by_all=_names(good & ~bad),
-        failed_by_all=_names(bad & ~good),
-        unscored=_names(~good & ~bad),
+        models=len(set(compress(rows["model"].tolist(), marked(rows["verdict"], "unscored".__ne__)))),
+        passed_by_all=tuple(case for case in order if case in good and case not in bad),
+        failed_by_all=tuple(case for case in order if case in bad and case not in good),
+        unscored=tuple(case for case in order if case not in good and case not in bad),
         never_broken=tuple(rule for rule in rules if rule in seen and rule not in broken),
         never_scored=tuple(rule for rule in rules if rule not in seen | never),
         never_concerned=tuple(rule for rule in rules if rule in never),
@@ -96,10 +99,14 @@ def untriggered(cube: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _untriggered(outcomes: pd.DataFrame) -> tuple[str, ...]:
-    aimed = outcomes[_for_their_rule(outcomes)]
-    known = aimed[~aimed["status"].eq("unscored").fillna(True).to_numpy(bool)]
-    concerned = set(known.loc[known["status"].ne(NOT_CONCERNED).to_numpy(bool), "case"])
-    return tuple(str(case) for case in known["case"].unique() if case not in concerned)
+    columns = [plain_values(outcomes[name]) for name in ("rule", "aim", "case", "status")]
+    known = [
+        (case, status)
+        for rule, aim, case, status in zip(*columns, strict=True)
+        if rule == aim and status not in (None, "unscored")
+    ]
+    concerned = {case for case, status in known if status != NOT_CONCERNED}
+    return tuple(dict.fromkeys(str(case) for case, _ in known if case not in concerned))
 
 
 def _for_their_rule(outcomes: pd.DataFrame) -> npt.NDArray[np.bool_]:
@@ -108,7 +115,3 @@ def _for_their_rule(outcomes: pd.DataFrame) -> npt.NDArray[np.bool_]:
 
     pairs = zip(outcomes["rule"].tolist(), outcomes["aim"].fillna("").tolist(), strict=True)
     return np.array([rule == aim for rule, aim in pairs], dtype=bool)
-
-
-def _names(marked: pd.Series[bool]) -> tuple[str, ...]:
-    return tuple(map(str, marked.index[marked]))

@@ -121,7 +121,10 @@ def inconsistent_verdicts(
     judged = _judged(cube)
     by_rule = grouped(judged, ("source", "rule"))
     passed, failed = _passed_and_failed(judged["status"], by_rule)
-    verdicts = _with_texts(rows, judged[((passed > 0) & (failed > 0))[by_rule]])
+    both = (passed > 0) & (failed > 0)
+    if not both.any():
+        return typed([], INCONSISTENT_COLUMNS)
+    verdicts = _with_texts(rows, judged[both[by_rule]])
     within = verdicts["case"].where(verdicts["rule"].isin(list(hang_on_input)))
     group = grouped(verdicts.assign(within=within), ("source", "rule", "output", "within"))
     passed, failed = _passed_and_failed(verdicts["status"], group)
@@ -131,7 +134,8 @@ def inconsistent_verdicts(
 
 
 def _judged(cube: pd.DataFrame) -> pd.DataFrame:
-    return cube[is_from(cube, "judge") & cube["turn"].eq(0) & cube["status"].isin(["pass", "fail"])]
+    by_judge = is_from(cube, "judge").to_numpy(bool) & marked(cube["status"], ("pass", "fail").__contains__)
+    return cube[by_judge & cube["turn"].eq(0).to_numpy(bool)]
 
 
 def _with_texts(rows: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def test_a_simulated_run_is_reported_on_as_one_that_was_asked_for(tmp_path: Path
 
 def test_counts_are_those_of_a_table() -> None:
     rng = np.random.default_rng(3)
-    broken = {name: rng.random((20, 3)) < 0.4 for name in "ab"}
+    broken: dict[str, Any] = {name: rng.random((20, 3)) < 0.4 for name in "ab"}
     one, other = counted(frame(**broken)), counts(**broken)
     assert (one.not_asked, one.answered) == (other.not_asked, other.answered)
     for grid, same in ((one.asked, other.asked), (one.usable, other.usable)):

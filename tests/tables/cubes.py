@@ -14,17 +14,21 @@ from promptpex.tables.frames import framed
 
 def cube_of(agrees: Any, fails: Any) -> pd.DataFrame:
     """Code and a judge on rules x cases x models: whether they agree, and whether code fails it."""
-    numbers = dict(zip(("rule", "case", "model"), np.indices(agrees.shape).reshape(3, -1), strict=True))
+    numbers: dict[str, Any] = dict(zip(("rule", "case", "model"), np.indices(agrees.shape).reshape(3, -1), strict=True))
     names = {
-        name: Coded([f"{name}{number}" for number in range(size)], np.tile(numbers[name], 2))  # type: ignore[arg-type]
+        name: _coded([f"{name}{number}" for number in range(size)], np.tile(numbers[name], 2))
         for name, size in zip(numbers, agrees.shape, strict=True)
     }
     failed = np.concatenate([fails.ravel(), (fails == agrees).ravel()]).astype(np.int64)
     data = {
         **names,
-        "status": Coded(["pass", "fail"], failed),
-        "source": Coded(["check:x", "judge:j"], np.repeat([0, 1], agrees.size)),
-        "repeat": Coded([0], np.zeros_like(failed)),
-        "turn": Coded([0], np.zeros_like(failed)),
+        "status": _coded(["pass", "fail"], failed),
+        "source": _coded(["check:x", "judge:j"], np.repeat([0, 1], agrees.size)),
+        "repeat": _coded([0], np.zeros_like(failed)),
+        "turn": _coded([0], np.zeros_like(failed)),
     }
     return framed(data, VERDICT_COLUMNS)
+
+
+def _coded(values: list[Any], codes: Any) -> Coded:
+    return Coded(values, codes)

@@ -203,8 +203,7 @@ def _letters(verdicts: Iterable[ShownVerdict], rules: Sequence[str]) -> str:
 
 def _contradicted(summary: Summary) -> set[OutputKey]:
     """The outputs on which code and a judge differ."""
-    frame = summary.details.disagreements[["case", "model", "repeat"]].drop_duplicates()
-    return {_key(row) for row in records(frame)}
+    return {_key(row) for row in records(summary.details.disagreements[["case", "model", "repeat"]])}
 
 
 def _flaky(summary: Summary) -> set[tuple[str, str]]:
