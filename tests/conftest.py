@@ -18,6 +18,7 @@ from promptpex.assertions import strikes
 from promptpex.engines.ray_cluster import RayCluster
 from promptpex.llm.providers.weights import DEFAULT_NAME, found_default, weights_path
 from tests.fork_server import start
+from tests.importing import import_share
 from tests.postgres import Cluster, missing, shared_cluster
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer
 from tests.shallow_model import write_shallow
@@ -105,6 +106,14 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         named = name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "_PROXY", "_proxy"))
         if named or name in ("OLLAMA_HOST", "PROMPTPEX_EMBEDDED_MODEL") or name in LIBPQ:
             monkeypatch.delenv(name)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Shares the work of importing the test modules with the other processes of the run."""
+    process = getattr(session.config, "workerinput", None)
+    if process is not None:
+        import_share(session.config, int(process["workerid"].removeprefix("gw")), process["workercount"])
 
 
 def pytest_collection_finish() -> None:

@@ -38,12 +38,21 @@ def step(name: str) -> dict[str, Any]:
     return dict(wanted)
 
 
-def run_step(name: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    """The shell of a step, as a runner calls it, with the default of each input that ``env`` does not give."""
+PASSES = """#!/bin/sh
+echo "$1" >>commands
+[ "$1" != run ] || echo '{"folder": "results/colour/1"}'
+"""
+"""A ``promptpex`` whose runs have a report and whose gates are passed."""
+
+
+def run_step(name: str, folder: Path, promptpex: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    """The shell of a step, as a runner calls it, with the default of each input that ``env`` does not give, and the
+    real command unless another ``promptpex`` is given."""
     commands = folder / "bin"
     commands.mkdir(exist_ok=True)
     for command, start in {"promptpex": "-m promptpex", "python": ""}.items():
-        (commands / command).write_text(f'#!/bin/sh\nexec "{sys.executable}" {start} "$@"\n', encoding="utf-8")
+        script = f'#!/bin/sh\nexec "{sys.executable}" {start} "$@"\n'
+        (commands / command).write_text(promptpex if start and promptpex else script, encoding="utf-8")
         (commands / command).chmod(0o755)
     variables = {
         variable: str(ACTION["inputs"][re.fullmatch(r"\$\{\{ inputs\.([\w-]+) \}\}", value)[1]].get("default", ""))  # type: ignore[index]
@@ -133,12 +142,12 @@ def test_a_prompt_that_cannot_be_run_is_named(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text(encoding="utf-8") == "passed=false\n"
 
 
-@pytest.mark.slow
 def test_a_prompt_that_passes(tmp_path: Path) -> None:
-    write_project(tmp_path)
-    passed = run_step("Run and gate", tmp_path, PROMPTS="prompts/colour.md", MODELS="fake/RED")
+    """That a gate which is passed ends with 0 is the command's affair, and tested with it."""
+    passed = run_step("Run and gate", tmp_path, PASSES, PROMPTS="prompts/colour.md", MODELS="fake/RED")
     assert passed.returncode == 0, passed.stdout + passed.stderr
     assert not obeyed(passed.stdout)
+    assert (tmp_path / "commands").read_text(encoding="utf-8").split() == ["run", "report", "gate"]
     assert (tmp_path / "out").read_text(encoding="utf-8") == "passed=true\n"
 
 

@@ -1,4 +1,4 @@
-"""Tests are given out so that what is slow comes first, and what shares something costly stays together."""
+"""What takes long comes first, what shares something costly stays together, and importing tests is shared."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.importing import TESTS, modules_in, share_of
 from tests.spread import COSTLY, in_parts
 
 
@@ -49,3 +50,15 @@ def test_parts_begin_with_what_is_costly_then_what_is_slow() -> None:
     assert [one.number for one in first[:4]] == [10, 18, 19, 0]
     assert [one.number for one in second[:3]] == [14, 15, 7]
     assert [one.number for one in second[-2:]] == [16, 17]
+
+
+@given(st.lists(st.text()), st.integers(1, 5))
+def test_each_module_is_the_share_of_one_process(modules: list[str], processes: int) -> None:
+    shares = [share_of(modules, number, processes) for number in range(processes)]
+    assert [module for share in shares for module in share] == modules
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+    assert not share_of(modules, processes, processes), "of one that takes the place of another that died"
+
+
+def test_the_names_of_modules_are_those_that_collecting_them_gives() -> None:
+    assert __name__ in modules_in(TESTS)

@@ -268,6 +268,7 @@ def _is_root(entry: Entry) -> bool:
     )
 
 
+@cache
 def public_names() -> set[Key]:
     """What ``import promptpex`` offers: the function or class behind each name; of a module, nothing."""
     root = importlib.import_module(PACKAGE)

@@ -154,6 +154,9 @@ async def test_a_whole_job_by_models_of_the_file_takes_no_key_along(
     assert leaked(scripted) == set()
 
 
+ROLES = ("models", "author", "judge", "expected")
+
+
 def filled(session: Session, role: str) -> ModelName:
     """The model that the settings put into a role."""
     if role == "models":
@@ -164,22 +167,23 @@ def filled(session: Session, role: str) -> ModelName:
     return (session.roles.author() if role == "author" else session.roles.judges()[0]).model
 
 
-@pytest.mark.parametrize("role", ["models", "author", "judge", "expected"])
-async def test_no_provider_in_any_role_is_asked_where_the_file_says(here: Place, role: str) -> None:
+async def test_no_provider_in_any_role_is_asked_where_the_file_says(here: Place) -> None:
     """Every name of litellm's list with parameters that may be said, beside a server that the file names."""
     for provider in sorted(known_providers() | {"openai", "ollama"}):
         label = f"{provider}/m?temperature=0.3&top_k=3&reasoning_effort=low"
-        settings(here, f'api_base = "http://127.0.0.1:9/v1"\n{role} = "{label}"\n')
+        given = "".join(f'{role} = "{label}"\n' for role in ROLES)
+        settings(here, f'api_base = "http://127.0.0.1:9/v1"\n{given}')
         resolved = load({"store": str(here.store)}, start=here.prompt.parent, env={})
         async with open_session(resolved, provider=FakeClient(["OK"])) as session:
-            model = filled(session, role)
+            models = [filled(session, role) for role in ROLES]
         options = provider_options(resolved)
         assert options.key_servers == frozenset()
-        if provider_of(model.name, model.api_base) == "litellm":
-            assert model.api_base is None, provider
-        else:
-            assert model.api_base is not None
-            assert key_for(model.api_base, options.key_servers) is None
+        for model in models:
+            if provider_of(model.name, model.api_base) == "litellm":
+                assert model.api_base is None, provider
+            else:
+                assert model.api_base is not None
+                assert key_for(model.api_base, options.key_servers) is None
 
 
 async def test_the_user_can_allow_it(

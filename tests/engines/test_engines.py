@@ -44,7 +44,8 @@ ENGINES: dict[str, Callable[[pytest.FixtureRequest], Engine]] = {
     "event loop": lambda _: LocalEngine(alive=16),
     "processes": lambda _: ProcessEngine(2),
     "large chunks": lambda _: ProcessEngine(2, chunk=LARGEST_CHUNK),
-    "ray": lambda request: RayEngine(request.getfixturevalue("ray"), 2, chunk=LARGEST_CHUNK),
+    "ray": lambda request: RayEngine(request.getfixturevalue("ray"), 1, chunk=LARGEST_CHUNK),
+    "two on ray": lambda request: RayEngine(request.getfixturevalue("ray"), 2, chunk=LARGEST_CHUNK),
 }
 
 
@@ -54,12 +55,20 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 
 
 ON_RAY = (pytest.mark.slow, pytest.mark.ray)
-every_engine = pytest.mark.parametrize(
-    "engine", [pytest.param(name, marks=ON_RAY if name == "ray" else ()) for name in ENGINES], indirect=True
-)
 
 
-@every_engine
+def engines_but(name: str) -> pytest.MarkDecorator:
+    """All engines but one of the two on Ray, of which each worker takes a second to start."""
+    others = [pytest.param(one, marks=ON_RAY if one.endswith("ray") else ()) for one in ENGINES if one != name]
+    return pytest.mark.parametrize("engine", others, indirect=True)
+
+
+every_engine = engines_but("two on ray")
+engines_with_order = engines_but("ray")
+"""For tests of the order of what several workers do."""
+
+
+@engines_with_order
 async def test_a_function_is_applied_to_records_and_results_keep_their_order(engine: Engine) -> None:
     outputs = [Output(case=str(number), model="m", repeat=0, text="w " * number) for number in range(30)]
     assert await engine.map(FunctionJob(words), outputs) == list(range(30))
@@ -87,7 +96,7 @@ async def test_an_error_of_the_system_is_the_jobs_own(engine: Engine) -> None:
         await engine.map(FunctionJob(open_forty), range(100))
 
 
-@every_engine
+@engines_with_order
 async def test_a_stream_gives_results_in_order_and_holds_a_bounded_number_of_items(engine: Engine) -> None:
     taken, given = 0, 0
 
@@ -108,7 +117,7 @@ async def test_a_stream_gives_results_in_order_and_holds_a_bounded_number_of_ite
     assert [result async for result in nothing] == []
 
 
-@every_engine
+@engines_with_order
 @pytest.mark.parametrize("way", ["stream", "stream_from"])
 async def test_errors_of_a_stream_come_in_their_turn(engine: Engine, way: str) -> None:
     sources: list[tuple[Iterable[int], int, str]] = [

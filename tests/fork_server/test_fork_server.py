@@ -82,7 +82,7 @@ def test_it_ignores_what_is_ignored_here(number: signal.Signals) -> None:
 
 
 def test_what_the_server_was_started_with_is_in_no_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = start.ForkServer({**environment(), "PYTHONPATH": str(ROOT)})
+    server = start.ForkServer({**environment(), "PYTHONPATH": str(ROOT)}, bare=True)
     monkeypatch.setattr(start, "_SERVERS", [server])
     try:
         started, forked = both("-c", HERE, input="")
@@ -193,12 +193,15 @@ def test_a_folder_that_is_not_there_is_the_usual_error(tmp_path: Path) -> None:
 
 
 TESTS = """
-import subprocess, sys
-from tests.e2e.command import environment
+import os, subprocess, sys
 from tests.fork_server import start
 start.install()
+environment = {**os.environ, "PYTHONUTF8": "1"}
+environment.pop("PYTHONUNBUFFERED", None)
+start._SERVERS.append(start.ForkServer(environment, bare=True))
 with start.forking():
-    subprocess.run([sys.executable, "-c", "import sys; print('pandas' in sys.modules)"], env=environment(), check=True)
+    code = "import sys; print('tests.fork_server.requests' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 sys.stdin.read()
 """
 

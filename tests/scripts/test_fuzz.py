@@ -17,24 +17,31 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from fuzzing import commands, foreign_files, watch  # noqa: E402
 
+from tests.e2e.command import environment  # noqa: E402
+from tests.fork_server.start import forking  # noqa: E402
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits are kept by signals")
 
 
-def fuzzed(*arguments: str) -> tuple[int, dict[str, Any], str]:
+SCRIPT = f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); import fuzz; sys.exit(fuzz.main())"
+
+
+def fuzzed(*arguments: str, forked: bool = True) -> tuple[int, dict[str, Any], str]:
     """Runs the script; its exit code, its tally, and what it found."""
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "fuzz.py"), "--json", *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    with forking(forked):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, "--json", *arguments],
+            env=environment(PYTHONPATH=str(ROOT)),
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
     return done.returncode, json.loads(done.stdout), done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("--inputs", "500"), ("--commands", "12")])
-def test_no_traceback_no_hang_and_no_error_of_promptpex_itself(arguments: tuple[str, str]) -> None:
-    code, tally, stderr = fuzzed(*arguments)
+@pytest.mark.parametrize(("arguments", "forked"), [(("--inputs", "500"), False), (("--commands", "12"), True)])
+def test_no_traceback_no_hang_and_no_error_of_promptpex_itself(arguments: tuple[str, str], forked: bool) -> None:
+    code, tally, stderr = fuzzed(*arguments, forked=forked)
     assert code == 0, stderr[-4000:]
     assert sum(tally["tried"].values()) == int(arguments[1])
     assert not any(tally["findings"].values())

@@ -1,6 +1,7 @@
 """Run as a program: asks every provider that litellm knows with a canary in every key variable, over nothing.
 
-Each is asked as a model under test is, and as an author or a judge is whose name carries every parameter there is.
+Each is asked as a model under test is, and as an author or a judge is whose name carries every parameter there is; with
+OpenAI's key alone, a plain name in the one way and a name with an address in the other.
 
 All ways out (httpx, aiohttp, requests, urllib3) are replaced by ones that note address and headers and fail. Prints
 JSON: with OpenAI's key alone and with all of them, per model's name the list of ``[origin, [variables whose canaries
@@ -14,7 +15,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import Context
 from pathlib import Path
 from typing import Any, NoReturn, TypeVarTuple
@@ -139,23 +140,24 @@ class Hasty(asyncio.SelectorEventLoop):
         return super().call_later(0.0 if delay < DEADLINE_S else delay, callback, *args, context=context)
 
 
-async def tried(model: str) -> None:
+async def tried(requests: Iterable[Request]) -> None:
     client = LitellmClient(ProviderOptions(timeout_s=DEADLINE_S))
-    for request in questions(model):
+    for request in requests:
         with contextlib.suppress(ModelError, TimeoutError):
             await asyncio.wait_for(client.complete(request), 2 * DEADLINE_S)
 
 
 def recorded(litellm: Any, only: str | None) -> dict[str, list[tuple[str, list[str]]]]:
-    """What is sent with a canary in every variable, or in one alone."""
+    """What is sent with a canary in every variable; or in one alone, where each name is asked one of the questions."""
     canaries = plant(litellm, only)
     listed = {str(getattr(provider, "value", provider)) for provider in litellm.provider_list}
     sent_keys: dict[str, list[tuple[str, list[str]]]] = {}
     with asyncio.Runner(loop_factory=Hasty) as runner:
         for provider in sorted((listed | known_providers()) - set(LOGINS)):
-            for model in (f"{provider}/m", f"{provider}/evil.example/m"):
+            for number, model in enumerate((f"{provider}/m", f"{provider}/evil.example/m")):
                 seen.clear()
-                runner.run(tried(model))
+                both = questions(model)
+                runner.run(tried(both if only is None else both[number : number + 1]))
                 sent = {
                     (origin(url), tuple(name for canary, name in canaries.items() if canary in all_))
                     for url, all_ in seen

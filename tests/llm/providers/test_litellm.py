@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from promptpex.core.errors import BadRequest, NotAuthorised, RateLimited
 from promptpex.core.events import Event, Notice
 from promptpex.llm.providers import ProviderOptions
-from promptpex.llm.providers.litellm import LitellmClient
+from promptpex.llm.providers.litellm import LitellmClient, loaded
 from promptpex.llm.schema_fallback import SchemaFallback
 from tests.llm.providers.questions import asked
 from tests.servers import ScriptedServer, Step, error_body
@@ -70,6 +72,21 @@ def test_its_import_reaches_for_no_network_reads_no_dotenv_and_leaves_what_comes
         "what a host sets up later": True,
     }
     assert done.stderr == ""
+
+
+def test_a_hosts_litellm_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a program that is not ours and has loaded it before us, what the host set up is as it was."""
+    litellm, log = loaded(), logging.getLogger("LiteLLM")
+    theirs = {"success_callback": ["host"], "num_retries": 7, "cache": "the host's", "suppress_debug_info": False}
+    for name, value in theirs.items():
+        monkeypatch.setattr(litellm, name, value)
+    monkeypatch.setattr(log, "level", logging.INFO)
+    environment = dict(os.environ)
+    loaded.cache_clear()  # as if it were asked for the first time
+    assert loaded() is litellm
+    assert {name: getattr(litellm, name) for name in theirs} == theirs
+    assert log.level == logging.INFO
+    assert dict(os.environ) == environment
 
 
 @pytest.mark.parametrize(
