@@ -17,12 +17,15 @@ Test = TypeVar("Test")
 
 COSTLY = ("ray", "shallow", "chromium_address")
 """Fixtures, once for a process, whose tests are kept together; ``ray`` is a mark as well."""
+TOGETHER_WITH = {"litellm": "shallow"}
+"""Marks whose tests stand with those of a fixture, since some of them need it: importing litellm takes four seconds."""
 
 
 def costly_fixture(test: pytest.Item) -> str | None:
     """Which of the costly fixtures a test needs."""
     named = getattr(test, "fixturenames", ())
-    return next((name for name in COSTLY if name in named or test.get_closest_marker(name)), None)
+    marked = (fixture for mark, fixture in TOGETHER_WITH.items() if test.get_closest_marker(mark))
+    return next((name for name in COSTLY if name in named or test.get_closest_marker(name)), next(marked, None))
 
 
 def is_slow(test: pytest.Item) -> bool:

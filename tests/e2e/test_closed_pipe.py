@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import ROOT, environment
+from tests.fork_server.start import forking
 
 MAKE = ["run", "benchmarks/speech-tag/prompt.md", "--models", "fake/NN", "--judge", "none"]
 
@@ -16,14 +17,15 @@ MAKE = ["run", "benchmarks/speech-tag/prompt.md", "--models", "fake/NN", "--judg
 @pytest.mark.parametrize("arguments", [MAKE, ["--help"], ["validate", "benchmarks/speech-tag/prompt.md", "--json"]])
 def test_a_closed_pipe_has_a_code_of_its_own(tmp_path: Path, arguments: list[str]) -> None:
     own = ["--results", str(tmp_path / "results"), "--store", str(tmp_path / "s.db")] if arguments is MAKE else []
-    process = subprocess.Popen(
-        [sys.executable, "-m", "promptpex", *arguments, *own],
-        cwd=ROOT,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-    )
+    with forking(arguments is not MAKE):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "promptpex", *arguments, *own],
+            cwd=ROOT,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+        )
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None

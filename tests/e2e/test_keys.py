@@ -154,7 +154,7 @@ async def test_a_whole_job_by_models_of_the_file_takes_no_key_along(
     assert leaked(scripted) == set()
 
 
-ROLES = ("models", "author", "judge", "expected")
+EACH_ROLE = ("models", "author", "judge", "expected")
 
 
 def filled(session: Session, role: str) -> ModelName:
@@ -171,11 +171,11 @@ async def test_no_provider_in_any_role_is_asked_where_the_file_says(here: Place)
     """Every name of litellm's list with parameters that may be said, beside a server that the file names."""
     for provider in sorted(known_providers() | {"openai", "ollama"}):
         label = f"{provider}/m?temperature=0.3&top_k=3&reasoning_effort=low"
-        given = "".join(f'{role} = "{label}"\n' for role in ROLES)
+        given = "".join(f'{role} = "{label}"\n' for role in EACH_ROLE)
         settings(here, f'api_base = "http://127.0.0.1:9/v1"\n{given}')
         resolved = load({"store": str(here.store)}, start=here.prompt.parent, env={})
         async with open_session(resolved, provider=FakeClient(["OK"])) as session:
-            models = [filled(session, role) for role in ROLES]
+            models = [filled(session, role) for role in EACH_ROLE]
         options = provider_options(resolved)
         assert options.key_servers == frozenset()
         for model in models:

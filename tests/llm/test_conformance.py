@@ -78,6 +78,7 @@ async def _litellm(llama: LlamaServer, ollama: OllamaServer) -> House:
     )
 
 
+ON_LITELLM = (pytest.mark.slow, pytest.mark.litellm)
 HOUSES = {
     "embedded": _embedded,
     "openai-compatible": _openai,
@@ -86,9 +87,7 @@ HOUSES = {
 }
 
 
-@pytest_asyncio.fixture(
-    params=[pytest.param(name, marks=pytest.mark.slow if name == "litellm" else ()) for name in HOUSES]
-)
+@pytest_asyncio.fixture(params=[pytest.param(name, marks=ON_LITELLM if name == "litellm" else ()) for name in HOUSES])
 async def house(
     request: pytest.FixtureRequest, llama: LlamaServer, ollama: OllamaServer, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[House]:
@@ -184,7 +183,7 @@ async def _litellm_at(url: str, options: ProviderOptions) -> tuple[Client, str, 
 FAILING = [
     pytest.param(_openai_at, id="openai-compatible"),
     pytest.param(_ollama_at, id="ollama"),
-    pytest.param(_litellm_at, id="litellm", marks=pytest.mark.slow),
+    pytest.param(_litellm_at, id="litellm", marks=ON_LITELLM),
 ]
 Make = Callable[[str, ProviderOptions], Awaitable[tuple[Client, str, str | None]]]
 

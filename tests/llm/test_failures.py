@@ -31,6 +31,7 @@ def _classes(module: ModuleType) -> list[type[BaseException]]:
 
 
 @pytest.mark.slow
+@pytest.mark.litellm
 def test_every_class_of_litellm_is_mapped() -> None:
     """By its own name or by that of its base: new versions add subclasses."""
     from promptpex.llm.providers.litellm import loaded

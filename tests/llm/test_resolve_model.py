@@ -22,6 +22,7 @@ def test_no_name_that_litellm_knows_goes_to_ollama() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.litellm
 def test_every_provider_of_litellms_list_is_known() -> None:
     listed = {str(getattr(provider, "value", provider)) for provider in loaded().provider_list}
     assert listed <= known_providers()

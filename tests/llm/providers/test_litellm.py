@@ -20,7 +20,7 @@ from promptpex.llm.schema_fallback import SchemaFallback
 from tests.llm.providers.questions import asked
 from tests.servers import ScriptedServer, Step, error_body
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.litellm]
 
 MODEL = "hosted_vllm/any"
 IMPORT = """

@@ -55,6 +55,7 @@ def test_the_providers_are_known() -> None:
     assert {"anthropic", "gemini", "openrouter", "hosted_vllm", "groq"} <= known_providers()
 
 
+@pytest.mark.litellm
 def test_the_table_is_what_litellm_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Made again by ``scripts/model_table.py`` whenever the pinned version is raised."""
     made_from = json.loads(TABLE.read_text(encoding="utf-8"))["litellm"]

@@ -276,6 +276,7 @@ async def test_an_ollama_that_answers_whole_is_read_so(scripted: ScriptedServer)
 
 
 @pytest.mark.slow
+@pytest.mark.litellm
 @pytest.mark.parametrize(
     ("replies", "streams"),
     [
@@ -296,6 +297,7 @@ async def test_litellm_streams(replies: Any, streams: list[bool], monkeypatch: p
 
 
 @pytest.mark.slow
+@pytest.mark.litellm
 @pytest.mark.parametrize("parts", [["Hel", CUT], ["Hel"]])
 async def test_a_stream_of_litellms_that_breaks_off_is_no_reply(
     parts: list[Any], monkeypatch: pytest.MonkeyPatch
