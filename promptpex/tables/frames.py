@@ -126,7 +126,9 @@ class JointVerdicts:
     def of(cls, cube: pd.DataFrame) -> JointVerdicts:
         """Those of a table of verdicts."""
         joint = is_from(cube, "judges")
-        return cls(frozenset(cube.loc[cube["counts"] & joint, "rule"]), bool(joint.any()))
+        if not joint.any():
+            return cls()
+        return cls(frozenset(cube.loc[cube["counts"] & joint, "rule"]), there=True)
 
     def __or__(self, other: JointVerdicts) -> JointVerdicts:
         return JointVerdicts(self.rules | other.rules, self.there or other.there)
@@ -207,12 +209,11 @@ def row_verdicts(cube: pd.DataFrame, joint: JointVerdicts | None = None) -> pd.D
     failing, asked = _first_of_each(fails, group, count) >= 0, first_cut < 0
     shown = np.where(asked & failing, "fail", np.where(asked & (first_open < 0), "pass", "unscored")).astype(object)
     stands = _first_of_each(fails & ~_contradicted(cube, group, fails, joint), group, count) >= 0
-    broken, reasons = _broken(cube[fails], group[fails], count)
+    broken, reasons = _broken(cube.loc[fails, ["rule", "reason"]], group[fails], count)
     first = _first_of_each(counts, group, count)
     order = np.argsort(first)[np.count_nonzero(first < 0) :]
-    known = cube.iloc[first[order]]
     data = {
-        **{name: known[name].array for name in KEYS},
+        **{name: cube[name].array.take(first[order]) for name in KEYS},
         "verdict": shown[order],
         "unscored": _taken(cube["unscored"], np.where(asked, np.where(failing, -1, first_open), first_cut)[order]),
         "asked": asked[order],
@@ -258,6 +259,8 @@ def _contradicted(
         return by_check
     together = is_from(cube, "judges").to_numpy(bool)
     judged = together if joint.there else is_from(cube, "judge").to_numpy(bool) & cube["turn"].eq(0).to_numpy(bool)
+    if not judged.any():
+        return judged
     milder = judged & marked(cube["status"], ("pass", NOT_CONCERNED).__contains__)
     rule, rules = pd.factorize(cube["rule"])
     on_rule = group * len(rules) + rule
@@ -267,8 +270,10 @@ def _contradicted(
 
 def _not_asked(cube: pd.DataFrame, joint: JointVerdicts) -> npt.NDArray[np.bool_]:
     """Where a verdict that would have decided its rule, alone or among several judges, was not asked for any more."""
-    deciding = cube["counts"].to_numpy(bool) | cube["rule"].isin(joint.rules).to_numpy(bool)
     not_asked: npt.NDArray[np.bool_] = marked(cube["unscored"], NOT_ASKED.__contains__)
+    if not not_asked.any():
+        return not_asked
+    deciding = cube["counts"].to_numpy(bool) | marked(cube["rule"], joint.rules.__contains__)
     return not_asked & deciding & cube["turn"].eq(0).to_numpy(bool)
 
 
@@ -282,30 +287,33 @@ def rule_outcomes(cube: pd.DataFrame, joint: JointVerdicts | None = None) -> pd.
     import numpy as np
     import pandas as pd
 
-    shared = [name for name in RULE_OUTCOME_COLUMNS if name in VERDICT_COLUMNS]
-    counting = cube.loc[cube["counts"].to_numpy(bool), [*shared, "source"]]
-    group = grouped(counting, ["case", "model", "repeat", "rule"])
-    weight = np.zeros(len(counting), dtype="int8")
+    counts = cube["counts"].to_numpy(bool)
+    (places,) = np.nonzero(counts)
+    telling = {name: cube[name].array.take(places) for name in (*KEYS, "rule", "status")}
+    group = grouped(telling, ["case", "model", "repeat", "rule"])
+    weight = np.zeros(len(places), dtype="int8")
     for rank, status in enumerate((NOT_CONCERNED, "unscored", "fail"), 1):
-        weight[counting["status"].eq(status).to_numpy(bool)] = rank
+        weight[marked(telling["status"], status.__eq__)] = rank
     heaviest = np.zeros(int(group.max(initial=-1)) + 1, dtype="int8")
     np.maximum.at(heaviest, group, weight)
     (deciding,) = np.nonzero(weight == heaviest[group])
     _, first = np.unique(group[deciding], return_index=True)
     cut = np.zeros(len(heaviest), dtype=bool)
-    cut[group[_not_asked(cube, joint or JointVerdicts.of(cube))[cube["counts"].to_numpy(bool)]]] = True
-    outcomes = counting.iloc[deciding[first]].reset_index(drop=True)
-    outcomes["asked"] = pd.array(~cut[group[deciding[first]]], dtype="boolean")
-    outcomes["error"] = outcomes["unscored"].where(outcomes["source"].eq("none"))
-    return outcomes[list(RULE_OUTCOME_COLUMNS)]
+    cut[group[_not_asked(cube, joint or JointVerdicts.of(cube))[counts]]] = True
+    of_first = places[deciding[first]]
+    data = {name: cube[name].array.take(of_first) for name in RULE_OUTCOME_COLUMNS if name in VERDICT_COLUMNS}
+    data["asked"] = pd.array(~cut[group[deciding[first]]], dtype="boolean")
+    data["error"] = data["unscored"].copy()
+    data["error"][~marked(cube["source"].array.take(of_first), "none".__eq__)] = pd.NA
+    return pd.DataFrame({name: data[name] for name in RULE_OUTCOME_COLUMNS}, copy=False)
 
 
-def grouped(frame: pd.DataFrame, columns: Sequence[str]) -> npt.NDArray[np.int64]:
+def grouped(frame: pd.DataFrame | Mapping[str, Any], columns: Sequence[str]) -> npt.NDArray[np.int64]:
     """For each row the number of its group: rows that are equal in these columns, counted as they first appear."""
     import numpy as np
     import pandas as pd
 
-    groups: npt.NDArray[np.int64] = np.zeros(len(frame), dtype="int64")
+    groups: npt.NDArray[np.int64] = np.zeros(len(frame[columns[0]]), dtype="int64")
     for column in columns:
         codes, values = pd.factorize(frame[column], use_na_sentinel=False)
         groups, _ = pd.factorize(groups * max(1, len(values)) + codes)
@@ -319,9 +327,9 @@ def is_from(cube: pd.DataFrame, kind: str) -> pd.Series[bool]:
     return pd.Series(marked(cube["source"], lambda source: source.startswith(f"{kind}:")), index=cube.index)
 
 
-def marked(texts: pd.Series[Any], of: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
-    """Where a text is such that a function says so, which is asked once for each different text; not where it is
-    missing."""
+def marked(texts: Any, of: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
+    """Where a text of a column is such that a function says so, which is asked once for each different text; not where
+    it is missing."""
     import numpy as np
     import pandas as pd
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache
 from html import unescape as html_text
 from pathlib import Path
 
@@ -65,10 +66,17 @@ def foreign(texts: list[str], run: AnyRun) -> list[str]:
     return sorted({rest for text in texts if (rest := unmarked(text, known))})
 
 
+@cache
+def marked(name: str) -> Summary:
+    """The summary of one of the runs in the marked language, made once."""
+    with reading_in(Marked()):
+        return RUNS[name]()
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_every_text_of_a_page_is_of_the_catalogue(name: str) -> None:
+    summary = marked(name)
     with reading_in(Marked()):
-        summary = RUNS[name]()
         page = FIGURES.sub("", html(summary, sent=renderer(summary.run.prompt)))
         texts = [*ReadPage(page).texts, *ReadPage(run_html(summary)).texts]
     assert len(texts) > 30
@@ -78,8 +86,8 @@ def test_every_text_of_a_page_is_of_the_catalogue(name: str) -> None:
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("all_tables", [False, True])
 def test_every_text_of_a_terminal_is_of_the_catalogue(name: str, all_tables: bool) -> None:
+    summary = marked(name)
     with reading_in(Marked()):
-        summary = RUNS[name]()
         lines = printed(summary, width=4000, full=all_tables).splitlines()
     assert "⟦" in "".join(lines)
     assert not foreign(lines, summary.run)
@@ -95,8 +103,8 @@ def test_every_text_of_the_page_of_a_choice_is_of_the_catalogue() -> None:
 
 @pytest.mark.parametrize("layout", [gate_formats.markdown, lambda one: gate_formats.junit([one], {})])
 def test_every_text_of_a_gate_is_of_the_catalogue(layout: Callable[[GateResult], str]) -> None:
+    summary = marked("full")
     with reading_in(Marked()):
-        summary = RUNS["full"]()
         rows = records(summary.models)
         exceeded = breaches(rows, Limits(max_non_compliance=0.4, min_accuracy=0.5, min_metrics={}, min_scored=13))
         result = gate_result(summary, exceeded, {row["model"]: stated(row) for row in rows}, None)

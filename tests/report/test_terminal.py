@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.records import Run
-from promptpex.report import summarise
+from promptpex.report import Summary, summarise
 from promptpex.report.terminal import clean, money, notes, percent, seconds
 from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
@@ -52,9 +53,15 @@ def test_the_table_says_how_many_of_how_many() -> None:
     assert "r2  fails in 3 of 3" in text
 
 
+@cache
+def summary_of_colours() -> Summary:
+    """Made once for all widths."""
+    return summarise(colours())
+
+
 @pytest.mark.parametrize("width", [60, 72, 80, 90, 99, 100, 120, 200])
 def test_a_figure_is_shown_whole_or_named_as_left_out(width: int) -> None:
-    lines = shown(colours(), width=width).splitlines()
+    lines = printed(summary_of_colours(), width=width).splitlines()
     start = next(index for index, line in enumerate(lines) if line.lstrip().startswith("model "))
     text = "\n".join(lines[start:])
     assert max(len(line.rstrip()) for line in lines[start : start + 8]) <= width
