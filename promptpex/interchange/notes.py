@@ -13,7 +13,7 @@ from promptpex.core.texts import from_data, tr
 Became = Literal["changed", "left out"]
 """``changed``: it is here, and means something else; ``left out``: it is not here."""
 
-_SHOWN = 3
+_SHOWN = 12
 """Places that are named one by one of those of which the same is to be said."""
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from promptpex.codecs.ordinary_files import inside
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.records import Case, Message, Prompt, Spec, Suite
@@ -29,10 +30,26 @@ from promptpex.llm.named_models import free_name
 from promptpex.llm.names import parse_model
 from promptpex.llm.redaction import names_key
 
-_ROLE = re.compile(r"#?[ \t]*(system|user|assistant|developer)[ \t]*:[ \t]*\Z", re.IGNORECASE | re.ASCII)
+_ROLE = re.compile(
+    r"[ \t]{0,9}#?[ \t]{0,9}(system|user|assistant|developer)[ \t]{0,9}(?:\[[^\]]{0,200}\])?[ \t]{0,9}:[ \t]*\Z",
+    re.IGNORECASE | re.ASCII,
+)
+"""A line that begins a turn; it may have attributes: ``user[name="bob"]:``."""
 ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _READ = frozenset(("name", "description", "model", "inputs", "inputSchema", "sample", "template", "version", "$schema",
                    *KEYS))  # fmt: skip
+_BESIDE = ("scenarios", "instructions", "testSamples", "samples", "language", "effort", "context")
+"""What a prompt file of ours may say in the same words, as PromptPex's do."""
+TYPES = frozenset(
+    ("text", "string", "str", "context", "document", "number", "float", "integer", "int", "boolean", "bool", "enum",
+     "json", "object", "array", "list", "dict")
+)  # fmt: skip
+"""Words that say of an input what it holds, where any other text is its value."""
+_NO_TEXT = ("thread", "image", "file", "audio")
+"""Kinds of inputs that are sent as something else than a text."""
+_IMAGE = re.compile(r"!\[[^\]\n]{0,300}\]\([^)\n]{1,2000}\)")
+_MUSTACHE = re.compile(r"\{\{[#^/>!&{]")
+_FILE = re.compile(r"\$\{file:([^{}]{1,300})\}\Z")
 
 
 def read(path: Path) -> Imported:
@@ -50,14 +67,18 @@ def read(path: Path) -> Imported:
     messages = tuple(messages_of(body))
     if not messages:
         raise InputError("there is no text below the front matter", path=path, line=first)
+    _refuse_mustache(data, body, path, first)
+    data = _with_files(data, top, log)
     for key in data:
-        if key not in _READ:
+        if key not in (*_READ, *_BESIDE):
             log.left_out(key, stored("there is nothing like it here"), path, top[key].line)
+    _name_odd_lines(body, path, first, log)
     name, description = data.get("name"), data.get("description")
     prompt = ImportedPrompt(
         name if isinstance(name, str) and name.strip() else path.stem,
         messages,
         description if isinstance(description, str) else "",
+        front=_front(data, top, log),
     )
     log.came("messages", len(messages))
     case = _sample(data, top, log)
@@ -98,11 +119,90 @@ def messages_of(body: str) -> Iterator[Message]:
         role, lines = ROLES[match.group(1).lower()], []
 
 
+def _refuse_mustache(data: Mapping[str, object], body: str, path: Path, first: int) -> None:
+    """Lets pass what means the same in Jinja.
+
+    Raises:
+        InputError: the template is Mustache, and has more of it than values.
+    """
+    if "mustache" not in str(data.get("template")).lower():
+        return
+    for number, line in enumerate(body.split("\n"), first):
+        tag = _MUSTACHE.search(line)
+        if tag is not None:
+            raise InputError(f"there is no {tag.group()} in Jinja; write this line of Mustache in it", path=path, line=number)
+
+
+def _name_odd_lines(body: str, path: Path, first: int, log: Log) -> None:
+    """Notes what of the text is not sent as it is meant: images, and who speaks in a turn."""
+    for number, line in enumerate(body.split("\n"), first):
+        role = _ROLE.match(line)
+        if role is not None and "[" in line:
+            log.left_out(line.strip()[:80], stored("a turn has a role and nothing else here"), path, number)
+        elif _IMAGE.search(line):
+            log.changed("image", stored("models are sent texts alone: it stays in the text as it is written"), path, number)
+
+
+def _with_files(data: Mapping[str, object], top: At, log: Log) -> Mapping[str, object]:
+    """The front matter with what ``inputs`` and ``sample`` name as a file, ``${file:context.json}``, in their place.
+
+    Raises:
+        InputError: the file lies outside the folder, or is no JSON or YAML.
+    """
+    read = dict(data)
+    for key in ("inputs", "sample"):
+        named, at = data.get(key), top[key]
+        if not isinstance(named, str):
+            continue
+        match = _FILE.match(named.strip())
+        name = match.group(1) if match is not None else named
+        file = inside(top.path.parent, name, error=InputError, what="file", path=at.path, line=at.line)
+        del read[key]
+        if not file.is_file() or file.suffix.lower() not in (".json", ".yaml", ".yml"):
+            log.left_out(key, stored("there is no JSON or YAML file of this name beside the prompt"), at.path, at.line)
+            continue
+        values = yaml_reader.read(file, error=InputError, what="sample").data
+        read["sample"] = {**mapping(values, At(file), "a sample"), **_mapping(read.get("sample"))}
+    return read
+
+
+def _front(data: Mapping[str, object], top: At, log: Log) -> dict[str, object]:
+    """What the front matter of the prompt keeps: what a prompt file of ours says in the same words."""
+    front: dict[str, object] = {}
+    inputs = dict(_inputs(data, shorthand=True))
+    for name, about in inputs.items():
+        kind = about.get("kind", about.get("type")) if isinstance(about, dict) else about
+        if kind in _NO_TEXT:
+            why = stored("models are sent texts alone: {kind} is a text here", kind=str(kind))
+            log.changed(f"inputs.{name}", why, top.path, top["inputs" if "inputs" in data else "inputSchema"].line)
+    if any(about not in (None, {}) for about in inputs.values()):
+        front["inputs"] = inputs
+    for key in _BESIDE:
+        value = data.get(key)
+        if isinstance(value, list):
+            value = [item for number, item in enumerate(value) if not _is_file(item, key, top[key][number], log)]
+        elif key == "samples" and _is_file(value, key, top[key], log):
+            value = None
+        if value not in (None, [], {}):
+            front[key] = value
+            log.came(key, len(value) if isinstance(value, list | dict) else 1)
+    return front
+
+
+def _is_file(value: object, key: str, at: At, log: Log) -> bool:
+    """Whether a sample is a file of them, which is noted."""
+    if key not in ("samples", "testSamples"):
+        return False
+    named = isinstance(value, dict) and set(value) == {"file"}
+    if named or (isinstance(value, str) and (key == "testSamples" or len(at.keys) == 1)):
+        log.left_out(at.name, stored("put the file of samples beside the prompt, and name it there"), at.path, at.line)
+        return True
+    return False
+
+
 def _sample(data: Mapping[str, object], top: At, log: Log) -> Case | None:
     """The sample as a case: its own key, or the samples and defaults of the inputs."""
     values = dict(_mapping(data.get("sample")))
-    if isinstance(data.get("sample"), str):
-        log.left_out("sample", stored("a sample in a file of its own is not read"), top.path, top["sample"].line)
     for name, about in _inputs(data):
         given = about.get("sample", about.get("default", about.get("example")))
         if given is not None:
@@ -113,17 +213,24 @@ def _sample(data: Mapping[str, object], top: At, log: Log) -> Case | None:
     return Case(id="sample", inputs=values, origin="added")
 
 
-def _inputs(data: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The inputs with what is said of each, in the shapes of both versions."""
+def _inputs(data: Mapping[str, object], *, shorthand: bool = False) -> Iterator[tuple[str, Any]]:
+    """The inputs with what is said of each, in the shapes of both versions: a mapping, or with ``shorthand`` also the
+    word or value that stands for one."""
     declared = data.get("inputs", data.get("inputSchema"))
     if isinstance(declared, dict) and isinstance(declared.get("properties"), list | dict):
         declared = declared["properties"]
     if isinstance(declared, dict):
         for name, about in declared.items():
-            yield name, about if isinstance(about, dict) else {} if about is None else {"sample": about}
+            if isinstance(about, dict) or shorthand:
+                yield str(name), about
+            else:
+                is_type = about is None or (isinstance(about, str) and about.lower() in TYPES)
+                yield str(name), {} if is_type else {"sample": about}
     for item in declared if isinstance(declared, list) else ():
-        if isinstance(item, dict) and isinstance(item.get("name"), str):
-            yield item["name"], item
+        if isinstance(item, str):
+            yield item, {}
+        elif isinstance(item, dict) and isinstance(item.get("name"), str):
+            yield item["name"], {key: value for key, value in item.items() if key != "name"}
 
 
 def settings_of_model(value: object, at: At, log: Log) -> dict[str, object]:
@@ -134,10 +241,8 @@ def settings_of_model(value: object, at: At, log: Log) -> dict[str, object]:
     bare, name = bare_name(model), next(iter(names_of(model)), "")
     for key, value in about_model(model).items():
         if key not in SAID:
-            why = stored("it is said elsewhere here")
-            if isinstance(value, str) and "://" in value:
-                why = stored("addresses of a prompt file are not taken over; name the server with --api-base")
-            elif names_key(key):
+            why = stored("name the server with --api-base, or in the settings")
+            if names_key(key) and not (isinstance(value, str) and "://" in value):
                 why = stored("keys are not copied; put it into the environment")
             log.left_out(f"model.{key}", why, at.path, at.line)
     try:
@@ -225,7 +330,10 @@ FORMAT = Format(
     maps=(
         Mapped("the text below the front matter", "the prompt", "both", "images"),
         Mapped("`name`, `description`", "the same"),
-        Mapped("`sample`, samples and defaults of `inputs`", "a case", "in"),
+        Mapped("declarations of `inputs`; PromptPex's `scenarios`, `instructions`, `testSamples`", "the same, in the "
+               "prompt's front matter", "in", "files of samples; they are named"),
+        Mapped("`sample`, samples and defaults of `inputs`", "a case; `${file:NAME}` is read inside the "
+               "folder", "in"),
         Mapped("`sample`", "the inputs of the first case", "out", "the other cases, and all rules"),
         Mapped("`model`, `parameters`, `options`", "`[models]` of the settings", "both",
                "endpoints, keys, parameters without a name here"),

@@ -18,7 +18,11 @@ from promptpex.documents import yaml_reader
 
 WHAT = "prompt file"
 _ROLE_LINE = re.compile(r"(system|user|assistant):[ \t]*\Z")
-_PROMPTY_ROLE_LINE = re.compile(r"#?[ \t]*(system|user|assistant|developer)[ \t]*:[ \t]*\Z", re.IGNORECASE | re.ASCII)
+_PROMPTY_ROLE_LINE = re.compile(
+    r"[ \t]{0,9}#?[ \t]{0,9}(system|user|assistant|developer)[ \t]{0,9}(?:\[[^\]]{0,200}\])?[ \t]{0,9}:[ \t]*\Z",
+    re.IGNORECASE | re.ASCII,
+)
+_MARKDOWN_IMAGE = re.compile(r"!\[[^\]\n]{0,300}\]\([^)\n]{1,2000}\)")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 SUFFIXES = (
@@ -83,7 +87,21 @@ def _from_body(text: str, path: Path | str, *, prompty: bool) -> ParsedPrompt:
         start = _front_matter(lines, path, parsed)
     role_line = _PROMPTY_ROLE_LINE if prompty else _ROLE_LINE
     parsed.messages = _split_roles(lines, start, role_line, parsed.warnings)
+    if prompty:
+        parsed.warnings += _not_sent(lines, start)
     return parsed
+
+
+def _not_sent(lines: list[str], start: int) -> list[str]:
+    """What Prompty would send of these lines and we do not: images, and attributes of turns."""
+    fenced = _fenced_lines(lines, start)
+    found = []
+    for number in range(start, len(lines)):
+        if number not in fenced and _PROMPTY_ROLE_LINE.match(lines[number]) and "[" in lines[number]:
+            found.append(f"line {number + 1}: a turn has a role and nothing else here: {lines[number].strip()[:80]}")
+        elif _MARKDOWN_IMAGE.search(lines[number]):
+            found.append(f"line {number + 1}: models are sent texts alone: the image stays in the text as it is written")
+    return found
 
 
 def _front_matter(lines: list[str], path: Path | str, parsed: ParsedPrompt) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -61,6 +62,10 @@ def default_name(path: Path | str) -> str:
     return folder if stem(path) == NAME and folder else stem(path)
 
 
+_FILE = re.compile(r"\$\{file:([^{}]{1,300})\}\Z")
+"""Prompty's word for what another file holds."""
+
+
 def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -109,6 +114,12 @@ def _variables(parsed: ParsedPrompt, path: Path | str) -> tuple[str, ...]:
 def _normalised(meta: dict[str, object], parsed: ParsedPrompt, path: Path | str) -> dict[str, object]:
     """Inputs as a mapping of names (Prompty v1 has one, v2 a list), samples as one list."""
     result = dict(meta)
+    for key in ("inputs", "sample"):
+        given = result.get(key)
+        file = _FILE.match(given.strip()) if isinstance(given, str) else None
+        if file is not None:
+            del result[key]
+            result.setdefault("samples", [{"file": file.group(1)}])
     if "inputs" in result:
         result["inputs"] = _inputs(result["inputs"], parsed.lines.get("inputs"), path)
     sample = result.pop("sample", None)

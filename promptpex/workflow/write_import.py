@@ -12,7 +12,7 @@ from typing import Any
 from promptpex import promptfile
 from promptpex.cases.file import write_suite
 from promptpex.codecs.atomic import write_text
-from promptpex.core.errors import CheckError, InputError
+from promptpex.core.errors import CheckError, InputError, PromptFileError
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Manifest, Rule, Run, Spec, Suite
 from promptpex.core.texts import tr, tr_n
@@ -126,8 +126,11 @@ def _fitted(part: Imported, prompt: ImportedPrompt) -> tuple[Imported, dict[str,
     A variable without a value is an empty text, as templates of most tools write it; an input that the prompt does not
     name is declared for checks alone.
     """
-    name, text = promptfile.file_of(prompt.name, prompt.messages)
-    variables = promptfile.parse(text, name).variables
+    try:
+        name, text = promptfile.file_of(prompt.name, prompt.messages)
+        variables = promptfile.parse(text, name).variables
+    except PromptFileError as failure:  # of a file that nobody has seen
+        raise InputError(f"the prompt {prompt.name[:60]!r}: {failure.message}") from None
     front: dict[str, Any] = {"description": prompt.description} if prompt.description else {}
     front |= prompt.front
     if part.suite is None:
