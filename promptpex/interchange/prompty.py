@@ -130,7 +130,9 @@ def _refuse_mustache(data: Mapping[str, object], body: str, path: Path, first: i
     for number, line in enumerate(body.split("\n"), first):
         tag = _MUSTACHE.search(line)
         if tag is not None:
-            raise InputError(f"there is no {tag.group()} in Jinja; write this line of Mustache in it", path=path, line=number)
+            raise InputError(
+                f"there is no {tag.group()} in Jinja; write this line of Mustache in it", path=path, line=number
+            )
 
 
 def _name_odd_lines(body: str, path: Path, first: int, log: Log) -> None:
@@ -140,7 +142,9 @@ def _name_odd_lines(body: str, path: Path, first: int, log: Log) -> None:
         if role is not None and "[" in line:
             log.left_out(line.strip()[:80], stored("a turn has a role and nothing else here"), path, number)
         elif _IMAGE.search(line):
-            log.changed("image", stored("models are sent texts alone: it stays in the text as it is written"), path, number)
+            log.changed(
+                "image", stored("models are sent texts alone: it stays in the text as it is written"), path, number
+            )
 
 
 def _with_files(data: Mapping[str, object], top: At, log: Log) -> Mapping[str, object]:

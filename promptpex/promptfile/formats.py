@@ -100,7 +100,9 @@ def _not_sent(lines: list[str], start: int) -> list[str]:
         if number not in fenced and _PROMPTY_ROLE_LINE.match(lines[number]) and "[" in lines[number]:
             found.append(f"line {number + 1}: a turn has a role and nothing else here: {lines[number].strip()[:80]}")
         elif _MARKDOWN_IMAGE.search(lines[number]):
-            found.append(f"line {number + 1}: models are sent texts alone: the image stays in the text as it is written")
+            found.append(
+                f"line {number + 1}: models are sent texts alone: the image stays in the text as it is written"
+            )
     return found
 
 
