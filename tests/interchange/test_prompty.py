@@ -1,4 +1,4 @@
-"""``.prompty`` as people have them: what an import keeps, what it names, and that a run in place reads the same turns."""
+"""``.prompty`` as people have them: what an import keeps, what it names; and a run in place reads the same turns."""
 
 from __future__ import annotations
 
