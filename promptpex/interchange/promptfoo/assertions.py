@@ -106,7 +106,17 @@ def of_set(files: ConfigFiles, name: str, asserts: tuple[Written, ...], threshol
     parts = _parts(files, asserts, transform, 1.0)
     if not parts:
         return None
+    if len(parts) < sum(_counted(entry) for entry, _ in asserts):
+        files.changed(at, stored("its score is that of the assertions that are left"))
     return Promise(name, check={"kind": SET, "threshold": threshold, "assert": parts}, at=at)
+
+
+def _counted(entry: Mapping[str, object]) -> int:
+    """The checks that an assertion comes to where all of it can be taken over."""
+    inner = entry.get("assert")
+    if str(entry.get("type", entry.get("kind"))).removeprefix("not-") != SET:
+        return 1
+    return len(inner) if isinstance(inner, list) else 1
 
 
 def _kind(entry: Mapping[str, object], at: At) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from promptpex.codecs import safe_csv
@@ -26,6 +26,8 @@ _PROGRAMS = (".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".sh", ".bash"
 _FILES = (".txt", ".json", ".jsonl", ".yaml", ".yml", ".md", ".j2", ".jinja", ".csv")
 _ELSEWHERE = ("exec:", "langfuse://", "helicone://", "portkey://", "http://", "https://", "package:")
 _PARTIAL = re.compile(r"\{%[^%]*$|\{\{[^}]*$|\{#[^#]*$", re.MULTILINE)
+_TAG = re.compile(r"\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
+_ENVIRONMENT = re.compile(r"(?<![\w.'\"])env\.([A-Za-z_]\w{0,99})")
 _DUMPED = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*\|\s*dump\s*-?\}\}")
 _DUMP = re.compile(r"\|\s*dump\b(?:\(\d*\))?")
 
@@ -52,6 +54,25 @@ def read_prompts(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]
     Raises:
         InputError: a prompt is of no known shape, or a file cannot be read.
     """
+    return [_without_environment(files, prompt) for prompt in _every(files, value, at)]
+
+
+def _without_environment(files: ConfigFiles, prompt: TheirPrompt) -> TheirPrompt:
+    """The prompt with an input for each variable of the environment that its template names."""
+
+    def as_input(name: re.Match[str]) -> str:
+        why = stored("variables of the environment are not read: it is an input, and empty")
+        files.log.changed(f"{prompt.at.name}: {name.group()}", why, prompt.at.path, prompt.at.line)
+        return name.group(1)
+
+    def without(text: str) -> str:
+        return _TAG.sub(lambda tag: _ENVIRONMENT.sub(as_input, tag.group()), text) if "env." in text else text
+
+    messages = (message.replace(content=without(message.content)) for message in prompt.messages)
+    return replace(prompt, messages=tuple(messages))
+
+
+def _every(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]:
     prompts: list[TheirPrompt] = []
     if isinstance(value, dict) and not {"raw", "id", "label", "file"} & set(value):
         for name, label in value.items():

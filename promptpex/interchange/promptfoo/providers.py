@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from promptpex.core.errors import ConfigError
 from promptpex.core.texts import stored
 from promptpex.interchange.places import At, items, named
-from promptpex.interchange.promptfoo.files import ConfigFiles
+from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.llm.named_models import free_name
 from promptpex.llm.names import parse_model
 from promptpex.llm.redaction import holds_key, names_key
@@ -27,6 +27,9 @@ _OURS = {
     "togetherai:chat": "together_ai", "togetherai": "together_ai", "fireworks": "fireworks_ai",
     "cohere": "cohere", "perplexity": "perplexity", "cerebras": "cerebras", "github": "github",
     "databricks": "databricks", "replicate": "replicate", "huggingface:chat": "huggingface", "litellm": "",
+    "azure:responses": "azure", "azure:completion": "azure", "azureopenai:responses": "azure",
+    "azureopenai:completion": "azure", "xai:responses": "xai", "groq:responses": "groq",
+    "togetherai:completion": "together_ai", "litellm:chat": "", "litellm:completion": "", "vertex:chat": "vertex_ai",
 }  # fmt: skip
 """What promptfoo's ids begin with, and what our names do; the longest beginning counts."""
 _THEIRS = {
@@ -36,9 +39,10 @@ _THEIRS = {
     "fireworks_ai": "fireworks", "cohere": "cohere", "perplexity": "perplexity", "cerebras": "cerebras",
     "github": "github", "databricks": "databricks", "replicate": "replicate", "huggingface": "huggingface:chat",
 }  # fmt: skip
+_AS_CHAT = stored("it is asked through the chat interface")
 _OTHERWISE = {
-    "openai:responses": stored("it is asked through the chat interface"),
-    "openai:completion": stored("it is asked through the chat interface"),
+    **dict.fromkeys((f"{vendor}:{way}" for vendor in ("openai", "azure", "azureopenai", "xai", "groq", "togetherai",
+                                                      "litellm") for way in ("responses", "completion")), _AS_CHAT),
     "ollama:completion": stored("it is asked with the model's chat template"),
     "ollama": stored("it is asked with the model's chat template"),
 }
@@ -56,6 +60,12 @@ _SERVERS = ("openai", "ollama")
 """Of whom the server may be named."""
 _ID = re.compile(r"[^\s?#%\\,]+\Z")
 _ALIAS = re.compile(r"[^\W_][\w.-]{0,39}\Z")
+_NO_CHAT = frozenset(
+    ("agents", "assistant", "chatkit", "claude-agent-sdk", "claude-code", "codex", "codex-app-server", "codex-sdk",
+     "embedding", "embeddings", "foundry-agent", "image", "kb", "live", "moderation", "realtime", "speech",
+     "transcription", "video", "voice")
+)  # fmt: skip
+"""What follows a vendor's name where no model is asked by chat: agents, embeddings, pictures, sounds."""
 _PROGRAM = ("exec:", "python:", "file://", "package:", "golang:", "ruby:")
 _FOREIGN_ID = re.compile(
     r"(?:openai|anthropic|ollama|azure|azureopenai|google|vertex|bedrock|huggingface|openrouter|exec|file|python|"
@@ -72,7 +82,7 @@ def read_providers(files: ConfigFiles, value: object, at: At) -> dict[str, objec
     """
     under_test: list[str] = []
     tables: dict[str, object] = {}
-    for entry, place in items(value, at, "providers"):
+    for entry, place in _entries(files, value, at):
         read = _provider(files, entry, place)
         if read is None:
             continue
@@ -90,6 +100,20 @@ def read_providers(files: ConfigFiles, value: object, at: At) -> dict[str, objec
             under_test.append(name)
         _name_odd_label(files, label, place_config)
     return {"models": {"under_test": list(dict.fromkeys(under_test)), **tables}} if under_test else {}
+
+
+def _entries(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[object, At]]:
+    """The providers of a list; in the place of a file of them those that it holds.
+
+    Raises:
+        InputError: a file cannot be read, or lies outside the folder.
+    """
+    for entry, place in items(value, at, "providers"):
+        if isinstance(entry, str) and entry.startswith(FILE) and entry.lower().endswith((".yaml", ".yml", ".json")):
+            data, inner = files.data(files.path_of(entry, place))
+            yield from items(data, inner, "providers")
+        else:
+            yield entry, place
 
 
 def _name_odd_label(files: ConfigFiles, label: str, at: At) -> None:
@@ -132,7 +156,7 @@ def our_name(theirs: str) -> str | None:
     """Our name of the model that promptfoo calls so; None where we cannot ask it."""
     prefix = _prefix(theirs)
     rest = theirs[len(prefix) + 1 :] if prefix else ""
-    if not rest or not _ID.match(rest) or holds_key(rest):
+    if not rest or not _ID.match(rest) or holds_key(rest) or rest.partition(":")[0] in _NO_CHAT:
         return None
     ours = _OURS[prefix]
     return f"{ours}/{rest}" if ours else rest
@@ -165,6 +189,8 @@ def _table(files: ConfigFiles, config: Mapping[str, object], at: At, name: str) 
             table["stop"] = value if isinstance(value, str) else str(value[0])
         elif key == "apiKeyEnvar" and isinstance(value, str) and name.startswith("openai/"):
             table["key_env"] = value
+        elif key in _BASES:
+            files.left_out(at[key], stored("name the server with --api-base, or in the settings"))
         elif key == "apiKey" or names_key(key):
             files.left_out(at[key], stored("keys are not copied; put it into the environment variable of its provider"))
         else:

@@ -19,6 +19,7 @@ from promptpex.interchange.promptfoo.assertions import Promise, of_set, promise_
 from promptpex.interchange.promptfoo.files import ConfigFiles, merged
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, read_prompts
 from promptpex.interchange.promptfoo.providers import read_providers
+from promptpex.interchange.promptfoo.variables import NotRead
 from promptpex.interchange.promptfoo.their_tests import Data, TheirTest, read_tests
 from promptpex.interchange.promptfoo.variables import with_filled_metric
 
@@ -98,7 +99,9 @@ def read_config(files: ConfigFiles, config: Data, top: At, prompts: Sequence[The
     _name_unread(files, config, top)
     if prompts is None:
         prompts = read_prompts(files, config.get("prompts"), top["prompts"])
-    tests = read_tests(files, config, top)
+    tests = [test for test in read_tests(files, config, top) if _can_be_asked(files, test, prompts)]
+    if not prompts and (not tests or not (config.get("tests") or config.get("scenarios"))):
+        raise _nothing(files, top)
     key = "targets" if "targets" in config else "providers"
     settings = {**read_providers(files, config.get(key), top[key]), **_evaluation(files, config, top)}
     kept = _kept(config)
@@ -134,6 +137,22 @@ def _promises(files: ConfigFiles, config: Data, test: TheirTest) -> list[Promise
         return [together] if together is not None else []
     promises = (promise_of(files, written, test.transform) for written in asserts)
     return [promise for promise in promises if promise is not None]
+
+
+def _can_be_asked(files: ConfigFiles, test: TheirTest, prompts: Sequence[TheirPrompt]) -> bool:
+    """Whether a prompt can be filled with its variables; False where one of them could not be read, which is noted."""
+    missing = [name for name, value in test.variables.items() if isinstance(value, NotRead)]
+    texts = [message.content for prompt in prompts for message in prompt.messages] if missing else []
+    if any(re.search(rf"\b{re.escape(name)}\b", text) for name in missing for text in texts):
+        files.left_out(test.at, stored("what its prompt is to be filled with could not be read"))
+        return False
+    return True
+
+
+def _nothing(files: ConfigFiles, top: At) -> InputError:
+    first = next((note for note in files.log.notes if note.became == "left out" and note.name.startswith("prompts")), None)
+    why = f"; the first reason: {first.why}" if first is not None else ""
+    return InputError(f"nothing in this file can come over{why}", path=top.path, line=first.line if first else None)
 
 
 def _resolved(config: Data, entry: Data, at: At) -> Data:

@@ -67,7 +67,7 @@ def read_tests(files: ConfigFiles, config: Data, top: At) -> list[TheirTest]:
     default, at = _default(files, config, top["defaultTest"])
     own = [(test, at_test, None) for test, at_test in _listed(files, config.get("tests"), top["tests"])]
     scenarios = list(_of_scenarios(files, config.get("scenarios"), top["scenarios"]))
-    if not own and not scenarios:
+    if not own and not scenarios and not config.get("tests") and not config.get("scenarios"):
         own = [({}, top["tests"], None)]
     tests: list[TheirTest] = []
     _name_unread(files, default, at)

@@ -21,6 +21,14 @@ _LONGEST_METRIC = 200
 _PASSES = 5
 """How often names inside of texts are filled in: promptfoo's number."""
 _NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
+
+
+class NotRead(str):
+    """The empty text of a variable whose value could not be read."""
+
+    __slots__ = ()
+
+
 _MADE = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py")
 _OTHER = (".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg", ".mp3", ".wav", ".m4a", ".mp4", ".mov",
           ".avi", ".webm", ".ogg", ".flac", ".ico", ".avif", ".heic", ".tif", ".tiff")  # fmt: skip
@@ -60,7 +68,7 @@ def _value(files: ConfigFiles, value: object, at: At) -> object:
         return _of_file(files, files.path_of(value, at), at)
     if isinstance(value, str) and value.startswith("package:"):
         files.left_out(at, stored("a program makes this value, and nothing is run at import; write the value"))
-        return ""
+        return NotRead()
     return value.removesuffix("\n") if isinstance(value, str) else value
 
 
@@ -69,10 +77,10 @@ def _of_file(files: ConfigFiles, path: Path, at: At) -> object:
     ending = path.suffix.lower()
     if ending in _MADE:
         files.left_out(at, stored("a program makes this value, and nothing is run at import; write the value"))
-        return ""
+        return NotRead()
     if ending in _OTHER:
         files.left_out(at, stored("only texts can be sent"))
-        return ""
+        return NotRead()
     files.came("files of variables", At(path))
     if ending in (".yaml", ".yml"):
         return json.dumps(files.data(path)[0], ensure_ascii=False, separators=(",", ":"))
