@@ -28,7 +28,15 @@ from promptpex.llm.names import parse_model
 
 ENDINGS = (".prompt.yml", ".prompt.yaml")
 _ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
-_KINDS = {"contains": "contains", "startsWith": "starts-with", "endsWith": "ends-with", "equals": "equals"}
+_KINDS = {"equals": "equals", "contains": "icontains", "startsWith": "starts-with", "endsWith": "ends-with"}
+"""GitHub's keys in the order in which the first that is there counts, and our kinds; only ``equals`` heeds the case
+there (``runStringEvaluator`` of gh-models)."""
+_EXPORTED = {"equals": "equals", "icontains": "contains", "contains": "contains", "starts-with": "startsWith",
+             "ends-with": "endsWith"}  # fmt: skip
+_SPECIAL = re.compile(r"[\\^$.*+?()\[\]{}|]")
+_BEGINNING = re.compile(r"\^((?:[^\\^$.*+?()\[\]{}|]|\\[\\^$.*+?()\[\]{}|])+)\Z")
+_END = re.compile(r"((?:[^\\^$.*+?()\[\]{}|]|\\[\\^$.*+?()\[\]{}|])+)\$\Z")
+"""Patterns that an import makes of a beginning and an end."""
 """Conditions of a string evaluator, and our kinds."""
 _READ = frozenset(("name", "description", "model", "modelParameters", "messages", "testData", "evaluators", *KEYS))
 _THEIRS = {"temperature": "temperature", "top_p": "topP", "max_tokens": "maxTokens", "seed": "seed"}
@@ -132,15 +140,15 @@ def _check(evaluator: Mapping[str, object], at: At, log: Log) -> tuple[Check | N
     """The check of an evaluator, or the statement that a judge decides; neither where it is left out."""
     text, judge = evaluator.get("string"), evaluator.get("llm")
     if isinstance(text, dict):
-        kinds = [key for key in text if key in _KINDS]
-        if len(kinds) != 1 or not isinstance(text[kinds[0]], str) or not text[kinds[0]]:
-            raise at["string"].fail(f"a string evaluator has one of {', '.join(_KINDS)} with a text")
-        return Check(kind=_KINDS[kinds[0]], value=text[kinds[0]]), None
+        return _of_text(text, at["string"], log), None
     if isinstance(judge, dict) and isinstance(judge.get("prompt"), str) and judge["prompt"].strip():
         why = stored("a judge of --judge says whether the output meets its prompt; choices and scores are left out")
         log.changed(at.name, why, at.path, at.line)
-        words = " ".join(judge["prompt"].split())
-        return None, re.sub(r"\{\{\s*(completion|output)\s*\}\}", "the output", words)
+        if judge.get("systemPrompt"):
+            why = stored("judges, and what they are told, are chosen by --judge and instructions")
+            log.left_out(at["llm"]["systemPrompt"].name, why, at.path, at["llm"]["systemPrompt"].line)
+        words = re.sub(r"\{\{\s*(completion|output)\s*\}\}", "the output", " ".join(judge["prompt"].split()))
+        return (Check(kind="llm-rubric", value=words) if "{{" in words else None), words
     why = stored("it is neither of texts nor of a model")
     if "uses" in evaluator:
         why = stored("{kind} is GitHub's own", kind=evaluator["uses"])
@@ -148,9 +156,50 @@ def _check(evaluator: Mapping[str, object], at: At, log: Log) -> tuple[Check | N
     return None, None
 
 
+def _of_text(text: Mapping[str, object], at: At, log: Log) -> Check:
+    """The check of a string evaluator: of several keys the first counts, as there; beginnings and ends of any case."""
+    given = {key: text[key] for key in _KINDS if isinstance(text.get(key), str) and text[key]}
+    if not given:
+        raise at.fail(f"a string evaluator has one of {', '.join(_KINDS)} with a text")
+    (key, value), *others = given.items()
+    for other, _ in others:
+        why = stored("GitHub's evaluator looks at {key} alone, where both are there", key=key)
+        log.left_out(at[other].name, why, at.path, at[other].line)
+    if key not in ("startsWith", "endsWith"):
+        return Check(kind=_KINDS[key], value=value)
+    if "{{" in str(value):
+        log.changed(at.name, stored("upper and lower case have to be the same here"), at.path, at.line)
+        return Check(kind=_KINDS[key], value=value)
+    return check_of_text({key: str(value)})
+
+
+def check_of_text(text: Mapping[str, str]) -> Check:
+    """The check of a beginning or an end, of any case; the opposite of ``as_evaluator``."""
+    ((key, value),) = text.items()
+    plain = _SPECIAL.sub(r"\\\g<0>", value)
+    return Check(kind="regex", value=f"^{plain}" if key == "startsWith" else f"{plain}$", ignore_case=True)
+
+
+def as_evaluator(check: Check) -> tuple[str, str] | None:
+    """The key and the text of the evaluator that a check is; None where it is none."""
+    if not isinstance(check.value, str) or check.path is not None or check.transform is not None:
+        return None
+    if check.kind != "regex":
+        return (_EXPORTED[check.kind], check.value) if check.kind in _EXPORTED else None
+    patterns = (
+        (("startsWith", _BEGINNING), ("endsWith", _END)) if check.ignore_case and check.dialect == "ecmascript" else ()
+    )
+    found = ((key, pattern.match(check.value)) for key, pattern in patterns)
+    return next(((key, re.sub(r"\\(.)", r"\1", match[1])) for key, match in found if match is not None), None)
+
+
 def _sentence(check: Check | None) -> str:
-    verbs = {"contains": "holds", "starts-with": "starts with", "ends-with": "ends with", "equals": "is"}
-    return f"The output {verbs[check.kind]} {json.dumps(check.value, ensure_ascii=False)}." if check else ""
+    made = as_evaluator(check) if check is not None else None
+    if made is None:
+        return ""
+    verbs = {"contains": "holds", "startsWith": "starts with", "endsWith": "ends with", "equals": "is"}
+    ending = ", in any case" if check is not None and check.kind in ("icontains", "regex") else ""
+    return f"The output {verbs[made[0]]} {json.dumps(made[1], ensure_ascii=False)}{ending}."
 
 
 def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object]:
@@ -223,13 +272,12 @@ def _row(case: Case) -> dict[str, Any]:
 
 
 def _evaluators(spec: Spec, left_out: list[str]) -> list[dict[str, Any]]:
-    kinds = {ours: theirs for theirs, ours in _KINDS.items()}
     evaluators = []
     for rule in spec.rules:
         fits = not rule.when and not rule.needs_judge and len(rule.checks) == 1
         check = rule.checks[0] if fits else None
-        plain = check is not None and check.kind in kinds and isinstance(check.value, str)
-        if check is None or not plain or check.path is not None or check.transform is not None:
+        made = as_evaluator(check) if check is not None else None
+        if check is None or made is None:
             why = stored(
                 "rule {rule} is left out: an evaluator of GitHub's is one text that outputs hold, begin or end with, "
                 "or are",
@@ -237,7 +285,9 @@ def _evaluators(spec: Spec, left_out: list[str]) -> list[dict[str, Any]]:
             )
             left_out.append(why)
             continue
-        evaluators.append({"name": rule.id, "string": {kinds[check.kind]: check.value}})
+        if check.kind in ("contains", "starts-with", "ends-with"):
+            left_out.append(stored("rule {rule}: GitHub's evaluators do not tell upper from lower case", rule=rule.id))
+        evaluators.append({"name": rule.id, "string": {made[0]: made[1]}})
     return evaluators
 
 
@@ -256,9 +306,10 @@ FORMAT = Format(
         Mapped("`messages`", "the prompt", "both", "parts that are no text"),
         Mapped("`testData`", "cases", "both", "ids, aims and reasoning"),
         Mapped("`testData[].expected`", "the expected output, where the prompt does not name it"),
-        Mapped("`evaluators[].string`", "a rule with a check: `contains`, `starts-with`, `ends-with`, `equals`", "both",
-               "all other checks, and rules with a condition"),
-        Mapped("`evaluators[].llm`", "a rule for the judge", "in", "choices, scores, the grader's model"),
+        Mapped("`evaluators[].string`", "a rule with a check: `icontains`, `equals`, `regex` for a beginning or end in "
+               "any case", "both", "all other checks, and rules with a condition"),
+        Mapped("`evaluators[].llm`", "a rule for the judge, or a question where its text is a template", "in",
+               "choices, scores, the grader's model and system prompt"),
         Mapped("`evaluators[].uses`", "nothing", "in", "GitHub's own evaluators; they are named"),
         Mapped("`model`, `modelParameters`", "`[models]` of the settings, as `github/NAME`", "both",
                "parameters without a name here"),

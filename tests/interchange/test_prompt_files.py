@@ -99,7 +99,7 @@ def test_a_prompt_of_github_is_a_project(tmp_path: Path, capsys: Capture) -> Non
     prompt, spec = read_prompt(out / "prompt.md"), read_spec(out / "prompt.spec.yaml")
     assert (prompt.name, prompt.description, prompt.variables) == ("Summarizer", "Sums things up.", ("input",))
     assert [(rule.id, rule.rule, [each.kind for each in rule.checks]) for rule in spec.rules] == [
-        ("Has-fox", 'The output holds "fox".', ["contains"]),
+        ("Has-fox", 'The output holds "fox", in any case.', ["icontains"]),
         ("As-expected", 'The output is "{{expected}}".', ["equals"]),
         ("short", "Is the output shorter than the input?", []),
     ]
@@ -154,7 +154,14 @@ def _project(texts: list[str], inputs: list[str], expected: str | None) -> Proje
     cases = tuple(
         Case(id=f"t{n}", inputs={"word": text}, expected=expected, origin="added") for n, text in enumerate(inputs, 1)
     )
-    rules = (Rule(id="r1", rule='The output holds "x".', checks=(Check(kind="contains", value="x"),), origin="added"),)
+    rules = (
+        Rule(
+            id="r1",
+            rule='The output holds "x", in any case.',
+            checks=(Check(kind="icontains", value="x"),),
+            origin="added",
+        ),
+    )
     return Project(prompt, Spec(rules=rules), Suite(cases=cases), models=("github/gpt-4o?temperature=0.5",))
 
 

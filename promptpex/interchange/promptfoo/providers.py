@@ -41,8 +41,14 @@ _THEIRS = {
 }  # fmt: skip
 _AS_CHAT = stored("it is asked through the chat interface")
 _OTHERWISE = {
-    **dict.fromkeys((f"{vendor}:{way}" for vendor in ("openai", "azure", "azureopenai", "xai", "groq", "togetherai",
-                                                      "litellm") for way in ("responses", "completion")), _AS_CHAT),
+    **dict.fromkeys(
+        (
+            f"{vendor}:{way}"
+            for vendor in ("openai", "azure", "azureopenai", "xai", "groq", "togetherai", "litellm")
+            for way in ("responses", "completion")
+        ),
+        _AS_CHAT,
+    ),
     "ollama:completion": stored("it is asked with the model's chat template"),
     "ollama": stored("it is asked with the model's chat template"),
 }

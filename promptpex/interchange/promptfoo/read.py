@@ -19,9 +19,8 @@ from promptpex.interchange.promptfoo.assertions import Promise, of_set, promise_
 from promptpex.interchange.promptfoo.files import ConfigFiles, merged
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, read_prompts
 from promptpex.interchange.promptfoo.providers import read_providers
-from promptpex.interchange.promptfoo.variables import NotRead
 from promptpex.interchange.promptfoo.their_tests import Data, TheirTest, read_tests
-from promptpex.interchange.promptfoo.variables import with_filled_metric
+from promptpex.interchange.promptfoo.variables import NotRead, with_filled_metric
 
 KNOWN_BY = ("prompts", "providers", "targets", "tests", "scenarios", "defaultTest")
 """Keys of which a configuration has two, or its tests."""
@@ -150,7 +149,9 @@ def _can_be_asked(files: ConfigFiles, test: TheirTest, prompts: Sequence[TheirPr
 
 
 def _nothing(files: ConfigFiles, top: At) -> InputError:
-    first = next((note for note in files.log.notes if note.became == "left out" and note.name.startswith("prompts")), None)
+    first = next(
+        (note for note in files.log.notes if note.became == "left out" and note.name.startswith("prompts")), None
+    )
     why = f"; the first reason: {first.why}" if first is not None else ""
     return InputError(f"nothing in this file can come over{why}", path=top.path, line=first.line if first else None)
 
