@@ -24,12 +24,19 @@ MAX_PROMPTS = 20
 
 
 def assembled(
-    exchanges: Sequence[Exchange], path: Path, log: Log, *, spec: Spec | None = None, match: str | None = None
+    exchanges: Sequence[Exchange],
+    path: Path,
+    log: Log,
+    *,
+    spec: Spec | None = None,
+    match: str | None = None,
+    called: str = "",
 ) -> Imported:
     """The prompts, cases and outputs of these requests.
 
     Args:
-        path: the file, by which the prompt is called.
+        path: the file.
+        called: the prompt's name; without it that of the file.
         spec: of each prompt.
         match: how outputs are compared with the expected ones.
 
@@ -56,7 +63,10 @@ def assembled(
         for each in group:
             why = stored("the file holds more than {limit} sequences of roles", limit=MAX_PROMPTS)
             log.left_out(each.at.name, why, each.at.path, each.at.line)
-    parts = [_project(group, path, number, log) for number, group in enumerate(groups[:MAX_PROMPTS])]
+    parts = [
+        _project(group, called or path.stem or "chats", number, log)
+        for number, group in enumerate(groups[:MAX_PROMPTS])
+    ]
     parts = [replace(part, spec=spec, suite=_matched(part.suite, match)) for part in parts]
     return replace(parts[0], further=tuple(parts[1:]), over=dict(log.over), notes=log.notes, recorded=recorded)
 
@@ -75,13 +85,13 @@ def _matched(suite: Suite | None, match: str | None) -> Suite | None:
     return suite.replace(match=match) if suite is not None and match is not None else suite
 
 
-def _project(exchanges: Sequence[Exchange], path: Path, number: int, log: Log) -> Imported:
+def _project(exchanges: Sequence[Exchange], called: str, number: int, log: Log) -> Imported:
     """The prompt of chats with the same roles, with its cases and outputs."""
     messages, inputs = folded(
         [each.messages for each in exchanges], {name for each in exchanges for name in each.inputs}
     )
     suffix = f"-{number + 1}" if number else ""
-    prompt = ImportedPrompt(f"{path.stem or 'chats'}{suffix}", messages, stem=f"prompt{suffix}")
+    prompt = ImportedPrompt(f"{called}{suffix}", messages, stem=f"prompt{suffix}")
     pairs = [(each, {**each.inputs, **values}) for each, values in zip(exchanges, inputs, strict=True)]
     return replace(gathered(pairs, log), prompt=prompt)
 

@@ -189,8 +189,8 @@ def as_evaluator(check: Check) -> tuple[str, str] | None:
     patterns = (
         (("startsWith", _BEGINNING), ("endsWith", _END)) if check.ignore_case and check.dialect == "ecmascript" else ()
     )
-    found = ((key, pattern.match(check.value)) for key, pattern in patterns)
-    return next(((key, re.sub(r"\\(.)", r"\1", match[1])) for key, match in found if match is not None), None)
+    matches = ((key, pattern.match(check.value)) for key, pattern in patterns)
+    return next(((key, re.sub(r"\\(.)", r"\1", match[1])) for key, match in matches if match is not None), None)
 
 
 def _sentence(check: Check | None) -> str:

@@ -97,13 +97,35 @@ def _imported(header: Row, samples: Iterator[tuple[str, object]], at: At, log: L
     if isinstance(ours, dict):
         return _of_ours(ours, rows, model, at, log)
     exchanges = list(_exchanges(rows, model, log))
-    _note_scores(rows, at, log)
-    return assembled(exchanges, at.path, log)
+    _note_scores(rows, at, log, _scorers(about))
+    _note_beside(about, rows, at, log)
+    return assembled(exchanges, at.path, log, called=" ".join(str(about.get("task") or "").split())[:100])
 
 
-def _note_scores(rows: Sequence[tuple[Row, At]], at: At, log: Log) -> None:
+def _note_scores(rows: Sequence[tuple[Row, At]], at: At, log: Log, scorers: Sequence[str] = ()) -> None:
     if any(row.get("scores") for row, _ in rows):
-        log.left_out("scores", stored("promptpex judge gives verdicts of its own"), at.path, None)
+        name = f"scores ({', '.join(scorers)})" if scorers else "scores"
+        log.left_out(name, stored("promptpex judge gives verdicts of its own"), at.path, None)
+
+
+def _scorers(about: Row) -> list[str]:
+    listed = about.get("scorers")
+    names = [each.get("name") for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return [name[:60] for name in names if isinstance(name, str)]
+
+
+def _note_beside(about: Row, rows: Sequence[tuple[Row, At]], at: At, log: Log) -> None:
+    """Notes what the log says besides requests and answers."""
+    config, keys = about.get("model_generate_config"), dict[str, None]()
+    for key in config if isinstance(config, dict) else ():
+        log.left_out(
+            f"model_generate_config.{key}", stored("a run keeps answers, not how they were asked for"), at.path, None
+        )
+    for row, _ in rows:
+        metadata = row.get("metadata")
+        keys |= dict.fromkeys(metadata if isinstance(metadata, dict) else ())
+    for key in keys:
+        log.left_out(f"metadata.{key}", stored("a case keeps no data of other tools"), at.path, None)
 
 
 def _exchanges(rows: Sequence[tuple[Row, At]], model: str, log: Log) -> Iterator[Exchange]:

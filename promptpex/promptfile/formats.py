@@ -95,15 +95,15 @@ def _from_body(text: str, path: Path | str, *, prompty: bool) -> ParsedPrompt:
 def _not_sent(lines: list[str], start: int) -> list[str]:
     """What Prompty would send of these lines and we do not: images, and attributes of turns."""
     fenced = _fenced_lines(lines, start)
-    found = []
+    warnings = []
     for number in range(start, len(lines)):
         if number not in fenced and _PROMPTY_ROLE_LINE.match(lines[number]) and "[" in lines[number]:
-            found.append(f"line {number + 1}: a turn has a role and nothing else here: {lines[number].strip()[:80]}")
+            warnings.append(f"line {number + 1}: a turn has a role and nothing else here: {lines[number].strip()[:80]}")
         elif _MARKDOWN_IMAGE.search(lines[number]):
-            found.append(
+            warnings.append(
                 f"line {number + 1}: models are sent texts alone: the image stays in the text as it is written"
             )
-    return found
+    return warnings
 
 
 def _front_matter(lines: list[str], path: Path | str, parsed: ParsedPrompt) -> int:

@@ -208,6 +208,17 @@ def test_a_log_of_any_task_becomes_a_run(tmp_path: Path) -> None:
     assert "scores" in {note.name for note in made.notes}
 
 
+def test_a_log_is_called_by_its_task_and_names_what_it_leaves_out(tmp_path: Path) -> None:
+    data = _log(metadata={"level": 3}, scores={"includes": {"value": "C"}})
+    data["eval"] |= {"task": "capitals", "scorers": [{"name": "includes"}], "model_generate_config": {"temperature": 1}}
+    (tmp_path / "2026-01-01_capitals_x.json").write_text(json.dumps(data), encoding="utf-8")
+    made = inspect_log.read(tmp_path / "2026-01-01_capitals_x.json")
+    assert made.prompt is not None
+    assert made.prompt.name == "capitals"
+    names = ["scores (includes)", "model_generate_config.temperature", "metadata.level"]
+    assert [note.name for note in made.notes] == names
+
+
 def _zip(**parts: str) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as file:
