@@ -285,7 +285,10 @@ def write(source: Source, *, model: str | None) -> Exported:
         front["sample"] = {name: cases[0].inputs[name] for name in prompt.variables if name in cases[0].inputs}
     front["template"] = "jinja2"
     rules, others = len(project.spec.rules), len(project.suite.cases) - 1
-    left_out = [stored("rules that are left out, since a prompty file holds a prompt alone: {count}", count=rules)]
+    left_out: list[str] = []
+    if rules:
+        why = stored("rules that are left out, since a prompty file holds a prompt alone: {count}", count=rules)
+        left_out.append(why)
     if others > 0:
         left_out.append(stored("cases that are left out, since a prompty file has one sample: {count}", count=others))
     return Exported(f"---\n{yaml_writer.document(front)}---\n{_body(prompt)}", tuple(left_out))

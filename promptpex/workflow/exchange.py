@@ -42,12 +42,19 @@ class FileSource:
             return Project(run.prompt, run.spec, run.suite, _models(run), concerned, promptfile.renderer(run.prompt))
         suite = read_suite(self._path)
         files = files_of(inside(self._path.parent, suite.prompt, error=SuiteError, what="prompt", path=self._path))
-        spec = read_spec(files.spec)
+        spec = read_spec(files.spec) if files.spec.exists() else Spec()
         prompt = promptfile.read(files.prompt)
         return Project(prompt, spec, suite, concerned=_concerned(spec, suite), rendered=promptfile.renderer(prompt))
 
     def run(self) -> Run:
-        """The run."""
+        """The run.
+
+        Raises:
+            InputError: there is none; a case file has no outputs.
+        """
+        if self._is_suite:
+            message = "this is a case file, and has no outputs; name a run: its folder, id or name"
+            raise InputError(message, path=self._path)
         return runs.read(runs.resolve(self._path, self._results()))
 
 

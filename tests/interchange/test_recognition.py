@@ -109,6 +109,17 @@ def test_folders_are_recognised_by_their_format_alone(tmp_path: Path) -> None:
     assert _recognised(tmp_path) == []
 
 
+def test_cases_without_a_spec_are_exported_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "prompt.md").write_text("user:\nSay {{word}}\n", encoding="utf-8")
+    (tmp_path / "prompt.cases.yaml").write_text("prompt: prompt.md\ncases: [{id: a, inputs: {word: x}}]\n", "utf-8")
+    source = FileSource(tmp_path / "prompt.cases.yaml", lambda: tmp_path)
+    project = source.project()
+    assert [case.id for case in project.suite.cases] == ["a"]
+    assert project.spec.rules == ()
+    with pytest.raises(InputError, match="this is a case file, and has no outputs"):
+        source.run()
+
+
 def test_a_part_of_a_folder_means_the_folder(tmp_path: Path) -> None:
     recordings.write(tmp_path / "published")
     ours = tmp_path / "ours"
