@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 from promptpex.assertions import compiler, time_limits
 from promptpex.assertions.javascript import js_values
@@ -101,8 +102,8 @@ def _compiled_again(
 def read(path: Path) -> CheckFile:
     """The assertions of a file.
 
-    A list; or a mapping with ``assert`` (and ``threshold``), with ``defaultTest`` and ``tests``, or with ``rules`` that
-    have ``checks`` (a spec; each check's metric is its rule, where it names none). Of several tests the assertions are
+    A list, of them or of tests; or a mapping with ``assert`` (and ``threshold``), with ``defaultTest`` and ``tests``, or
+    with ``rules`` that have ``checks`` (a spec; each check's metric is its rule, where it names none). Of several tests the assertions are
     for the rows with their variables.
 
     Raises:
@@ -110,10 +111,21 @@ def read(path: Path) -> CheckFile:
     """
     what = "assertion file"
     text = without_comments(read_text(path, error=CheckError, what=what, limit=yaml_reader.MAX_BYTES))
-    doc = yaml_reader.load(text, path=path, error=CheckError, what=what)
+    doc = _as_tests(yaml_reader.load(text, path=path, error=CheckError, what=what))
     none = "the file has no assertions; write a list, a mapping with assert, or a spec with checks"
     with time_limits.check_time():
         return _compiled(doc, path, none)
+
+
+def _as_tests(doc: YamlDoc) -> YamlDoc:
+    """The document, a list of tests under the key that promptfoo has for them, as its files of tests are."""
+    items = doc.data if isinstance(doc.data, list) else []
+    tests = [item for item in items if isinstance(item, Mapping) and not {"kind", "type", "$ref"} & item.keys()]
+    if not tests or len(tests) < len(items) or not any("assert" in test for test in tests):
+        return doc
+    key = SimpleNamespace(id="scalar", value="tests", start_mark=doc.root.start_mark)
+    root = SimpleNamespace(id="mapping", value=[(key, doc.root)], start_mark=doc.root.start_mark)
+    return replace(doc, data={"tests": items}, root=root)
 
 
 def of_run(folder: Path) -> CheckFile:

@@ -29,8 +29,8 @@ SETTINGS = "promptpex.toml"
 def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str:
     """Writes what was imported; gives the sentence that says what is where.
 
-    A suite that comes alone goes into the case file ``out``, which keeps what is people's; everything else into the
-    folder ``out``: prompt, spec and cases under the names that a project has, runs under their prompts and ids.
+    A suite that comes alone goes into the case file ``out``, which keeps what is people's, or as ``prompt.cases.yaml``
+    into the folder; everything else into the folder ``out``: prompt, spec and cases under the names that a project has, runs under their prompts and ids.
 
     Args:
         force: whether files that are there are replaced.
@@ -42,6 +42,10 @@ def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str
     _refuse_odd_numbers(imported)
     try:
         if imported.is_suite and imported.suite is not None:
+            if out.is_dir() or not out.suffix:
+                out = out / "prompt.cases.yaml"
+                _clear(iter((out,)), force)
+                out.parent.mkdir(parents=True, exist_ok=True)
             write_suite(out, imported.suite)
             return tr("{files} in {folder}", files=_cases(imported.suite.cases), folder=out)
         projects = [_Project.of(part, out) for part in (imported, *imported.further)]

@@ -49,6 +49,23 @@ ROWS = [
 STATUSES = ["pass", "fail", "pass", "pass", "fail", "unscored", "fail", "unscored"]
 
 
+@pytest.mark.parametrize("config", ["tests:\n{}", "{}"])
+def test_a_list_of_tests_is_what_its_file_is(tmp_path: Path, capsys: pytest.CaptureFixture[str], config: str) -> None:
+    tests = "- vars: {a: x}\n  assert: {type: contains, value: '{{a}}'}\n- vars: {a: y}\n  assert: [{type: is-json}]\n"
+    rows = [{"output": "ax", "vars": {"a": "x"}}, {"output": "x", "vars": {"a": "y"}}, {"output": "x", "vars": {}}]
+    made = _checked(tmp_path, rows, capsys, config=config.format(tests))
+    assert [row["status"] for row in made] == ["pass", "fail", "unscored"]
+
+
+def test_a_mistake_in_a_list_of_tests_is_named_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "checks.yaml").write_text("- vars: {a: x}\n  assert:\n    - {type: nonsense}\n", encoding="utf-8")
+    (tmp_path / "rows.jsonl").write_text("{}\n", encoding="utf-8")
+    run_cli(["check", str(tmp_path / "rows.jsonl"), "--assertions", str(tmp_path / "checks.yaml")])
+    assert "checks.yaml:3" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("flags", [(), ("--workers", "2")])
 def test_each_row_is_checked_by_its_test(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...]

@@ -185,6 +185,24 @@ def test_a_prompt_file_reads_back_as_the_prompt(content: str) -> None:
     assert again.name == "a: b"
 
 
+def test_cases_alone_go_into_a_folder_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "faq.csv").write_text("q,a\nWhy?,So.\n", encoding="utf-8")
+    command = [
+        "import",
+        str(tmp_path / "faq.csv"),
+        "--columns",
+        "q=inputs.q,a=expected",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert run_cli(command) == 0
+    suite = read_suite(tmp_path / "out" / "prompt.cases.yaml")
+    assert [(case.inputs, case.expected) for case in suite.cases] == [({"q": "Why?"}, "So.")]
+    assert run_cli(command) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert run_cli([*command, "--force"]) == 0
+
+
 def test_a_tests_file_becomes_a_case_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "tests.csv"
     path.write_text(recordings.TESTS, encoding="utf-8")
