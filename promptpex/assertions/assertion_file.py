@@ -102,9 +102,9 @@ def _compiled_again(
 def read(path: Path) -> CheckFile:
     """The assertions of a file.
 
-    A list, of them or of tests; or a mapping with ``assert`` (and ``threshold``), with ``defaultTest`` and ``tests``, or
-    with ``rules`` that have ``checks`` (a spec; each check's metric is its rule, where it names none). Of several tests the assertions are
-    for the rows with their variables.
+    A list, of assertions or of tests; or a mapping with ``assert`` (and ``threshold``), with ``defaultTest`` and
+    ``tests``, or with ``rules`` that have ``checks`` (a spec; each check's metric is its rule, where it names none). Of
+    several tests the assertions are for the rows with their variables.
 
     Raises:
         CheckError: the file cannot be read, or an assertion cannot be used; with file and line.

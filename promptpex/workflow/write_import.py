@@ -30,7 +30,8 @@ def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str
     """Writes what was imported; gives the sentence that says what is where.
 
     A suite that comes alone goes into the case file ``out``, which keeps what is people's, or as ``prompt.cases.yaml``
-    into the folder; everything else into the folder ``out``: prompt, spec and cases under the names that a project has, runs under their prompts and ids.
+    into the folder; everything else goes into the folder ``out``: prompt, spec and cases under the names that a project
+    has, runs under their prompts and ids.
 
     Args:
         force: whether files that are there are replaced.
