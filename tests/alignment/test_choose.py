@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.alignment.choose import (
@@ -130,7 +130,6 @@ def test_a_bad_grade_on_the_criterion_outweighs_a_good_one_on_the_whole() -> Non
     assert graded.evidence("c") == CriterionEvidence(0b01, 0b10, 0)
 
 
-@settings(max_examples=200)
 @given(
     fails=st.lists(st.integers(0, 2**12 - 1), min_size=1, max_size=6),
     bad=st.integers(0, 2**12 - 1),

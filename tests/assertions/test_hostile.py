@@ -18,7 +18,7 @@ from promptpex.core import jinja_limits
 from tests.assertions.little_time import little_time_for_python
 from tests.work import calls, in_proportion
 
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 PIECES = ["{{", "}}", "{%", "%}", "{#", "{", "}", "[", "]", '"', "'", "<a>", "</a>", "<", "&amp;", ",", "\\", "$&"]
 PIECES += ["```sql", "```", "SELECT a", " FROM t", "name", "|", "if", "for", "1", "true", "\n", "\u2028", "\ud83d", "("]

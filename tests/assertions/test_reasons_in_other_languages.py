@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptpex.assertions.evaluator import check
@@ -81,7 +81,6 @@ def test_every_stored_text_is_known_again() -> None:
     assert {key: shown for key, (shown, wanted) in pairs.items() if shown != wanted} == {}
 
 
-@settings(max_examples=100, deadline=None)
 @given(HOSTILE, HOSTILE)
 @example("x", "")
 @example("’, not ", '"y')

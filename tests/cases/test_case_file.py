@@ -104,7 +104,7 @@ def _hand(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "csv", "jsonl"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(suite=suites)
 def test_every_format_gives_back_what_was_written(tmp_path: Path, suffix: str, suite: Suite) -> None:
     path = tmp_path / f"suite.{suffix}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -28,26 +28,22 @@ def _read(text: str) -> Any:
     return yaml_reader.load(text, error=InputError, what="file").data
 
 
-@settings(max_examples=150, deadline=None)
 @given(documents)
 def test_a_document_reads_back(data: dict[str, Any]) -> None:
     assert _read(yaml_writer.document(data)) == data
 
 
-@settings(max_examples=150, deadline=None)
 @given(values)
 def test_an_inline_value_reads_back(data: Any) -> None:
     assert "\n" not in yaml_writer.inline(data)
     assert _read(f"k: {yaml_writer.inline(data)} # end\n") == {"k": data}
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(values, min_size=1, max_size=3))
 def test_list_items_read_back(data: list[Any]) -> None:
     assert _read("k:\n" + "\n".join(yaml_writer.item_text(item, 3) for item in data)) == {"k": data}
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.text("ab", min_size=1), st.text("ab \n:#'\"-é…😀"), min_size=1))
 def test_ruamel_reads_the_same(data: dict[str, str]) -> None:
     assert YAML(typ="safe", pure=True).load(yaml_writer.document(data)) == data

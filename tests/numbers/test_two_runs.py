@@ -9,7 +9,7 @@ from promptpex import tables
 from promptpex.report.run_comparison import compare_runs
 from tests.numbers.world import Fate, by, cases, first, frame, simulated
 
-SIMULATIONS = 60
+SIMULATIONS = 40
 
 
 def test_within_tolerance_is_adjusted_over_the_models() -> None:
@@ -22,7 +22,7 @@ def test_within_tolerance_is_adjusted_over_the_models() -> None:
         comparison = tables.comparison(before, after, models=pairs, cases=ids, tolerance=0.05)
         close += bool(comparison["within_tolerance"].any())
     # 0.06 and two and a half standard errors of so many draws; one model at a time it was 0.2.
-    assert close <= 0.136 * SIMULATIONS
+    assert close <= 0.154 * SIMULATIONS
 
 
 def test_one_model_of_many_has_to_be_surer_than_one_alone() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.records import Case, Verdict
@@ -92,7 +92,6 @@ def test_verdicts_stay_with_their_model_case_and_repeat() -> None:
 STATUS = st.sampled_from(["pass", "fail", "not_concerned", "unscored"])
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 2), STATUS, st.booleans()), max_size=12))
 def test_the_table_and_the_judges_agree_on_a_row(drawn: list[tuple[int, str, bool]]) -> None:
     judged = [
@@ -110,7 +109,6 @@ KEYS = st.tuples(st.sampled_from(["c1", "c2", "c11"]), st.sampled_from(["m", "1m
 DRAWN = st.lists(st.tuples(KEYS, st.sampled_from(["r1", "r2"]), STATUS, st.booleans()), max_size=25)
 
 
-@settings(deadline=None, max_examples=80)
 @given(DRAWN)
 def test_a_rule_on_an_output_has_one_outcome_whatever_many_verdicts_count(
     drawn: list[tuple[tuple[str, str, int], str, str, bool]],

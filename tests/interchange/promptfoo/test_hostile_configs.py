@@ -113,7 +113,7 @@ _KEYS = ("tests", "providers", "defaultTest", "scenarios", "metadata", "evaluate
 _CONFIGS = st.fixed_dictionaries({"prompts": _VALUES}, optional=dict.fromkeys(_KEYS, _VALUES))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(_CONFIGS)
 def test_whatever_stands_in_a_config_is_read_or_named(tmp_path: Path, config: dict[str, Any]) -> None:
     path = tmp_path / CONFIG
