@@ -66,13 +66,20 @@ def _command(words: list[str]) -> tuple[click.Command, list[str]]:
     return command, words
 
 
-@pytest.mark.parametrize("words", [words for _, words in COMMANDS], ids=[where for where, _ in COMMANDS])
-def test_commands_and_options_exist(words: list[str]) -> None:
-    command, rest = _command(words)
-    if isinstance(command, click.Group):
-        return
-    context = click.Context(command, info_name=command.name)
-    command.parse_args(context, rest)
+def _wrong_in(words: list[str]) -> str | None:
+    """Why the command would refuse these words."""
+    try:
+        command, rest = _command(words)
+        if not isinstance(command, click.Group):
+            command.parse_args(click.Context(command, info_name=command.name), rest)
+    except (click.ClickException, AssertionError) as error:
+        return str(error)
+    return None
+
+
+def test_commands_and_options_exist() -> None:
+    assert len(COMMANDS) > 100
+    assert {where: wrong for where, words in COMMANDS if (wrong := _wrong_in(words)) is not None} == {}
 
 
 def test_readme_names_the_commands_of_the_main_job() -> None:

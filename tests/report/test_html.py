@@ -267,7 +267,11 @@ def test_long_outputs_are_folded_and_cut() -> None:
     assert max(len(word) for word in page_.words if set(word) == {"x"}) == 20_000
 
 
-def test_many_outputs_are_folded_per_case_and_capped_with_the_failing_ones_kept() -> None:
+def test_many_outputs_are_folded_per_case_and_capped_with_the_failing_ones_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert pages.MOST_ROWS == 10_000
+    monkeypatch.setattr(pages, "MOST_ROWS", 400)
     count = pages.MOST_ROWS + 5
     made = run(
         [output(f"c{n}", text="RED") for n in range(count)],
