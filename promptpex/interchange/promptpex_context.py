@@ -184,7 +184,9 @@ def _name_the_rest(data: Mapping[str, object], front: Mapping[str, object], top:
         if key in _READ or key in _OF_THE_RUN or not content:
             continue
         why = stored("verdicts and figures of other judges are not taken over")
-        if key == "options":
+        if key == "groundtruthMetrics":
+            why = stored("they rate expected outputs, and metrics here rate the outputs of models")
+        elif key == "options":
             why = stored("it is said elsewhere here")
         elif key not in ("testEvals", "ruleEvals", "ruleCoverages", "baselineTestEvals", "rateTests"):
             why = stored("there is nothing like it here")

@@ -73,6 +73,8 @@ def suite_of(data: object, top: At, variable: str, log: Log, *, rules: int | Non
 def _aimed(test: Mapping[str, object], rules: int | None) -> Mapping[str, object]:
     """The test with the number of its rule, where it has that of an inverse among rules and inverses."""
     number = test.get("ruleid")
+    if isinstance(number, str) and number.isascii() and number.isdigit() and len(number) < 6:
+        number = int(number)
     if rules and isinstance(number, int) and rules < number <= 2 * rules and "inverse" not in test:
         return {**test, "ruleid": number - rules, "inverse": True}
     return test

@@ -234,3 +234,17 @@ def test_a_name_of_a_metric_never_leads_out_of_the_folder(name: str) -> None:
     (metric,) = made.metrics
     assert re.fullmatch(METRIC_NAME, metric.name)
     assert examine_metric(Path(f"{metric.name}.metric.prompty"), metric.text)[0] is not None
+
+
+def test_tests_as_promptpex_writes_them_aim_at_rules_and_inverses(tmp_path: Path) -> None:
+    """Its numbers are texts, and go on after the rules with their inverses; another list of metrics stands beside."""
+    numbers = ("1", "2", "3", "4", "9")
+    more = {"testid": "1", "generation": 0, "testuid": "u", "baseline": False, "scenario": ""}
+    tests = [{"ruleid": number, "testinput": f"x{number}", "joke": f"x{number}", **more} for number in numbers]
+    made = read(tmp_path, promptPexTests=tests, groundtruthMetrics=[file("g.metric.prompty", METRIC)])
+    assert made.suite is not None
+    assert [(case.rule, case.inverse) for case in made.suite.cases] == [
+        ("r1", False), ("r2", False), ("r1", True), ("r2", True), ("r9", False)
+    ]  # fmt: skip
+    assert {note.name: note.why for note in made.notes}["groundtruthMetrics"].startswith("they rate expected outputs")
+    assert [metric.name for metric in made.metrics] == ["tone"]

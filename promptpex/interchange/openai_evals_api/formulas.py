@@ -44,16 +44,21 @@ class WeightedSum:
             weights[name] += weight  # type: ignore[assignment]
         return WeightedSum(dict(weights), self.constant + other.constant)  # type: ignore[arg-type]
 
-    def share(self, threshold: float) -> float:
-        """The least weighted mean of the scores with which the sum reaches the threshold.
+    def shares(self, threshold: float) -> tuple[dict[str, float], float]:
+        """The weights, and the least weighted mean of the scores with which the sum reaches the threshold.
 
         Raises:
-            Unfit: a weight is not above 0, or there is none.
+            Unfit: a weight is not above 0, there is none, or a number is too large or too small for a double.
         """
         total = sum(self.weights.values(), Fraction(0))
-        if not self.weights or min(self.weights.values()) <= 0:
+        try:
+            weights = {name: float(weight) for name, weight in self.weights.items()}
+            share = float((Fraction(str(threshold)) - self.constant) / total) if total else 0.0
+        except OverflowError:
+            raise Unfit(_NO_SUM) from None
+        if not weights or min(weights.values()) <= 0:
             raise Unfit(_NO_SUM)
-        return float((Fraction(str(threshold)) - self.constant) / total)
+        return weights, share
 
 
 def sums_of(formula: object) -> list[WeightedSum]:

@@ -124,8 +124,7 @@ def _multi(grader: Mapping[str, object], at: At) -> _Made:
         return _Made((_set(dict.fromkeys(any_of, 1.0), 0.5 / len(any_of), by_name),), changed=why)
     if is_reached_by_one and _are_binary(all_of := product_of(formula), by_name):
         return _Made((_set(dict.fromkeys(all_of, 1.0), 1.0, by_name),), changed=why)
-    sums = [({name: float(weight) for name, weight in each.weights.items()}, each.share(threshold))
-            for each in sums_of(formula)]  # fmt: skip
+    sums = [each.shares(threshold) for each in sums_of(formula)]
     return _Made(tuple(_set(weights, share, by_name) for weights, share in sums), changed=why)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,9 @@ from hypothesis import strategies as st
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Rule, Spec, Suite
+from promptpex.interchange.chats import Unfit
 from promptpex.interchange.format import Project
+from promptpex.interchange.openai_evals_api.formulas import greatest_of, product_of, sums_of
 from promptpex.interchange.openai_evals_api.write import write
 from promptpex.promptfile import parse, renderer
 from tests.interchange.foreign.imported import ProjectSource, imported, left_out, read, written
@@ -244,3 +248,21 @@ def test_a_formula_that_checks_cannot_say_is_named(
     assert made.spec is not None
     assert [rule.id for rule in made.spec.rules] == rules
     assert why in next(note.why for note in made.notes if note.became == "changed")
+
+
+_FORMULAS = st.recursive(
+    st.sampled_from(["a", "b", "1", "0.25", "1e308", "-3", "0"]),
+    lambda inner: st.tuples(inner, st.sampled_from([" + ", " - ", " * ", " / ", " ** "]), inner).map(
+        lambda parts: f"({''.join(parts)})") | inner.map("min({0}, 1)".format) | inner.map("max({0})".format),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@given(_FORMULAS | st.text(max_size=20))
+def test_any_formula_is_a_sum_or_unfit(formula: str) -> None:
+    with contextlib.suppress(Unfit):
+        for one in sums_of(formula):
+            weights, share = one.shares(0.5)
+            assert all(math.isfinite(number) for number in (*weights.values(), share))
+    with contextlib.suppress(Unfit):
+        assert all(name.isidentifier() for name in (*greatest_of(formula), *product_of(formula)))
