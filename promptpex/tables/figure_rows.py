@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.tables.frames import KEYS, TEXT, grouped
+from promptpex.tables.frames import KEYS, TEXT, grouped, with_plain_names
 from promptpex.tables.tallies import Numbering
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class FigureRows:
         if self._table is None:
             texts: Any = pd.array(list(self._texts), dtype=TEXT)
             made = {name: self._whole(name, texts) for name in list(self._columns)}
-            self._table = pd.DataFrame(made, copy=False)
+            self._table = with_plain_names(pd.DataFrame(made, copy=False))
         return self._table
 
     def _whole(self, name: str, texts: Any) -> Any:

@@ -161,7 +161,8 @@ def judged(rows: pd.DataFrame, cube: pd.DataFrame, joint: JointVerdicts | None =
     data["unscored"][missing] = error.array[missing].fillna("no-judge")
     data["contradicted"] = data["contradicted"].fillna(False)
     data["asked"] = data["asked"].fillna(True) & ~marked(error, NOT_ASKED.__contains__)
-    return pd.DataFrame({name: data[name] if name in data else rows[name].array for name in OUTPUT_COLUMNS})
+    made = pd.DataFrame({name: data[name] if name in data else rows[name].array for name in OUTPUT_COLUMNS})
+    return with_plain_names(made)
 
 
 def keys_of(frame: pd.DataFrame) -> Iterable[tuple[str, str, int]]:
@@ -356,7 +357,22 @@ def framed(data: Mapping[str, Column], columns: Mapping[str, str]) -> pd.DataFra
     if not nothing:
         return _empty(tuple(columns.items())).copy(deep=False)
     made = {name: _array(data.get(name, nothing), kind) for name, kind in columns.items()}
-    return pd.DataFrame(made, copy=False)
+    return with_plain_names(pd.DataFrame(made, copy=False))
+
+
+def with_plain_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """The DataFrame itself, its columns named by texts of Python: by those of pyarrow, each look at one takes longer,
+    and the tables of a report are made of thousands."""
+    frame.columns = _names(tuple(frame.columns))
+    return frame
+
+
+@cache
+def _names(names: tuple[str, ...]) -> pd.Index[str]:
+    import numpy as np
+    import pandas as pd
+
+    return pd.Index(names, dtype=pd.StringDtype("python", na_value=np.nan))
 
 
 @cache
@@ -364,7 +380,7 @@ def _empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
     """A DataFrame of no rows, as most tables of a small run are."""
     import pandas as pd
 
-    return pd.DataFrame({name: _array([], kind) for name, kind in columns})
+    return with_plain_names(pd.DataFrame({name: _array([], kind) for name, kind in columns}))
 
 
 def _array(column: Column, kind: str) -> Any:
