@@ -35,7 +35,8 @@ _WITHOUT_TEXTS = (
     {"data_type", "value", "source"}, {"count_traces", "session_duration"}, {"dataset_item_id", "trace_id"},
 )  # fmt: skip
 """Columns by which exports of scores, of sessions and of items of runs are told."""
-_NOT_KEPT = ("model_parameters", "comments")
+_NOT_KEPT = ("model_parameters", "comments", "scores", "tags", "metadata", "user_id", "session_id", "prompt_name")
+"""What a request says besides; items of data sets name theirs one by one."""
 
 
 def recognise(path: Path) -> bool:
@@ -70,7 +71,7 @@ def read(path: Path) -> Imported:
         except Unfit as failure:
             log.left_out(at.name, failure.why, at.path, at.line)
             continue
-        for key in _NOT_KEPT:
+        for key in () if _is_item(row) else _NOT_KEPT:
             if _value(row, key) not in (None, "", [], {}):
                 log.left_out(key, stored("there is nothing like it here"), at.path, None)
     return assembled(exchanges, path, log)

@@ -17,6 +17,8 @@ Row = Mapping[str, object]
 _OPERATIONS = ("chat", "text_completion", "generate_content")
 _NOT_ASKED = stored("it is no request to a model")
 _INPUT, _OUTPUT, _SYSTEM = "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions"
+_PARAMETERS = ("gen_ai.request.", "gen_ai.tool.definitions")
+_KNOWN = ("gen_ai.request.model", "gen_ai.request.choice.count")
 _TURN = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 _CHOICE = "gen_ai.choice"
 _MOST_TURNS = 1000
@@ -31,6 +33,10 @@ def requests_of(spans: Iterable[Span], log: Log) -> Iterator[Exchange]:
             yield _request(_with_listed_events(span))
         except Unfit as failure:
             log.left_out(span.at.name, failure.why, span.at.path, span.at.line)
+            continue
+        for key in span.attributes:
+            if key.startswith(_PARAMETERS) and key not in _KNOWN:
+                log.left_out(key, stored("a run keeps answers, not how they were asked for"), span.at.path, None)
 
 
 def _with_listed_events(span: Span) -> Span:

@@ -49,7 +49,8 @@ def test_files_that_the_programs_wrote_are_runs(
     outputs = made.run().outputs
     assert [output.text for output in outputs] == answers
     assert (outputs[0].tokens_in, outputs[0].tokens_out) == tokens
-    assert made.answer["left_out"] == []
+    asked = ["gen_ai.request.temperature"] if name == "otel_spans_of_events.jsonl" else []
+    assert [note["name"] for note in made.answer["left_out"]] == asked
     kept = "".join(path.read_text(encoding="utf-8") for path in made.folder.rglob("*") if path.is_file())
     assert "key-of-test" not in kept
 
@@ -129,7 +130,7 @@ def test_traces_without_observations_are_requests(tmp_path: Path, capsys: Captur
     made = imported(capsys, written(tmp_path / "t.csv", cells.getvalue()), "langfuse")
     outputs = [(output.case, output.text, output.message) for output in made.run().outputs]
     assert outputs == [("t1", "NN", None), ("t1", None, "too slow")]
-    assert [note["line"] for note in made.answer["left_out"]] == [4]
+    assert [(note["name"], note["line"]) for note in made.answer["left_out"]] == [("session_id", None), ("[2]", 4)]
 
 
 def test_only_requests_of_a_trace_come_over(tmp_path: Path) -> None:
