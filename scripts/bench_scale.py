@@ -4,6 +4,7 @@
     python scripts/bench_scale.py check [--rows N] [--memory N ...] [--turns N]
     python scripts/bench_scale.py asking [--count N] [--turns N]
     python scripts/bench_scale.py store [--clients 1,2,4,8] [--turns N] [--quick]
+    python scripts/bench_scale.py run [--outputs N ...] [--turns N] [--again]
     python scripts/bench_scale.py report [--outputs N ...] [--at-once N] [--parquet]
 
 ``docs/scale.md`` has what it printed, and what follows from it.
@@ -19,9 +20,9 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 
-from scale_bench import asking, checking, reporting, store  # noqa: E402
+from scale_bench import asking, checking, reporting, running, store  # noqa: E402
 
-PARTS = (asking, store, checking, reporting)
+PARTS = (asking, store, checking, running, reporting)
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from promptpex.llm.client import Client
 from promptpex.promptfile import common_folder, find_prompts
 from promptpex.report.batches.batch_files import INDEX
 from promptpex.report.batches.batch_report import BatchReport
+from promptpex.report.runs import read
 from promptpex.workflow.batches.batch_reports import MadeBatch, run_and_report
 from promptpex.workflow.session import Session
 
@@ -93,6 +94,6 @@ def run_batch(
 
     roles = {"models": listed(models), "judge": listed(judge), "author": author}
     made = in_session(job, {**roles, **settings}, client, start=start)
-    runs = {str(one.files.prompt): RunResult.of(one.run) for one in made.runs if one.run is not None}
+    runs = {str(one.files.prompt): RunResult.of(read(one.folder)) for one in made.runs if one.folder is not None}
     problems = {str(one.files.prompt): str(one.problem) for one in made.runs if one.problem is not None}
     return BatchResult(runs, problems, made.report)

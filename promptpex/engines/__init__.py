@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptpex.engines.in_process import LocalEngine, run_all
+from promptpex.engines.in_process import LocalEngine, for_each, run_all
 from promptpex.engines.jobs import Engine, Job
 from promptpex.engines.local import local_engine, usable_cpus
 from promptpex.engines.synchronous import as_they_come
@@ -12,6 +12,7 @@ __all__ = [
     "Job",
     "LocalEngine",
     "as_they_come",
+    "for_each",
     "local_engine",
     "run_all",
     "usable_cpus",

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing
+from itertools import islice
 
 from promptpex.engines.jobs import Item, Job, Result
 
@@ -44,30 +45,44 @@ class LocalEngine:
 async def run_all(
     worker: Callable[[Item], Awaitable[Result]], items: Iterable[Item], *, alive: int = MAX_ALIVE
 ) -> list[Result]:
-    """``worker`` applied to every item, results in the items' order.
+    """``worker`` applied to every item, results in the items' order; exceptions as of ``for_each``."""
+    results: dict[int, Result] = {}
+
+    async def one(numbered: tuple[int, Item]) -> None:
+        results[numbered[0]] = await worker(numbered[1])
+
+    await for_each(one, enumerate(items), alive=alive)
+    return [results[index] for index in sorted(results)]
+
+
+async def for_each(
+    worker: Callable[[Item], Awaitable[object]], items: Iterable[Item], *, alive: int = MAX_ALIVE
+) -> None:
+    """``worker`` applied to every item, each taken when it is begun; nothing is kept of those that are done.
 
     The first exception cancels the rest and is raised as it is; a worker that must not end the others handles its own.
     """
-    queue = list(enumerate(items))
-    queue.reverse()
-    results: dict[int, Result] = {}
+    remaining, more = iter(items), True
 
-    async def work() -> None:
-        while queue:
-            index, item = queue.pop()
-            results[index] = await worker(item)
+    async def work(item: Item) -> None:
+        nonlocal more
+        await worker(item)
+        for following in remaining:
+            await worker(following)
+        more = False
 
     tasks: list[asyncio.Task[None]] = []
     try:
-        while queue and len(tasks) < alive:
-            tasks += [asyncio.create_task(work()) for _ in range(min(STARTED_PER_TURN, alive - len(tasks), len(queue)))]
+        while more and len(tasks) < alive:
+            begun = list(islice(remaining, min(STARTED_PER_TURN, alive - len(tasks))))
+            more = more and bool(begun)
+            tasks += [asyncio.create_task(work(item)) for item in begun]
             await asyncio.sleep(0)
         await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    return [results[index] for index in sorted(results)]
 
 
 async def in_order(

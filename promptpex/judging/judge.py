@@ -6,7 +6,7 @@ gives ``unscored``, never a pass and never a fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -239,11 +239,6 @@ class Judge:
         if examples and mode.examples_template:
             parts += [fingerprint(mode.examples_template), examples]
         return digest(parts, 16)
-
-
-def judgeable(outputs: Sequence[Output]) -> list[Output]:
-    """The outputs that have a usable text."""
-    return [output for output in outputs if output.error is None]
 
 
 def _smaller(question: Question, readable: Collection[str]) -> list[Question]:

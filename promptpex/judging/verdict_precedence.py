@@ -159,24 +159,38 @@ def weigh(
         min_agreement: a judge takes part in a rule only where its kappa with people is known to be no less; where no
             judge takes part the rule is unscored.
     """
-    wholly = {rule.id for rule in spec.rules if not rule.needs_judge}
-    trust = Trust(spec, min_agreement)
-    verdicts = list(checked)
-    if len(judged) == 1:
-        for verdict in judged[0]:
-            decides = not verdict.turn and verdict.rule not in wholly
-            trusted = verdict.status == "unscored" or trust.holds(verdict)
-            verdicts.append(verdict.replace(counts=decides and trusted))
-            verdicts += [trust.unscored(verdict)] if decides and not trusted else []
-        return verdicts
-    together: dict[tuple[tuple[str, str, int], str], list[Verdict]] = defaultdict(list)
-    for verdict in (verdict for judge in judged for verdict in judge):
-        verdicts.append(verdict.replace(counts=False))
-        if verdict.turn == 0:
-            together[verdict.key, verdict.rule].append(verdict)
-    return verdicts + [
-        _jointly(group, quorum, trust).replace(counts=rule not in wholly) for (_, rule), group in together.items()
-    ]
+    return Weights(spec, quorum=quorum, min_agreement=min_agreement).weigh(checked, judged)
+
+
+class Weights:
+    """What decides which verdicts count, for as many outputs as there are; the arguments are those of ``weigh``."""
+
+    def __init__(self, spec: Spec, *, quorum: Quorum = "majority", min_agreement: float | None = None) -> None:
+        self._wholly = {rule.id for rule in spec.rules if not rule.needs_judge}
+        self._trust = Trust(spec, min_agreement)
+        self._quorum: Quorum = quorum
+
+    def weigh(self, checked: Iterable[Verdict], judged: Sequence[Sequence[Verdict]]) -> list[Verdict]:
+        """See ``weigh``."""
+        verdicts = list(checked)
+        if len(judged) == 1:
+            return verdicts + [weighed for verdict in judged[0] for weighed in self._of_one(verdict)]
+        together: dict[tuple[tuple[str, str, int], str], list[Verdict]] = defaultdict(list)
+        for verdict in (verdict for judge in judged for verdict in judge):
+            verdicts.append(verdict.replace(counts=False))
+            if verdict.turn == 0:
+                together[verdict.key, verdict.rule].append(verdict)
+        return verdicts + [
+            _jointly(group, self._quorum, self._trust).replace(counts=rule not in self._wholly)
+            for (_, rule), group in together.items()
+        ]
+
+    def _of_one(self, verdict: Verdict) -> list[Verdict]:
+        """The verdict of a lone judge, and what stands in its place where it may not decide its rule."""
+        decides = not verdict.turn and verdict.rule not in self._wholly
+        trusted = verdict.status == "unscored" or self._trust.holds(verdict)
+        weighed = verdict.replace(counts=decides and trusted)
+        return [weighed, self._trust.unscored(verdict)] if decides and not trusted else [weighed]
 
 
 def _jointly(group: Sequence[Verdict], quorum: Quorum, trust: Trust) -> Verdict:

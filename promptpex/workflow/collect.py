@@ -12,7 +12,7 @@ from promptpex.core.errors import InputError, ModelError
 from promptpex.core.events import Listener, StepDone, ignore_events, stage_events
 from promptpex.core.records import Case, Completion, ModelName, Output, Params, Prompt, Request
 from promptpex.core.time_allowance import Allowance
-from promptpex.engines import run_all
+from promptpex.engines import for_each
 from promptpex.llm.client import Client
 from promptpex.llm.role_model import merged
 from promptpex.llm.usable_answers import usable
@@ -21,6 +21,9 @@ from promptpex.promptfile import RENDERING_SECONDS, render
 STAGE = "output"
 _MEASURED = (Completion.model_fields.keys() & Output.model_fields.keys()) - {"text"}
 """The fields of a completion that an output keeps, apart from the text."""
+
+TakeOutput = Callable[[int, Output], None]
+"""Is given an output with the number of its question, as it comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,8 @@ class Collect(Protocol):
         defaults: Params = ...,
         order: Sequence[int] | None = ...,
         emit: Listener = ...,
-        on_output: Callable[[Output], None] = ...,
-    ) -> list[Output]: ...
+        on_output: TakeOutput,
+    ) -> None: ...
 
 
 async def collect(
@@ -90,10 +93,10 @@ async def collect(
     defaults: Params = Params(),
     order: Sequence[int] | None = None,
     emit: Listener = ignore_events,
-    on_output: Callable[[Output], None] = lambda output: None,
+    on_output: TakeOutput,
     rendering: Allowance | None = None,
-) -> list[Output]:
-    """An output for every question, in their order; ``on_output`` is given each as it comes.
+) -> None:
+    """An output for every question: ``on_output`` is given each as it comes, with the number of its question.
 
     They are asked in ``order``, a list of their numbers; by default as given. Once rendering the prompts has taken
     longer than ``rendering`` allows, the rest is not asked.
@@ -103,15 +106,13 @@ async def collect(
     """
     rendering = rendering or Allowance(RENDERING_SECONDS)
 
-    async def answer(number: int) -> tuple[int, Output]:
+    async def answer(number: int) -> None:
         output = await answer_to(client, prompt, questions[number], defaults, rendering)
         emit(StepDone(STAGE, output.model, output.error))
-        on_output(output)
-        return number, output
+        on_output(number, output)
 
     with stage_events(emit, STAGE, Counter(question.model.label for question in questions)):
-        outputs = dict(await run_all(answer, range(len(questions)) if order is None else order))
-    return [outputs[number] for number in range(len(questions))]
+        await for_each(answer, range(len(questions)) if order is None else order)
 
 
 async def answer_to(client: Client, prompt: Prompt, question: Cell, defaults: Params, time: Allowance) -> Output:

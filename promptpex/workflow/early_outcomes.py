@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
+from promptpex.codecs.record_spool import RecordSpool
 from promptpex.core.errors import PromptpexError
 from promptpex.core.records import Output, OutputKey, Run, Verdict
 from promptpex.engines import LocalEngine
 from promptpex.workflow.client_options import NO_JUDGE
 from promptpex.workflow.judges import judging
 from promptpex.workflow.outcomes_so_far import OutcomesSoFar
+from promptpex.workflow.questions import checking
 from promptpex.workflow.session import Session
 from promptpex.workflow.verdicts_of_code import verdicts_of_code
 
@@ -34,22 +36,23 @@ TOO_LONG_S = 0.5
 
 @asynccontextmanager
 async def early_outcomes(
-    session: Session, run: Run, known: OutcomesSoFar, *, begins_s: float = BEGINS_S
-) -> AsyncIterator[Callable[[Output], None]]:
+    session: Session, run: Run, outputs: RecordSpool[Output], known: OutcomesSoFar, *, begins_s: float = BEGINS_S
+) -> AsyncIterator[Callable[[int, Output], None]]:
     """A function that takes each output as it comes; ``known`` is told of them while the context is open.
 
     Args:
+        outputs: where those are that the function was given, by their places.
         begins_s: seconds before the first output is checked.
     """
-    waiting: list[Output] = []
+    waiting = deque[int]()
 
-    def add(output: Output) -> None:
+    def add(place: int, output: Output) -> None:
         if output.error:
-            known.early(output, (), is_all=True)
+            known.early(place, output, (), is_all=True)
         else:
-            waiting.append(output)
+            waiting.append(place)
 
-    task = asyncio.create_task(_check(session, run, known, waiting, begins_s))
+    task = asyncio.create_task(_check(session, run, outputs, known, waiting, begins_s))
     try:
         yield add
     finally:
@@ -58,21 +61,28 @@ async def early_outcomes(
             await task
 
 
-async def _check(session: Session, run: Run, known: OutcomesSoFar, waiting: list[Output], begins_s: float) -> None:
+async def _check(
+    session: Session,
+    run: Run,
+    outputs: RecordSpool[Output],
+    known: OutcomesSoFar,
+    waiting: deque[int],
+    begins_s: float,
+) -> None:
     await asyncio.sleep(begins_s)
     asked, size = _asked_of_judges(session, run), 1
     while True:
-        batch, began = waiting[:size], time.perf_counter()
-        if not batch:
+        places, began = [waiting.popleft() for _ in range(min(size, len(waiting)))], time.perf_counter()
+        if not places:
             await asyncio.sleep(BATCH_S)
             continue
-        del waiting[:size]
+        batch = [output for place in places for output in outputs.at(place)]
         try:
             verdicts = await _by_code(session, run, asked, batch)
         except PromptpexError:
             return  # a check that cannot be used: whoever checks all outputs says so
-        for output in batch:
-            known.early(output, verdicts[output.key], is_all=not asked)
+        for place, output in zip(places, batch, strict=True):
+            known.early(place, output, verdicts[output.key], is_all=not asked)
         took = time.perf_counter() - began
         if size == 1 and took > TOO_LONG_S:
             return
@@ -84,7 +94,8 @@ async def _by_code(
     session: Session, run: Run, asked: frozenset[str], outputs: Sequence[Output]
 ) -> dict[OutputKey, list[Verdict]]:
     rules = [rule for rule in run.spec.rules if not rule.stale]
-    code = await verdicts_of_code(session, run.prompt, rules, run.suite, outputs, engine=LocalEngine())
+    check = checking(LocalEngine(), rules)
+    code = await verdicts_of_code(session, check, run.prompt, rules, run.suite, outputs)
     verdicts: dict[OutputKey, list[Verdict]] = defaultdict(list)
     for verdict in code.weighable(asked):
         verdicts[verdict.key].append(verdict)

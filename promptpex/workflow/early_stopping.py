@@ -10,27 +10,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 from promptpex import tables
 from promptpex.core.events import Notice
-from promptpex.core.records import Case, Output, Run, Score, Suite, Verdict
+from promptpex.core.records import Case, Manifest, Output, Run, RunColumns, Score, Suite, Verdict
 from promptpex.core.texts import stored
+from promptpex.report.runs import RunRecords
 from promptpex.stats import looks_at
 from promptpex.workflow import running
-from promptpex.workflow.collect import cells
+from promptpex.workflow.collect import TakeOutput, cells
 from promptpex.workflow.order import fair_order
 from promptpex.workflow.outcomes_so_far import outcomes_so_far
 from promptpex.workflow.preconditions import require_decidable, require_expected, require_ranked_metric
 from promptpex.workflow.session import Session
 
 
-async def execute(session: Session, begun: Run, *, on_output: Callable[[Output], None] = lambda output: None) -> Run:
+async def execute(session: Session, begun: Run) -> Run:
     """The whole suite on every model, or with ``until_decided`` as much of it as decides, judged.
 
     Raises:
         InputError: the question cannot be answered (``require_decidable``, ``require_expected``,
             ``require_ranked_metric``), or weights fit no case.
     """
+    with records_for(session) as records:
+        manifest = await fill(session, begun, records, running.keeping(records))
+        return records.of_run(begun.replace(manifest=manifest))
+
+
+def records_for(session: Session, folder: Path | None = None) -> RunRecords:
+    """The records of a run, with scores in the order in which it makes them; ``folder`` as for ``RunRecords``."""
+    return RunRecords(folder, by_output=session.settings.until_decided)
+
+
+async def fill(session: Session, begun: Run, records: RunRecords, on_output: TakeOutput) -> Manifest:
+    """As ``execute``, into the records of the run, of which it gives the manifest; see ``running.fill``."""
     require_decidable(session)
     cases = begun.suite.usable()
     if begun.manifest.subset is None:
@@ -38,8 +52,8 @@ async def execute(session: Session, begun: Run, *, on_output: Callable[[Output],
     require_expected(session.settings.rank_by, cases)
     require_ranked_metric(session, begun.metrics)
     if not session.settings.until_decided:
-        return await running.execute(session, begun, on_output=on_output)
-    return await _in_looks(session, begun, on_output)
+        return await running.fill(session, begun, records, on_output)
+    return await _in_looks(session, begun, records, on_output)
 
 
 def planned_looks(cases: Sequence[Case], seed: int) -> list[list[Case]]:
@@ -48,26 +62,21 @@ def planned_looks(cases: Sequence[Case], seed: int) -> list[list[Case]]:
     return [order[start:end] for start, end in pairwise((0, *looks_at(len(order))))]
 
 
-async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], None]) -> Run:
+async def _in_looks(session: Session, begun: Run, records: RunRecords, on_output: TakeOutput) -> Manifest:
     settings, cases = session.settings, begun.suite.usable()
     looks = planned_looks(cases, settings.seed)
-    done = begun.replace(
-        manifest=begun.manifest.replace(looks=tuple(tuple(case.id for case in look) for look in looks))
-    )
-    labels = [model.label for model in session.roles.models()]
-    asked = list(session.roles.models())
-    for look in looks:
-        questions = cells(look, asked, settings.repeats)
+    manifest = begun.manifest.replace(looks=tuple(tuple(case.id for case in look) for look in looks))
+    partial, asked = None, list(session.roles.models())
+    every = cells(cases, asked, settings.repeats)
+    for ids in map(frozenset, manifest.looks):
+        labels = {model.label for model in asked}
+        places = [at for at, one in enumerate(every) if one.case.id in ids and one.model.label in labels]
         known = outcomes_so_far(session, begun)
-        outputs = await running.collected(session, begun, questions, cases, known, on_output)
-        judged = await running.judge(session, begun.replace(outputs=tuple(outputs)), known)
-        partial = done.manifest.partial or judged.manifest.partial
-        done = done.replace(
-            manifest=judged.manifest.replace(partial=partial, looks=done.manifest.looks),
-            outputs=(*done.outputs, *judged.outputs),
-            verdicts=(*done.verdicts, *judged.verdicts),
-            scores=(*done.scores, *judged.scores),
-        )
+        await running.collect_outputs(session, begun, (every, places), records, known, on_output)
+        judged = await running.judge_records(session, begun, records, places, known)
+        partial = partial or judged.partial
+        manifest = judged.replace(partial=partial, looks=manifest.looks)
+        done = records.columns(begun.replace(manifest=manifest))
         stop = settled(session, done)
         for model in (model for model in asked if model.label in stop):
             count = _cases(done, model.label)
@@ -75,11 +84,10 @@ async def _in_looks(session: Session, begun: Run, on_output: Callable[[Output], 
         asked = [model for model in asked if model.label not in stop]
         if not asked:
             break
-    ordered = in_order(done, labels)
-    return ordered.replace(manifest=running.reported(ordered.manifest, ordered.outputs))
+    return running.reported(manifest, records.outputs)
 
 
-def settled(session: Session, run: Run) -> frozenset[str]:
+def settled(session: Session, run: RunColumns) -> frozenset[str]:
     """The models that need not be asked any further, by the tables that the report shows."""
     settings = session.settings
     question = tables.RankingOptions(
@@ -92,8 +100,9 @@ def settled(session: Session, run: Run) -> frozenset[str]:
     return tables.rankings(tables.outputs(run), run.manifest.models, question).settled
 
 
-def _cases(run: Run, model: str) -> int:
-    return len({output.case for output in run.outputs if output.model == model})
+def _cases(run: RunColumns, model: str) -> int:
+    """How many cases the model was asked."""
+    return len({case for case, asked in zip(run.outputs["case"], run.outputs["model"], strict=True) if asked == model})
 
 
 def in_order(run: Run, models: Sequence[str]) -> Run:

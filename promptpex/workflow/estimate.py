@@ -30,7 +30,7 @@ from promptpex.workflow.metric_criteria import criteria_texts
 from promptpex.workflow.metrics import metric_judges, metrics_of
 from promptpex.workflow.output_params import output_params
 from promptpex.workflow.own_tests import own_cases
-from promptpex.workflow.questions import open_questions, outputs_with_cases, question_judges
+from promptpex.workflow.questions import checking, open_questions, outputs_with_cases, question_judges, results_of
 from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, find, stages
@@ -318,7 +318,8 @@ async def _judging(
     lines = []
     rules = [rule for rule in spec.rules if not rule.stale]
     unmet = check_conditions(rules, missing, lambda output: inputs[output.case])
-    code = await verdicts_of_code(session, prompt, rules, suite, stored)
+    check = checking(session.engine_for(results_of(rules, len(stored))), rules)
+    code = await verdicts_of_code(session, check, prompt, rules, suite, stored)
     left_out = {**rules_of_outputs(unmet), **code.settled}
 
     def requests(judge: Judge, outputs: Sequence[Output]) -> list[Request]:

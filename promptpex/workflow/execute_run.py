@@ -6,65 +6,70 @@ from pathlib import Path
 
 from promptpex.core.errors import RunError
 from promptpex.core.events import Notice
-from promptpex.core.records import Output, Run
+from promptpex.core.records import Manifest, Output, Run
 from promptpex.core.texts import stored
 from promptpex.report import runs
 from promptpex.workflow import early_stopping
 from promptpex.workflow.session import Session
 
 
-async def execute_into_folder(session: Session, begun: Run) -> tuple[Run, Path]:
-    """The finished run and its folder.
+async def execute_into_folder(session: Session, begun: Run) -> tuple[Manifest, Path]:
+    """The manifest of the finished run, and its folder, which has its outputs, verdicts and scores.
 
     Raises:
         RunError: the folder cannot be written.
     """
-    now, failures = begun.manifest.created, list[RunError]()
-    with runs.RunPlace(Path(session.settings.results), begun, fresh=session.settings.fresh) as place:
+    now, failures, results = begun.manifest.created, list[RunError](), Path(session.settings.results)
+    with (
+        runs.RunPlace(results, begun, fresh=session.settings.fresh) as place,
+        early_stopping.records_for(session, results) as records,
+    ):
 
-        def append(output: Output) -> None:
+        def keep_output(at: int, output: Output) -> None:
             """A folder that cannot be written ends the run as the user would: requests in flight are paid, so they may
             finish."""
             try:
+                records.outputs.put(at, [output])
                 place.add(output)
             except RunError as error:
                 failures.append(error)
                 session.client.cancel()
 
-        finished = await early_stopping.execute(session, place.begun, on_output=append)
+        manifest = await early_stopping.fill(session, place.begun, records, keep_output)
         if failures:
             raise failures[0]
-        if finished.manifest.asked:
-            finished = finished.replace(manifest=finished.manifest.replace(created=now))
-        finished, folder = place.finish(finished)
-    if runs.lacks_parquet(folder, len(finished.verdicts)):
-        session.emit(Notice(_as_lines(finished)))
-    if place.before is not None and (sentence := _beside(place.before, folder, finished)):
+        if manifest.asked:
+            manifest = manifest.replace(created=now)
+        finished, folder = place.finish(place.begun.replace(manifest=manifest), records)
+        verdicts = len(records.verdicts)
+    if runs.lacks_parquet(folder, verdicts):
+        session.emit(Notice(_as_lines(verdicts)))
+    if place.before is not None and (sentence := _beside(place.before, folder, finished.manifest)):
         session.emit(Notice(sentence))
-    return finished, folder
+    return finished.manifest, folder
 
 
-def _as_lines(run: Run) -> str:
+def _as_lines(verdicts: int) -> str:
     """What would keep the verdicts of a large run in less room."""
     return stored(
         "{verdicts} verdicts are kept as lines of JSON: {command} has the next run keep them as a Parquet file, in a "
         "tenth of the room",
-        verdicts=f"{len(run.verdicts):,}",
+        verdicts=f"{verdicts:,}",
         command="pip install 'promptpex[parquet]'",
     )
 
 
-def _beside(before: Path, folder: Path, run: Run) -> str:
+def _beside(before: Path, folder: Path, manifest: Manifest) -> str:
     """What became of a run beside the complete one that was made from the same."""
     if folder != before:
         names = f"{before.name} {folder.name}"
         command = f"promptpex compare {names}"
         return stored("the earlier run {run} is kept; to compare the two: {command}", run=before.name, command=command)
-    if run.manifest.asked:
+    if manifest.asked:
         return ""
     return stored(
         "nothing has changed since {time}: this is that run again; --fresh asks the models anew",
-        time=f"{run.manifest.created[:16].replace('T', ' ')} UTC",
+        time=f"{manifest.created[:16].replace('T', ' ')} UTC",
     )
 
 

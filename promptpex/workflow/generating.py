@@ -25,7 +25,9 @@ from promptpex.core.errors import ModelError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.core.texts import stored, stored_n, tr_n
-from promptpex.workflow.collect import Cell, collect
+from promptpex.core.time_allowance import Allowance
+from promptpex.promptfile import RENDERING_SECONDS
+from promptpex.workflow.collect import Cell, answer_to
 from promptpex.workflow.instructions import instructions_of, language_of, samples_of
 from promptpex.workflow.output_params import output_params
 from promptpex.workflow.session import Session
@@ -319,5 +321,5 @@ async def _with_expected(session: Session, prompt: Prompt, spec: Spec, suite: Su
 
 
 async def _one_output(session: Session, prompt: Prompt, cell: Cell) -> Output:
-    (output,) = await collect(session.client, prompt, [cell], defaults=output_params(session, prompt))
-    return output
+    time = Allowance(RENDERING_SECONDS)
+    return await answer_to(session.client, prompt, cell, output_params(session, prompt), time)

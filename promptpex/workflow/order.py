@@ -11,7 +11,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from promptpex.core.records import Case, ModelName, Output
+from promptpex.core.records import Case, ModelName, OutputKey
 from promptpex.llm.resolve_model import resolve
 from promptpex.workflow.collect import Cell
 
@@ -67,7 +67,7 @@ def cell_order(cells: Sequence[Cell], cases: Sequence[Case], seed: int, serial: 
 
 
 def judging_order(
-    outputs: Sequence[Output],
+    outputs: Sequence[OutputKey],
     cases: Sequence[Case],
     judges: Sequence[ModelName],
     *,
@@ -81,15 +81,15 @@ def judging_order(
     had their first.
 
     Args:
-        outputs: what is judged.
+        outputs: the keys of what is judged.
         cases: the whole suite.
         judges: who judges.
         turns: how often each judges an output.
         seed: of the order of the cases.
         serial: which server a judge shares with others, one at a time.
     """
-    rank, models = _ranks(cases, seed), _numbers([output.model for output in outputs])
-    places = [(output.repeat, rank.get(output.case, len(rank)), models[output.model]) for output in outputs]
+    rank, models = _ranks(cases, seed), _numbers([model for _, model, _ in outputs])
+    places = [(repeat, rank.get(case, len(rank)), models[model]) for case, model, repeat in outputs]
     servers = [serial(judge) for judge in judges]
     asked = [(judge, at, turn) for judge in range(len(judges)) for turn in range(turns) for at in range(len(outputs))]
     order = ask_order([((turn, *places[at]), judge, servers[judge]) for judge, at, turn in asked])

@@ -3,7 +3,7 @@ need."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from promptpex.config import Resolved
@@ -87,14 +87,16 @@ def needs_logprobs(spec: Spec | None) -> bool:
     return any(_of_tokens(rule.checks) for rule in rules if not rule.stale)
 
 
-def announce_missing_logprobs(session: Session, spec: Spec, outputs: Sequence[Output]) -> None:
+def announce_missing_logprobs(session: Session, spec: Spec, outputs: Iterable[Output]) -> None:
     """Says of which models the log-probabilities that checks need are not known."""
     if not needs_logprobs(spec):
         return
     rules = ", ".join(_rules_of_tokens(spec.rules))
-    answered = [output for output in outputs if output.error is None]
-    for model in dict.fromkeys(output.model for output in answered):
-        count = sum(output.model == model and output.logprobs is None for output in answered)
+    counts: dict[str, int] = {}
+    for output in outputs:
+        if output.error is None:
+            counts[output.model] = counts.get(output.model, 0) + (output.logprobs is None)
+    for model, count in counts.items():
         if count:
             session.emit(Notice(_without(model, count, rules), "warning"))
 

@@ -133,8 +133,12 @@ async def make_baseline(session: Session, files: Files, path: Path, count: int) 
     return suite
 
 
-async def run(session: Session, files: Files, subset: Subset = WHOLE, *, name: str | None = None) -> tuple[Run, Path]:
+async def run(
+    session: Session, files: Files, subset: Subset = WHOLE, *, name: str | None = None
+) -> tuple[Manifest, Path]:
     """The main job: extracts and generates what is missing, collects, judges, and writes the run's folder.
+
+    The folder has all outputs, verdicts and scores; what is given is the run's manifest, and the folder.
 
     Args:
         subset: which cases to keep to; those of a part have a folder of their own.
@@ -231,27 +235,35 @@ async def estimate_files(session: Session, files: Files, subset: Subset = WHOLE)
     return await estimate(session, prompt, spec, suite), detectable(session, cases, guessed=suite is None)
 
 
-async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> Run:
-    """Judges the outputs of a run again, by its own spec or another, and rewrites the folder."""
-    run_read = runs.read(folder, verdicts=False)
+async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> Manifest:
+    """Judges the outputs of a run again, by its own spec or another, and rewrites the folder; the new manifest."""
+    run_read = runs.read_inputs(folder)
+    with runs.RunRecords(folder) as records:
+        records.outputs.put_each(runs.outputs_of(folder))
+        return await _judge(session, folder, run_read, records, spec)
+
+
+async def _judge(
+    session: Session, folder: Path, run_read: Run, records: runs.RunRecords, spec: Path | None
+) -> Manifest:
     anew = metrics_to_score(session, run_read)
     require_ranked_metric(session, run_read.metrics)
     if anew != run_read.metrics:
-        run_read = run_read.replace(scores=runs.read_scores(folder, run_read))
+        run_read = run_read.replace(scores=runs.read_scores(folder))
     judges = session.roles.named_judges()
     require_prices(session, judges)
     require_answers_within_tpm(session, judges)
-    announce_requests(session, anew, len(run_read.outputs))
+    announce_requests(session, anew, len(records.outputs))
     if spec is not None:
         run_read = run_read.replace(spec=read_for_prompt(spec, run_read.prompt))
     elif session.settings.min_agreement is not None:
         run_read = with_calibrations_of_now(run_read, session.emit)
     take_judge_examples(session, prompt_file_of(run_read), run_read.prompt, run_read.spec)
-    judged = await running.judge(session, run_read)
-    runs.finish(folder, judged)
-    _tell_of_replaced(session, run_read.manifest, judged.manifest)
-    running.warn_about_self_preference(session, judged.manifest)
-    return judged
+    manifest = await running.judge_records(session, run_read, records, range(len(records.outputs)))
+    runs.finish(folder, run_read.replace(manifest=manifest), records)
+    _tell_of_replaced(session, run_read.manifest, manifest)
+    running.warn_about_self_preference(session, manifest)
+    return manifest
 
 
 def _failed(session: Session, prompt: Prompt, subset: Subset) -> FailedCases | None:

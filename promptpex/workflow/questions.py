@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 from promptpex.assertions import (
     CodeVerdict,
@@ -54,30 +53,46 @@ def announce_questions(session: Session, judges: Sequence[QuestionJudge], rules:
         session.emit(Notice(message))
 
 
+RunChecks = Callable[[Sequence[OutputOfCase]], Awaitable[list[CodeVerdict]]]
+"""Gives the verdicts of code on outputs, by output, then by rule."""
+
+
+def checking(engine: Engine, rules: Sequence[Rule]) -> RunChecks:
+    """The checks of the rules on an engine."""
+    job = RuleCheckJob(tuple(rules))
+
+    async def check(outputs: Sequence[OutputOfCase]) -> list[CodeVerdict]:
+        return list(chain.from_iterable(await engine.map(job, chunked(outputs))))
+
+    return check
+
+
+def results_of(rules: Sequence[Rule], outputs: int) -> int:
+    """How many results the checks of the rules have on so many outputs."""
+    return outputs * sum(len(rule.checks) for rule in rules)
+
+
 async def verdicts_with_answers(
     session: Session,
-    rules: Sequence[Rule],
+    check: RunChecks,
     outputs: Sequence[OutputOfCase],
     judges: Sequence[QuestionJudge],
     order: Callable[[OutputOfCase], int],
-    engine: Engine | None = None,
 ) -> list[Verdict]:
     """What the rules' checks say of the outputs, by output, then by rule; without a judge what asks is ``needs-judge``.
 
     Args:
         outputs: without answers; theirs are asked for here.
         judges: none, or the one that answers.
+        check: what runs the rules' checks.
         order: the place of an output among those that are asked about.
-        engine: where the checks run; None: where the session has them run.
     """
-    job, checks = RuleCheckJob(tuple(rules)), sum(len(rule.checks) for rule in rules)
 
     async def evaluate(
         items: Sequence[tuple[OutputOfCase, Answers]],
     ) -> list[tuple[Sequence[CodeVerdict], Sequence[str]]]:
         given = [replace(each, answers=answers) for each, answers in items]
-        place = engine or session.engine_for(len(given) * checks)
-        results = list(chain.from_iterable(await place.map(job, chunked(given))))
+        results = await check(given)
         size = len(results) // len(given) if given else 0
         grouped = [results[at * size : (at + 1) * size] for at in range(len(given))]
         return [(group, [question for one in group for question in one.questions]) for group in grouped]
@@ -98,8 +113,9 @@ async def open_questions(
     session: Session, rules: Sequence[Rule], outputs: Sequence[OutputOfCase]
 ) -> list[tuple[str, str, str]]:
     """The questions that checks put before any is answered, each with the prompt and the response that it is about."""
-    checks = sum(len(rule.checks) for rule in rules)
-    results = await session.engine_for(len(outputs) * checks).map(RuleCheckJob(tuple(rules)), chunked(outputs))
+    results = await session.engine_for(results_of(rules, len(outputs))).map(
+        RuleCheckJob(tuple(rules)), chunked(outputs)
+    )
     by_key = {each.output.key: each for each in outputs}
     asked = [(one.verdict.key, question) for one in chain.from_iterable(results) for question in one.questions]
     return [(by_key[key].prompt, by_key[key].output.text or "", question) for key, question in dict.fromkeys(asked)]
@@ -113,12 +129,17 @@ def outputs_with_cases(
     expected: Mapping[str, ExpectedOutput],
 ) -> list[OutputOfCase]:
     """The usable outputs with what their cases say; with the prompt as it was sent, where a check looks at it."""
-    inputs: dict[str, Mapping[str, Any]] = {case.id: case.inputs for case in suite.cases}
+    cases = suite.by_id
     shown = {output.case for output in outputs} if sees_prompt(check for rule in rules for check in rule.checks) else ()
     time = Allowance(RENDERING_SECONDS)
-    prompts = {case: sent_text(prompt, inputs[case], time) for case in shown if case in inputs}
+    prompts = {case: sent_text(prompt, cases[case].inputs, time) for case in shown if case in cases}
     return [
-        OutputOfCase(each, inputs.get(each.case, {}), expected.get(each.case), prompts.get(each.case, ""))
+        OutputOfCase(
+            each,
+            cases[each.case].inputs if each.case in cases else {},
+            expected.get(each.case),
+            prompts.get(each.case, ""),
+        )
         for each in outputs
         if each.error is None and each.text is not None
     ]

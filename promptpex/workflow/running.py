@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib.metadata import version
 
 from promptpex.core import stage_templates
-from promptpex.core.events import Notice, StepDone, stage_events
+from promptpex.core.events import Notice
 from promptpex.core.ids import digest, text_digest
 from promptpex.core.records import (
     KEY_LENGTH,
-    Case,
     Manifest,
     Metric,
     ModelName,
     Output,
+    OutputKey,
     PartOfSuite,
     Prompt,
     Run,
     Score,
     Spec,
     Suite,
-    Verdict,
 )
-from promptpex.engines import run_all
 from promptpex.judging.judge import STAGE as JUDGE
-from promptpex.judging.judge import Judge, judgeable
+from promptpex.judging.judge import Judge
 from promptpex.judging.match import STAGE as MATCH
 from promptpex.judging.match import MatchJudge
 from promptpex.judging.metric_judge import STAGE as METRIC
@@ -34,15 +32,15 @@ from promptpex.judging.metric_judge import MetricJudge
 from promptpex.judging.model_families import self_preference_warnings
 from promptpex.judging.questions import STAGE as QUESTION
 from promptpex.judging.questions import QuestionJudge
-from promptpex.judging.verdict_precedence import after_broken, unjudged, unusable, weigh
 from promptpex.llm.role_model import RoleModel
+from promptpex.report.runs import RunRecords
 from promptpex.workflow.collect import STAGE as OUTPUT
-from promptpex.workflow.collect import Cell, cells, requests_for
+from promptpex.workflow.collect import Cell, TakeOutput, cells, requests_for
 from promptpex.workflow.early_outcomes import early_outcomes
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.judges import judges_for
 from promptpex.workflow.metrics import announce_requests, metric_judges, metric_scores, metrics_of, metrics_to_score
-from promptpex.workflow.order import cell_order, judging_order, serial_server
+from promptpex.workflow.order import cell_order, serial_server
 from promptpex.workflow.outcomes_so_far import OutcomesSoFar, outcomes_so_far
 from promptpex.workflow.output_params import announce_missing_logprobs, in_manifest, output_params
 from promptpex.workflow.output_params import shaping as of_front_matter
@@ -54,7 +52,7 @@ from promptpex.workflow.questions import (
 from promptpex.workflow.scoring import match_judges, scores_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import find
-from promptpex.workflow.verdicts_of_code import RulesOfOutputs, inputs_of_cases, rules_of_outputs, verdicts_of_code
+from promptpex.workflow.verdicts_on_outputs import OutputVerdicts
 
 AnyJudge = Judge | MatchJudge | MetricJudge | QuestionJudge
 
@@ -132,99 +130,134 @@ def with_names(session: Session, manifest: Manifest) -> Manifest:
     )
 
 
-async def execute(
-    session: Session,
-    begun: Run,
-    *,
-    on_output: Callable[[Output], None] = lambda output: None,
-    pairs: Collection[tuple[str, str]] | None = None,
-) -> Run:
+async def execute(session: Session, begun: Run, *, pairs: Collection[tuple[str, str]] | None = None) -> Run:
     """Collects an output for every usable case, model and repeat, and judges them.
 
     Args:
         pairs: case and label of a model: what alone is asked; None: every case of every model.
     """
-    cases = begun.suite.usable()
-    questions = cells(cases, session.roles.models(), session.settings.repeats)
-    if pairs is not None:
-        questions = [one for one in questions if (one.case.id, one.model.label) in pairs]
-    known = outcomes_so_far(session, begun)
-    outputs = await collected(session, begun, questions, cases, known, on_output)
-    announce_missing_logprobs(session, begun.spec, outputs)
-    manifest = reported(begun.manifest, outputs)
-    run = await judge(session, begun.replace(manifest=manifest, outputs=tuple(outputs)), known)
-    heard = dict.fromkeys((*run.manifest.notices, *session.provider_notices))
-    return run.replace(manifest=run.manifest.replace(notices=tuple(heard)))
+    with RunRecords() as records:
+        manifest = await fill(session, begun, records, keeping(records), pairs=pairs)
+        return records.of_run(begun.replace(manifest=manifest))
 
 
-async def judge(session: Session, run: Run, known: OutcomesSoFar | None = None) -> Run:
-    """The run with verdicts on all its outputs, and scores by expected outputs and metrics: code first, judges for the
-    rest. No model under test is asked.
+def keeping(records: RunRecords) -> TakeOutput:
+    """What puts outputs at their places among the records of a run."""
+    return lambda place, output: records.outputs.put(place, [output])
+
+
+async def fill(
+    session: Session,
+    begun: Run,
+    records: RunRecords,
+    on_output: TakeOutput,
+    *,
+    pairs: Collection[tuple[str, str]] | None = None,
+) -> Manifest:
+    """As ``execute``, into the records of the run, of which it gives the manifest.
 
     Args:
+        on_output: puts each output at its place among the records, as it comes.
+    """
+    every = cells(begun.suite.usable(), session.roles.models(), session.settings.repeats)
+    places = range(len(every))
+    known = outcomes_so_far(session, begun)
+    asked = places if pairs is None else [at for at in places if (every[at].case.id, every[at].model.label) in pairs]
+    await collect_outputs(session, begun, (every, asked), records, known, on_output)
+    announce_missing_logprobs(session, begun.spec, records.outputs)
+    begun = begun.replace(manifest=reported(begun.manifest, records.outputs))
+    manifest = await judge_records(session, begun, records, asked, known)
+    heard = dict.fromkeys((*manifest.notices, *session.provider_notices))
+    return manifest.replace(notices=tuple(heard))
+
+
+async def judge(session: Session, run: Run) -> Run:
+    """The run with verdicts on all its outputs, and scores by expected outputs and metrics: code first, judges for the
+    rest. No model under test is asked."""
+    with RunRecords() as records:
+        records.outputs.put_each(run.outputs)
+        manifest = await judge_records(session, run, records, range(len(run.outputs)))
+        return records.of_run(run.replace(manifest=manifest))
+
+
+async def judge_records(
+    session: Session, run: Run, records: RunRecords, places: Sequence[int], known: OutcomesSoFar | None = None
+) -> Manifest:
+    """As ``judge``, of the outputs at these places among the records of the run, of which it gives the manifest.
+
+    Args:
+        run: what it was made from, with its scores by metrics that are not scored anew.
         known: what was told of the outputs already.
     """
-    outputs = run.outputs
     judges = judges_for(session, run.prompt, run.spec)
     comparers = match_judges(session, run.prompt, run.spec, run.suite)
-    rules = [rule for rule in run.spec.rules if not rule.stale]
-    usable = judgeable(outputs)
-    answering = question_judges(session, run.prompt, rules)
-    code = await verdicts_of_code(session, run.prompt, rules, run.suite, usable, answering)
-    left_out = rules_of_outputs(code.unmet)
-    by_code = code.weighable({rule.id for judge in judges for rule in judge.rules})
-    settings = session.settings
-    known = known or outcomes_so_far(session, run)
-    known.code(by_code)
-    known.asking([settings.judge_repeat] * len(judges))
-    judged = await _ask_judges(session, judges, usable, run.suite, code.settled, known)
-    weighed = weigh(run.spec, by_code, judged, quorum=settings.quorum, min_agreement=settings.min_agreement)
-    verdicts = after_broken(rules, weighed)
-    if not judges:
-        verdicts += [verdict for output in usable for verdict in unjudged(output, rules, left_out.get(output.key, ()))]
-    mode_rules = {rule.id: rule.rule for judge in judges for rule in judge.options.judge_mode.own_rules}
-    names = [*(rule.id for rule in rules), *mode_rules]
-    verdicts += [verdict for output in outputs if output.error for verdict in unusable(output, names)]
-    known.end(outputs, verdicts)
+    answering = question_judges(session, run.prompt, [rule for rule in run.spec.rules if not rule.stale])
+    made = OutputVerdicts(session, run, records, judges, known or outcomes_so_far(session, run))
+    await made.make(places, answering)
     scorers = metric_judges(session, run.prompt, metrics_to_score(session, run))
-    scores = [*await scores_of(session, run, comparers), *await metric_scores(session, run, scorers)]
-    codes = [output.error for output in outputs] + [verdict.unscored for verdict in verdicts]
-    codes += [score.unscored for score in scores]
+    scores = await _put_scores(session, run, records, places, comparers, scorers)
     labels = _labels([*judges, *answering, *comparers, *scorers])
     manifest = _judged_by(session, run.manifest).replace(
         judges=tuple(dict.fromkeys([*labels, *_still_counting(run, scores)])),
-        mode_rules=mode_rules,
-        partial=_partial(codes),
+        mode_rules=made.mode_rules,
+        partial=_partial([*made.reasons, *(score.unscored for score in scores)]),
     )
-    manifest = with_names(session, manifest)
-    return run.replace(
-        manifest=counted(session, manifest),
-        verdicts=tuple(_in_order(outputs, names, verdicts)),
-        scores=tuple(_of_outputs_in_order(outputs, scores)),
-    )
+    return counted(session, with_names(session, manifest))
 
 
-async def collected(
+async def _put_scores(
+    session: Session,
+    run: Run,
+    records: RunRecords,
+    places: Sequence[int],
+    comparers: Sequence[MatchJudge],
+    scorers: Sequence[MetricJudge],
+) -> Sequence[Score]:
+    """Scores the outputs at these places; all scores of a run that has any are in memory meanwhile."""
+    if not run.metrics and all(case.expected is None for case in run.suite.cases):
+        return ()
+    outputs = [(place, output) for place in places for output in records.outputs.at(place)]
+    whole = run.replace(outputs=tuple(output for _, output in outputs))
+    expected = await scores_of(session, whole, comparers)
+    metrics = await metric_scores(session, whole, scorers)
+    for spool, scores in ((records.expected, expected), (records.metrics, metrics)):
+        of_outputs: dict[OutputKey, list[Score]] = {}
+        for score in scores:
+            of_outputs.setdefault(score.key, []).append(score)
+        for place, output in outputs:
+            spool.put(place, of_outputs.pop(output.key, ()))
+    return [*expected, *metrics]
+
+
+async def collect_outputs(
     session: Session,
     begun: Run,
-    questions: Sequence[Cell],
-    cases: Sequence[Case],
+    asked: tuple[Sequence[Cell], Sequence[int]],
+    records: RunRecords,
     known: OutcomesSoFar,
-    on_output: Callable[[Output], None],
-) -> list[Output]:
-    """The outputs of questions, asked in the fair order of ``cases``; ``known`` is told of them as they come."""
-    async with early_outcomes(session, begun, known) as check_early:
+    on_output: TakeOutput,
+) -> None:
+    """Collects the outputs of some questions, asked in the fair order of the suite; ``known`` is told of them as they
+    come.
 
-        def taken(output: Output) -> None:
-            on_output(output)
-            check_early(output)
+    Args:
+        asked: all questions of the run, and the numbers of those that are asked, which are the places of their outputs.
+        on_output: as for ``fill``.
+    """
+    every, places = asked
+    questions = [every[place] for place in places]
+    async with early_outcomes(session, begun, records.outputs, known) as check_early:
 
-        return await session.collect(
+        def taken(number: int, output: Output) -> None:
+            on_output(places[number], output)
+            check_early(places[number], output)
+
+        await session.collect(
             session.client,
             begun.prompt,
             questions,
             defaults=output_params(session, begun.prompt, begun.spec),
-            order=cell_order(questions, cases, session.settings.seed, serial_server),
+            order=cell_order(questions, begun.suite.usable(), session.settings.seed, serial_server),
             emit=session.emit,
             on_output=taken,
         )
@@ -240,50 +273,6 @@ def _judged_by(session: Session, manifest: Manifest) -> Manifest:
         settings={**manifest.settings, **{name: settings[name] for name in judging_settings}},
         origins={**manifest.origins, **{name: origins[name] for name in judging_settings}},
     )
-
-
-async def _ask_judges(
-    session: Session,
-    judges: Sequence[Judge],
-    outputs: Sequence[Output],
-    suite: Suite,
-    left_out: RulesOfOutputs,
-    known: OutcomesSoFar,
-) -> list[list[Verdict]]:
-    """The verdicts of each judge, turn by turn in the order of the outputs, but for rules ``left_out`` of one.
-    Each of them is told to ``known``."""
-    settings, inputs = session.settings, inputs_of_cases(suite)
-    turns = settings.judge_repeat
-    models = [judge.role_model.model for judge in judges]
-    order = judging_order(outputs, suite.usable(), models, turns=turns, seed=settings.seed, serial=serial_server)
-    totals = {judge.role_model.label: len(outputs) * turns for judge in judges}
-
-    async def judge_one(asked: tuple[int, int, int]) -> list[Verdict]:
-        judge, output, turn = judges[asked[0]], outputs[asked[1]], asked[2]
-        settled = left_out.get(output.key, ())
-        verdicts = await judge.judge(output, inputs.get(output.case, {}), turn=turn, left_out=settled)
-        missing = next((verdict.unscored for verdict in verdicts if verdict.unscored), None)
-        session.emit(StepDone(JUDGE, judge.role_model.label, missing))
-        known.judge(output, asked[0], verdicts)
-        return verdicts
-
-    with stage_events(session.emit, JUDGE, totals):
-        verdicts_of = dict(zip(order, await run_all(judge_one, order), strict=True))
-    return [
-        [verdict for turn in range(turns) for at in range(len(outputs)) for verdict in verdicts_of[number, at, turn]]
-        for number in range(len(judges))
-    ]
-
-
-def _of_outputs_in_order(outputs: Sequence[Output], scores: Sequence[Score]) -> list[Score]:
-    place = {output.key: index for index, output in enumerate(outputs)}
-    return sorted(scores, key=lambda score: place[score.key])
-
-
-def _in_order(outputs: Sequence[Output], rules: Sequence[str], verdicts: Sequence[Verdict]) -> list[Verdict]:
-    place = {output.key: index for index, output in enumerate(outputs)}
-    rank = {rule: index for index, rule in enumerate(rules)}
-    return sorted(verdicts, key=lambda verdict: (place[verdict.key], rank.get(verdict.rule, -1)))
 
 
 def _manifest(
@@ -322,7 +311,7 @@ def counted(session: Session, manifest: Manifest) -> Manifest:
     return manifest.replace(asked=sum(total.requests for total in totals), stored=sum(total.cached for total in totals))
 
 
-def reported(manifest: Manifest, outputs: Sequence[Output]) -> Manifest:
+def reported(manifest: Manifest, outputs: Iterable[Output]) -> Manifest:
     """The manifest with the ids that the providers returned."""
     ids_of: dict[str, dict[str, None]] = {label: {} for label in manifest.models}
     for output in outputs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -23,11 +23,16 @@ MATCH_VERSION = "match-1"
 """The version of the comparisons by code, raised when one decides otherwise than before."""
 
 
-def expected_outputs(suite: Suite, chosen: str | None) -> dict[str, ExpectedOutput]:
-    """The expected outputs by the ids of their cases; ``chosen`` is the comparison that the settings name."""
+def expected_outputs(suite: Suite, chosen: str | None, ids: Collection[str] | None = None) -> dict[str, ExpectedOutput]:
+    """The expected outputs by the ids of their cases; ``chosen`` is the comparison that the settings name.
+
+    Args:
+        ids: of cases that alone are wanted; None = all.
+    """
+    cases = suite.cases if ids is None else [suite.by_id[one] for one in ids if one in suite.by_id]
     return {
         case.id: ExpectedOutput(case.expected, suite.match_of(case, chosen), case.also_right)
-        for case in suite.cases
+        for case in cases
         if case.expected is not None
     }
 

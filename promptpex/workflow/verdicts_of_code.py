@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpex.assertions import check_conditions
-from promptpex.core.records import Output, Prompt, Rule, Suite, Verdict
-from promptpex.engines import Engine
+from promptpex.core.records import Output, OutputKey, Prompt, Rule, Suite, Verdict
 from promptpex.judging.questions import QuestionJudge
 from promptpex.judging.verdict_precedence import closed_by_code, left_open
 from promptpex.workflow.order import judging_order, serial_server
-from promptpex.workflow.questions import outputs_with_cases, verdicts_with_answers
+from promptpex.workflow.questions import RunChecks, outputs_with_cases, verdicts_with_answers
 from promptpex.workflow.scoring import expected_outputs
 from promptpex.workflow.session import Session
-
-Inputs = Mapping[str, Mapping[str, Any]]
-"""The inputs of each case, by its id."""
-
 
 RulesOfOutputs = Mapping[tuple[str, str, int], Collection[str]]
 """Ids of rules, by the keys of outputs."""
@@ -54,32 +49,39 @@ class VerdictsOfCode:
 
 async def verdicts_of_code(
     session: Session,
+    check: RunChecks,
     prompt: Prompt,
     rules: Sequence[Rule],
     suite: Suite,
     outputs: Sequence[Output],
     judges: Sequence[QuestionJudge] = (),
-    engine: Engine | None = None,
 ) -> VerdictsOfCode:
     """What code says of usable outputs, by the rules that are in force.
 
     Args:
+        check: what runs the checks of these rules.
         judges: the one that answers the questions of checks; without it they stay open.
-        engine: where the checks run; None: where the session has them run.
     """
-    inputs, expected = inputs_of_cases(suite), expected_outputs(suite, session.settings.match)
-    unmet = check_conditions(rules, outputs, lambda output: inputs.get(output.case, {}))
+    unmet = check_conditions(rules, outputs, lambda output: inputs_of(suite, output.case))
     left_out = rules_of_outputs(unmet)
+    expected = expected_outputs(suite, session.settings.match, {output.case for output in outputs})
     with_cases = outputs_with_cases(prompt, rules, suite, outputs, expected)
-    models = [judge.role_model.model for judge in judges]
-    order = judging_order(outputs, suite.usable(), models, turns=1, seed=session.settings.seed, serial=serial_server)
-    place = {outputs[asked[1]].key: number for number, asked in enumerate(order)}
+    place = _places(session, suite, outputs, judges) if judges else {}
     checked = await verdicts_with_answers(
-        session, rules, with_cases, judges, lambda each: place.get(each.output.key, len(place)), engine
+        session, check, with_cases, judges, lambda each: place.get(each.output.key, len(place))
     )
     checked = [verdict for verdict in checked if verdict.rule not in left_out.get(verdict.key, ())]
     closed = closed_by_code(rules, checked)
     return VerdictsOfCode(rules, unmet, checked, [one for one in closed if one.rule not in left_out.get(one.key, ())])
+
+
+def _places(
+    session: Session, suite: Suite, outputs: Sequence[Output], judges: Sequence[QuestionJudge]
+) -> dict[OutputKey, int]:
+    """When the questions about each output are asked: the lower, the sooner."""
+    models, keys = [judge.role_model.model for judge in judges], [output.key for output in outputs]
+    order = judging_order(keys, suite.usable(), models, turns=1, seed=session.settings.seed, serial=serial_server)
+    return {keys[asked[1]]: number for number, asked in enumerate(order)}
 
 
 def rules_of_outputs(verdicts: Iterable[Verdict]) -> RulesOfOutputs:
@@ -90,6 +92,7 @@ def rules_of_outputs(verdicts: Iterable[Verdict]) -> RulesOfOutputs:
     return rules
 
 
-def inputs_of_cases(suite: Suite) -> Inputs:
-    """The inputs of all cases."""
-    return {case.id: case.inputs for case in suite.cases}
+def inputs_of(suite: Suite, case: str) -> Mapping[str, Any]:
+    """The inputs of a case by its id; none where the suite has no such case."""
+    known = suite.by_id.get(case)
+    return {} if known is None else known.inputs

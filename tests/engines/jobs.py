@@ -175,14 +175,15 @@ class Collecting:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Callable[[Cell], Awaitable[Output]]]:
         from promptpex.config import load
-        from promptpex.workflow.collect import collect
+        from promptpex.core.time_allowance import Allowance
+        from promptpex.workflow.collect import answer_to
         from promptpex.workflow.session import open_session
 
         async with open_session(load(self.settings, start=self.folder, env={})) as session:
 
             async def output_of(cell: Cell) -> Output:
-                (output,) = await collect(session.client, self.prompt, [cell], defaults=session.roles.output_params())
-                return output
+                time = Allowance(60.0)
+                return await answer_to(session.client, self.prompt, cell, session.roles.output_params(), time)
 
             yield output_of
 

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 
-from promptpex.engines import run_all
+from promptpex.engines import for_each, run_all
 
 
 async def test_results_come_in_the_order_of_the_items() -> None:
@@ -59,3 +60,22 @@ async def test_the_first_jobs_go_on_before_the_last_begin() -> None:
 
     await run_all(job, range(500))
     assert sent_before_the_last > 250
+
+
+async def test_items_are_taken_when_they_are_begun_and_nothing_is_kept_of_them() -> None:
+    taken, ended = 0, 0
+
+    def items() -> Iterator[int]:
+        nonlocal taken
+        for number in range(200):
+            assert number - ended <= 20
+            taken += 1
+            yield number
+
+    async def job(number: int) -> None:
+        nonlocal ended
+        await asyncio.sleep(0)
+        ended += 1
+
+    await for_each(job, items(), alive=20)
+    assert (taken, ended) == (200, 200)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.errors import PromptFileError
-from promptpex.core.records import Case, ModelName
+from promptpex.core.records import Case, ModelName, Output
 from promptpex.core.time_allowance import Allowance
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse, render
@@ -137,7 +137,9 @@ async def test_a_template_that_is_slow_on_every_case_does_not_hold_up_a_command(
     prompt = parse("user:\nSay {{a}}")
     asked = cells([Case(id=f"c{n}", inputs={"a": "x"}) for n in range(9)], [ModelName(name="m", label="m")], 1)
     client = FakeClient(lambda _: "yes")
-    outputs = await collect(client, prompt, asked, rendering=Allowance(10.0, clock=clock))
+    made = dict[int, Output]()
+    await collect(client, prompt, asked, on_output=made.__setitem__, rendering=Allowance(10.0, clock=clock))
+    outputs = [made[number] for number in range(9)]
     assert [output.error for output in outputs] == [None] * 3 + ["bad-input"] * 6
     assert "rendering it has taken more than 10 s in all; make its template simpler" in str(outputs[-1].message)
     assert len(client.requests) == 3

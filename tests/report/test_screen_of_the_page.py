@@ -15,6 +15,7 @@ from promptpex.cli.output import show_run
 from promptpex.config import load
 from promptpex.core.records import Completion, Request, Run
 from promptpex.llm.fake import FakeClient
+from promptpex.report import runs
 from promptpex.workflow.files import files_of
 from promptpex.workflow.pipeline import run
 from promptpex.workflow.session import open_session
@@ -55,8 +56,8 @@ async def executed(folder: Path) -> tuple[Run, Path, dict[str, int]]:
     given = {"models": list(FAULTS), "judge": ["fake/judge"]}
     files = files_of(Path("sentence/prompt.md"))
     async with open_session(load(given, start=folder, env={}), provider=FakeClient(reply)) as session:
-        finished, where = await run(session, files)
-        return finished, where, asdict(session.meter.total)
+        _, where = await run(session, files)
+        return runs.read(where), where, asdict(session.meter.total)
 
 
 async def test_the_screen_of_the_page_is_what_a_run_prints(

@@ -11,6 +11,7 @@ from promptpex.config import load
 from promptpex.core.events import Event, OutcomeKnown
 from promptpex.core.records import Check
 from promptpex.llm.fake import FakeClient
+from promptpex.report.runs import RunRecords
 from promptpex.workflow.early_outcomes import early_outcomes
 from promptpex.workflow.outcomes_so_far import outcomes_so_far
 from promptpex.workflow.running import begin, execute
@@ -31,9 +32,11 @@ async def told(folder: Path, judge: str, count: int) -> tuple[list[str], list[st
         while not heard.empty():
             heard.get_nowait()
         outcomes: list[str] = []
-        async with early_outcomes(session, run, outcomes_so_far(session, run), begins_s=0) as add, asyncio.timeout(300):
-            for output in run.outputs:
-                add(output)
+        records, known = RunRecords.of(run), outcomes_so_far(session, run)
+        early = early_outcomes(session, run, records.outputs, known, begins_s=0)
+        async with early as add, asyncio.timeout(300):
+            for place, output in enumerate(run.outputs):
+                add(place, output)
             while len(outcomes) < count:
                 event = await heard.get()
                 outcomes += [event.outcome] if isinstance(event, OutcomeKnown) else []
@@ -61,7 +64,8 @@ async def test_a_check_that_cannot_be_used_ends_it_quietly(tmp_path: Path) -> No
         unusable = spec.rules[0].replace(checks=(Check(kind="regex", value="("),))
         run = run.replace(spec=spec.replace(rules=(unusable,)))
         heard.clear()
-        async with early_outcomes(session, run, outcomes_so_far(session, run), begins_s=0) as add:
-            add(run.outputs[0])
+        records, known = RunRecords.of(run), outcomes_so_far(session, run)
+        async with early_outcomes(session, run, records.outputs, known, begins_s=0) as add:
+            add(0, run.outputs[0])
             await asyncio.sleep(0.1)
     assert heard == []

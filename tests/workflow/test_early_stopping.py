@@ -60,7 +60,8 @@ async def execute(folder: Path, prompt: Path, fake: FakeClient, **more: Any) -> 
         **more,
     }
     async with open_session(load(given, start=folder, env={}), provider=fake) as session:
-        finished, where = await run(session, files_of(prompt))
+        _, where = await run(session, files_of(prompt))
+    finished = read(where)
     write(summarise(finished, folder=where), where)
     return finished, where
 

@@ -13,6 +13,7 @@ from promptpex.config import load
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Completion, Request, Run, TokenLogprob
 from promptpex.llm.fake import FakeClient
+from promptpex.report import runs
 from promptpex.workflow.estimate import number_of_cases
 from promptpex.workflow.files import files_of, read_prompt
 from promptpex.workflow.pipeline import run
@@ -87,8 +88,8 @@ async def execute(path: Path, answer: Any = reply, **more: Any) -> tuple[Run, Fa
     given |= {"store": str(folder / "store.db"), "results": str(folder / "results")}
     fake = FakeClient(answer)
     async with open_session(load(given, start=folder, env={}), provider=fake, emit=events.append) as session:
-        finished, _ = await run(session, files_of(path))
-    return finished, fake, [event.message for event in events if isinstance(event, Notice)]
+        _, where = await run(session, files_of(path))
+    return runs.read(where), fake, [event.message for event in events if isinstance(event, Notice)]
 
 
 def written(folder: Path, name: str, text: str) -> Path:

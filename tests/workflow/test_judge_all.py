@@ -10,7 +10,7 @@ from typing import Any
 from promptpex.config import load
 from promptpex.core.records import Request
 from promptpex.llm.fake import FakeClient
-from promptpex.report import summarise
+from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.workflow.files import files_of
 from promptpex.workflow.pipeline import run
@@ -44,8 +44,8 @@ async def executed(folder: Path, **more: Any) -> Path:
         **more,
     }
     async with open_session(load(given, start=folder, env={}), provider=FakeClient(reply)) as session:
-        finished, where = await run(session, files_of(prompt))
-    write(summarise(finished, folder=where), where)
+        _, where = await run(session, files_of(prompt))
+    write(summarise(runs.read(where), folder=where), where)
     return where
 
 

@@ -16,6 +16,7 @@ from promptpex.core.stage_templates import fingerprint
 from promptpex.judging.judge import Judge, Judging
 from promptpex.judging.judge_mode import JudgeExample
 from promptpex.llm.fake import FakeClient
+from promptpex.report import runs
 from promptpex.synthesis.examples import examples_of
 from promptpex.workflow import pipeline
 from promptpex.workflow.files import files_of
@@ -38,8 +39,8 @@ async def judged_again(place: Path, folder: Path, **given: Any) -> tuple[Run, li
     settings = {"judge": ["openai/judge"], "store": f"{len(given)}.db", "results": "results", **given}
     resolved = load(settings, start=folder, env={})
     async with open_session(resolved, provider=client, emit=listen) as session:
-        run = await pipeline.judge(session, place)
-    return run, list(client.requests), notices
+        await pipeline.judge(session, place)
+    return runs.read(place), list(client.requests), notices
 
 
 def graded_run(folder: Path, *, share: float = 1.0, policy: str = "informative") -> tuple[Run, Path]:
@@ -125,8 +126,8 @@ async def test_a_run_shows_its_judges_outputs_of_earlier_runs_and_says_so_again(
     for _ in range(2):
         client = FakeClient(lambda request: REPLY if "judge" in request.model else "Because.")
         async with open_session(load(given, start=tmp_path, env={}), provider=client) as session:
-            run, _ = await pipeline.run(session, files_of(Path("prompt.md")))
-        ids.append((run.manifest.run, list(client.requests)))
+            manifest, _ = await pipeline.run(session, files_of(Path("prompt.md")))
+        ids.append((manifest.run, list(client.requests)))
     texts = [one.output for one in examples_of(earlier).examples if one.is_shown]
     (_, asked), (_, again) = ids
     assert ids[0][0] == ids[1][0]

@@ -250,8 +250,8 @@ async def whole(folder: Path, score: int) -> Path:
     given = {"models": ["fake/m"], "judge": ["fake/j", "fake/k"], "store": str(folder / "store.db")}
     given |= {"results": str(folder / "results")}
     async with open_session(load(given, start=folder, env={}), provider=FakeClient(answer)) as session:
-        finished, where = await run_files(session, files_of(folder / "prompt.md"))
-    write(summarise(finished, folder=where), where)
+        _, where = await run_files(session, files_of(folder / "prompt.md"))
+    write(summarise(runs.read(where), folder=where), where)
     return where
 
 
@@ -345,7 +345,8 @@ async def test_judging_again_by_some_metrics_keeps_the_scores_of_the_others(tmp_
     runs.finish(folder, before)
     client = FakeClient(reply)
     async with opened(tmp_path, client, metrics="kind", judge=["fake/k"]) as session:
-        after = await judge_folder(session, folder)
+        manifest = await judge_folder(session, folder)
+    after = runs.read(folder)
     asked_about = {asked(request).split("?")[0][-4:] for request in client.requests if request.stage == "metric"}
     assert asked_about == {"Kind"}
     assert {one.source for one in after.scores if one.name == "kind"} == {"judge:fake/k"}
@@ -353,9 +354,10 @@ async def test_judging_again_by_some_metrics_keeps_the_scores_of_the_others(tmp_
         assert [one for one in after.scores if one.name == name] == [one for one in before.scores if one.name == name]
     assert [(one.key, one.name) for one in after.scores] == [(one.key, one.name) for one in before.scores]
     assert after.manifest.judges == ("fake/k", "fake/j")
-    assert (after.metrics, runs.read(folder)) == (before.metrics, after)
+    assert (after.metrics, after.manifest) == (before.metrics, manifest)
     async with opened(tmp_path, metrics="none") as session:
-        assert (await judge_folder(session, folder)).scores == after.scores
+        await judge_folder(session, folder)
+    assert runs.read(folder).scores == after.scores
 
 
 async def test_a_run_without_scores_so_far_is_scored_by_what_is_named_alone(tmp_path: Path) -> None:
@@ -363,7 +365,8 @@ async def test_a_run_without_scores_so_far_is_scored_by_what_is_named_alone(tmp_
     folder = tmp_path / "results" / "p" / "r"
     runs.finish(folder, (await made(tmp_path)).replace(scores=()))
     async with opened(tmp_path, metrics="short") as session:
-        assert {one.name for one in (await judge_folder(session, folder)).scores} == {"short"}
+        await judge_folder(session, folder)
+    assert {one.name for one in runs.read(folder).scores} == {"short"}
 
 
 async def test_an_output_of_a_case_that_the_run_lacks_is_not_scored_and_ends_nothing(tmp_path: Path) -> None:

@@ -128,7 +128,8 @@ async def test_judging_again_reads_the_calibrations_of_now(tmp_path: Path, monke
     given = {"judge": ["openai/judge"], "store": "s.db", "min_agreement": 0.2, "prices": {}}
     reply = json.dumps({"r1": {"reason": "", "verdict": "pass"}})
     async with open_session(load(given, start=tmp_path, env={}), provider=FakeClient(lambda request: reply)) as session:
-        run = await pipeline.judge(session, place)
+        await pipeline.judge(session, place)
+    run = runs.read(place)
     assert run.spec.rules[0].judge
     assert {one.unscored for one in run.verdicts if one.counts} == {UNTRUSTED}
     assert {one.counts for one in runs.read(place).verdicts if one.source == "judge:openai/judge"} == {False}

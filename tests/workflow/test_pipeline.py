@@ -75,7 +75,8 @@ async def execute(folder: Path, fake: FakeClient, events: list[Event] | None = N
     resolved = load(settings(folder, **more), start=folder, env={})
     emit = events.append if events is not None else (lambda event: None)
     async with open_session(resolved, provider=fake, emit=emit) as session:
-        finished, where = await run(session, files(folder))
+        _, where = await run(session, files(folder))
+    finished = runs.read(where)
     write(summarise(finished), where)
     return finished, where
 
@@ -124,7 +125,9 @@ async def test_judging_again_asks_no_model_under_test(tmp_path: Path) -> None:
     again = client()
     resolved = load(settings(tmp_path, judge=["fake/other"]), start=tmp_path, env={})
     async with open_session(resolved, provider=again) as session:
-        judged = await judge(session, folder)
+        manifest = await judge(session, folder)
+    judged = runs.read(folder)
+    assert judged.manifest == manifest
     assert {request.model for request in again.requests} == {"fake/other"}
     assert {verdict.source for verdict in judged.verdicts} == {"judge:fake/other"}
     assert judged.manifest.judges == ("fake/other",)
@@ -135,9 +138,8 @@ async def test_judging_again_needs_no_verdict_of_before(tmp_path: Path) -> None:
     (folder / "verdicts.jsonl").write_text("{\n", encoding="utf-8")
     resolved = load(settings(tmp_path), start=tmp_path, env={})
     async with open_session(resolved, provider=client()) as session:
-        judged = await judge(session, folder)
-    assert judged.verdicts == finished.verdicts
-    assert runs.read(folder) == judged
+        await judge(session, folder)
+    assert runs.read(folder).verdicts == finished.verdicts
 
 
 async def test_judging_again_warns_of_self_preference_and_the_manifest_says_how_it_was_judged(tmp_path: Path) -> None:
@@ -145,11 +147,11 @@ async def test_judging_again_warns_of_self_preference_and_the_manifest_says_how_
     resolved = load(settings(tmp_path, judge=["fake/a"], judge_sees_input=True), start=tmp_path, env={})
     events: list[Event] = []
     async with open_session(resolved, provider=client(), emit=events.append) as session:
-        judged = await judge(session, folder)
+        manifest = await judge(session, folder)
     assert [one for one in events if isinstance(one, Notice) and "from the same vendor as fake/a" in one.message]
-    assert judged.manifest.settings["judge_sees_input"] is True
-    assert judged.manifest.settings["judge"] == ["fake/a"]
-    assert judged.manifest.settings["models"] == ["fake/a"]
+    assert manifest.settings["judge_sees_input"] is True
+    assert manifest.settings["judge"] == ["fake/a"]
+    assert manifest.settings["models"] == ["fake/a"]
 
 
 async def test_judging_in_another_mode_says_that_it_replaces_the_verdicts(tmp_path: Path) -> None:
@@ -261,9 +263,9 @@ async def test_a_run_bears_the_date_of_the_answers_that_it_holds(tmp_path: Path)
         resolved = load(settings(tmp_path, models=["fake/a"], **more), start=tmp_path, env={})
         async with open_session(resolved, provider=client()) as session:
             session.clock = lambda: next(dates)
-            finished, folder = await run(session, files(tmp_path))
-        assert runs.read_manifest(folder).created == finished.manifest.created
-        return finished.manifest.created[:10]
+            manifest, folder = await run(session, files(tmp_path))
+        assert runs.read_manifest(folder) == manifest
+        return manifest.created[:10]
 
     assert await dated() == "2026-01-01"
     assert await dated() == "2026-01-01"

@@ -12,7 +12,7 @@ import pytest
 from promptpex.cli.main import run_cli
 from promptpex.config import load
 from promptpex.llm.fake import FakeClient
-from promptpex.report import summarise
+from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.workflow.files import files_of
 from promptpex.workflow.pipeline import run
@@ -31,8 +31,8 @@ async def always_nn(folder: Path) -> Path:
         "results": str(folder / "results"),
     }
     async with open_session(load(given, start=folder, env={}), provider=FakeClient(lambda request: "NN")) as session:
-        finished, where = await run(session, files_of(folder / "prompt.md"))
-    write(summarise(finished, folder=where), where)
+        _, where = await run(session, files_of(folder / "prompt.md"))
+    write(summarise(runs.read(where), folder=where), where)
     return where
 
 

@@ -14,6 +14,7 @@ from promptpex.cli.main import run_cli
 from promptpex.config import load
 from promptpex.core.records import Request, Status, Verdict
 from promptpex.llm.fake import FakeClient
+from promptpex.report import runs
 from promptpex.report.summary import summarise, to_dict
 from promptpex.tables import untriggered, verdicts
 from promptpex.workflow.files import files_of
@@ -78,8 +79,8 @@ async def test_a_run_tells_which_cases_do_not_trigger_their_rule_and_coverage_le
     project(tmp_path, CASES.replace("  - {id: c1, rule: r1, inputs: {order: late}, origin: added}\n", ""))
     assert (await generated(tmp_path))[0].quality.bare == ()
     async with open_session(settings(tmp_path), provider=FakeClient(reply)) as session:
-        made, _ = await run(session, files_of(tmp_path / "prompt.md"))
-    summary = summarise(made)
+        _, where = await run(session, files_of(tmp_path / "prompt.md"))
+    summary = summarise(runs.read_columns(where))
     assert to_dict(summary)["discrimination"]["untriggered"] == ("c2",)
     shown = " ".join(printed(summary, width=200).split())
     assert "cases that do not meet their rule's condition 1 of 2 c2" in shown

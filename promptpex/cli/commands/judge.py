@@ -34,9 +34,10 @@ def command(run: Path | None, spec: Path | None, as_json: bool, full: bool, **fl
     """
     from promptpex.cli.command_session import work
     from promptpex.cli.output import exit_code, show_run
+    from promptpex.report.runs import read_for_report
 
-    folder, totals, judged, stopped, view, allowed = work(flags, lambda session: _again(session, run, spec))
-    summary = show_run(judged, folder, as_json=as_json, totals=totals, view=view, full=full)
+    folder, totals, stopped, view, allowed = work(flags, lambda session: _again(session, run, spec))
+    summary = show_run(read_for_report(folder), folder, as_json=as_json, totals=totals, view=view, full=full)
     return exit_code(summary, stopped=stopped, allow_missing=allowed)
 
 
@@ -46,7 +47,7 @@ async def _again(session: Any, named: Path | None, spec: Path | None) -> Any:
     from promptpex.workflow.pipeline import judge
 
     folder = runs.resolve(named, Path(session.settings.results))
-    judged = await judge(session, folder, spec=spec)
+    manifest = await judge(session, folder, spec=spec)
     totals, view = asdict(session.meter.total), report_options(session.resolved)
-    allowed = session.settings.allow_missing_models or bool(judged.manifest.settings.get("allow_missing_models"))
-    return folder, totals, judged, session.client.cancelled, view, allowed
+    allowed = session.settings.allow_missing_models or bool(manifest.settings.get("allow_missing_models"))
+    return folder, totals, session.client.cancelled, view, allowed

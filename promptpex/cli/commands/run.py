@@ -97,26 +97,29 @@ def _run_one(
     from promptpex.cli.browser import open_report
     from promptpex.cli.command_session import all_problems, work
     from promptpex.cli.output import exit_code, show_run
+    from promptpex.report.runs import read_for_report
     from promptpex.report.terminal.ending import PAGE
     from promptpex.workflow.files import files_of, require_files
 
     require_files(*beside)
     files = files_of(prompt, spec=beside[0], suite=beside[1])
     with all_problems(prompt, *beside):
-        finished, folder, totals, stopped = work(flags, _job(files, subset, name), start=prompt.parent)
-    summary = show_run(finished, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
+        manifest, folder, totals, stopped = work(flags, _job(files, subset, name), start=prompt.parent)
+    made = read_for_report(folder)
+    summary = show_run(made, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
     if opened and not stopped:
         open_report(folder / PAGE)
-    made = finished.manifest.settings
-    return exit_code(summary, stopped=stopped, fail_over=made["fail_over"], allow_missing=made["allow_missing_models"])
+    given = manifest.settings
+    fail_over, allow_missing = given["fail_over"], given["allow_missing_models"]
+    return exit_code(summary, stopped=stopped, fail_over=fail_over, allow_missing=allow_missing)
 
 
 def _job(files: Files, subset: Subset, name: str | None) -> Callable[[Session], Awaitable[Any]]:
     async def job(session: Session) -> Any:
         from promptpex.workflow.pipeline import run
 
-        finished, folder = await run(session, files, subset, name=name)
-        return finished, folder, asdict(session.meter.total), session.client.cancelled
+        manifest, folder = await run(session, files, subset, name=name)
+        return manifest, folder, asdict(session.meter.total), session.client.cancelled
 
     return job
 

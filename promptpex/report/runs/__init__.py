@@ -7,14 +7,17 @@ from promptpex.report.runs.folder import (
     begin,
     finish,
     folder_for,
+    outputs_of,
     read,
     read_columns,
+    read_inputs,
     read_manifest,
     read_scores,
 )
 from promptpex.report.runs.keeping import RunPlace
 from promptpex.report.runs.parts import NotInOrderError, read_for_report
 from promptpex.report.runs.references import LATEST, all_of, checked_name, latest, latest_of, made_before, resolve
+from promptpex.report.runs.run_records import RunRecords
 from promptpex.report.runs.verdict_cube import lacks_parquet
 
 __all__ = [
@@ -22,6 +25,7 @@ __all__ = [
     "NotInOrderError",
     "RecordWriter",
     "RunPlace",
+    "RunRecords",
     "all_of",
     "begin",
     "checked_name",
@@ -31,9 +35,11 @@ __all__ = [
     "lacks_parquet",
     "latest_of",
     "made_before",
+    "outputs_of",
     "read",
     "read_columns",
     "read_for_report",
+    "read_inputs",
     "read_manifest",
     "read_scores",
     "resolve",

@@ -178,7 +178,7 @@ def read(folder: Path | str, *, verdicts: bool = True) -> Run:
     """
     folder = Path(folder)
     known = known_of(folder)
-    outputs = tuple(records_of(folder / OUTPUTS, Output))
+    outputs = tuple(outputs_of(folder))
     there = {output.key for output in outputs}
     if not verdicts:
         return Run(**known, outputs=outputs)
@@ -190,13 +190,31 @@ def read(folder: Path | str, *, verdicts: bool = True) -> Run:
     )
 
 
-def read_scores(folder: Path, run: Run) -> tuple[Score, ...]:
-    """The scores that are kept in a run's folder, of the outputs that the run has.
+def read_inputs(folder: Path) -> Run:
+    """The run kept in a folder as it was before its first output.
 
     Raises:
         RunError: as ``read``.
     """
-    return tuple(_scores(folder, {output.key for output in run.outputs}))
+    return Run(**known_of(folder))
+
+
+def outputs_of(folder: Path) -> Iterator[Output]:
+    """The outputs of a run's folder one by one.
+
+    Raises:
+        RunError: as ``read``.
+    """
+    return records_of(folder / OUTPUTS, Output)
+
+
+def read_scores(folder: Path) -> tuple[Score, ...]:
+    """The scores that are kept in a run's folder, of the outputs that it has.
+
+    Raises:
+        RunError: as ``read``.
+    """
+    return tuple(_scores(folder, {output.key for output in outputs_of(folder)}))
 
 
 @collector_paused()

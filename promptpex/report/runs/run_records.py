@@ -8,8 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from promptpex.codecs import jsonl
 from promptpex.codecs.record_spool import RecordSpool, SpillFile
-from promptpex.core.records import Output, Run, Score, Verdict
+from promptpex.core.records import Columns, Output, Run, RunColumns, Score, Verdict
 
 
 class RunRecords:
@@ -18,6 +19,7 @@ class RunRecords:
 
     Args:
         folder: where the file is that holds them once they are many; None = where temporary files are.
+        by_output: whether scores are in the order of their outputs; else those against expected outputs come first.
 
     Attributes:
         outputs: one at each place.
@@ -29,7 +31,8 @@ class RunRecords:
         RunError: the file cannot be written or read.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, by_output: bool = False) -> None:
+        self._by_output = by_output
         self._spill = SpillFile(folder)
         self.outputs = RecordSpool(self._spill, Output)
         self.verdicts = RecordSpool(self._spill, Verdict)
@@ -53,6 +56,24 @@ class RunRecords:
     ) -> None:
         self._spill.close()
 
+    def further_verdicts(self) -> RecordSpool[Verdict]:
+        """Verdicts that are not the run's, but are needed to make them; gone with the run's."""
+        return RecordSpool(self._spill, Verdict)
+
     def score_lines(self) -> Iterator[bytes]:
-        """All scores as lines: whether outputs are the expected ones, then metrics."""
-        return chain(self.expected.all_lines(), self.metrics.all_lines())
+        """All scores as lines."""
+        if not self._by_output:
+            return chain(self.expected.all_lines(), self.metrics.all_lines())
+        both = (self.expected.lines(place) + self.metrics.lines(place) for place in self.outputs.places())
+        return chain.from_iterable(lines.splitlines(keepends=True) for lines in both)
+
+    def of_run(self, run: Run) -> Run:
+        """The run with all of these records, in memory."""
+        scores = (jsonl.parse_record(line, Score) for line in self.score_lines())
+        return run.replace(outputs=tuple(self.outputs), verdicts=tuple(self.verdicts), scores=tuple(scores))
+
+    def columns(self, run: Run) -> RunColumns:
+        """The run as a report needs it, without scores."""
+        known = {name: getattr(run, name) for name in ("manifest", "prompt", "spec", "suite", "metrics")}
+        outputs, verdicts = Columns.of(self.outputs, Output), Columns.of(self.verdicts, Verdict)
+        return RunColumns(**known, outputs=outputs, verdicts=verdicts, scores=Columns.of([], Score))

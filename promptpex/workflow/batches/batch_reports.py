@@ -23,9 +23,9 @@ from promptpex.workflow.subset import WHOLE, Subset
 def part_of_batch(made: RunOfPrompt) -> BatchPart:
     """What the manifest of a batch says of a prompt."""
     file = made.files.prompt.as_posix()
-    if made.run is None or made.folder is None:
+    if made.manifest is None or made.folder is None:
         return BatchPart(file=file, prompt=file, problem=str(made.problem))
-    return BatchPart(file=file, prompt=made.run.manifest.prompt, run="/".join(made.folder.parts[-2:]))
+    return BatchPart(file=file, prompt=made.manifest.prompt, run="/".join(made.folder.parts[-2:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,6 @@ def part_of_run(meant: MeantRun) -> BatchPart:
 
 
 def _summary(made: RunOfPrompt, emit: Listener) -> Summary | None:
-    if made.run is None or made.folder is None:
+    if made.folder is None:
         return None
-    return report_run(made.run, made.folder, emit, prompt=made.files.prompt)
+    return report_run(runs.read_for_report(made.folder), made.folder, emit, prompt=made.files.prompt)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,12 +17,12 @@ from types import TracebackType
 from typing import Self
 
 from promptpex.core.events import Listener, StepDone, ignore_events, stage_events
-from promptpex.core.records import Output, Params, Prompt
+from promptpex.core.records import Params, Prompt
 from promptpex.core.time_allowance import Allowance
-from promptpex.engines import run_all
+from promptpex.engines import for_each
 from promptpex.llm.client import Client
 from promptpex.promptfile import RENDERING_SECONDS
-from promptpex.workflow.collect import STAGE, Cell, Collect, answer_to
+from promptpex.workflow.collect import STAGE, Cell, Collect, TakeOutput, answer_to
 from promptpex.workflow.order import ask_order, serial_server
 
 
@@ -36,8 +36,8 @@ class _Share:
     defaults: Params
     order: Sequence[int]
     emit: Listener
-    on_output: Callable[[Output], None]
-    outputs: asyncio.Future[list[Output]]
+    on_output: TakeOutput
+    done: asyncio.Future[None]
     time: Allowance = field(default_factory=lambda: Allowance(RENDERING_SECONDS))
 
 
@@ -86,36 +86,35 @@ class JointCollection:
         defaults: Params = Params(),
         order: Sequence[int] | None = None,
         emit: Listener = ignore_events,
-        on_output: Callable[[Output], None] = lambda output: None,
-    ) -> list[Output]:
-        outputs: asyncio.Future[list[Output]] = asyncio.get_running_loop().create_future()
+        on_output: TakeOutput,
+    ) -> None:
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         in_order = range(len(questions)) if order is None else order
-        self._shares[number] = _Share(client, prompt, questions, defaults, in_order, emit, on_output, outputs)
+        self._shares[number] = _Share(client, prompt, questions, defaults, in_order, emit, on_output, done)
         self.leave(number)
-        return await outputs
+        await done
 
     async def _ask_all(self) -> None:
-        """Gives every prompt its outputs, or the error that ended the asking."""
+        """Tells every prompt when it has its outputs, or the error that ended the asking."""
         shares = [self._shares[prompt] for prompt in sorted(self._shares)]
 
-        async def ask(asked: tuple[int, int]) -> tuple[tuple[int, int], Output]:
+        async def ask(asked: tuple[int, int]) -> None:
             share = shares[asked[0]]
             output = await answer_to(share.client, share.prompt, share.questions[asked[1]], share.defaults, share.time)
             share.emit(StepDone(STAGE, output.model, output.error))
-            share.on_output(output)
-            return asked, output
+            share.on_output(asked[1], output)
 
         try:
             with stage_events(self._emit, STAGE, Counter(one.model.label for each in shares for one in each.questions)):
-                outputs = dict(await run_all(ask, joint_order([(each.questions, each.order) for each in shares])))
+                await for_each(ask, joint_order([(each.questions, each.order) for each in shares]))
         except Exception as error:
             for share in shares:
-                if not share.outputs.done():
-                    share.outputs.set_exception(error)
+                if not share.done.done():
+                    share.done.set_exception(error)
             return
-        for place, share in enumerate(shares):
-            if not share.outputs.done():
-                share.outputs.set_result([outputs[place, number] for number in range(len(share.questions))])
+        for share in shares:
+            if not share.done.done():
+                share.done.set_result(None)
 
 
 def joint_order(every: Sequence[tuple[Sequence[Cell], Sequence[int]]]) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from promptpex.config import Resolved, find_file
 from promptpex.core.errors import ConfigError, InputError, ModelError, NothingChosen, PromptpexError
-from promptpex.core.records import Run
+from promptpex.core.records import Manifest, Run
 from promptpex.engines import run_all
 from promptpex.workflow.batches.joint_collection import JointCollection
 from promptpex.workflow.batches.shared_notices import SharedNotices
@@ -22,14 +22,14 @@ from promptpex.workflow.validation.validate import validate
 
 @dataclass(frozen=True, slots=True)
 class RunOfPrompt:
-    """What came of one prompt of a batch: a run with its folder, or why there is none.
+    """What came of one prompt of a batch: a run, by its manifest and its folder, or why there is none.
 
     Attributes:
         left_out: whether the prompt was not to be run, as none of its cases was chosen.
     """
 
     files: Files
-    run: Run | None = None
+    manifest: Manifest | None = None
     folder: Path | None = None
     problem: PromptpexError | None = None
 

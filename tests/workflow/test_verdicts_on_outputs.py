@@ -1,0 +1,75 @@
+"""Verdicts are put away output by output, and are the same in whatever parts outputs are read."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptpex.config import load
+from promptpex.core.events import Event, OutcomeKnown
+from promptpex.core.records import Request
+from promptpex.llm.fake import FakeClient
+from promptpex.report.runs import RunRecords
+from promptpex.workflow import running
+from promptpex.workflow.judges import judges_for
+from promptpex.workflow.outcomes_so_far import outcomes_so_far
+from promptpex.workflow.session import open_session
+from promptpex.workflow.verdicts_on_outputs import OutputVerdicts
+from tests.numbers.world import Fate, World, cases, material
+
+FATES: tuple[Fate, ...] = ("kept", "broken", "judged broken", "cut", "kept", "unjudged broken", "kept")
+JUDGES = ["fake/judge", "fake/judge?top_p=0.5"]
+
+
+@pytest.mark.parametrize("settings", [{"judge": ["none"]}, {}, {"judge": JUDGES, "judge_repeat": 2}], ids=str)
+async def test_the_parts_in_which_outputs_are_read_change_nothing(tmp_path: Path, settings: dict[str, Any]) -> None:
+    prompt, spec, suite = material(cases(14, 2), 2, judge=True)
+    given = {"models": ["fake/a", "fake/b"], "judge": JUDGES[:1], "store": str(tmp_path / "s.db"), "max_attempts": 1}
+    client = FakeClient(World(suite, lambda model, case, repeat: FATES[(case + (model == "b")) % len(FATES)]))
+    async with open_session(load({**given, **settings}, start=tmp_path, env={}), provider=client) as session:
+        run = await running.execute(session, await running.begin(session, prompt, spec, suite))
+        for part in (1, 5):
+            with RunRecords.of(run.replace(verdicts=())) as records:
+                known = outcomes_so_far(session, run)
+                made = OutputVerdicts(session, run, records, judges_for(session, prompt, spec), known, part=part)
+                await made.make(range(len(run.outputs)), ())
+                assert tuple(records.verdicts) == run.verdicts
+    keys = [verdict.key for verdict in run.verdicts]
+    assert list(dict.fromkeys(keys)) == [output.key for output in run.outputs]
+    assert keys == sorted(keys, key=[output.key for output in run.outputs].index)
+
+
+class Held:
+    """A client of which one judge's answer is held back, and the first request after it is told."""
+
+    def __init__(self, world: World, last: str) -> None:
+        self.world, self.last = world, last
+        self.go = asyncio.Event()
+
+    async def __call__(self, request: Request) -> Any:
+        if request.stage == "judge" and self.last in request.messages[-1].content:
+            await self.go.wait()
+        return self.world(request)
+
+
+async def test_verdicts_on_an_output_are_put_away_while_others_are_still_judged(tmp_path: Path) -> None:
+    prompt, spec, suite = material(cases(4, 2), 2, judge=True)
+    held = Held(World(suite, lambda model, case, repeat: "kept"), "fake/a c2 0")
+    given = {"models": ["fake/a"], "judge": JUDGES[:1], "store": str(tmp_path / "s.db")}
+    heard: asyncio.Queue[Event] = asyncio.Queue()
+    settings = load(given, start=tmp_path, env={})
+    async with open_session(settings, provider=FakeClient(held), emit=heard.put_nowait) as session:
+        begun = await running.begin(session, prompt, spec, suite)
+        with RunRecords() as records:
+            filling = asyncio.create_task(running.fill(session, begun, records, running.keeping(records)))
+            known = 0
+            async with asyncio.timeout(300):
+                while known < 3:
+                    known += isinstance(await heard.get(), OutcomeKnown)
+            assert list(records.verdicts.places()) == [0, 1, 3]
+            held.go.set()
+            await filling
+            assert [verdict.case for verdict in records.verdicts] == [case.id for case in suite.cases for _ in range(3)]
