@@ -95,10 +95,11 @@ from promptpex.engines.ray_cluster import RayCluster
 from promptpex.engines.ray_engine import RayEngine
 from tests.engines.jobs import Journal, kept, until
 
-async def main(folder, way):
-    plain = dict(include_dashboard=False, include_log_monitor=False, object_store_memory=80_000_000)
-    nodes = Cluster(initialize_head=True, head_node_args=dict(plain, num_cpus=1, no_monitor=True))
-    other = nodes.add_node(num_cpus=1, **plain)
+PLAIN = dict(include_dashboard=False, include_log_monitor=False, object_store_memory=80_000_000)
+
+async def done_on_two(nodes, engine, way, folder):
+    folder.mkdir()
+    other = nodes.add_node(num_cpus=1, **PLAIN)
     journal, results = Journal(folder, gated=True), []
 
     def lose_a_node():
@@ -106,23 +107,26 @@ async def main(folder, way):
         nodes.remove_node(other, allow_graceful=False)
         journal.let_go()
 
-    with RayCluster(nodes.address) as cluster:
-        losing = asyncio.get_running_loop().run_in_executor(None, lose_a_node)
-        await kept(getattr(RayEngine(cluster, 2, chunk=5), way)(journal, range(60)), results)
-        await losing
-    nodes.shutdown()
-    print(json.dumps(results))
+    losing = asyncio.get_running_loop().run_in_executor(None, lose_a_node)
+    await kept(getattr(engine, way)(journal, range(60)), results)
+    await losing
+    return results
 
-asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
+async def main(folder):
+    nodes = Cluster(initialize_head=True, head_node_args=dict(PLAIN, num_cpus=1, no_monitor=True))
+    with RayCluster(nodes.address) as cluster:
+        engine = RayEngine(cluster, 2, chunk=5)
+        print(json.dumps([await done_on_two(nodes, engine, way, folder / way) for way in ("stream", "stream_from")]))
+    nodes.shutdown()
+
+asyncio.run(main(Path(sys.argv[1])))
 """
 
 
-@WAYS
-def test_a_lost_nodes_chunks_are_done_by_the_other(ray_installed: None, way: str, tmp_path: Path) -> None:
+def test_a_lost_nodes_chunks_are_done_by_the_other(ray_installed: None, tmp_path: Path) -> None:
     """In a process of its own, which is connected to a cluster of two nodes, with a worker on each."""
-    script, folder = tmp_path / "nodes.py", tmp_path / "journal"
+    script = tmp_path / "nodes.py"
     script.write_text(NODES)
-    folder.mkdir()
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(sys.path),
@@ -130,7 +134,7 @@ def test_a_lost_nodes_chunks_are_done_by_the_other(ray_installed: None, way: str
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
     }
-    command = [sys.executable, str(script), str(folder), way]
+    command = [sys.executable, str(script), str(tmp_path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == SQUARES
+    assert json.loads(done.stdout.splitlines()[-1]) == [SQUARES, SQUARES]
