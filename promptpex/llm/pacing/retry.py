@@ -149,10 +149,11 @@ class RetryingClient:
         except BaseException:
             leave.breaker.inconclusive()
             raise
+        else:
+            took = self._clock() - leave.slot.started
+            leave.slot.answered(completion, took)
         finally:
             leave.slot.free()
-        took = self._clock() - leave.slot.started
-        leave.slot.answered(completion, took)
         tries.answered(leave.member, leave.breaker, completion)
         return completion, took
 
