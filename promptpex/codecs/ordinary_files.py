@@ -41,6 +41,14 @@ def is_inside(path: Path, folder: Path) -> bool:
         return False
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a file; False for a name that no file can have, such as one that is too long."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def inside(
     folder: Path,
     name: str,

@@ -22,6 +22,7 @@ from promptpex.core.records import Suite
 from promptpex.core.texts import stored
 from promptpex.documents.derived_ids import derived_id
 from promptpex.documents.kinds import CASES
+from promptpex.interchange.exchanges import Ids
 from promptpex.interchange.format import Imported, Option
 from promptpex.interchange.notes import Log
 from promptpex.interchange.suite_rows import gather
@@ -41,7 +42,6 @@ _DEEPEST = 20
 """Levels of lists and mappings in an input."""
 _SHOWN = 12
 """Columns that a sentence names."""
-_NOT_AN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 _NOUN = CASES.items[0].noun
 
 
@@ -162,7 +162,7 @@ class _Mapper:
     table: Table
     chosen: Mapping[str, str]
     log: Log
-    _ids: set[str] = field(default_factory=set)
+    _ids: Ids = field(default_factory=Ids)
     _seen: dict[str, None] = field(default_factory=dict)
     _nested: set[str] = field(default_factory=set)
 
@@ -247,13 +247,7 @@ class _Mapper:
     def _id(self, fields: Mapping[str, Any], line: int) -> str:
         """The id of a case, made fit; of rows that are alike the later ones get a number."""
         given = fields.get("id")
-        plain = _NOT_AN_ID.sub("-", str(given)).strip("-")[:100] if given is not None else ""
-        stem = plain or derived_id(fields["inputs"], _NOUN)
-        name, number = stem, 1
-        while name in self._ids:
-            number += 1
-            name = f"{stem}-{number}"
-        self._ids.add(name)
+        name = self._ids.free("" if given is None else str(given), derived_id(fields["inputs"], _NOUN), longest=100)
         if given is not None and name != given:
             why = stored("an id is of letters, digits, '.', '_' and '-', and is there once")
             self.log.changed("id", why, self.table.path, line)

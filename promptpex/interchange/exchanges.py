@@ -87,9 +87,12 @@ class Ids:
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
 
-    def free(self, wanted: str, default: str) -> str:
+    def free(self, wanted: str, default: str, *, longest: int = 60) -> str:
         """An id like the wanted one that is not taken; it is from now on."""
-        stem = _NOT_AN_ID.sub("-", wanted).strip("-")[:60] or default
+        return self.numbered(_NOT_AN_ID.sub("-", wanted).strip("-")[:longest] or default)
+
+    def numbered(self, stem: str) -> str:
+        """This id, with a number where it is taken; it is from now on. However many are alike, it looks once."""
         name, again = stem, self._next.get(stem, 2)
         while name in self._taken:
             name, again = f"{stem}-{again}", again + 1

@@ -90,7 +90,7 @@ class _Values:
         begin = self._place
         try:
             value, self._place = _DECODER.raw_decode(self._text, begin)
-            if _is_too_deep(value):
+            if is_too_deep(value):
                 raise RecursionError
             if "\\ud" in self._text[begin : self._place].lower() and has_surrogate(
                 json.dumps(value, ensure_ascii=False)
@@ -113,7 +113,8 @@ class _Values:
         self._place = blanks.end() if blanks is not None else self._place
 
 
-def _is_too_deep(value: object) -> bool:
+def is_too_deep(value: object) -> bool:
+    """Whether a value is nested deeper than ``MAX_DEPTH``."""
     level: list[object] = [value]
     for _ in range(MAX_DEPTH):
         level = [
@@ -161,7 +162,7 @@ def json_of_cell(text: str) -> object:
         value, end = _DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return text
-    if text[end:].strip() or _is_too_deep(value) or has_surrogate(json.dumps(value, ensure_ascii=False)):
+    if text[end:].strip() or is_too_deep(value) or has_surrogate(json.dumps(value, ensure_ascii=False)):
         return text
     return value if isinstance(value, dict | list) else text
 

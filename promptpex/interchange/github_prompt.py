@@ -17,6 +17,7 @@ from promptpex.core.records import Case, Check, Message, Prompt, Rule, Spec, Sui
 from promptpex.core.records.prompt import Role
 from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader, yaml_writer
+from promptpex.interchange.exchanges import Ids
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source, head
 from promptpex.interchange.model_names import github_name
 from promptpex.interchange.notes import Log
@@ -122,16 +123,15 @@ def _cases(value: object, at: At, log: Log, messages: Sequence[Message]) -> list
 
 def _rules(value: object, at: At, log: Log) -> list[Rule]:
     rules: list[Rule] = []
+    ids = Ids()
     for item, place in items(value, at, "evaluators"):
         evaluator = mapping(item, place, "an evaluator")
         check, sentence = _check(evaluator, place, log)
         if check is None and sentence is None:
             continue
         stem = _NOT_AN_ID.sub("-", str(evaluator.get("name") or "evaluator")).strip("-")[:50] or "evaluator"
-        name = next(name for name in (stem, *(f"{stem}-{n}" for n in range(2, 10_000)))
-                    if all(rule.id != name for rule in rules))  # fmt: skip
         checks = (check,) if check is not None else ()
-        rules.append(Rule(id=name, rule=sentence or _sentence(check), checks=checks, origin="added"))
+        rules.append(Rule(id=ids.numbered(stem), rule=sentence or _sentence(check), checks=checks, origin="added"))
         log.came("evaluators")
     return rules
 

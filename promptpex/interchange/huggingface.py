@@ -15,7 +15,7 @@ from typing import Any
 
 from promptpex.codecs import jsonl, parquet
 from promptpex.codecs.gzipped import plain_name
-from promptpex.codecs.ordinary_files import MEGABYTE, inside, is_inside
+from promptpex.codecs.ordinary_files import MEGABYTE, inside, is_file, is_inside
 from promptpex.codecs.safe_csv import MAX_BYTES
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError, SuiteError
@@ -103,11 +103,20 @@ def _of_file(file: Path) -> Table:
 def _text(file: Path) -> str:
     if plain_name(file) == file:
         return read_text(file, error=SuiteError, what="table", limit=MAX_BYTES)
-    lines = jsonl.raw_lines(file, what="table", error=SuiteError, links=False)
+    lines = jsonl.raw_lines(file, what="table", error=SuiteError, links=False, longest=MAX_BYTES)
     try:
-        return "".join(f"{line.data.decode('utf-8')}\n" for line in lines)
+        return "".join(_within_limit((f"{line.data.decode('utf-8')}\n" for line in lines), file))
     except UnicodeDecodeError:
         raise SuiteError("the table is not UTF-8 text", path=file) from None
+
+
+def _within_limit(lines: Iterator[str], file: Path) -> Iterator[str]:
+    length = 0
+    for line in lines:
+        length += len(line)
+        if length > MAX_BYTES:
+            raise SuiteError(f"the table unpacks to more than {MAX_BYTES // MEGABYTE} MB", path=file)
+        yield line
 
 
 def _objects(text: str, file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -140,18 +149,18 @@ def _splits(folder: Path, config: str | None) -> tuple[Splits, list[Note]]:
 
 def _saved(folder: Path) -> Splits:
     """What ``save_to_disk`` has written: a dataset, or a folder of one for each split."""
-    if (folder / STATE).is_file():
+    if is_file(folder / STATE):
         state = _mapping(folder / STATE)
         files = state.get("_data_files")
         names = [one.get("filename") for one in files if isinstance(one, dict)] if isinstance(files, list) else []
         return {str(state.get("_split") or "train"): [_inside(folder, str(name), folder / STATE) for name in names]}
-    if not (folder / DICT).is_file():
+    if not is_file(folder / DICT):
         return {}
     listed = _mapping(folder / DICT).get("splits")
     splits: Splits = {}
     for name in listed if isinstance(listed, list) else ():
         part = _inside(folder, str(name), folder / DICT)
-        if (part / STATE).is_file():
+        if is_file(part / STATE):
             splits[str(name)] = next(iter(_saved(part).values()))
     return splits
 
@@ -170,7 +179,7 @@ def _inside(folder: Path, name: str, file: Path) -> Path:
 def _configured(folder: Path, config: str | None) -> Splits:
     """The splits of a configuration of README.md."""
     readme = folder / README
-    if not readme.is_file():
+    if not is_file(readme):
         return {}
     front = _FRONT.match(read_text(readme, error=SuiteError, what="README.md", limit=5 * MEGABYTE))
     doc = yaml_reader.load(front[1], path=readme, error=SuiteError, what="README.md", first_line=2) if front else None
@@ -260,7 +269,7 @@ def _by_name(folder: Path) -> tuple[Splits, list[Note]]:
             "left out", file.relative_to(folder).as_posix(), stored("{kind} files are read here", kind=kind), str(file)
         )
         for file in files
-        if file not in by_kind.get(kind, ())
+        if plain_name(file).suffix.lower() != kind
     ]
     splits: Splits = {}
     for file in by_kind.get(kind, ()):
@@ -298,7 +307,7 @@ def recognise(path: Path) -> bool:
     """Whether a folder holds what such datasets do: a saved state, or a description with files or features."""
     if not path.is_dir():
         return False
-    if any((path / name).is_file() for name in (STATE, DICT)):
+    if any(is_file(path / name) for name in (STATE, DICT)):
         return True
     beginning = head(path / README)
     described = beginning.startswith("---") and ("\nconfigs:" in beginning or "\ndataset_info:" in beginning)

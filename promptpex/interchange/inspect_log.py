@@ -25,6 +25,7 @@ from promptpex.interchange.assembled import assembled
 from promptpex.interchange.chats import Unfit, answer_of, messages_of
 from promptpex.interchange.column_mapping import as_text, is_plain
 from promptpex.interchange.exchanges import Exchange, Recorded, RecordedAnswer, amount, count
+from promptpex.interchange.foreign_rows import is_too_deep
 from promptpex.interchange.format import Format, Imported, ImportedPrompt, Mapped, begins, head
 from promptpex.interchange.inspect_ai.datasets import right_of
 from promptpex.interchange.notes import Log
@@ -81,6 +82,8 @@ def _json(text: str, path: Path, name: str) -> Row:
     """An object of JSON; Inspect writes NaN where a score is none."""
     try:
         value = json.loads(text)
+        if is_too_deep(value):
+            raise RecursionError
     except (ValueError, RecursionError) as failure:
         raise InputError(f"{name} is not valid JSON: {why_not_json(failure)}", path=path) from None
     return mapping(value, At(path, (name,)), "a log")

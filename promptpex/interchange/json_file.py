@@ -8,6 +8,7 @@ from pathlib import Path
 from promptpex.codecs.ordinary_files import MEGABYTE
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
+from promptpex.interchange.foreign_rows import is_too_deep
 
 MAX_BYTES = 500 * MEGABYTE
 
@@ -24,7 +25,10 @@ def read_json(path: Path, what: str) -> object:
 def loaded(text: str, path: Path) -> object:
     """Text as data; ``path`` is where it stands."""
     try:
-        return json.loads(text)
+        value: object = json.loads(text)
+        if is_too_deep(value):
+            raise RecursionError
+        return value
     except json.JSONDecodeError as failure:
         raise InputError(f"the JSON is broken: {failure.msg}", path=path, line=failure.lineno) from None
     except (RecursionError, ValueError):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from promptpex.codecs.wording import cut
 from promptpex.core.texts import from_data, tr
 
 Became = Literal["changed", "left out"]
@@ -15,6 +16,8 @@ Became = Literal["changed", "left out"]
 
 _SHOWN = 12
 """Places that are named one by one of those of which the same is to be said."""
+_LONGEST, _LONGEST_WHY = 200, 600
+"""Characters that are shown of a name, and of a reason with what it quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class Log:
     def came(self, what: str, times: int = 1) -> None:
         """Counts what is here as it was there."""
         if times:
-            self.over[what] += times
+            self.over[one_line(what)] += times
 
     def came_from(self, what: str, name: str, path: Path | str) -> None:
         """Counts something of a place, once however often it is used."""
@@ -75,11 +78,11 @@ class Log:
 
     def changed(self, name: str, why: str, path: Path | str, line: int | None) -> None:
         """Notes what means something else here."""
-        self._notes[Note("changed", name, why, str(path), line)] = None
+        self._notes[Note("changed", one_line(name), why, str(path), line)] = None
 
     def left_out(self, name: str, why: str, path: Path | str, line: int | None) -> None:
         """Notes what is not here."""
-        self._notes[Note("left out", name, why, str(path), line)] = None
+        self._notes[Note("left out", one_line(name), why, str(path), line)] = None
 
 
 def shown(over: Mapping[str, int], notes: Sequence[Note]) -> Iterator[str]:
@@ -100,8 +103,13 @@ def _grouped(notes: Iterable[Note]) -> Iterator[str]:
     for note in notes:
         alike.setdefault(note.why, []).append(note)
     for why, group in alike.items():
-        places = [f"{note.place}: {note.name}" for note in group[:_SHOWN]]
+        places = [" ".join(f"{note.place}: {note.name}".split()) for note in group[:_SHOWN]]
         line = "; ".join(places)
         if len(group) > _SHOWN:
             line = tr("{items}, and {count} more", items=line, count=len(group) - _SHOWN)
-        yield f"  {line}: {from_data(why)}"
+        yield f"  {line}: {one_line(from_data(why), _LONGEST_WHY)}"
+
+
+def one_line(name: str, longest: int = _LONGEST) -> str:
+    """What a file calls something on one line, not endless, so that it cannot be taken for a line of ours."""
+    return cut(" ".join(name[: 4 * longest].split()), longest)

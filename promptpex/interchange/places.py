@@ -8,6 +8,7 @@ from pathlib import Path
 
 from promptpex.core.errors import InputError
 from promptpex.documents.yaml_reader import Keys, YamlDoc
+from promptpex.interchange.notes import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class At:
     @property
     def name(self) -> str:
         """As one would say it: ``tests[3].assert[0]``."""
-        parts = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.keys)
+        parts = (f"[{key}]" if isinstance(key, int) else f".{one_line(key)}" for key in self.keys)
         return "".join(parts).lstrip(".") or self.path.name
 
     def fail(self, message: str) -> InputError:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from promptpex.codecs.ordinary_files import is_file
 from promptpex.core.records import Output
 from promptpex.core.texts import stored
 from promptpex.interchange.format import Format, Imported, Mapped, head
@@ -124,7 +125,7 @@ def _there(files: ConfigFiles, asserts: object, at: At) -> Iterator[object]:
         if isinstance(value, str) and value.startswith(FILE):
             name = value.removeprefix(FILE)
             names = (name, name.rpartition(":")[0])
-            if not any(one and files.path_of(one, at[number]).is_file() for one in names):
+            if not any(one and is_file(files.path_of(one, at[number])) for one in names):
                 files.left_out(at[number], stored("the file of its value does not lie beside the results"))
                 continue
         yield entry

@@ -15,6 +15,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE, Case, Suite
 from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader
+from promptpex.interchange.exchanges import Ids
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source, head
 from promptpex.interchange.notes import Log
 from promptpex.interchange.places import At, items, mapping
@@ -59,13 +60,13 @@ def suite_of(data: object, top: At, variable: str, log: Log, *, rules: int | Non
     """
     if not isinstance(data, list):
         raise top.fail("a file of tests must be a list")
-    taken: set[str] = set()
+    ids = Ids()
     cases = []
     for number, (item, at) in enumerate(items(data, top, "tests"), 1):
         test = mapping(item, at, "a test")
         if "testinput" not in test:
             raise at.fail("a test needs a testinput")
-        cases.append(_case(_aimed(test, rules), number, variable, taken, at, log))
+        cases.append(_case(_aimed(test, rules), number, variable, ids, at, log))
     log.came("tests", len(cases))
     return Suite(cases=tuple(cases))
 
@@ -80,14 +81,14 @@ def _aimed(test: Mapping[str, object], rules: int | None) -> Mapping[str, object
     return test
 
 
-def _case(test: Mapping[str, object], number: int, variable: str, taken: set[str], at: At, log: Log) -> Case:
+def _case(test: Mapping[str, object], number: int, variable: str, ids: Ids, at: At, log: Log) -> Case:
     inputs = {key: value for key, value in test.items() if key not in _KNOWN} or {variable: test["testinput"]}
     rule = str(test.get("ruleid") or "").strip()
     inverse = test.get("inverse") is True
     aimed = bool(rule) and test.get("baseline") is not True
     stem = f"r{rule}{'-inverse' if inverse else ''}-{test.get('testid') or number}" if aimed else f"t{number}"
     data: dict[str, object] = {"inputs": inputs, "origin": "generated", "reasoning": str(test.get("reasoning") or "")}
-    data["id"] = _free(_NOT_AN_ID.sub("_", stem).strip("_")[:60] or f"t{number}", taken)
+    data["id"] = ids.numbered(_NOT_AN_ID.sub("_", stem).strip("_")[:60] or f"t{number}")
     data |= {"rule": f"r{rule}", "inverse": inverse} if aimed else {}
     data |= {"scenario": str(test["scenario"])} if test.get("scenario") else {}
     data |= _expected(test, at, log)
@@ -98,7 +99,7 @@ def _expected(test: Mapping[str, object], at: At, log: Log) -> dict[str, object]
     """The right output: a reference model's where it was found right, else what the generator expected."""
     score, answer = test.get("groundtruthScore"), test.get("groundtruth")
     if isinstance(answer, str) and answer.strip():
-        if isinstance(score, int | float) and score >= SURE:
+        if isinstance(score, int | float) and SURE <= score < 1e15:
             return {"expected": answer, "expected_from": f"{test.get('groundtruthModel') or 'a model'} ({score:g})"}
         log.left_out(at["groundtruth"].name, stored("the reference model's answer was not found right"), at.path,
                      at["groundtruth"].line)  # fmt: skip
@@ -106,14 +107,6 @@ def _expected(test: Mapping[str, object], at: At, log: Log) -> dict[str, object]
     if isinstance(expected, str) and expected.strip():
         return {"expected": expected.strip(), "expected_from": "the generator"}
     return {}
-
-
-def _free(stem: str, taken: set[str]) -> str:
-    name, again = stem, 2
-    while name in taken:
-        name, again = f"{stem}-{again}", again + 1
-    taken.add(name)
-    return name
 
 
 def write(source: Source) -> Exported:

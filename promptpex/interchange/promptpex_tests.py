@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from promptpex.codecs.ordinary_files import is_file, is_inside, read_bytes
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import INPUT_VARIABLE, Case, Problem, Suite
 from promptpex.interchange import csv_table
+from promptpex.interchange.exchanges import Ids
 from promptpex.interchange.format import Format, Imported, Mapped, Option, columns
 
 COLUMNS = ("ruleid", "testid", "testinput", "expectedoutput", "reasoning")
@@ -48,10 +50,11 @@ def read(path: Path, *, rules: int | None = None, variable: str = INPUT_VARIABLE
     count = rules if rules is not None else _count_rules(path, ids)
     _check_range(rows, ids, count, path)
     problems: list[Problem] = []
+    named = Ids()
     cases: dict[str, Case] = {}
     lines: dict[str, int] = {}
     for row, number in zip(rows, ids, strict=True):
-        case = _case(row, number, count, variable, cases)
+        case = _case(row, number, count, variable, named)
         cases[case.id], lines[case.id] = case, row.number
         problems += _odd(row, path)
     return Tests(Suite(prompt=prompt, cases=tuple(cases.values())), lines, tuple(problems))
@@ -64,15 +67,16 @@ def numbered(number: int, rules: int) -> tuple[str, bool]:
 
 def _rule_number(row: csv_table.TableRow, path: Path) -> int:
     text = row["ruleid"].strip()
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:
         raise SuiteError(f"the rule id {text[:40]!r} is not a number from 1", path=path, line=row.number)
     return int(text)
 
 
 def _count_rules(path: Path, ids: Sequence[int]) -> int:
     rules_file = path.with_name("rules.txt")
-    if rules_file.is_file():
-        return sum(1 for line in rules_file.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip())
+    if is_file(rules_file) and is_inside(rules_file, path.parent):
+        text = read_bytes(rules_file, error=SuiteError, what="file of rules").decode("utf-8", errors="replace")
+        return sum(1 for line in text.splitlines() if line.strip())
     return (max(ids, default=0) + 1) // 2
 
 
@@ -84,15 +88,12 @@ def _check_range(rows: Sequence[csv_table.TableRow], ids: Sequence[int], count: 
             )
 
 
-def _case(row: csv_table.TableRow, number: int, rules: int, variable: str, taken: dict[str, Case]) -> Case:
+def _case(row: csv_table.TableRow, number: int, rules: int, variable: str, ids: Ids) -> Case:
     rule, inverse = numbered(number, rules)
     stem = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in row["testid"].strip()) or "x"
     wanted = f"{rule}-inverse-{stem}" if inverse else f"{rule}-{stem}"
-    case_id, again = wanted, 2
-    while case_id in taken:
-        case_id, again = f"{wanted}-{again}", again + 1
     return Case(
-        id=case_id,
+        id=ids.numbered(wanted),
         rule=rule,
         inverse=inverse,
         inputs={variable: row["testinput"]},

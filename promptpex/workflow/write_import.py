@@ -22,6 +22,7 @@ from promptpex.report import runs
 from promptpex.specs.file import write_spec
 from promptpex.workflow.files import Files, files_of
 from promptpex.workflow.imported_metrics import metric_file, metrics_of_run, with_usable_metrics
+from promptpex.workflow.written_whole import DEEPEST, all_or_nothing, nests_deeper, refuse_unreadable
 
 SETTINGS = "promptpex.toml"
 
@@ -31,29 +32,39 @@ def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str
 
     A suite that comes alone goes into the case file ``out``, which keeps what is people's, or as ``prompt.cases.yaml``
     into the folder; everything else goes into the folder ``out``: prompt, spec and cases under the names that a project
-    has, runs under their prompts and ids.
+    has, runs under their prompts and ids. Where it fails, or is interrupted, everything is as it was.
 
     Args:
         force: whether files that are there are replaced.
 
     Raises:
-        InputError: it holds a number that no file of ours can, it cannot be written, a file that is there is broken, or
-            one is there and is not to be replaced.
+        InputError: it holds a number that no file of ours can, or more cases than a file of cases; it cannot be
+            written, a file that is there is broken, or one is there and is not to be replaced.
     """
     _refuse_odd_numbers(imported)
     try:
         if imported.is_suite and imported.suite is not None:
-            if out.is_dir() or not out.suffix:
-                out = out / "prompt.cases.yaml"
-                _clear(iter((out,)), force)
-                out.parent.mkdir(parents=True, exist_ok=True)
-            write_suite(out, imported.suite)
-            return tr("{files} in {folder}", files=_cases(imported.suite.cases), folder=out)
+            return _write_alone(imported.suite, out, force)
         projects = [_Project.of(part, out) for part in (imported, *imported.further)]
-        _clear(_places(imported, projects, out), force)
-        return tr("{files} in {folder}", files=", ".join(_write(imported, projects, out)), folder=out)
+        for project in projects:
+            if project.part.suite is not None:
+                refuse_unreadable(project.part.suite, project.files.suite)
+        with all_or_nothing(_places(imported, projects, out), out, replace=force):
+            return tr("{files} in {folder}", files=", ".join(_write(imported, projects, out)), folder=out)
     except OSError as failure:
         raise InputError(f"cannot be written ({failure.strerror}); name another place with --out", path=out) from None
+
+
+def _write_alone(suite: Suite, out: Path, force: bool) -> str:
+    """Writes cases that come without a prompt into the case file, or into the folder."""
+    file = out / "prompt.cases.yaml" if out.is_dir() or not out.suffix else out
+    refuse_unreadable(suite, file)
+    if file is out:
+        write_suite(file, suite)
+    else:
+        with all_or_nothing([file], out, replace=force):
+            write_suite(file, suite)
+    return tr("{files} in {folder}", files=_cases(suite.cases), folder=file)
 
 
 def _refuse_odd_numbers(imported: Imported) -> None:
@@ -62,6 +73,8 @@ def _refuse_odd_numbers(imported: Imported) -> None:
             (f"the case {case.id!r}", case.inputs) for case in (part.suite.cases if part.suite is not None else ())
         ]
         held += [("the front matter", part.prompt.front)] if part.prompt is not None else []
+        if part.prompt is not None and nests_deeper(part.prompt.front, DEEPEST):
+            raise InputError(f"the front matter nests more than {DEEPEST} deep; shorten it")
         for what, values in held:
             if not _is_finite(values):
                 message = f"{what} holds a number that is none, or is too large to be kept (NaN, 1e999)"
@@ -164,20 +177,6 @@ def _places(imported: Imported, projects: list[_Project], out: Path) -> Iterator
     if imported.settings:
         yield out / SETTINGS
     yield from (runs.folder_for(out, run.prompt.name, run.manifest.run) for run in imported.runs)
-
-
-def _clear(places: Iterator[Path], force: bool) -> None:
-    """Makes room where that was asked for.
-
-    Raises:
-        InputError: something is there, and nobody asked for it to be replaced.
-    """
-    there = [path for path in places if path.exists() or path.is_symlink()]
-    if there and not force:
-        raise InputError("is there already; name another folder with --out, or replace it with --force", path=there[0])
-    for path in there:
-        if not path.is_dir():
-            path.unlink()
 
 
 def _write(imported: Imported, projects: list[_Project], out: Path) -> list[str]:

@@ -107,3 +107,12 @@ def test_damage_is_one_sentence(tmp_path: Path, text: str, says: str, capsys: Ca
     assert says in message
     assert len(message.strip().splitlines()) == 1
     assert str(path) in message
+
+
+@pytest.mark.parametrize("levels", [120, 300, 900])
+def test_data_that_nests_too_deep_for_our_files_is_refused(tmp_path: Path, levels: int, capsys: Capture) -> None:
+    text = json.dumps(_results(_row(0, 0, "x"))).replace('"w0"', "[" * levels + "]" * levels)
+    (tmp_path / "results.json").write_text(text, encoding="utf-8")
+    assert run_cli(["import", str(tmp_path / "results.json"), "--out", str(tmp_path / "out"), "-q"]) == 2
+    assert " deep" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -105,3 +105,15 @@ def test_what_the_csv_module_writes_is_read_back(tmp_path: Path, cells: list[tup
     result = csv_table.read(path, ("a", "b"), what="file", error=InputError)
     wanted = [pair for pair in cells if any(cell.strip() for cell in pair)]
     assert [(row["a"], row["b"]) for row in result] == wanted
+
+
+def test_a_link_beside_the_file_is_not_read_outside(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "secret").write_text("a\n" * 40, encoding="utf-8")
+    (tmp_path / "in" / "rules.txt").symlink_to(tmp_path / "secret")
+    path = tmp_path / "in" / "tests.csv"
+    path.write_text("ruleid,testid,testinput,expectedoutput,reasoning\n2,1,a,b,c\n", encoding="utf-8")
+    assert promptpex_tests.read(path).suite.cases[0].inverse, "half of the highest id counts, not the lines of the link"
+    path.write_text("ruleid,testid,testinput,expectedoutput,reasoning\n" + "9" * 5000 + ",1,a,b,c\n", encoding="utf-8")
+    with pytest.raises(SuiteError, match="is not a number from 1"):
+        promptpex_tests.read(path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import given
@@ -63,6 +65,49 @@ def test_a_link_in_the_place_of_a_file_is_not_written_through(tmp_path: Path) ->
         write_imported(_imported(), tmp_path / "out")
     write_imported(_imported(), tmp_path / "out", force=True)
     assert (tmp_path / "mine").read_text(encoding="utf-8") == "mine"
+
+
+def _texts(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("failure", [OSError("disk full"), KeyboardInterrupt()])
+@pytest.mark.parametrize("is_there", [False, True])
+def test_where_an_import_fails_half_way_everything_is_as_it_was(
+    tmp_path: Path, failure: BaseException, is_there: bool
+) -> None:
+    out, kept = tmp_path / "a" / "out", {}
+    if is_there:
+        write_imported(_imported(), out)
+        (out / "prompt.md").write_text("mine", encoding="utf-8")
+        (out / "mine.txt").write_text("mine", encoding="utf-8")
+        kept = _texts(out)
+
+    class Breaks(dict[str, object]):
+        def items(self) -> NoReturn:
+            raise failure
+
+    settings = Breaks(repeats=2)
+    with pytest.raises((InputError, KeyboardInterrupt)):
+        write_imported(replace(_imported(), settings=settings), out, force=True)
+    assert _texts(tmp_path / "a" / "out") == kept
+    assert (tmp_path / "a").exists() is is_there
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_imported(_imported(), tmp_path / "file")
+    assert _texts(tmp_path) == {"file": "mine"}
+    assert read_prompt(_replaced(tmp_path / "out") / "prompt.md").name == "shop"
+
+
+def _replaced(out: Path) -> Path:
+    """A folder that is imported into twice, of which nothing but the second import is left."""
+    write_imported(_imported(), out)
+    write_imported(_imported(), out, force=True)
+    assert [path.name for path in out.iterdir() if path.name.startswith(".replaced")] == []
+    return out
 
 
 _VALUES = st.text(st.characters(exclude_categories=["Cs"])) | st.integers(-(2**62), 2**62) | st.booleans()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import inside
+from promptpex.codecs.ordinary_files import inside, is_file
 from promptpex.core.errors import InputError
 from promptpex.core.records import Rule, Spec
 from promptpex.core.texts import stored
@@ -144,7 +144,7 @@ def _file(path: Path, name: str, folder: str, at: At) -> Path | None:
     for top in tops:
         for candidate in (f"{folder}/{name}", name, Path(name).name):
             file = inside(top, candidate, error=InputError, what="file", path=at.path, line=at.line)
-            if file.is_file():
+            if is_file(file):
                 return file
     return None
 

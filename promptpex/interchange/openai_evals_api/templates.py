@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from promptpex.core.texts import stored
+from promptpex.interchange.braces import fields
 from promptpex.interchange.chats import Unfit
 from promptpex.interchange.promptfoo.rules import literal
 
-_FIELD = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 _ITEM = re.compile(r"item\.([A-Za-z_]\w*(?:\.\w+|\[\d+\])*)", re.ASCII)
 _OUTPUT = re.compile(r"sample\.(?:output_text|choices\[0\]\.message\.content)")
 _JSON = re.compile(r"sample\.output_json\.([A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d+\])*)", re.ASCII)
@@ -31,13 +32,13 @@ def ours(text: str, *, output: str | None = None) -> str:
     """
     parts = []
     place = 0
-    for field in _FIELD.finditer(text):
-        parts.append(literal(text[place : field.start()]))
-        place = field.end()
-        item = _ITEM.fullmatch(field[1])
+    for begin, end in fields(text):
+        parts.append(literal(text[place:begin]))
+        place, field = end, text[begin + 2 : end - 2].strip()
+        item = _ITEM.fullmatch(field)
         if item is not None:
             parts.append(f"{{{{{item[1]}}}}}")
-        elif output is not None and _OUTPUT.fullmatch(field[1]):
+        elif output is not None and _OUTPUT.fullmatch(field):
             parts.append(output)
         else:
             raise Unfit(stored("its template names something that there is not here"))
@@ -46,18 +47,23 @@ def ours(text: str, *, output: str | None = None) -> str:
 
 def looked_at(text: str) -> tuple[bool, str | None]:
     """Whether a grader's text is the output alone, and the path in it where it is one of its values."""
-    field = _FIELD.fullmatch(text.strip())
+    field = _only_field(text)
     if field is None:
         return False, None
-    value = _JSON.fullmatch(field[1])
-    return value is not None or _OUTPUT.fullmatch(field[1]) is not None, value[1] if value is not None else None
+    value = _JSON.fullmatch(field)
+    return value is not None or _OUTPUT.fullmatch(field) is not None, value[1] if value is not None else None
 
 
 def item_field(text: str) -> str | None:
     """The field of the item that a template is, and nothing else."""
-    field = _FIELD.fullmatch(text.strip())
-    item = _ITEM.fullmatch(field[1]) if field is not None else None
+    item = _ITEM.fullmatch(_only_field(text) or "")
     return item[1] if item is not None and item[1].isidentifier() else None
+
+
+def _only_field(text: str) -> str | None:
+    """What stands between the braces of a text that is one field and nothing else."""
+    text = text.strip()
+    return text[2:-2].strip() if list(islice(fields(text), 2)) == [(0, len(text))] else None
 
 
 def theirs(text: str) -> str | None:

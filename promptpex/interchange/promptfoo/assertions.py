@@ -274,7 +274,7 @@ def _note_judge(files: ConfigFiles, written: Written, transform: str | None) -> 
         files.changed(at["threshold"], stored("a judge says yes or no, no score that could reach a threshold"))
     if transform is not None or entry.get("transform") is not None:
         files.changed(at, stored("the judge sees the output as it is, before any transform"))
-    for key in entry.keys() - {"type", "value", "weight", "metric", "threshold", "transform"}:
+    for key in sorted(entry.keys() - {"type", "value", "weight", "metric", "threshold", "transform"}):
         files.left_out(at[key], stored("judges, and what they are told, are chosen by --judge and instructions"))
 
 

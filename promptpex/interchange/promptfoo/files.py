@@ -5,12 +5,18 @@ What is read may come from a stranger: nothing is fetched or run, and a name tha
 
 from __future__ import annotations
 
+import io
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.ordinary_files import inside, is_inside
+from promptpex.codecs.ordinary_files import MEGABYTE, inside, is_file, is_inside
+from promptpex.codecs.safe_csv import CsvRow, read_rows
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.documents import yaml_reader
@@ -21,6 +27,11 @@ FILE = "file://"
 MAX_BYTES = yaml_reader.MAX_BYTES
 MAX_FILES = 1_000
 """Files that one pattern may name."""
+MAX_ENTRIES = 50_000
+"""Files and folders that one pattern may look at."""
+MAX_DEPTH = 12
+MAX_BYTES_IN_ALL = 500 * MEGABYTE
+"""Of all files that a configuration names, each as often as it is read."""
 _ELSEWHERE = re.compile(r"(?:https?|az|huggingface|s3|gs|langfuse|helicone|portkey|package|exec|python)(?:://|:)")
 _PATTERN = re.compile(r"[*?\[{]")
 
@@ -35,6 +46,7 @@ class ConfigFiles:
     def __init__(self, folder: Path, log: Log) -> None:
         self.folder = folder
         self.log = log
+        self._read = self._bytes = 0
 
     def came(self, what: str, at: At) -> None:
         """Counts what is here as it was there."""
@@ -65,7 +77,17 @@ class ConfigFiles:
         Raises:
             InputError: missing, too long, binary.
         """
+        self._take(path)
         return read_text(path, error=InputError, what="file", limit=MAX_BYTES)
+
+    def table(self, path: Path) -> list[CsvRow]:
+        """The rows of a CSV file, each cell as it stands.
+
+        Raises:
+            InputError: as ``text``, or it is no CSV.
+        """
+        lines = io.StringIO(self.text(path).removeprefix("\ufeff"), newline="")
+        return list(read_rows(lines, path=path, guarded=False))
 
     def data(self, path: Path) -> tuple[object, At]:
         """What a YAML or JSON file holds, and its place; of JSON lines a list.
@@ -76,6 +98,7 @@ class ConfigFiles:
         if path.suffix.lower() in (".jsonl", ".ndjson"):
             lines = list(jsonl.parse(self.text(path), path=path, error=InputError))
             return [line.value for line in lines], At(path, row=1)
+        self._take(path)
         doc = yaml_reader.read(path, error=InputError, what="file", limit=MAX_BYTES)
         return merged(doc.data), At(path, doc=doc)
 
@@ -86,18 +109,49 @@ class ConfigFiles:
             InputError: they are outside the folder, or too many.
         """
         plain = name.removeprefix(FILE)
-        if not _PATTERN.search(plain) or (self.folder / plain).is_file():
+        if not _PATTERN.search(plain) or is_file(self.folder / plain):
             return [self.path_of(name, at)]
         if plain.startswith(("/", "\\")) or ".." in plain or plain.count("**") > 1:
             raise at.fail(f"the pattern {plain!r} leads out of the folder of the file that names it, or too deep")
-        try:
-            every = (path for path in self.folder.glob(plain) if path.is_file() and is_inside(path, self.folder))
-            files = [path for _, path in zip(range(MAX_FILES + 1), every, strict=False)]
-        except (ValueError, NotImplementedError, OSError) as failure:
-            raise at.fail(f"the pattern {plain!r} cannot be used: {failure}") from None
-        if not files or len(files) > MAX_FILES:
-            raise at.fail(f"the pattern {plain!r} names {len(files) or 'no'} files; the limit is {MAX_FILES}")
-        return sorted(files)
+        found = list(islice(self._found(plain, at), MAX_FILES + 1))
+        if not found or len(found) > MAX_FILES:
+            raise at.fail(f"the pattern {plain!r} names {len(found) or 'no'} files; the limit is {MAX_FILES}")
+        return sorted(found)
+
+    def _found(self, pattern: str, at: At) -> Iterator[Path]:
+        """The files in the folder that a pattern names; links to folders are not entered, which might have no end."""
+        wanted = tuple(part for part in pattern.split("/") if part not in ("", "."))
+        deepest = MAX_DEPTH if "**" in wanted else len(wanted) - 1
+        seen = 0
+        for place, folders, names in os.walk(self.folder):
+            parts = Path(place).relative_to(self.folder).parts
+            folders[:] = sorted(folders) if len(parts) < deepest else []
+            seen += len(folders) + len(names)
+            if seen > MAX_ENTRIES:
+                raise at.fail(f"the pattern {pattern!r} looks through more than {MAX_ENTRIES:,} files; name them")
+            for name in names:
+                path = Path(place, name)
+                if _fits((*parts, name), wanted) and is_file(path) and is_inside(path, self.folder):
+                    yield path
+
+    def _take(self, path: Path) -> None:
+        """Counts a file that is read; it may be named again and again."""
+        self._read += 1
+        with suppress(OSError, ValueError):
+            self._bytes += path.stat().st_size
+        if self._read > MAX_FILES * 10 or self._bytes > MAX_BYTES_IN_ALL:
+            limit = f"{MAX_FILES * 10:,} files, or {MAX_BYTES_IN_ALL // MEGABYTE} MB"
+            raise InputError(f"the configuration has more than {limit} read; name each file once", path=path)
+
+
+def _fits(parts: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether a path is one that a pattern names; ``**`` stands for any folders."""
+    if "**" in wanted:
+        place = wanted.index("**")
+        before, after = wanted[:place], wanted[place + 1 :]
+        rest = parts[len(parts) - len(after) :] if after else ()
+        return len(parts) >= len(before) + len(after) and _fits(parts[:place], before) and _fits(rest, after)
+    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
 
 
 def merged(value: object) -> object:
@@ -106,14 +160,13 @@ def merged(value: object) -> object:
         return [merged(item) for item in value]
     if not isinstance(value, dict):
         return value
-    own = {key: merged(item) for key, item in value.items() if key != "<<"}
     given = value.get("<<")
-    parts = given if isinstance(given, list) else [given]
-    for part in parts:
-        if isinstance(part, dict):
-            own = {**{key: item for key, item in _mapping(merged(part)).items() if key not in own}, **own}
-    return own
+    filled: dict[str, object] = {}
+    for part in reversed(given if isinstance(given, list) else [given]):
+        filled |= _merged_mapping(part) if isinstance(part, dict) else {}
+    return filled | {key: merged(item) for key, item in value.items() if key != "<<"}
 
 
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
+def _merged_mapping(value: Mapping[str, object]) -> Mapping[str, object]:
+    made = merged(value)
+    return made if isinstance(made, dict) else {}

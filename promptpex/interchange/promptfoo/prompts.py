@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from promptpex.codecs import safe_csv
+from promptpex.codecs.ordinary_files import is_file
 from promptpex.core.errors import InputError
 from promptpex.core.records import Message
 from promptpex.core.records.prompt import Role
@@ -25,7 +25,8 @@ _PROGRAMS = (".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".sh", ".bash"
              ".rb", ".pl")  # fmt: skip
 _FILES = (".txt", ".json", ".jsonl", ".yaml", ".yml", ".md", ".j2", ".jinja", ".csv")
 _ELSEWHERE = ("exec:", "langfuse://", "helicone://", "portkey://", "http://", "https://", "package:")
-_PARTIAL = re.compile(r"\{%[^%]*$|\{\{[^}]*$|\{#[^#]*$", re.MULTILINE)
+_PARTIAL = (("{{", "}"), ("{%", "%"), ("{#", "#"))
+"""How a template begins, and what does not follow on its line where it is plain text to promptfoo."""
 _TAG = re.compile(r"\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
 _ENVIRONMENT = re.compile(r"(?<![\w.'\"])env\.([A-Za-z_]\w{0,99})")
 _DUMPED = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*\|\s*dump\s*-?\}\}")
@@ -83,9 +84,8 @@ def _every(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]:
         if isinstance(item, dict):
             raw = item.get("raw", item.get("file", item.get("id")))
             label = str(item.get("label") or "")
-            for key in item.keys() - {"raw", "file", "id", "label"} | (
-                {"id"} & item.keys() if "raw" in item else set()
-            ):
+            read = {"raw", "file", "label"} | (set() if "raw" in item else {"id"})
+            for key in sorted(item.keys() - read):
                 files.left_out(place[key], stored("a prompt has a text and a label here"))
         if not isinstance(raw, str):
             raise place.fail(f"a prompt must be a text or the name of a file, not {named(raw)}")
@@ -120,7 +120,7 @@ def _files_of(files: ConfigFiles, raw: str, at: At) -> list[Path | None]:
         if raw.lower().endswith((*_FILES, *_PROGRAMS)):
             raise
         return [None]
-    return [*matching] if all(path.is_file() for path in matching) else [None]
+    return [*matching] if all(map(is_file, matching)) else [None]
 
 
 def _is_program(name: str) -> bool:
@@ -146,7 +146,7 @@ def _of_file(files: ConfigFiles, path: Path, label: str, at: At) -> Iterator[The
 
 def _table(files: ConfigFiles, path: Path, at: At) -> Iterator[TheirPrompt]:
     """The prompts of a CSV file: its column ``prompt``, or its only one."""
-    rows = safe_csv.loads(files.text(path), path=path, error=InputError)
+    rows = files.table(path)
     head = [name.strip().lower() for name in rows[0].cells] if rows else []
     column = head.index("prompt") if "prompt" in head else 0
     labels = head.index("label") if "label" in head else None
@@ -195,6 +195,16 @@ def _chat(files: ConfigFiles, data: object, label: str, at: At) -> Iterator[Thei
 
 def _template(text: str) -> str:
     """The template as ours reads it: what promptfoo takes for plain text stays plain."""
-    if _PARTIAL.search(text) and not ("{% raw %}" in text and "{% endraw %}" in text):
+    if _is_partial(text) and not ("{% raw %}" in text and "{% endraw %}" in text):
         return f"{{% raw %}}{text}{{% endraw %}}"
     return _DUMP.sub("| tojson", text) if "dump" in text else text
+
+
+def _is_partial(text: str) -> bool:
+    """Whether a line begins a template and does not end it."""
+    for line in text.split("\n") if "{" in text else ():
+        for begin, end in _PARTIAL:
+            place = line.rfind(begin)
+            if place >= 0 and end not in line[place + len(begin) :]:
+                return True
+    return False

@@ -73,6 +73,7 @@ _NO_CHAT = frozenset(
 )  # fmt: skip
 """What follows a vendor's name where no model is asked by chat: agents, embeddings, pictures, sounds."""
 _PROGRAM = ("exec:", "python:", "file://", "package:", "golang:", "ruby:")
+_ADDRESSES = ("http:", "https:", "ws:", "wss:", "webhook", "mcp:", "browser:")
 _FOREIGN_ID = re.compile(
     r"(?:openai|anthropic|ollama|azure|azureopenai|google|vertex|bedrock|huggingface|openrouter|exec|file|python|"
     r"https?):"
@@ -140,7 +141,7 @@ def _provider(files: ConfigFiles, entry: object, at: At) -> tuple[str, str, Mapp
         theirs, label = entry.get("id"), str(entry.get("label") or "")
         given = entry.get("config")
         config = given if isinstance(given, dict) else {}
-        for key in entry.keys() - {"id", "label", "config"}:
+        for key in sorted(entry.keys() - {"id", "label", "config"}):
             files.left_out(
                 at[key], stored("all models of a run are asked the same, and their outputs taken as they are")
             )
@@ -216,6 +217,11 @@ def _can_be_asked(name: str, table: dict[str, object]) -> bool:
     except ConfigError:
         return False
     return resolve(name, base if isinstance(base, str) else None).provider is not None
+
+
+def is_program(label: str) -> bool:
+    """Whether promptfoo would run a program, or call an address, for a model of this name."""
+    return label.lower().startswith((*_PROGRAM, *_ADDRESSES, "/", "."))
 
 
 def their_provider(label: str, left_out: list[str]) -> Any:

@@ -19,7 +19,7 @@ from promptpex.interchange.promptfoo.assertions import Promise, of_set, promise_
 from promptpex.interchange.promptfoo.files import ConfigFiles, merged
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, read_prompts
 from promptpex.interchange.promptfoo.providers import read_providers
-from promptpex.interchange.promptfoo.their_tests import Data, TheirTest, read_tests
+from promptpex.interchange.promptfoo.their_tests import Data, TheirTest, Written, read_tests
 from promptpex.interchange.promptfoo.variables import NotRead, with_filled_metric
 
 KNOWN_BY = ("prompts", "providers", "targets", "tests", "scenarios", "defaultTest")
@@ -106,7 +106,7 @@ def read_config(files: ConfigFiles, config: Data, top: At, prompts: Sequence[The
     kept = _kept(config)
     made = rules.make(
         tests,
-        lambda test: _promises(files, config, test),
+        _Promises(files, config).of,
         texts=_texts(kept),
         expected_is_input=any("expected" in message.content for prompt in prompts for message in prompt.messages),
         on_same=lambda test: files.changed(test.at, stored("an earlier test has the same inputs: they are one case")),
@@ -126,16 +126,35 @@ def read_config(files: ConfigFiles, config: Data, top: At, prompts: Sequence[The
     return ReadConfig(imported, made.case_of)
 
 
-def _promises(files: ConfigFiles, config: Data, test: TheirTest) -> list[Promise]:
-    """What a test demands: each of its assertions, or with a threshold all of them together."""
-    asserts = tuple(
-        (with_filled_metric(_resolved(config, entry, at), test.variables), at) for entry, at in test.asserts
-    )
-    if test.threshold is not None and asserts:
-        together = of_set(files, "score", asserts, test.threshold, test.transform, test.at)
-        return [together] if together is not None else []
-    promises = (promise_of(files, written, test.transform) for written in asserts)
-    return [promise for promise in promises if promise is not None]
+class _Promises:
+    """What tests demand; what several of them demand by the same words of the defaults is made once."""
+
+    def __init__(self, files: ConfigFiles, config: Data) -> None:
+        self._files, self._config = files, config
+        self._made: dict[tuple[int, str | None], tuple[Written, Promise | None]] = {}
+
+    def of(self, test: TheirTest) -> list[Promise]:
+        """What a test demands: each of its assertions, or with a threshold all of them together."""
+        if test.threshold is not None and test.asserts:
+            asserts = tuple((with_filled_metric(self._resolved(one), test.variables), one[1]) for one in test.asserts)
+            together = of_set(self._files, "score", asserts, test.threshold, test.transform, test.at)
+            return [together] if together is not None else []
+        promises = (self._promise(written, test) for written in test.asserts)
+        return [promise for promise in promises if promise is not None]
+
+    def _resolved(self, written: Written) -> Data:
+        return _resolved(self._config, *written)
+
+    def _promise(self, written: Written, test: TheirTest) -> Promise | None:
+        resolved = self._resolved(written)
+        entry = with_filled_metric(resolved, test.variables)
+        if entry is not resolved:
+            return promise_of(self._files, (entry, written[1]), test.transform)
+        key = id(written), test.transform
+        if key not in self._made:
+            made = promise_of(self._files, (entry, written[1]), test.transform)
+            self._made[key] = written, made  # kept, so that nothing else gets its id
+        return self._made[key][1]
 
 
 def _can_be_asked(files: ConfigFiles, test: TheirTest, prompts: Sequence[TheirPrompt]) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from promptpex.core.records import Case, Check, InputCheck, Rule
+from promptpex.interchange.exchanges import Ids
 from promptpex.interchange.places import At
 from promptpex.interchange.promptfoo.assertions import Promise
 from promptpex.interchange.promptfoo.their_tests import TheirTest
@@ -22,7 +23,6 @@ _LONG = 80
 """Characters of a value beyond which a condition names its beginning."""
 _PATTERN = 400
 """Characters of a pattern that names several values."""
-_NOT_AN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 _MARKS = ("{{", "{%", "{#")
 _EXPECTED = "expected"
 
@@ -72,13 +72,13 @@ def make(
     expected_is_input = expected_is_input or _names_expected(tests)
     by_inputs: dict[str, _OneCase] = {}
     case_of: dict[int, str] = {}
-    taken: set[str] = set()
+    ids = Ids()
     for test in tests:
         inputs, expected = _inputs(test, names, expected_is_input)
         key = json.dumps({name: _text(value) for name, value in inputs.items()}, sort_keys=True)
         one = by_inputs.get(key)
         if one is None:
-            one = by_inputs[key] = _OneCase(_case(test, inputs, expected, taken))
+            one = by_inputs[key] = _OneCase(_case(test, inputs, expected, ids))
         else:
             on_same(test)
         one.promises += promises_of(test)
@@ -109,7 +109,7 @@ def _names_expected(tests: Sequence[TheirTest]) -> bool:
     return False
 
 
-def _case(test: TheirTest, inputs: dict[str, object], expected: str | None, taken: set[str]) -> Case:
+def _case(test: TheirTest, inputs: dict[str, object], expected: str | None, ids: Ids) -> Case:
     named = test.metadata.get("case")
     wanted = named if isinstance(named, str) else f"t{test.number + 1}"
     rule, scenario = test.metadata.get("rule"), test.metadata.get("scenario", test.scenario)
@@ -120,36 +120,29 @@ def _case(test: TheirTest, inputs: dict[str, object], expected: str | None, take
         "scenario": scenario if isinstance(scenario, str) else None,
     }
     known = {name: value for name, value in given.items() if value}
-    return Case.model_validate({"id": _free(wanted, taken), "inputs": inputs, "origin": "added", **known})
-
-
-def _free(wanted: str, taken: set[str]) -> str:
-    """An id that no other has; it is taken from now on."""
-    stem = _NOT_AN_ID.sub("-", wanted).strip("-")[:60] or "x"
-    name, again = stem, 2
-    while name in taken:
-        name, again = f"{stem}-{again}", again + 1
-    taken.add(name)
-    return name
+    return Case.model_validate({"id": ids.free(wanted, "x"), "inputs": inputs, "origin": "added", **known})
 
 
 def _rules(cases: Sequence[_OneCase], texts: Mapping[str, str]) -> tuple[list[Rule], dict[str, At]]:
     """A rule for all promises of one metric of the same cases, and for each that has no metric."""
     concerned: dict[tuple[str, str], dict[str, tuple[Promise, list[int]]]] = {}
+    keys: dict[int, str] = {}
     for number, one in enumerate(cases):
         for promise in one.promises:
-            group = concerned.setdefault((promise.name, "" if promise.is_metric else promise.key), {})
-            _, numbers = group.setdefault(promise.key, (promise, []))
+            key = keys.setdefault(id(promise), "") or promise.key
+            keys[id(promise)] = key
+            group = concerned.setdefault((promise.name, "" if promise.is_metric else key), {})
+            _, numbers = group.setdefault(key, (promise, []))
             if not numbers or numbers[-1] != number:
                 numbers.append(number)
-    taken: set[str] = set()
+    ids = Ids()
     rules: list[Rule] = []
     places: dict[str, At] = {}
     conditions = Conditions([one.case.inputs for one in cases])
     for group in concerned.values():
         for cases_of, promises in _by_cases(group.values()).items():
             for condition in conditions.of(cases_of):
-                for rule in _written(promises, condition, texts, taken):
+                for rule in _written(promises, condition, texts, ids):
                     rules.append(rule)
                     places[rule.id] = promises[0].at
     return rules, places
@@ -164,7 +157,7 @@ def _by_cases(group: Iterable[tuple[Promise, list[int]]]) -> dict[tuple[int, ...
 
 
 def _written(
-    promises: Sequence[Promise], when: tuple[InputCheck, ...], texts: Mapping[str, str], taken: set[str]
+    promises: Sequence[Promise], when: tuple[InputCheck, ...], texts: Mapping[str, str], ids: Ids
 ) -> Iterator[Rule]:
     """The rule of these promises; several statements for the judge are a rule each."""
     checks = [promise.check for promise in promises if promise.check is not None]
@@ -172,11 +165,11 @@ def _written(
     name = promises[0].name
     if checks and len(rubrics) != 1:
         text = texts.get(name) or sentence_of(checks)
-        yield Rule(id=_free(name, taken), rule=text, checks=_records(checks, name), when=when, origin="added")
+        yield Rule(id=ids.free(name, "x"), rule=text, checks=_records(checks, name), when=when, origin="added")
     for promise in rubrics:
         together = checks if len(rubrics) == 1 else []
         yield Rule(
-            id=_free(name, taken),
+            id=ids.free(name, "x"),
             rule=" ".join((promise.rubric or "").split()) or sentence_of(checks),
             needs="input" if promise.needs_input else "output",
             checks=_records(together, name),
@@ -206,7 +199,7 @@ class Conditions:
         self._names = list(inputs[0]) if inputs else []
         self._texts = {name: [_text(each[name]) for each in inputs] for name in self._names}
         self._counts: dict[tuple[str, int | None], Counter[str]] = {}
-        self._combined: dict[int, Counter[tuple[str, ...]]] = {}
+        self._needed: list[int] = []
 
     def of(self, numbers: Sequence[int]) -> Iterator[tuple[InputCheck, ...]]:
         """Conditions that hold together for the cases of these numbers alone: none for all cases, one where the values
@@ -251,20 +244,24 @@ class Conditions:
 
     def _of_one(self, number: int) -> Iterator[InputCheck]:
         """Checks that together hold for one case alone: its first variables, as many as tell it from all others."""
-        for count in range(1, len(self._names) + 1):
-            if self._together(count)[self._key(count, number)] == 1 or count == len(self._names):
-                names = [name for name in self._names[:count] if len(self._counted(name, None)) > 1]
-                return (self._equal(name, number) for name in names)
-        return iter(())
+        self._needed = self._needed or self._first_alone()
+        names = self._names[: self._needed[number]]
+        return (self._equal(name, number) for name in names if len(self._counted(name, None)) > 1)
 
-    def _key(self, count: int, number: int) -> tuple[str, ...]:
-        return tuple(self._texts[name][number] for name in self._names[:count])
-
-    def _together(self, count: int) -> Counter[tuple[str, ...]]:
-        """How often each combination of the first values stands there."""
-        if count not in self._combined:
-            self._combined[count] = Counter(self._key(count, number) for number in range(len(self._inputs)))
-        return self._combined[count]
+    def _first_alone(self) -> list[int]:
+        """Of each case how many of its first variables tell it from all others."""
+        needed = [len(self._names)] * len(self._inputs)
+        alike = [0] * len(self._inputs)
+        for count, name in enumerate(self._names, 1):
+            groups: dict[tuple[int, str], int] = {}
+            alike = [
+                groups.setdefault((group, text), len(groups))
+                for group, text in zip(alike, self._texts[name], strict=True)
+            ]
+            sizes = Counter(alike)
+            needed = [min(least, count) if sizes[group] == 1 else least
+                      for least, group in zip(needed, alike, strict=True)]  # fmt: skip
+        return needed
 
     def _counted(self, name: str, length: int | None) -> Counter[str]:
         """How often each text of a variable, or its beginning, stands there."""

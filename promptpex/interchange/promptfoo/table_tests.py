@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from promptpex.codecs import safe_csv
 from promptpex.core.errors import InputError
 from promptpex.core.texts import stored
 from promptpex.interchange.places import At
@@ -45,7 +44,7 @@ def table_tests(files: ConfigFiles, path: Path) -> Iterator[tuple[dict[str, obje
     Raises:
         InputError: it is not CSV, or a row has more cells than the header.
     """
-    rows = safe_csv.loads(files.text(path), path=path, error=InputError)
+    rows = files.table(path)
     head = [name.strip() for name in rows[0].cells] if rows else []
     for number, row in enumerate(rows[1:], 1):
         if not any(row.cells):

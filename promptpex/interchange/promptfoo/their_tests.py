@@ -31,6 +31,10 @@ _WHY_NO_OPTION = {
     "runSerially": stored("cases do not depend on each other"),
     "repeat": stored("all cases are asked as often; see --repeats"),
 }
+MAX_VALUES = 500_000
+"""Of the variables of all tests: more than a file of cases holds."""
+MAX_ASSERTS = 500_000
+MAX_CHARACTERS = 100_000_000
 _OWN_METADATA = frozenset(("case", "rule", "scenario", "expected"))
 
 
@@ -64,21 +68,76 @@ def read_tests(files: ConfigFiles, config: Data, top: At) -> list[TheirTest]:
     Raises:
         InputError: something is of the wrong type, a file cannot be read, or there are too many.
     """
-    default, at = _default(files, config, top["defaultTest"])
-    own = [(test, at_test, None) for test, at_test in _listed(files, config.get("tests"), top["tests"])]
-    scenarios = list(_of_scenarios(files, config.get("scenarios"), top["scenarios"]))
-    if not own and not scenarios and not config.get("tests") and not config.get("scenarios"):
-        own = [({}, top["tests"], None)]
+    default = _Default.of(files, *_default(files, config, top["defaultTest"]))
     tests: list[TheirTest] = []
-    _name_unread(files, default, at)
-    _name_unread_of_default(files, default, at)
-    for test, place, scenario in [*own, *scenarios]:
+    room = _Room()
+    _name_unread(files, default.test, default.at)
+    _name_unread_of_default(files, default.test, default.at)
+    for test, place, scenario in _written(files, config, top):
         _name_unread(files, test, place)
-        for made in _expanded(files, (default, at), (test, place), scenario):
+        for made in _expanded(files, default, (test, place), scenario):
+            room.take(made)
             tests.append(replace(made, number=len(tests)))
-            if len(tests) > MAX_TESTS:
-                raise place.fail(f"there are more than {MAX_TESTS:,} tests")
     return tests
+
+
+def _written(files: ConfigFiles, config: Data, top: At) -> Iterator[tuple[Data, At, str | None]]:
+    """The tests as they are written, then those of scenarios, one by one; without any the one that promptfoo makes."""
+    is_empty = True
+    for test, at in _listed(files, config.get("tests"), top["tests"]):
+        is_empty = False
+        yield test, at, None
+    for test, at, name in _of_scenarios(files, config.get("scenarios"), top["scenarios"]):
+        is_empty = False
+        yield test, at, name
+    if is_empty and not config.get("tests") and not config.get("scenarios"):
+        yield {}, top["tests"], None
+
+
+@dataclass(slots=True)
+class _Room:
+    """What tests may come to in all: a default that is written once stands in each of them."""
+
+    tests: int = MAX_TESTS
+    values: int = MAX_VALUES
+    asserts: int = MAX_ASSERTS
+    characters: int = MAX_CHARACTERS
+
+    def take(self, test: TheirTest) -> None:
+        """Counts a test.
+
+        Raises:
+            InputError: there are too many, or they are too large.
+        """
+        self.tests -= 1
+        self.values -= len(test.variables)
+        self.asserts -= len(test.asserts)
+        self.characters -= sum(len(value) for value in test.variables.values() if isinstance(value, str))
+        for left, limit, what in (
+            (self.tests, MAX_TESTS, "tests"),
+            (self.values, MAX_VALUES, "values of variables"),
+            (self.asserts, MAX_ASSERTS, "assertions"),
+            (self.characters, MAX_CHARACTERS, "characters"),
+        ):
+            if left < 0:
+                in_all = "" if what == "tests" else " in all tests, defaults among them"
+                raise test.at.fail(f"there are more than {limit:,} {what}{in_all}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Default:
+    """What holds for all tests, read once."""
+
+    test: Data
+    at: At
+    variables: Data
+    asserts: tuple[Written, ...]
+
+    @classmethod
+    def of(cls, files: ConfigFiles, test: Data, at: At) -> _Default:
+        """It as written, with the files that it names."""
+        asserts = tuple(_asserts(files, test.get("assert"), at["assert"]))
+        return cls(test, at, _variables(files, test.get("vars"), at["vars"]), asserts)
 
 
 def _default(files: ConfigFiles, config: Data, at: At) -> tuple[Data, At]:
@@ -95,7 +154,7 @@ def _listed(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[Data, A
     for item, place in items(value, at, "tests"):
         name = item.get("path") if isinstance(item, dict) and "path" in item else item
         if isinstance(item, dict) and name is not item:
-            for key in item.keys() - {"path"}:
+            for key in sorted(item.keys() - {"path"}):
                 files.left_out(place[key], stored("it is for the program that makes the tests"))
         if isinstance(name, str):
             yield from _of_files(files, name, place)
@@ -126,12 +185,15 @@ def _of_scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[D
     for number, (item, place) in enumerate(_scenarios(files, value, at), 1):
         scenario = mapping(item, place, "a scenario")
         name = str(scenario.get("description") or f"scenario {number}")
-        for key in scenario.keys() - {"config", "tests", "description"}:
+        for key in sorted(scenario.keys() - {"config", "tests", "description"}):
             files.left_out(place[key], stored("a scenario has configurations and tests"))
         tests = list(_listed(files, scenario.get("tests"), place["tests"]))
+        configs = list(_listed(files, scenario.get("config"), place["config"]))
+        if len(tests) * len(configs) > MAX_TESTS:
+            raise place.fail(f"its configurations and tests make more than {MAX_TESTS:,} tests")
         if not tests:
             files.left_out(place, stored("a scenario without tests is not run by promptfoo either"))
-        for data, at_data in _listed(files, scenario.get("config"), place["config"]):
+        for data, at_data in configs:
             for test, at_test in tests:
                 yield _with(data, at_data, test, at_test, files), at_test, name
 
@@ -178,21 +240,18 @@ def _asserts(files: ConfigFiles, value: object, at: At) -> list[Written]:
 
 
 def _expanded(
-    files: ConfigFiles, default: tuple[Data, At], written: tuple[Data, At], scenario: str | None
+    files: ConfigFiles, default: _Default, written: tuple[Data, At], scenario: str | None
 ) -> Iterator[TheirTest]:
     """A test with the defaults, once for each combination of its lists."""
-    (base, at_base), (test, at) = default, written
+    (base, at_base), (test, at) = (default.test, default.at), written
     options = {
         **mapping(base.get("options"), at_base["options"], "options"),
         **mapping(test.get("options"), at["options"], "options"),
     }
-    variables = {
-        **_variables(files, base.get("vars"), at_base["vars"]),
-        **_variables(files, test.get("vars"), at["vars"]),
-    }
+    variables = {**default.variables, **_variables(files, test.get("vars"), at["vars"])}
     asserts = _asserts(files, test.get("assert"), at["assert"])
     if options.get("disableDefaultAsserts") is not True:
-        asserts = [*_asserts(files, base.get("assert"), at_base["assert"]), *asserts]
+        asserts = [*default.asserts, *asserts]
     metadata = mapping(test.get("metadata"), at["metadata"], "metadata")
     made = TheirTest(
         number=0,

@@ -9,16 +9,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from promptpex.codecs.inputs_as_text import named_text
+from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Prompt, Rule, Spec, Suite
 from promptpex.core.texts import stored
 from promptpex.documents import yaml_writer
 from promptpex.interchange.format import Exported, Source
+from promptpex.interchange.promptfoo import nunjucks
 from promptpex.interchange.promptfoo.assertions import CODE_KINDS, SET
 from promptpex.interchange.promptfoo.judged import as_body, as_rubric, python_problem
-from promptpex.interchange.promptfoo.providers import their_provider
+from promptpex.interchange.promptfoo.nunjucks import fills_in
+from promptpex.interchange.promptfoo.providers import is_program, their_provider
 from promptpex.interchange.promptfoo.read import OURS
 from promptpex.interchange.promptfoo.rules import literal
 
@@ -49,11 +53,16 @@ def config(
         concerned: of rules with ``when``, the ids of the cases for which it holds; None: not known, and these rules
             are left out.
     """
+    if any(map(nunjucks.runs, contents := [message.content for message in prompt.messages])) or fills_in(contents):
+        raise InputError(
+            f"the prompt {prompt.name!r} cannot be given to promptfoo: its template would run as code there, or be "
+            "filled with variables of the environment; put plain {{names}} into it"
+        )
     left_out: list[str] = []
     rules = [rule for rule in spec.rules if not rule.stale and _is_placed(rule, concerned, left_out)]
     asserts = {rule.id: _rule(rule.id, rule.checks, left_out) for rule in rules}
     for rule in rules:
-        if rule.needs_judge and rubrics:
+        if rule.needs_judge and rubrics and not fills_in(rule.rule):
             asserts[rule.id].append({"type": "llm-rubric", "value": _raw(rule.rule), "metric": rule.id})
         elif rule.needs_judge:
             left_out.append(
@@ -62,18 +71,38 @@ def config(
     always = [entry for rule in rules if not _by_case(rule) for entry in asserts[rule.id]]
     left_out += _unusable(suite)
     cases = [case for case in suite.usable() if not _is_read_otherwise(case, left_out)]
+    intent = _kept("the intent", spec.intent, left_out)
     content: dict[str, Any] = {
-        "description": _line(spec.intent or prompt.name),
+        "description": _line(intent or _kept("the name of the prompt", prompt.name, left_out)),
         "prompts": [_chat(prompt, left_out)],
-        "providers": [their_provider(name, left_out) for name in models] or [_PLACEHOLDER],
+        "providers": [each for name in models if not fills_in(each := their_provider(name, left_out))]
+        or [_PLACEHOLDER],
     }
     if always:
         content["defaultTest"] = {"assert": always}
     content["tests"] = [_test(case, _of_case(case, rules, asserts, concerned or {})) for case in cases]
-    texts = {rule.id: rule.rule for rule in rules if asserts[rule.id]}
-    content["metadata"] = {OURS: {"intent": _line(spec.intent), "rules": texts}}
+    texts = {rule.id: _kept(rule.id, rule.rule, left_out) for rule in rules if asserts[rule.id]}
+    content["metadata"] = {OURS: {"intent": _line(intent), "rules": texts}}
+    count = sum(_runs(entry) for entries in asserts.values() for entry in entries)
+    if count:
+        left_out.append(stored("checks that promptfoo runs as programs, in no sandbox, so read them first: {count}",
+                               count=count))  # fmt: skip
     schema = "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n"
     return Exported(schema + yaml_writer.document(content), tuple(left_out))
+
+
+def _kept(name: str, text: str, left_out: list[str]) -> str:
+    """The text, or nothing where promptfoo would write the environment into it."""
+    if not fills_in(text):
+        return text
+    left_out.append(stored("{name}: its words are left out, since promptfoo fills in the environment", name=name))
+    return ""
+
+
+def _runs(entry: Mapping[str, Any]) -> bool:
+    """Whether an assertion is code there."""
+    is_code = str(entry["type"]).removeprefix("not-") in ("javascript", "python") or "transform" in entry
+    return is_code or any(_runs(part) for part in entry.get("assert", ()))
 
 
 def _unusable(suite: Suite) -> list[str]:
@@ -153,6 +182,14 @@ def _unfit(check: Check) -> str | None:
         return stored("promptfoo's schemas have no exact decimals")
     if check.kind.endswith("rouge-n") and check.n != 1:
         return stored("promptfoo's rouge-n has only n = 1")
+    held = [check.value, check.config, check.transform, check.metric]
+    values = check.value if isinstance(check.value, list | tuple) else [check.value]
+    if fills_in(held) or any(nunjucks.runs(value) for value in values if isinstance(value, str)):
+        return stored("promptfoo would fill in the environment, or run its template as code")
+    if nunjucks.is_file(check.value) or nunjucks.is_file(check.transform):
+        return stored("promptfoo takes its value for a file")
+    if nunjucks.refers(check.config) or (nunjucks.refers(check.value) and "{" in "".join(nunjucks.texts(check.value))):
+        return stored("promptfoo would follow its $ref")
     return next((why for why in map(_unfit, check.asserts or ()) if why), None)
 
 
@@ -166,6 +203,8 @@ def _assertion(check: Check) -> dict[str, Any]:
         check = as_body(check)
     plain = check.to_dict()
     entry = {"type": plain.pop("kind"), **{key: plain[key] for key in _KEYS if key in plain}}
+    if nunjucks.refers(entry.get("value")):  # which promptfoo follows everywhere but in texts
+        entry["value"] = json.dumps(entry["value"], ensure_ascii=False)
     if check.asserts is not None:
         entry["assert"] = [_assertion(part) for part in check.asserts]
     return entry
@@ -212,10 +251,13 @@ _NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
 
 def _is_read_otherwise(case: Case, left_out: list[str]) -> bool:
     """Whether promptfoo would read an input as something else, so that the case cannot be the same there."""
-    for name, value in case.inputs.items():
+    about = {"expected": case.expected, "scenario": case.scenario, "rule": case.rule}
+    for name, value in ({name: value for name, value in about.items() if value is not None} | case.inputs).items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        named = any(name in (*case.inputs, "expected") for name in _NAME.findall(text))
-        if named or text.startswith(("file://", "package:")):
+        is_variable = name not in ("scenario", "rule") or name in case.inputs
+        named = is_variable and any(name in (*case.inputs, "expected") for name in _NAME.findall(text))
+        named = named or fills_in(value) or fills_in(text)
+        if named or (is_variable and nunjucks.is_file(text)):
             values = {"case": case.id, "name": name, "text": repr(text[:40])}
             filled = stored(
                 "case {case} is left out: its input {name} holds {text}, which promptfoo fills in", **values
@@ -263,6 +305,13 @@ def _line(text: str) -> str:
 def write(source: Source, *, models: str | None, rubrics: bool) -> Exported:
     """The configuration of what is exported; ``models`` are comma-separated, by default the run's."""
     project = source.project()
-    named = [name.strip() for name in models.split(",") if name.strip()] if models else project.models
     parts = project.prompt, project.spec, project.suite
-    return config(*parts, models=named, rubrics=rubrics, concerned=project.concerned)
+    if models:
+        named = [name.strip() for name in models.split(",") if name.strip()]
+        return config(*parts, models=named, rubrics=rubrics, concerned=project.concerned)
+    programs = [name for name in project.models if is_program(name)]
+    named = [name for name in project.models if name not in programs]
+    made = config(*parts, models=named, rubrics=rubrics, concerned=project.concerned)
+    why = [stored("the model {label} is left out: promptfoo would run a program, or ask an address of its own",
+                  label=name) for name in programs]  # fmt: skip
+    return replace(made, left_out=(*made.left_out, *why))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError
+from promptpex.interchange.notes import Log
+from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.interchange.promptfoo.read import read
 from tests.interchange.promptfoo.imported import CONFIG
 
@@ -96,6 +99,70 @@ def test_nothing_is_run_at_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not (tmp_path / "ran").exists()
     written = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "made").glob("p*.*"))
     assert "s3cret" not in written
+
+
+def test_a_pattern_enters_no_link_and_looks_at_so_many_files_only(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).symlink_to(".")  # 2**12 ways to a folder that is twelve links deep
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    for place in ("one.txt", "deep/two.txt", "deep/er/three.txt"):
+        (tmp_path / place).write_text(place, encoding="utf-8")
+    path = tmp_path / CONFIG
+    for pattern, texts in {
+        "*.txt": ["one.txt"], "*/*.txt": ["deep/two.txt"], "deep/**/t*.txt": ["deep/er/three.txt", "deep/two.txt"],
+        "**/*.txt": ["deep/er/three.txt", "deep/two.txt", "one.txt"], "[n-p]n?.txt": ["one.txt"],
+    }.items():  # fmt: skip
+        path.write_text(HEAD + f"tests: [{{vars: {{x: 'file://{pattern}'}}}}]\n", encoding="utf-8")
+        suite = read(path).suite
+        assert suite is not None
+        assert [case.inputs["x"] for case in suite.cases] == texts
+    path.write_text(HEAD + "tests: [{vars: {x: 'file://" + "*/" * 40 + "x.txt'}}]\n", encoding="utf-8")
+    with pytest.raises(InputError, match="names no files"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["a" * 300 + ".txt", "a" * 300 + "*.txt", "a\0b.txt", "C:\\x.txt", "~/x.txt", "a/b.txt"]
+)
+@pytest.mark.parametrize(
+    "place", ["prompts: [NAME]\ntests: []\n", HEAD + "tests: NAME\n", HEAD + "tests: [{vars: {x: NAME}}]\n"]
+)
+def test_names_that_no_file_has_are_one_sentence(name: str, place: str, tmp_path: Path) -> None:
+    path = tmp_path / CONFIG
+    path.write_text(place.replace("NAME", json.dumps(f"file://{name}")), encoding="utf-8")
+    with contextlib.suppress(InputError):  # or it is noted, as a file that is no table of tests
+        assert read(path).notes
+
+
+def test_a_file_that_is_named_again_and_again_is_not_read_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("x", encoding="utf-8")
+    files = ConfigFiles(tmp_path, Log())
+    for _ in range(10_000):
+        files.text(path)
+    with pytest.raises(InputError, match="name each file once"):
+        files.text(path)
+
+
+def test_cells_stay_as_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x,__expected\n'=1+1,equals: '-2\n", encoding="utf-8")
+    (tmp_path / CONFIG).write_text(HEAD + "tests: t.csv\n", encoding="utf-8")
+    made = read(tmp_path / CONFIG)
+    assert made.suite is not None
+    assert made.spec is not None
+    assert made.suite.cases[0].inputs == {"x": "'=1+1"}
+    assert made.spec.rules[0].checks[0].value == "'-2"
+
+
+def test_what_is_printed_of_a_file_stands_on_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = "a\nleft out:\n  \u202ex\x1b[2J" + "b" * 900
+    config = {"prompts": ["{{x}}"], "tests": [{"vars": {"x": "1"}, odd: 1}], odd: 1, "evaluateOptions": {odd: 1}}
+    (tmp_path / CONFIG).write_text(json.dumps(config), encoding="utf-8")
+    assert run_cli(["import", str(tmp_path / CONFIG), "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert printed.splitlines().count("left out:") == 1
+    assert not {"\x1b", "\u202e"} & set(printed)
+    assert max(map(len, printed.splitlines())) < 2_000
 
 
 _VALUES = st.recursive(
