@@ -17,8 +17,9 @@ STANDARD_TAG = "tag:yaml.org,2002:"
 UNTAGGED = "?"
 """The tag of what has none and no quotes (YAML 1.2.2, section 3.3.2): what it means is up to the schema."""
 
+MAX_DEPTH = 60
 DEEPEST = 100
-"""Levels of nesting beyond which composing ends; ``yaml_reader`` takes fewer."""
+"""Levels of nesting beyond which composing ends; ``yaml_reader`` takes ``MAX_DEPTH``."""
 
 _BREAKS = re.compile("[\x85\u2028\u2029\ufeff]")
 """Line ends in YAML 1.1 and none in 1.2, and byte order marks, which 1.1 allows in more places."""
@@ -32,11 +33,25 @@ class Unsure(Exception):
     """Whether libyaml reads this text as YAML 1.2 does is not known."""
 
 
+class TooDeep(Exception):
+    """The text is nested deeper than ``DEEPEST``; ``line`` is where, from 0."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+    @staticmethod
+    def sentence(what: str) -> str:
+        """What is wrong with the file."""
+        return f"the {what} is nested more than {MAX_DEPTH} deep"
+
+
 def compose(text: str) -> Any:
     """The root of the only document, made of PyYAML's nodes; None where there is none.
 
     Raises:
         Unsure: as the module says; also where PyYAML comes without libyaml.
+        TooDeep: nobody reads it on: the slower reader would take seconds to say the same.
     """
     if _LOADER is None or _BREAKS.search(text) or _document_ends(text) > 1:
         raise Unsure
@@ -87,7 +102,7 @@ class _Composer:
             elif kind is events.SequenceStartEvent or kind is events.MappingStartEvent:
                 outer.append(items)
                 if len(outer) > DEEPEST:
-                    raise Unsure
+                    raise TooDeep(event.start_mark.line)
                 node_kind = nodes.SequenceNode if kind is events.SequenceStartEvent else nodes.MappingNode
                 node = self._named(event, node_kind(UNTAGGED, [], event.start_mark))
                 items.append(node)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,10 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import collector_paused
 from promptpex.core.surrogates import has_surrogate
 from promptpex.documents import libyaml_nodes
-from promptpex.documents.libyaml_nodes import STANDARD_TAG, UNTAGGED
+from promptpex.documents.libyaml_nodes import MAX_DEPTH, STANDARD_TAG, UNTAGGED
 
 MAX_BYTES = 20_000_000
 MAX_NODES = 500_000
-MAX_DEPTH = 60
 
 _NULL = re.compile(r"(?:~|null|Null|NULL|)\Z")
 _TRUE = re.compile(r"(?:true|True|TRUE)\Z")
@@ -151,8 +149,12 @@ def _root(
 ) -> Node:
     """The root node, from libyaml where its result is sure to be that of ruamel, unless the text is to be edited."""
     if not to_edit:
-        with suppress(libyaml_nodes.Unsure):
+        try:
             return libyaml_nodes.compose(text)
+        except libyaml_nodes.TooDeep as failure:
+            raise error(failure.sentence(what), path=path, line=failure.line + first_line) from None
+        except libyaml_nodes.Unsure:
+            pass
     from promptpex.documents import ruamel_nodes
 
     return ruamel_nodes.compose(text, path=path, error=error, what=what, first_line=first_line)

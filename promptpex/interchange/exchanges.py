@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from promptpex.core.records import Message, Output
 from promptpex.interchange.notes import Note
 from promptpex.interchange.places import At
+from promptpex.llm.redaction import scrub
 
 _NOT_AN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 _LONGEST_NAME = 100
@@ -35,7 +36,7 @@ class RecordedAnswer:
             repeat=repeat,
             text=self.text,
             error=None if self.text is not None else "error",
-            message=None if self.text is not None else (self.message or "there is no output")[:500],
+            message=None if self.text is not None else scrub(self.message or "there is no output")[:500],
             finish_reason=self.finish_reason,
             tokens_in=self.tokens_in,
             tokens_out=self.tokens_out,

@@ -27,7 +27,7 @@ MAX_DEPTH = 200
 """How deep values may be nested, so that whoever walks through them needs no guard of its own."""
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 _BLANK = re.compile(r"[ \t\r\n]*")
-_KEY = re.compile(r'"([A-Za-z_][\w.-]{0,60})"\s*:')
+_TOKEN = re.compile(r'"((?:\\.|[^"\\])*)"|[{}\[\],:]|[^"{}\[\],:]+')
 
 
 def _refuse(word: str) -> object:
@@ -182,5 +182,16 @@ def first_row(path: Path) -> Mapping[str, object]:
     try:
         value, _ = _DECODER.raw_decode(beginning)
     except (ValueError, RecursionError):
-        return dict.fromkeys(_KEY.findall(beginning))
+        return dict.fromkeys(_first_keys(beginning))
     return value if isinstance(value, dict) else {}
+
+
+def _first_keys(beginning: str) -> Iterator[str]:
+    """The keys of an object that is cut off: its own, not those of what it holds."""
+    depth, before, place = 0, "", 0
+    while (token := _TOKEN.match(beginning, place)) is not None:
+        place, text = token.end(), token[0].strip()
+        if token[1] is not None and depth == 1 and before in ("{", ","):
+            yield token[1]
+        depth += (text in ("{", "[")) - (text in ("}", "]"))
+        before = text or before

@@ -19,7 +19,7 @@ from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.interchange.exchanges import Ids
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source, head
-from promptpex.interchange.model_names import github_name
+from promptpex.interchange.model_names import github_name, is_plain
 from promptpex.interchange.notes import Log
 from promptpex.interchange.output_schemas import KEYS, format_rules
 from promptpex.interchange.places import At, items, mapping, named, text_of_parts
@@ -207,8 +207,10 @@ def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object
     model = data.get("model")
     if not isinstance(model, str) or not model.strip():
         return {}
-    name = github_name(model)
+    name = github_name(model) if is_plain(model.strip()) else model
     try:
+        if not is_plain(name):
+            raise ConfigError("it is more than a name")
         parse_model(name)
     except ConfigError:
         log.left_out(

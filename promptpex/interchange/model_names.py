@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+from promptpex.llm.redaction import holds_key
 
 _VENDORS = {"azure_openai": "azure", "azure": "azure", "openai": "openai", "github": "github", "anthropic": "anthropic",
             "serverless": "azure_ai", "foundry": "azure_ai", "ollama": "ollama"}  # fmt: skip
@@ -10,6 +13,7 @@ _NAMES = ("azure_deployment", "name", "model", "id", "deployment")
 """Where Prompty's versions have it."""
 OURS = {ours: theirs for theirs, ours in reversed(_VENDORS.items())}
 """What Prompty calls our providers."""
+_PLAIN = re.compile(r"[^\s?#%&=,\\]+")
 SAID = frozenset((*_NAMES, "type", "provider", "api", "kind", "apiType"))
 """What of a model is the name, or says nothing of its own."""
 
@@ -30,6 +34,11 @@ def bare_name(value: object) -> str:
     """The name without its provider; empty where there is none."""
     about = about_model(value)
     return next((name.strip() for key in _NAMES if isinstance(name := about.get(key), str)), "")
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name from a foreign file is a name alone: parameters would name servers, and variables with keys."""
+    return _PLAIN.fullmatch(name) is not None and "://" not in name and not holds_key(name)
 
 
 def names_of(value: object, *, is_github: bool = False) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, prompts_of_text
 from promptpex.interchange.promptfoo.providers import our_name
 from promptpex.interchange.promptfoo.read import read_config
+from promptpex.llm.redaction import scrub
 
 Row = Mapping[str, object]
 _TEST = ("description", "threshold", "metadata", "assert")
@@ -182,13 +183,17 @@ def _output(row: Row, case: str, model: str, repeat: int) -> Output:
         repeat=repeat,
         text=text,
         error=None if text is not None else "error",
-        message=None if text is not None else str(about.get("error") or row.get("error") or "there is no output")[:500],
+        message=None if text is not None else scrub(_error(about, row))[:500],
         finish_reason=reason if isinstance(reason, str) else None,
         tokens_in=_count(tokens.get("prompt")),
         tokens_out=_count(tokens.get("completion")),
         cost_usd=_amount(row.get("cost")),
         latency_ms=_amount(row.get("latencyMs")),
     )
+
+
+def _error(about: Row, row: Row) -> str:
+    return str(about.get("error") or row.get("error") or "there is no output")
 
 
 def _count(value: object) -> int | None:

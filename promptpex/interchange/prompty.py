@@ -21,7 +21,7 @@ from promptpex.core.records.prompt import Role
 from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source
-from promptpex.interchange.model_names import OURS, SAID, about_model, bare_name, names_of
+from promptpex.interchange.model_names import OURS, SAID, about_model, bare_name, is_plain, names_of
 from promptpex.interchange.notes import Log
 from promptpex.interchange.output_schemas import KEYS, format_rules
 from promptpex.interchange.places import At, mapping
@@ -250,6 +250,8 @@ def settings_of_model(value: object, at: At, log: Log) -> dict[str, object]:
                 why = stored("keys are not copied; put it into the environment")
             log.left_out(f"model.{key}", why, at.path, at.line)
     try:
+        if not is_plain(name):
+            raise ConfigError("it is more than a name")
         parse_model(name)
     except ConfigError:
         if bare:

@@ -18,7 +18,8 @@ from promptpex.core.records import Suite
 from promptpex.documents.document import Reading
 from promptpex.documents.kinds import CASES
 from promptpex.interchange.column_mapping import COLUMNS, FIRST, Table, first_of, imported
-from promptpex.interchange.format import Exported, Format, Imported, Mapped, Source, head
+from promptpex.interchange.foreign_rows import first_row
+from promptpex.interchange.format import Exported, Format, Imported, Mapped, Source
 from promptpex.interchange.suite_rows import gather
 
 
@@ -85,11 +86,12 @@ def write(source: Source) -> Exported:
 
 
 def recognise(path: Path) -> bool:
-    """Whether a line among the first says a case, or the prompt of cases."""
+    """Whether the first line says the prompt of cases, or is a case with its id and its inputs."""
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
         return False
-    lines = [line for line in head(path).splitlines()[:2] if line.strip()]
-    return any('"inputs"' in line and '"id"' in line for line in lines)
+    row = first_row(path)
+    is_head = bool(row) and set(row) <= {"prompt", "suite_match"} and all(isinstance(one, str) for one in row.values())
+    return is_head or (isinstance(row.get("inputs"), dict) and isinstance(row.get("id"), str))
 
 
 FORMAT = Format(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -60,4 +59,4 @@ def _fits(name: str, value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int if name in _WHOLE else int | float):
         return False
     low, high = _LIMITS.get(name, (-(2**31), 2**31))
-    return math.isfinite(value) and low <= value <= high
+    return low <= value <= high

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from promptpex.core.errors import InputError
 from promptpex.documents import libyaml_nodes, yaml_writer
 from promptpex.documents.yaml_reader import YamlDoc, load
+from tests.work import calls
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -144,3 +145,13 @@ def test_an_anchor_that_is_set_again_is_no_reason_to_warn(recwarn: pytest.Warnin
     doc = load("a: &x [1]\nb: &x [2]\nc: *x\n", error=InputError, what="file", to_edit=True)
     assert doc.data == {"a": [1], "b": [2], "c": [2]}
     assert not [warning for warning in recwarn if "anchor" in str(warning.message)], "others are of tests before it"
+
+
+@pytest.mark.parametrize("mark", ["[", "{", "[\t", "- ", "a: [", "{? "])
+def test_what_nests_without_end_is_not_read_on(mark: str) -> None:
+    def refused(times: int) -> None:
+        with pytest.raises(InputError, match=r"nested more than 60 deep|not valid YAML"):
+            load(mark * times, error=InputError, what="file")
+
+    refused(200)  # what is imported or compiled once
+    assert calls(refused, 6_000) < 3 * calls(refused, 1_500)

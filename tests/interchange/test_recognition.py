@@ -14,6 +14,7 @@ import pytest
 
 from promptpex import interchange
 from promptpex.core.errors import InputError
+from promptpex.interchange.foreign_rows import first_row
 from promptpex.interchange.format import Format, formats
 from promptpex.paper import published
 from promptpex.workflow.exchange import FileSource, guessed_format, whole_of
@@ -53,7 +54,32 @@ TEXTS: Mapping[str, tuple[tuple[str, str | bytes], ...]] = {
     "promptpex-json": (("tests.json", '[{"ruleid": 1, "testinput": "x", "expectedoutput": "y"}]'),),
     "promptpex-tests": (("tests.csv", recordings.TESTS),),
     "openai-evals": (("s.jsonl", '{"input": [{"role": "user", "content": "x"}], "ideal": "y"}\n'),),
-    "openai-completions": (("c.jsonl", '{"messages": [{"role": "user", "content": "x"}, '
+    "deepeval": (
+        ("g.json", json.dumps([{"input": "2+2?", "expected_output": "4", "context": None}], indent=4)),
+        ("g.jsonl", json.dumps({"input": "2+2?", "actual_output": "4", "retrieval_context": "a|b"}) + "\n"),
+        ("g.csv", "input,actual_output,expected_output,context\n2+2?,4,4,a|b\n"),
+        ("c.json", json.dumps([{"scenario": "asks", "expected_outcome": "told", "turns": []}])),
+        ("l.jsonl", json.dumps({"expected_output": "y", "input": "x" * 70_000}) + "\n"),
+    ),
+    "langfuse": (
+        ("o.json", json.dumps([{"id": "o", "traceId": "t", "type": "GENERATION", "projectId": "p", "input": "x"}])),
+        ("o.jsonl", json.dumps({"id": "o", "trace_id": "t", "type": "SPAN", "start_time": "2026-01-01"}) + "\n"),
+        ("i.csv", 'id,datasetId,input,expectedOutput\ni,d,"{""q"": 1}",y\n'),
+        ("t.json", json.dumps({"trace": {"id": "t"}, "observations": [{"id": "o", "type": "GENERATION"}]})),
+    ),
+    "otel-genai": (
+        ("s.json", json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "chat", "attributes": [
+            {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}}]}]}]}]})),
+        ("l.jsonl", json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [
+            {"eventName": "gen_ai.user.message"}]}]}]}) + "\n"),
+        ("c.json", json.dumps({"name": "chat", "context": {"trace_id": "0xa", "span_id": "0xb"},
+                               "start_time": "2026-01-01",
+                               "attributes": {"gen_ai.system": "openai"}}, indent=4)),
+    ),
+    "openai-completions": (("d.jsonl", json.dumps({"messages": [
+        {"role": "user", "content": 'Say "inputs": {"q": 1}, "id": and "prompt".'},
+        {"role": "assistant", "content": "y"},
+    ]}) + "\n"), ("c.jsonl", '{"messages": [{"role": "user", "content": "x"}, '
                                        '{"role": "assistant", "content": "y"}]}\n'),),
 }  # fmt: skip
 """Files by the format that they are in."""
@@ -156,6 +182,14 @@ def test_a_table_that_nobody_knows_is_read_as_one(tmp_path: Path, file: str, con
     (tmp_path / file).write_text(content, encoding="utf-8")
     assert _recognised(tmp_path / file) == []
     assert guessed_format(tmp_path / file, FORMATS).name == takes
+
+
+def test_words_in_texts_are_no_keys(tmp_path: Path) -> None:
+    text = json.dumps({"question": 'what are "inputs": and "id": and "ideal":?', "more": {"inputs": {}, "id": "x"}})
+    for beginning in (text, text[:-1] + ', "long": "' + "x" * 70_000 + '"}'):
+        (tmp_path / "a.jsonl").write_text(beginning + "\n", encoding="utf-8")
+        assert _recognised(tmp_path / "a.jsonl") == []
+        assert dict(first_row(tmp_path / "a.jsonl")).keys() <= {"question", "more", "long"}
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 100, b"\xff\xfe", b"[" * 70_000, b'{"input": NaN', b"PK\x03\x04",

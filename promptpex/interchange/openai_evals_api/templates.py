@@ -6,8 +6,8 @@ import re
 from itertools import islice
 
 from promptpex.core.texts import stored
-from promptpex.interchange.braces import fields
 from promptpex.interchange.chats import Unfit
+from promptpex.interchange.promptfoo.nunjucks import fields
 from promptpex.interchange.promptfoo.rules import literal
 
 _ITEM = re.compile(r"item\.([A-Za-z_]\w*(?:\.\w+|\[\d+\])*)", re.ASCII)

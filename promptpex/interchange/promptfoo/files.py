@@ -113,12 +113,12 @@ class ConfigFiles:
             return [self.path_of(name, at)]
         if plain.startswith(("/", "\\")) or ".." in plain or plain.count("**") > 1:
             raise at.fail(f"the pattern {plain!r} leads out of the folder of the file that names it, or too deep")
-        found = list(islice(self._found(plain, at), MAX_FILES + 1))
-        if not found or len(found) > MAX_FILES:
-            raise at.fail(f"the pattern {plain!r} names {len(found) or 'no'} files; the limit is {MAX_FILES}")
-        return sorted(found)
+        files = list(islice(self._matching(plain, at), MAX_FILES + 1))
+        if not files or len(files) > MAX_FILES:
+            raise at.fail(f"the pattern {plain!r} names {len(files) or 'no'} files; the limit is {MAX_FILES}")
+        return sorted(files)
 
-    def _found(self, pattern: str, at: At) -> Iterator[Path]:
+    def _matching(self, pattern: str, at: At) -> Iterator[Path]:
         """The files in the folder that a pattern names; links to folders are not entered, which might have no end."""
         wanted = tuple(part for part in pattern.split("/") if part not in ("", "."))
         deepest = MAX_DEPTH if "**" in wanted else len(wanted) - 1

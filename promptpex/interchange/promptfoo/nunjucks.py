@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from promptpex.interchange.braces import fields
-
 _ENVIRONMENT = re.compile(r"env\s*[.\[]|\benv\b")
 _BEGIN = re.compile(r"\{[{%]")
 _PART = re.compile(r"""\{[{%]((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|(?![}%]\})[^"'])*)[}%]\}""", re.DOTALL)
@@ -26,6 +24,14 @@ _FILES = ("file://", "package:")
 def fills_in(value: object) -> bool:
     """Whether promptfoo would put variables of the environment into one of the texts of a value."""
     return any(_ENVIRONMENT.search(text[begin:end]) for text in texts(value) for begin, end in fields(text))
+
+
+def fields(text: str) -> Iterator[tuple[int, int]]:
+    """Where the fields of a text begin and end, braces among them; each ends at the first ``}}`` behind its ``{{``."""
+    begin = text.find("{{")
+    while begin >= 0 and (end := text.find("}}", begin + 2)) >= 0:
+        yield begin, end + 2
+        begin = text.find("{{", end + 2)
 
 
 def runs(template: str) -> bool:

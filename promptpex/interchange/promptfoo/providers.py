@@ -139,6 +139,7 @@ def _provider(files: ConfigFiles, entry: object, at: At) -> tuple[str, str, Mapp
         entry = {**(inner if isinstance(inner, dict) else {}), "id": theirs}
     if isinstance(entry, dict):
         theirs, label = entry.get("id"), str(entry.get("label") or "")
+        label = "" if holds_key(label) else label
         given = entry.get("config")
         config = given if isinstance(given, dict) else {}
         for key in sorted(entry.keys() - {"id", "label", "config"}):
@@ -192,8 +193,10 @@ def _table(files: ConfigFiles, config: Mapping[str, object], at: At, name: str) 
             table[_PARAMETERS[key]] = value
         elif key in _BASES and isinstance(value, str) and name.split("/")[0] in _SERVERS and not _is_template(value):
             table["api_base"] = value if "://" in value else f"https://{value}/v1"
-        elif key == "stop" and (isinstance(value, str) or (isinstance(value, list) and len(value) == 1)):
-            table["stop"] = value if isinstance(value, str) else str(value[0])
+            files.changed(at[key], stored("prompts go to this server, which the file names: {address}",
+                                          address=table["api_base"]))  # fmt: skip
+        elif key == "stop" and (stop := _stop(value)):
+            table["stop"] = stop
         elif key == "apiKeyEnvar" and isinstance(value, str) and name.startswith("openai/"):
             table["key_env"] = value
         elif key in _BASES:
@@ -203,6 +206,12 @@ def _table(files: ConfigFiles, config: Mapping[str, object], at: At, name: str) 
         else:
             files.left_out(at[key], stored("models take no such parameter here"))
     return table
+
+
+def _stop(value: object) -> str:
+    """The one text that ends an answer; empty where there is none."""
+    one = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return one if isinstance(one, str) and not holds_key(one) else ""
 
 
 def _is_template(value: object) -> bool:

@@ -53,21 +53,10 @@ def config(
         concerned: of rules with ``when``, the ids of the cases for which it holds; None: not known, and these rules
             are left out.
     """
-    if any(map(nunjucks.runs, contents := [message.content for message in prompt.messages])) or fills_in(contents):
-        raise InputError(
-            f"the prompt {prompt.name!r} cannot be given to promptfoo: its template would run as code there, or be "
-            "filled with variables of the environment; put plain {{names}} into it"
-        )
+    _refuse_code(prompt)
     left_out: list[str] = []
     rules = [rule for rule in spec.rules if not rule.stale and _is_placed(rule, concerned, left_out)]
-    asserts = {rule.id: _rule(rule.id, rule.checks, left_out) for rule in rules}
-    for rule in rules:
-        if rule.needs_judge and rubrics and not fills_in(rule.rule):
-            asserts[rule.id].append({"type": "llm-rubric", "value": _raw(rule.rule), "metric": rule.id})
-        elif rule.needs_judge:
-            left_out.append(
-                stored("rule {rule} is not decided by code (--rubrics makes it an llm-rubric)", rule=rule.id)
-            )
+    asserts = _asserts(rules, rubrics, left_out)
     always = [entry for rule in rules if not _by_case(rule) for entry in asserts[rule.id]]
     left_out += _unusable(suite)
     cases = [case for case in suite.usable() if not _is_read_otherwise(case, left_out)]
@@ -83,12 +72,34 @@ def config(
     content["tests"] = [_test(case, _of_case(case, rules, asserts, concerned or {})) for case in cases]
     texts = {rule.id: _kept(rule.id, rule.rule, left_out) for rule in rules if asserts[rule.id]}
     content["metadata"] = {OURS: {"intent": _line(intent), "rules": texts}}
+    schema = "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n"
+    return Exported(schema + yaml_writer.document(content), tuple(left_out))
+
+
+def _refuse_code(prompt: Prompt) -> None:
+    contents = [message.content for message in prompt.messages]
+    if any(map(nunjucks.runs, contents)) or fills_in(contents):
+        raise InputError(
+            f"the prompt {prompt.name!r} cannot be given to promptfoo: its template would run as code there, or be "
+            "filled with variables of the environment; put plain {{names}} into it"
+        )
+
+
+def _asserts(rules: Sequence[Rule], rubrics: bool, left_out: list[str]) -> dict[str, list[dict[str, Any]]]:
+    """The assertions of each rule, by its id."""
+    asserts = {rule.id: _rule(rule.id, rule.checks, left_out) for rule in rules}
+    for rule in rules:
+        if rule.needs_judge and rubrics and not fills_in(rule.rule):
+            asserts[rule.id].append({"type": "llm-rubric", "value": _raw(rule.rule), "metric": rule.id})
+        elif rule.needs_judge:
+            left_out.append(
+                stored("rule {rule} is not decided by code (--rubrics makes it an llm-rubric)", rule=rule.id)
+            )
     count = sum(_runs(entry) for entries in asserts.values() for entry in entries)
     if count:
         left_out.append(stored("checks that promptfoo runs as programs, in no sandbox, so read them first: {count}",
                                count=count))  # fmt: skip
-    schema = "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n"
-    return Exported(schema + yaml_writer.document(content), tuple(left_out))
+    return asserts
 
 
 def _kept(name: str, text: str, left_out: list[str]) -> str:
