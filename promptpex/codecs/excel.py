@@ -23,8 +23,10 @@ MOST_BYTES = 100_000_000
 """Bytes of a workbook."""
 MOST_UNPACKED = 400_000_000
 """Bytes of all its parts, unpacked."""
+MOST_TIMES, FREE_BYTES = 200, 10_000_000
+"""How many times as long as it is packed a part may be, beyond so many bytes; sheets are packed to a tenth."""
 MOST_PARTS = 5_000
-MOST_CELLS = 20_000_000
+MOST_CELLS = 8_000_000
 """Cells, empty ones between filled ones among them, of a sheet."""
 LONGEST_TEXT = 32_767
 """Characters that a cell of Excel holds."""
@@ -132,6 +134,8 @@ def _check_parts(file: BinaryIO, path: Path, what: str, error: type[InputError],
             infos = parts.infolist()
             if len(infos) > MOST_PARTS or sum(info.file_size for info in infos) > most:
                 raise error(f"the {what} unpacks to more than {most:,} bytes, or to many parts", path=path)
+            if any(info.file_size > max(FREE_BYTES, MOST_TIMES * info.compress_size) for info in infos):
+                raise error(f"a part of the {what} unpacks to more than {MOST_TIMES} times its length", path=path)
             formulas_of_parts = [_formulas_in(parts, info, path, what, error) for info in infos]
             return any(formulas_of_parts)
     except InputError:

@@ -96,7 +96,7 @@ def _told(path: Path, what: str, error: type[InputError]) -> Iterator[None]:
 
     try:
         yield
-    except (ArrowException, OSError, ValueError) as failure:
+    except (ArrowException, OSError, ValueError, OverflowError) as failure:
         raise error(f"the {what} cannot be read as Parquet: {_why(failure)}", path=path) from None
 
 
@@ -114,7 +114,7 @@ def columns(path: Path, *, what: str, error: type[InputError] = InputError) -> d
     with opened(path, error=error, what=what) as file:
         try:
             return _odd_types(ParquetFile(file).schema_arrow)
-        except (ArrowException, OSError, ValueError) as failure:
+        except (ArrowException, OSError, ValueError, OverflowError) as failure:
             raise error(f"the {what} cannot be read as Parquet: {_why(failure)}", path=path) from None
 
 
@@ -150,7 +150,7 @@ def arrow(
                     plain = [name for name, odd in _odd_types(batch.schema).items() if odd is None]
                     _refuse_large(batch, path, what, error)
                     yield from map(_plain_row, batch.select(plain).to_pylist())
-            except (ArrowException, OSError, ValueError) as failure:
+            except (ArrowException, OSError, ValueError, OverflowError) as failure:
                 raise error(f"the {what} cannot be read as Arrow: {_why(failure)}", path=path) from None
 
     rows = read()

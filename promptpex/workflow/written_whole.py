@@ -11,7 +11,8 @@ from pathlib import Path
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import Suite
-from promptpex.documents.yaml_reader import MAX_BYTES, MAX_DEPTH, MAX_NODES
+from promptpex.documents.libyaml_nodes import MAX_DEPTH
+from promptpex.documents.yaml_reader import MAX_BYTES, MAX_NODES
 
 _YAML = (".yaml", ".yml")
 DEEPEST = MAX_DEPTH - 10

@@ -71,6 +71,14 @@ def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked(tmp_path: Pat
     assert str(refused.value).count(str(path)) == 1
 
 
+def test_a_part_that_is_packed_to_nothing_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as parts:
+        parts.writestr("xl/worksheets/sheet1.xml", "<row/>" * 2_000_000)
+    with pytest.raises(InputError, match="unpacks to more than 200 times its length"):
+        excel.rows(path)
+
+
 def test_cells_far_apart_do_not_fill_the_memory(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(_changed(SHEET, lambda data: data.replace(b'r="A2"', b'r="XFD2"')))

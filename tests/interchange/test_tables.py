@@ -317,3 +317,12 @@ def test_the_command_writes_files_that_are_no_text_and_reads_them_back(
     assert run_cli(["export", kind, str(tmp_path / "a.cases.yaml"), "--out", str(out)]) == 0
     assert run_cli(["import", str(out), "--out", str(tmp_path / "b.cases.yaml")]) == 0
     assert read_suite(tmp_path / "b.cases.yaml").cases == read_suite(tmp_path / "a.cases.yaml").cases
+
+
+def test_a_date_that_no_calendar_has_is_one_sentence(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    writer = pytest.importorskip("pyarrow.parquet")
+    days = pyarrow.array([2**31 - 1], pyarrow.int32()).cast(pyarrow.date32())
+    writer.write_table(pyarrow.table({"id": ["a"], "inputs.q": days}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        suite_parquet.read(tmp_path / "a.parquet")
