@@ -165,6 +165,18 @@ def test_what_is_printed_of_a_file_stands_on_its_line(tmp_path: Path, capsys: py
     assert max(map(len, printed.splitlines())) < 2_000
 
 
+def test_notes_do_not_depend_on_the_order_of_a_set(tmp_path: Path) -> None:
+    keys = {f"k{number}": 1 for number in range(30)}
+    config = {"prompts": [{"raw": "{{x}}", **keys}], "providers": [{"id": "openai:m", **keys}],
+              "scenarios": [{"config": [{}], "tests": [{"vars": {"x": "1"}}], **keys}]}  # fmt: skip
+    (tmp_path / CONFIG).write_text(json.dumps(config), encoding="utf-8")
+    names = [note.name for note in read(tmp_path / CONFIG).notes]
+    for place in ("prompts[0].", "providers[0].", "scenarios[0]."):
+        mine = [name for name in names if name.startswith(f"{place}k")]
+        assert mine == sorted(mine)
+        assert len(mine) == 30
+
+
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     | st.sampled_from(["", "x", "{{x}}", "{%", "file://x", "file://..", "*.csv", "contains", "llm-rubric", "echo"])
