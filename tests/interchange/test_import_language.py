@@ -43,7 +43,7 @@ tests:
 
 NAMES = {
     *("similar", "moderation", "llm-rubric", "openai", "assert-set", "words.pdf", "contains", "meteor", "echo", "exec"),
-    *("prompts", "providers", "tests", "is-json", "promptfooconfig.yaml", "out"),
+    *("prompts", "providers", "tests", "is-json", "promptfooconfig.yaml", "out", "t.js"),
 }
 
 

@@ -51,7 +51,10 @@ def transform_of(files: ConfigFiles, value: object, at: At) -> str | None:
         why = stored("{name} holds marks of templates, which a transform would fill in", name=path.name)
         files.left_out(at, _NO_MODULES.format(name=path.name) if script is None else why)
         return None
-    files.came("files of transforms", at)
+    if "export" not in code:
+        files.left_out(at, stored("{name} exports no function", name=path.name))
+        return None
+    files.came("transform", at)
     return script
 
 
