@@ -46,7 +46,7 @@ async def test_a_killed_workers_chunks_are_done_again(
         os.kill(working(journal)[0], signal.SIGKILL)
         journal.let_go()
 
-    killing = threading.Thread(target=kill)
+    killing = threading.Thread(target=kill, daemon=True)
     killing.start()
     await kept(getattr(RayEngine(ray, 2, chunk=5), way)(journal, range(60)), results)
     killing.join()
