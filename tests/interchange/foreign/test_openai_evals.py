@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -230,3 +231,31 @@ def test_rules_go_out_as_a_registry_and_come_back(tmp_path: Path, capsys: Captur
     ]
     assert [(case.id, case.expected) for case in made.suite.cases] == [("c1", "y")]
     assert made.prompt.messages == (Message(role="user", content="{{input}}"),)
+
+
+_TEMPLATE_NAMES = st.lists(st.sampled_from([*TEMPLATES]), min_size=1, max_size=4, unique=True)
+_QUESTIONS = st.lists(st.tuples(_TEXTS, st.lists(_TEXTS, min_size=1, max_size=3)), min_size=1, max_size=4,
+                      unique_by=lambda pair: pair[0])  # fmt: skip
+
+
+@settings(max_examples=20)
+@given(_TEMPLATE_NAMES, _QUESTIONS)
+def test_a_registry_comes_back_as_it_went_out(names: list[str], questions: list[tuple[str, list[str]]]) -> None:
+    rows = [{"id": f"s{n}", "input": [{"role": "user", "content": text}], "ideal": ideal}
+            for n, (text, ideal) in enumerate(questions)]  # fmt: skip
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        made = read("openai-evals", written(folder / "s.jsonl", rows))
+        assert made.recorded is not None
+        rules = tuple(TEMPLATES[name].rule(name, made.recorded.exchanges) for name in names)
+        source = _source(replace(made, spec=Spec(rules=rules)))
+        (folder / "mine").mkdir()
+        written(folder / "mine/samples.jsonl", write(source, registry=None).text)
+        again = read("openai-evals", written(folder / "mine.yaml", write(source, registry="mine").text))
+        third = write(_source(again), registry="mine").text
+    assert again.spec is not None
+    assert [(rule.rule, rule.checks) for rule in again.spec.rules] == [(rule.rule, rule.checks) for rule in rules]
+    assert _chats(again) == _chats(made)
+    assert [line.split(": ")[1].strip("'") for line in third.splitlines() if "  class:" in line] == [
+        TEMPLATES[name].theirs for name in names
+    ]
