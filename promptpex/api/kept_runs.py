@@ -48,7 +48,9 @@ def compare(
     """
     resolved = resolved_settings(settings)
     one, two = (None if isinstance(run, Run) else _folder(run, resolved) for run in (before, after))
-    old, new = (run if isinstance(run, Run) else runs.read_columns(_folder(run, resolved)) for run in (before, after))
+    old, new = (
+        run if isinstance(run, Run) else runs.read_for_report(_folder(run, resolved)) for run in (before, after)
+    )
     return comparing.compare(old, new, resolved, warn, folders=(one, two), rules=aligning.counting(graders))
 
 

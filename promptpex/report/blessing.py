@@ -12,7 +12,8 @@ from promptpex.codecs.ordinary_files import MEGABYTE, read_bytes
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.ids import digest
 from promptpex.core.records import RUNNING, AnyRun, Blessed, BlessedCase
-from promptpex.tables import counts_of_cases, outputs
+from promptpex.report.run_tables import rows_of
+from promptpex.tables import counts_of_cases
 
 INPUTS_LENGTH = 16
 """Hex digits by which the inputs of a case are known again."""
@@ -28,7 +29,7 @@ def bless(run: AnyRun, folder: Path) -> Blessed:
     manifest = run.manifest
     if manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
-    rows = outputs(run)
+    rows = rows_of(run)
     counts = counts_of_cases(rows, [case.id for case in run.suite.cases], manifest.models)
     asked = {case: made for case, made in counts.items() if any(one.model_fields_set for one in made)}
     if not any(one.broken or one.kept for made in asked.values() for one in made):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from promptpex import tables
-from promptpex.core.records import EXPECTED, AnyRun
+from promptpex.core.records import EXPECTED
 from promptpex.core.texts import Key, from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.comparison.what_changed import are_rules_changed
 from promptpex.report.percentages import TableRow, at_least, percent
+from promptpex.report.run_tables import RunTables
 from promptpex.tables import MetricCounts, records
 
 if TYPE_CHECKING:
@@ -112,14 +112,14 @@ def metric_note(scores: tuple[MetricCounts, MetricCounts], by_metric: pd.DataFra
         )
 
 
-def change_notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[TableRow]) -> Iterator[str]:
+def change_notes(before: RunTables, after: RunTables, common: int, rows: Sequence[TableRow]) -> Iterator[str]:
     """What a reader has to know of a comparison.
 
     Args:
         common: how many cases are the same in both.
         rows: a table of changes as plain rows.
     """
-    one, two = before.manifest, after.manifest
+    one, two = before.run.manifest, after.run.manifest
     yield tr(
         "points: after minus before, on cases that both runs scored; a change is clear if exact sign flips of the "
         "differences per case show it, however the unscored outputs would have come out, corrected for the number of "
@@ -132,16 +132,16 @@ def change_notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[Tabl
         )
     if one.prompt_fingerprint != two.prompt_fingerprint:
         yield tr("The prompt has changed between the runs.")
-    if one.spec_digest != two.spec_digest and are_rules_changed(before, after):
+    if one.spec_digest != two.spec_digest and are_rules_changed(before.run, after.run):
         yield tr("The specs differ: the verdicts of the two runs rest on different rules or checks.")
     if one.judges != two.judges:
         was, now = (", ".join(judges) or tr("none") for judges in (one.judges, two.judges))
         yield tr("The judges differ: {before} before, {after} after.", before=was, after=now)
-    ways = [_comparisons(run) for run in (before, after)]
+    ways = [_comparisons(made) for made in (before, after)]
     if all(ways) and ways[0] != ways[1]:
         was, now = (", ".join(way) for way in ways)
         yield tr("Expected outputs were compared by {before} before, by {after} after.", before=was, after=now)
-    left = [len(run.suite.cases) - common for run in (before, after)]
+    left = [len(made.run.suite.cases) - common for made in (before, after)]
     if any(left):
         yield tr(
             "Cases that are not the same in both are left out: {first} of the first run, {second} of the second.",
@@ -161,8 +161,8 @@ def change_notes(before: AnyRun, after: AnyRun, common: int, rows: Sequence[Tabl
         yield tr("Fewer than {few} cases were scored in both: only a large change could be detected.", few=FEW)
 
 
-def _comparisons(run: AnyRun) -> list[str]:
+def _comparisons(made: RunTables) -> list[str]:
     """By what the outputs of a run were compared with expected ones: ``match:json``, ``judge:gpt-4o``."""
-    scores = tables.scores(run)
-    sources = scores.loc[scores["name"].eq(EXPECTED) & scores["value"].notna(), "source"]
+    kinds = made.score_kinds
+    sources = kinds.loc[kinds["name"].eq(EXPECTED) & kinds["unscored"].isna(), "source"]
     return sorted(set(map(str, sources)))

@@ -13,6 +13,7 @@ from promptpex.core.texts import Key, digits, from_data, tr, tr_n
 from promptpex.report.blessing import inputs_digest
 from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.percentages import TableRow, percent, points_apart
+from promptpex.report.run_tables import RunTables
 from promptpex.tables import Weights, records
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Regressions:
 
 def regressions(
     blessed: Blessed,
-    run: AnyRun,
+    made: RunTables,
     *,
     margin: float,
     confidence: float = 0.95,
@@ -77,7 +78,7 @@ def regressions(
 
     Args:
         blessed: the baseline.
-        run: the run.
+        made: the tables of the run.
         margin: the rise of non-compliance that is accepted, as a share.
         confidence: its complement is the error rate over all models together.
         weights: how many times each case counts.
@@ -86,11 +87,12 @@ def regressions(
     Raises:
         RunError: the two have no model in common.
     """
+    run = made.run
     models, common = _models(blessed, run), _common(blessed, run)
     paired = 2 * len(common) >= min(len(blessed.cases), len(run.suite.cases))
     table = tables.regressions(
         tables.blessed_outputs(blessed),
-        tables.outputs(run),
+        made.rows,
         models=models,
         cases=common if paired else None,
         margin=margin,

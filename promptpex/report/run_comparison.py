@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -15,6 +15,7 @@ from promptpex.report.corrections_in_words import corrected_change_sentences
 from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.percentages import TableRow
 from promptpex.report.ranked_metric import require_metric
+from promptpex.report.run_tables import RunTables, tables_of
 from promptpex.report.summary import NO_EXPECTED
 from promptpex.tables import PeoplesGrades, records
 
@@ -23,27 +24,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedRun:
-    """One of two runs that are compared, with its tables: DataFrames, see ``promptpex.tables``."""
-
-    run: AnyRun
-    outputs: pd.DataFrame
-    verdicts: pd.DataFrame
-    scores: pd.DataFrame
-
-    @classmethod
-    def of(cls, run: AnyRun) -> ComparedRun:
-        """The run with its tables."""
-        cube = tables.verdicts(run)
-        return cls(run, tables.outputs(run, cube), cube, tables.scores(run))
-
-
-@dataclass(frozen=True, slots=True)
 class RunComparison:
     """What has changed from one run to another.
 
     Attributes:
-        before, after: the runs.
+        before, after: the tables of the runs.
         names: of each model in either run.
         cases: the ids of the cases that are the same in both and count.
         models: a row per model, columns ``tables.COMPARISON_COLUMNS``.
@@ -59,8 +44,8 @@ class RunComparison:
         noise: the run-to-run noise of the models that it was measured of, rows with columns ``tables.NOISE_COLUMNS``.
     """
 
-    before: ComparedRun
-    after: ComparedRun
+    before: RunTables
+    after: RunTables
     names: tuple[tuple[str, str], ...]
     cases: tuple[str, ...]
     models: pd.DataFrame
@@ -97,8 +82,8 @@ class RunComparison:
 
 
 def compare_runs(
-    before: AnyRun,
-    after: AnyRun,
+    before: AnyRun | RunTables,
+    after: AnyRun | RunTables,
     *,
     confidence: float = 0.95,
     tolerance: float | None = None,
@@ -121,31 +106,36 @@ def compare_runs(
         RunError: the runs have no model or no case in common.
         InputError: accuracy is to decide, and the runs have none to compare.
     """
-    models, common = _models(before, after), _cases(before, after)
-    cases = _counting(after, common, weights)
+    old, new = tables_of(before), tables_of(after)
+    runs, rows, scores = (old.run, new.run), (old.rows, new.rows), (old.metric_counts, new.metric_counts)
+    models, common = _models(*runs), _cases(*runs)
+    cases = _counting(new.run, common, weights)
     same: _Same = {"models": models, "cases": cases, "confidence": confidence, "weights": weights}
-    old, new = ComparedRun.of(before), ComparedRun.of(after)
-    rows, scores = (old.outputs, new.outputs), (tables.MetricCounts.of(old.scores), tables.MetricCounts.of(new.scores))
     by_model = tables.comparison(*rows, **same, tolerance=tolerance, expected=_expected(old, new))
     by_metric, figures = tables.metric_changes(*scores, **same), records(by_model)
     corrected = tables.corrected_changes(*rows, people, **same)
-    notes = (*change_notes(before, after, len(common), figures), *metric_note(scores, by_metric))
+    notes = (*change_notes(old, new, len(common), figures), *metric_note(scores, by_metric))
     return RunComparison(
         before=old,
         after=new,
         names=tuple(models),
         cases=tuple(cases),
         models=by_model,
-        rules=tables.rule_changes(old.verdicts, new.verdicts, **same),
+        rules=tables.rule_changes(old.rule_counts, new.rule_counts, **same),
         metrics=by_metric,
         corrections=corrected,
-        changed=tables.changed(*rows, models=models, cases=cases),
+        changed=tables.changed(*rows, models=models, cases=cases, chosen=(_chosen(old), _chosen(new))),
         answer=_answer(figures, by_metric, corrected, confidence),
         notes=(*notes, *noise_sentences(noise, figures)),
         regressions=tuple(_regressions(figures, by_metric, rank_by, tolerance)),
         confidence=confidence,
         noise=tuple(noise),
     )
+
+
+def _chosen(made: RunTables) -> Callable[[Sequence[int]], pd.DataFrame]:
+    """Gives outputs of a run by their places, with their texts."""
+    return lambda places: made.chosen(places).outputs
 
 
 def _answer(figures: Sequence[TableRow], by_metric: pd.DataFrame, corrected: pd.DataFrame, confidence: float) -> str:
@@ -219,12 +209,11 @@ def _cases(before: AnyRun, after: AnyRun) -> list[str]:
     return same
 
 
-def _expected(before: ComparedRun, after: ComparedRun) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _expected(before: RunTables, after: RunTables) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Which outputs of either run are right, on the cases whose expected output is the same in both."""
     was = {case.id: (case.expected, case.also_right) for case in before.run.suite.cases if case.expected is not None}
     same = [case.id for case in after.run.suite.cases if was.get(case.id) == (case.expected, case.also_right)]
-    outcomes = (tables.expected_outcomes(one.outputs, one.scores) for one in (before, after))
-    old, new = (frame[frame["case"].isin(same)] for frame in outcomes)
+    old, new = (one.compared[one.compared["case"].isin(same)] for one in (before, after))
     return old, new
 
 

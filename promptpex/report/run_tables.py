@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from promptpex import tables
 from promptpex.core.records import AnyRun, RunInParts
 from promptpex.report.runs.parts import NotInOrderError
-from promptpex.tables import JointVerdicts, MetricCounts, PartTables
+from promptpex.tables import JointVerdicts, MetricCounts, PartTables, RuleCounts
 from promptpex.tables.counts_per_case import COUNTED
+from promptpex.tables.tallies import Cases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +79,13 @@ class RunTables:
         return self.whole.outcomes
 
     @cached_property
+    def rule_counts(self) -> RuleCounts:
+        """What became of the rules, counted."""
+        counts = RuleCounts()
+        counts.add(self.outcomes)
+        return counts
+
+    @cached_property
     def metric_counts(self) -> MetricCounts:
         """The scores of metrics, counted."""
         return MetricCounts.of(self.scores)
@@ -92,7 +100,7 @@ class RunTables:
 
     def rules(self, order: Sequence[str], confidence: float) -> pd.DataFrame:
         """``tables.rules``."""
-        return tables.rules(self.verdicts, order=order, confidence=confidence, outcomes=self.outcomes)
+        return tables.rules_of(self.rule_counts, order, confidence)
 
     def judges(self) -> pd.DataFrame:
         """``tables.judges``."""
@@ -133,13 +141,17 @@ def partly(run: AnyRun) -> list[str]:
     return [rule.id for rule in run.spec.rules if rule.checks and rule.decides == "partly"]
 
 
-def tables_of(run: AnyRun) -> RunTables:
-    """The tables of a run. One that is read part by part is read now; where its verdicts do not stand in the order of
-    its outputs, all of it is read into memory.
+def tables_of(run: AnyRun | RunTables) -> RunTables:
+    """The tables of a run; tables are returned as they are.
+
+    A run that is read part by part is read now; where its verdicts or scores do not stand in the order of its outputs,
+    all of it is read into memory.
 
     Raises:
         RunError: a file of the run is damaged.
     """
+    if isinstance(run, RunTables):
+        return run
     if not isinstance(run, RunInParts):
         return RunTables(run)
     try:
@@ -148,16 +160,65 @@ def tables_of(run: AnyRun) -> RunTables:
         return RunTables(run.in_columns)
 
 
+def rows_of(run: AnyRun) -> pd.DataFrame:
+    """``RunTables.rows`` of a run, where nothing else of it is wanted.
+
+    Raises:
+        RunError: as ``tables_of``.
+    """
+    if not isinstance(run, RunInParts):
+        return tables.outputs(run)
+    try:
+        rows = _ReadParts(run).counted(_Rows).table()
+        _require_each_once(rows)
+        return rows
+    except NotInOrderError:
+        return tables.outputs(run.in_columns)
+
+
+def _require_each_once(rows: pd.DataFrame) -> None:
+    if tables.has_one_twice(rows):
+        raise NotInOrderError("an output is there twice")
+
+
+class _Counting(Protocol):
+    """What is added up part by part."""
+
+    def add(self, part: PartTables) -> None: ...
+
+
+C = TypeVar("C", bound=_Counting)
+
+
+class _Rows:
+    """The outputs alone."""
+
+    def __init__(self) -> None:
+        self._rows = tables.FigureRows()
+
+    def add(self, part: PartTables) -> None:
+        """Adds some outputs."""
+        self._rows.add(part.outputs)
+
+    def table(self) -> pd.DataFrame:
+        """All of them."""
+        return self._rows.table()
+
+
 class _Counts:
     """What is kept of the parts of a run."""
 
     def __init__(self, run: AnyRun) -> None:
-        right = expected(run)
+        right, self._cases = expected(run), Cases()
         self.rows, self.compared = tables.FigureRows(), tables.FigureRows(sorted(COUNTED))
-        self.rules, self.judges, self.metrics = tables.RuleCounts(), tables.JudgeCounts(), MetricCounts()
-        self.agreements, self.disagreements = tables.AgreementCounts(partly(run)), tables.Disagreements(partly(run))
-        self.lowest, self.equal_texts = tables.LowestScores(), tables.EqualTexts()
-        self.confusions, self.answers = tables.Confusions(right), tables.AnswerCounts(right)
+        self.rules, self.metrics, self.judges = RuleCounts(self._cases), MetricCounts(self._cases), tables.JudgeCounts()
+        self.agreements = tables.AgreementCounts(partly(run), self._cases)
+        self.disagreements, self.equal_texts = tables.Disagreements(partly(run)), tables.EqualTexts()
+        self.lowest, self.confusions, self.answers = (
+            tables.LowestScores(),
+            tables.Confusions(right),
+            tables.AnswerCounts(right),
+        )
         self.kinds: list[pd.DataFrame] = []
         self.score_kinds: list[pd.DataFrame] = []
         self.outcomes: list[pd.DataFrame] = []
@@ -165,6 +226,8 @@ class _Counts:
     def add(self, part: PartTables) -> None:
         """Adds some outputs and what is said of them."""
         rows, cube = part.outputs, part.verdicts
+        self._cases.add(cube)
+        self._cases.add(part.scores)
         self.rows.add(rows)
         self.rules.add(part.outcomes)
         self.judges.add(cube)
@@ -186,11 +249,38 @@ _SCORE_KIND = ["name", "source", "fingerprint", "turn", "unscored", "counts"]
 _OUTCOME = ["rule", "aim", "case", "status"]
 
 
+class _ReadParts:
+    """The parts of a run as tables.
+
+    Attributes:
+        joint: where judges have joint verdicts, as far as the run was read.
+    """
+
+    def __init__(self, run: RunInParts) -> None:
+        self._run, self.joint = run, JointVerdicts()
+
+    def __iter__(self) -> Iterator[PartTables]:
+        for part in self._run.parts():
+            cube = tables.verdicts(part)
+            self.joint |= JointVerdicts.of(cube)
+            yield PartTables(tables.outputs(part, cube, self.joint), cube, tables.scores(part), self.joint)
+
+    def counted(self, empty: Callable[[], C]) -> C:
+        """All parts, added to what ``empty`` gives; they are read twice where only their end tells that judges have
+        joint verdicts."""
+        known = None
+        while known != self.joint:
+            known, counts = self.joint, empty()
+            for part in self:
+                counts.add(part)
+        return counts
+
+
 class TablesInParts(RunTables):
     """The same of a run that is read part by part: what is counted is kept, texts are read again where they are shown.
 
     Args:
-        run: the run; it is read, twice where only its end tells that judges have joint verdicts.
+        run: the run; it is read.
 
     Raises:
         NotInOrderError: verdicts or scores do not come with their outputs, or an output is there twice.
@@ -199,19 +289,9 @@ class TablesInParts(RunTables):
 
     def __init__(self, run: RunInParts) -> None:
         super().__init__(run)
-        self._in_parts, self._joint = run, JointVerdicts()
-        known = None
-        while known != self._joint:
-            known = self._joint
-            self._counts = self._counted()
-        if tables.has_one_twice(self.rows):
-            raise NotInOrderError("an output is there twice")
-
-    def _counted(self) -> _Counts:
-        counts = _Counts(self.run)
-        for part in self.parts():
-            counts.add(part)
-        return counts
+        self._read = _ReadParts(run)
+        self._counts = self._read.counted(lambda: _Counts(run))
+        _require_each_once(self.rows)
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -239,16 +319,18 @@ class TablesInParts(RunTables):
         return _together(self._counts.outcomes)
 
     @property
+    def rule_counts(self) -> RuleCounts:
+        """As in ``RunTables``."""
+        return self._counts.rules
+
+    @property
     def metric_counts(self) -> MetricCounts:
         """As in ``RunTables``."""
         return self._counts.metrics
 
     def parts(self) -> Iterator[PartTables]:
         """As in ``RunTables``, a part at a time."""
-        for part in self._in_parts.parts():
-            cube = tables.verdicts(part)
-            self._joint |= JointVerdicts.of(cube)
-            yield PartTables(tables.outputs(part, cube, self._joint), cube, tables.scores(part), self._joint)
+        return iter(self._read)
 
     def chosen(self, places: Sequence[int]) -> PartTables:
         """As in ``RunTables``."""
@@ -264,12 +346,8 @@ class TablesInParts(RunTables):
             outputs=_together([one.outputs for one in some]),
             verdicts=_together([one.verdicts for one in some]),
             scores=_together([one.scores for one in some]),
-            joint=self._joint,
+            joint=self._read.joint,
         )
-
-    def rules(self, order: Sequence[str], confidence: float) -> pd.DataFrame:
-        """``tables.rules``."""
-        return tables.rules_of(self._counts.rules, order, confidence)
 
     def judges(self) -> pd.DataFrame:
         """``tables.judges``."""

@@ -6,6 +6,7 @@ from promptpex.tables.accuracy import expected_outcomes
 from promptpex.tables.agreement import DISAGREEMENT_COLUMNS, Disagreements, agreements, disagreements
 from promptpex.tables.agreement_counts import AGREEMENT_COLUMNS, AgreementCounts
 from promptpex.tables.calibration_states import CALIBRATION_COLUMNS, calibration_states
+from promptpex.tables.cells_of_both import cells_of_both
 from promptpex.tables.compare_runs import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
 from promptpex.tables.confusions import (
     ANSWER_COLUMNS,
@@ -24,7 +25,7 @@ from promptpex.tables.corrections import (
 )
 from promptpex.tables.counts_per_case import Counted, Weights, check_weights, counted, weighed
 from promptpex.tables.discrimination import Discrimination, discrimination, telling, untriggered
-from promptpex.tables.figure_rows import FigureRows, has_one_twice
+from promptpex.tables.figure_rows import FIGURE_COLUMNS, FigureRows, answers, has_one_twice
 from promptpex.tables.frames import (
     OUTPUT_COLUMNS,
     RULE_OUTCOME_COLUMNS,
@@ -85,7 +86,9 @@ __all__ = [
     "AnswerCounts",
     "Confusions",
     "Disagreements",
+    "FIGURE_COLUMNS",
     "FigureRows",
+    "answers",
     "JointVerdicts",
     "JudgeCounts",
     "LowestScores",
@@ -165,6 +168,7 @@ __all__ = [
     "INCONSISTENT_COLUMNS",
     "VERDICT_COLUMNS",
     "agreements",
+    "cells_of_both",
     "changed",
     "comparison",
     "disagreements",

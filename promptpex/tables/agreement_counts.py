@@ -84,11 +84,12 @@ class AgreementCounts:
 
     Args:
         partly: rules that code decides in part only: of those, a pass by code is not a verdict on the rule.
+        cases: numbers the cases, for others too.
     """
 
-    def __init__(self, partly: Collection[str] = ()) -> None:
+    def __init__(self, partly: Collection[str] = (), cases: Numbering | None = None) -> None:
         self._partly = partly
-        self._cases = Numbering()
+        self._cases = Numbering() if cases is None else cases
         self._judges: dict[str, None] = {}
         self._again: dict[str, None] = {}
         self._pairs: dict[_Pair, _PairCells] = {}

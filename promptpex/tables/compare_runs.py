@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Completion, Grid, Reading, holm, more_failures_p, pair, share, statements, tie_p
 from promptpex.tables.accuracy import ACCURACY_CHANGE_COLUMNS, accuracy_change
+from promptpex.tables.cells_of_both import RUNS, cells_of_both
 from promptpex.tables.counts_per_case import COUNTED, Counted, Weights, counted
 from promptpex.tables.frames import TEXT, marked, typed
+from promptpex.tables.plain_values import records
 from promptpex.tables.proportions import difference
 from promptpex.tables.rankings import missing_in_words
-from promptpex.tables.repeats import pass_counts
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 FIGURES_OF_BOTH: Mapping[str, str] = {
@@ -149,32 +152,66 @@ def name_in_both(before: str, after: str) -> str:
     return before if before == after else f"{before} -> {after}"
 
 
+Chosen = Callable[[Sequence[int]], "pd.DataFrame"]
+"""Gives the outputs of a run at some places, with their texts."""
+
+
 def changed(
-    before: pd.DataFrame, after: pd.DataFrame, *, models: Sequence[tuple[str, str]], cases: Collection[str]
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    *,
+    models: Sequence[tuple[str, str]],
+    cases: Collection[str],
+    chosen: tuple[Chosen, Chosen] | None = None,
 ) -> pd.DataFrame:
-    """A row per model and case that one run breaks more often than the other, new ones first; ``CHANGED_COLUMNS``."""
-    inside = set(cases)
-    counts = pass_counts(before), pass_counts(after)
-    broken = _first_broken(before), _first_broken(after)
-    rows = []
-    for old, new in models:
-        past, now = counts[BEFORE].get(old, {}), counts[AFTER].get(new, {})
-        for case in (case for case in now if case in inside and any(now[case]) and any(past.get(case, ()))):
-            shift = now[case][1] * sum(past[case]) - past[case][1] * sum(now[case])
-            if not shift:
-                continue
-            source = broken[AFTER].get((new, case)) if shift > 0 else broken[BEFORE].get((old, case))
-            rows.append(
-                {
-                    "model": name_in_both(old, new),
-                    "case": case,
-                    "change": "newly failing" if shift > 0 else "fixed",
-                    "before": _of(past[case]),
-                    "after": _of(now[case]),
-                    **(source or {}),
-                }
-            )
-    return typed(sorted(rows, key=lambda row: row["change"] != "newly failing"), CHANGED_COLUMNS)
+    """A row per model and case that one run breaks more often than the other, new ones first; ``CHANGED_COLUMNS``.
+
+    Args:
+        before, after: tables of outputs.
+        models: each model's name in the first and in the second run.
+        cases: the ids of the cases that are the same in both.
+        chosen: give outputs of the runs with their texts, where the tables have none.
+    """
+    import numpy as np
+
+    cells = cells_of_both(before, after, models, cases)
+    passed, failed = ([cells[f"{run}_{kind}"].to_numpy() for run in RUNS] for kind in ("passed", "failed"))
+    scored = [good + bad for good, bad in zip(passed, failed, strict=True)]
+    shift = failed[AFTER] * scored[BEFORE] - failed[BEFORE] * scored[AFTER]
+    model = cells["model"].to_numpy()
+    order = np.lexsort((np.arange(len(cells)), model, shift < 0))
+    some = order[(shift != 0)[order]]
+    texts = [
+        _texts(rows if chosen is None else chosen[at], cells[f"{run}_failing"].to_numpy()[some[worse]])
+        for at, (rows, run, worse) in enumerate(
+            zip((before, after), RUNS, (shift[some] < 0, shift[some] > 0), strict=True)
+        )
+    ]
+    names, of_case = [name_in_both(*both) for both in models], cells["case"].tolist()
+    rows = (
+        {
+            "model": names[model[at]],
+            "case": of_case[at],
+            "change": "newly failing" if shift[at] > 0 else "fixed",
+            "before": f"{passed[BEFORE][at]} of {scored[BEFORE][at]}",
+            "after": f"{passed[AFTER][at]} of {scored[AFTER][at]}",
+            **next(texts[AFTER if shift[at] > 0 else BEFORE]),
+        }
+        for at in some.tolist()
+    )
+    return typed(rows, CHANGED_COLUMNS)
+
+
+def _texts(rows: pd.DataFrame | Chosen, places: npt.NDArray[np.int64]) -> Iterator[dict[str, Any]]:
+    """Of the outputs at these places one after the other, which rules each breaks, and its text."""
+    import numpy as np
+
+    if not len(places):
+        return
+    order = np.unique(places)
+    some = rows(order.tolist()) if callable(rows) else rows.iloc[order]
+    texts = records(some[["broken_rules", "output"]])
+    yield from (texts[at] for at in np.searchsorted(order, places).tolist())
 
 
 def counts_of_both(
@@ -188,11 +225,11 @@ def counts_of_both(
     import pandas as pd
 
     parts, same = [], frozenset(cases)
-    for rows, name, run in zip((before, after), names, ("before", "after"), strict=True):
+    for rows, name, run in zip((before, after), names, RUNS, strict=True):
         inside = marked(rows["model"], name.__eq__) & marked(rows["case"], same.__contains__)
         some = rows.loc[inside, [column for column in rows.columns if column in COUNTED]]
         parts.append(some.assign(model=pd.array([run] * len(some), dtype=TEXT)))
-    return counted(pd.concat(parts, ignore_index=True), ("before", "after"), weights=weights)
+    return counted(pd.concat(parts, ignore_index=True), RUNS, weights=weights)
 
 
 def likelier_change(grid: Grid, *, reading: Reading = "against") -> tuple[str, float, float]:
@@ -250,15 +287,3 @@ def _of_cases(both: Grid, *, bound: bool) -> dict[str, int]:
     fixed = most[AFTER] * sizes[BEFORE] < least[BEFORE] * sizes[AFTER]
     still = ~newly & ~fixed & ~open_.any(axis=0) & (least[AFTER] > 0)
     return {"newly_failing": int(newly.sum()), "fixed": int(fixed.sum()), "still_failing": int(still.sum())}
-
-
-def _of(counts: tuple[int, int]) -> str:
-    return f"{counts[0]} of {sum(counts)}"
-
-
-def _first_broken(rows: pd.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
-    """By model and case the first output that breaks a rule, and which rules it breaks."""
-    failing = rows[rows["verdict"].eq("fail")].drop_duplicates(["model", "case"])
-    names = zip(failing["model"], failing["case"], strict=True)
-    texts = zip(failing["broken_rules"], failing["output"], strict=True)
-    return {name: {"broken_rules": rules, "output": output} for name, (rules, output) in zip(names, texts, strict=True)}

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 FIGURE_COLUMNS = (
     "case", "rule", "inverse", "scenario", "model", "repeat", "output", "verdict", "unscored", "asked", "contradicted",
-    "error", "message", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms",
+    "error", "message", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms", "answer",
 )  # fmt: skip
-"""Columns of ``FigureRows``: those of ``outputs`` without large texts. ``output`` is empty where there is a text."""
+"""Columns of ``FigureRows``: those of ``outputs`` without large texts. ``output`` is empty where there is a text;
+``answer`` is what ``answers`` gives."""
 
 
 class FigureRows:
     """The outputs of a run without their texts, from tables that come part by part; each different text is kept once.
 
-    Some 90 bytes for an output while parts come, and 130 in the table.
+    Some 100 bytes for an output while parts come, and 140 in the table.
 
     Args:
         columns: those that are kept.
@@ -37,7 +38,8 @@ class FigureRows:
     def add(self, rows: pd.DataFrame) -> None:
         """Adds a table of outputs."""
         for name, parts in self._columns.items():
-            parts.append(self._coded(rows[name], name) if rows[name].dtype == "string" else rows[name])
+            column = answers(rows) if name == "answer" else rows[name]
+            parts.append(self._coded(column, name) if column.dtype == "string" else column)
 
     def _coded(self, column: pd.Series[Any], name: str) -> npt.NDArray[np.int32]:
         import numpy as np
@@ -65,6 +67,16 @@ class FigureRows:
         if isinstance(parts[0], np.ndarray):
             return texts.take(np.concatenate(parts), allow_fill=True)
         return pd.concat(parts, ignore_index=True)
+
+
+def answers(rows: pd.DataFrame) -> pd.Series[int]:
+    """By what the request and the text of each output in a table are known again in this process: a hash."""
+    import pandas as pd
+
+    if "answer" in rows:
+        return rows["answer"]
+    pairs = zip(rows["request"].tolist(), rows["output"].tolist(), strict=True)
+    return pd.Series([hash(pair) for pair in pairs], index=rows.index, dtype="int64")
 
 
 def has_one_twice(rows: pd.DataFrame) -> bool:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from promptpex.core.records import EXPECTED, METRIC_NAME, NOT_ASKED
 from promptpex.tables.counts_per_case import Weights, weighed
 from promptpex.tables.frames import is_from, marked
-from promptpex.tables.plain_values import plain_values
-from promptpex.tables.tallies import Numbering, Renumbering, Tally
+from promptpex.tables.tallies import Cases, Renumbering, Tally
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +48,7 @@ class _Scores:
     cases: Renumbering = field(default_factory=Renumbering)
     models: dict[str, _OfModel] = field(default_factory=dict)
 
-    def add(self, rows: pd.DataFrame, cases: _Cases) -> None:
+    def add(self, rows: pd.DataFrame, cases: Cases) -> None:
         import numpy as np
         import pandas as pd
 
@@ -58,7 +57,7 @@ class _Scores:
         asked = rows[~marked(rows["unscored"], NOT_ASKED.__contains__)]
         once = asked.drop_duplicates(_OUTPUT)
         codes, names = pd.factorize(once["case"])
-        places, of_rows = self.cases.of(cases.names.of(list(names))), once["model"].to_numpy(object)
+        places, of_rows = self.cases.of(cases.of(list(names))), once["model"].to_numpy(object)
         known = once["value"].notna().to_numpy(bool)
         values = np.rint(once["value"].fillna(0.0).to_numpy(float) * 2.0 ** (2 * _HALF)).astype(np.int64)
         for model in once["model"].unique():
@@ -69,26 +68,9 @@ class _Scores:
             self.models[str(model)].counts.add(places[some], sums[some, :2])
             self.models[str(model)].sums.add(places[some], sums[some, 2:])
         without = asked[asked["unscored"].notna().to_numpy(bool)]
-        for model, case, reason in zip(
-            *(without[name].tolist() for name in ("model", "case", "unscored")), strict=True
-        ):
-            self.models[model].reasons[*cases.about[case], reason] += 1
-
-
-@dataclass(slots=True)
-class _Cases:
-    """The cases of a run as its scores meet them, each with the rule that it aims at and whether at its inverse."""
-
-    names: Numbering = field(default_factory=Numbering)
-    about: dict[str, tuple[str | None, bool]] = field(default_factory=dict)
-
-    def add(self, scores: pd.DataFrame) -> None:
-        new = scores.drop_duplicates("case")
-        self.names.of(new["case"].tolist())
-        sides = (bool(side) for side in plain_values(new["inverse"]))
-        aims = zip(new["case"].tolist(), zip(plain_values(new["aim"]), sides, strict=True), strict=True)
-        for case, aim in aims:
-            self.about.setdefault(case, aim)
+        aims = cases.aims(without["case"].tolist())
+        for model, reason, aim in zip(without["model"].tolist(), without["unscored"].tolist(), aims, strict=True):
+            self.models[model].reasons[*aim, reason] += 1
 
 
 @dataclass(slots=True)
@@ -101,7 +83,7 @@ class _Metric:
     judges: dict[str, _Scores] = field(default_factory=dict)
     unusable: _Scores = field(default_factory=_Scores)
 
-    def add(self, own: pd.DataFrame, cases: _Cases) -> None:
+    def add(self, own: pd.DataFrame, cases: Cases) -> None:
         counting = counting_scores(own)
         by_somebody = counting[~counting["source"].isin(["none"]).to_numpy(bool)]
         if self.source == "none" and len(by_somebody):
@@ -126,10 +108,13 @@ class MetricCounts:
     """The scores of each metric, added up part by part; an output is in one part.
 
     It grows with metrics, judges, models and cases, and not with repeats: twenty bytes for each.
+
+    Args:
+        cases: numbers the cases, for others too.
     """
 
-    def __init__(self) -> None:
-        self._cases = _Cases()
+    def __init__(self, cases: Cases | None = None) -> None:
+        self._cases = Cases() if cases is None else cases
         self._metrics: dict[str, _Metric] = {}
 
     @classmethod
@@ -175,8 +160,8 @@ class MetricCounts:
         scores = dict(self._metrics[name].kinds()).get(kind, _Scores()) if name in self._metrics else _Scores()
         parts = [_means(model, own, len(scores.cases)) for model, own in scores.models.items()]
         table = pd.concat(parts or [_means("", _OfModel(), 0)], ignore_index=True)
-        cases = np.array(list(self._cases.names), dtype=object)[scores.cases.numbers()][table.pop("place")]
-        aims, sides = zip(*map(self._cases.about.__getitem__, cases), strict=True) if len(cases) else ((), ())
+        cases = np.array(list(self._cases), dtype=object)[scores.cases.numbers()][table.pop("place")]
+        aims, sides = zip(*self._cases.aims(cases.tolist()), strict=True) if len(cases) else ((), ())
         return table.assign(case=cases, aim=pd.array(aims, dtype=object), inverse=np.array(sides, dtype=bool))
 
     def reasons(self, name: str, kind: str, model: str, weights: Weights) -> Counter[str]:

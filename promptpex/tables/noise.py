@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.stats.run_noise import run_noise
 from promptpex.tables.counts_per_case import Weights, counted
+from promptpex.tables.figure_rows import answers
 from promptpex.tables.frames import typed
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ OWN = "own"
 read from the response store."""
 
 _PLACE = ["case", "model", "repeat"]
-_SAME_ANSWER = [*_PLACE, "request", "latency_ms", "tokens_out", "output"]
+_SAME_ANSWER = [*_PLACE, "answer", "latency_ms", "tokens_out"]
 """What is the same where two runs read one answer from the response store, if it took a time at all."""
 
 
@@ -57,7 +58,7 @@ def noise(
     import pandas as pd
 
     marked = [
-        frame.assign(case=frame["case"] + f" {number}", run=f"{number} {place}")
+        frame.assign(case=frame["case"] + f" {number}", run=f"{number} {place}", answer=answers(frame))
         for number, frames in enumerate(groups)
         for place, frame in enumerate(frames)
     ]

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.core.records import NOT_CONCERNED
-from promptpex.stats import holm
+from promptpex.stats import Grid, holm, rule_numbers
+from promptpex.tables.cells_of_both import RUNS
 from promptpex.tables.compare_runs import (
+    AFTER,
+    BEFORE,
     FIGURES_OF_BOTH,
     WHEN,
-    counts_of_both,
     figures_of_both,
     likelier_change,
     name_in_both,
 )
-from promptpex.tables.counts_per_case import Counted, Weights
-from promptpex.tables.frames import rule_outcomes, typed
+from promptpex.tables.counts_per_case import Counted, Weights, weighed
+from promptpex.tables.frames import typed
 from promptpex.tables.rankings import missing_in_words
+from promptpex.tables.rule_counts import RuleCounts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +36,8 @@ output is unscored: the others could not show a change, whatever the correction.
 
 
 def rule_changes(
-    before: pd.DataFrame,
-    after: pd.DataFrame,
+    before: pd.DataFrame | RuleCounts,
+    after: pd.DataFrame | RuleCounts,
     *,
     models: Sequence[tuple[str, str]],
     cases: Collection[str],
@@ -45,31 +47,46 @@ def rule_changes(
     """A row per rule and model that a case of both runs was scored by; columns ``RULE_CHANGE_COLUMNS``.
 
     Args:
-        before, after: tables of verdicts.
+        before, after: tables of verdicts, or their counts.
         models: each model's name in the first and in the second run.
         cases: the ids of the cases that are the same in both.
         confidence: of the intervals; its complement is the error rate over all rules and models together.
         weights: how many times each case counts.
     """
-    old, new = _by_rule(before), _by_rule(after)
+    old, new, ids = RuleCounts.of(before), RuleCounts.of(after), list(cases)
+    shared = [rule for rule in new.concerning if rule in old.concerning]
     made = [
-        (rule, names, counts_of_both(old[rule], new[rule], names, cases, weights))
-        for rule in new
-        if rule in old
-        for names in models
+        (rule, names, _counts_of_both((old, new), rule, names, ids, weights)) for rule in shared for names in models
     ]
     rows = [_cells(rule, names, counts, confidence) for rule, names, counts in made]
     _decide([(row, counts) for row, (_, _, counts) in zip(rows, made, strict=True)], confidence)
     return typed((row for row in rows if row["cases"]), RULE_CHANGE_COLUMNS)
 
 
-def _by_rule(cube: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """For each rule the outputs that it concerns, with what came of them, as a table of outputs."""
-    outcomes = rule_outcomes(cube)
-    concerned = outcomes[~outcomes["status"].eq(NOT_CONCERNED)]
-    groups = concerned.groupby("rule", sort=False, observed=True)
-    named = {"status": "verdict", "aim": "rule"}
-    return {str(rule): group.drop(columns="rule").rename(columns=named) for rule, group in groups}
+def _counts_of_both(
+    runs: tuple[RuleCounts, RuleCounts],
+    rule: str,
+    names: tuple[str, str],
+    cases: Sequence[str],
+    weights: Weights | None,
+) -> Counted:
+    """Both runs of one model as rows ``BEFORE`` and ``AFTER`` of counts, of the outputs that a rule concerns."""
+    import numpy as np
+
+    sides = np.stack([run.of_cases(rule, name, cases) for run, name in zip(runs, names, strict=True)])
+    (some,) = np.nonzero(sides.any(axis=(0, 2)))
+    sides, ids = sides[:, some], [cases[at] for at in some.tolist()]
+    known = runs[AFTER].aims(ids) | runs[BEFORE].aims(ids)
+    aims, inverse = [known[case][0] for case in ids], [known[case][1] for case in ids]
+    times = np.array(weighed(aims, inverse, weights), dtype=np.int64)
+    broken, kept, left_open, lost = (np.ascontiguousarray(sides[:, :, kind]) for kind in range(4))
+    counting, numbers = np.flatnonzero(times), rule_numbers(ids, aims)
+    return Counted(
+        asked=Grid(RUNS, broken, kept, left_open + lost, numbers, times).only(counting),
+        usable=Grid(RUNS, broken, kept, left_open, numbers, times).only(counting),
+        not_asked={},
+        answered={},
+    )
 
 
 def _cells(rule: str, names: tuple[str, str], counts: Counted, confidence: float) -> dict[str, Any]:

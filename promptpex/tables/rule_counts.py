@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import Grid, repeat_correlation
 from promptpex.tables.counts_per_case import asked, has_status, missing
+from promptpex.tables.frames import rule_outcomes
 from promptpex.tables.proportions import proportion_cells
-from promptpex.tables.tallies import Numbering, Renumbering, Tally
+from promptpex.tables.tallies import Cases, Renumbering, Tally
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,19 +21,20 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-_COUNTS = 3
-_BROKEN, _KEPT, _OPEN = range(_COUNTS)
-_UNUSABLE = -1
+_COUNTS = 4
+_BROKEN, _KEPT, _OPEN, _LOST = range(_COUNTS)
+"""What a rule is on an output that it concerns: broken, kept, without a verdict on a usable output, or on none."""
+_NOT_ASKED = -1
 
 
 @dataclass(slots=True)
 class _RuleTally:
-    """The usable outputs that a rule concerns.
+    """The outputs that a rule concerns.
 
     Attributes:
         cases: their cases, in the order in which this rule met them.
-        models: by model its counts: a row for each case, how many outputs broke the rule, kept it, or are open.
-        sizes: by model its outputs that the rule concerns, usable or not.
+        models: by model its counts: a row for each case, how many outputs broke the rule, kept it, are open, or lost.
+        sizes: by model its outputs that the rule concerns, asked for or not.
     """
 
     cases: Renumbering = field(default_factory=Renumbering)
@@ -44,7 +46,7 @@ class _RuleTally:
 
         Args:
             cases, models: of each output, by their numbers.
-            became: which count of its model and case each output is one of; none where it is ``_UNUSABLE``.
+            became: which count of its model and case each output is one of; none where it is ``_NOT_ASKED``.
             names: of the models.
         """
         import numpy as np
@@ -55,12 +57,12 @@ class _RuleTally:
         for number in pd.unique(models).tolist():
             of_model = models == number
             self.sizes[names[number]] += int(np.count_nonzero(of_model))
-            cells = (case * _COUNTS + became)[of_model & (became != _UNUSABLE)]
+            cells = (case * _COUNTS + became)[of_model & (became != _NOT_ASKED)]
             counts = np.bincount(cells, minlength=len(known) * _COUNTS).reshape(-1, _COUNTS)
             self.models.setdefault(names[number], Tally(_COUNTS)).add(places, counts)
 
     def grid(self) -> Grid:
-        """The counts of all models."""
+        """The counts of the usable outputs of all models."""
         import numpy as np
 
         count = len(self.cases)
@@ -74,19 +76,32 @@ class _RuleTally:
 class RuleCounts:
     """What became of each rule on the outputs of a run, added up part by part; an output is in one part.
 
-    It grows with rules, models and cases, and not with repeats: six bytes for a rule, a model and a case.
+    It grows with rules, models and cases, and not with repeats: eight bytes for a rule, a model and a case.
+
+    Args:
+        cases: numbers the cases, for others too.
     """
 
-    def __init__(self) -> None:
-        self._cases = Numbering()
+    def __init__(self, cases: Cases | None = None) -> None:
+        self._cases = Cases() if cases is None else cases
         self._rules: dict[str, _RuleTally] = {}
         self._pairs: dict[tuple[str, str], int] = {}
+
+    @classmethod
+    def of(cls, cube: pd.DataFrame | RuleCounts) -> RuleCounts:
+        """The counts of a table of verdicts; counts are returned as they are."""
+        if isinstance(cube, RuleCounts):
+            return cube
+        counts = cls()
+        counts.add(rule_outcomes(cube))
+        return counts
 
     def add(self, outcomes: pd.DataFrame) -> None:
         """Adds what became of the rules on some outputs, a table of ``rule_outcomes``."""
         import numpy as np
         import pandas as pd
 
+        self._cases.add(outcomes)
         left_out = outcomes["status"].eq(NOT_CONCERNED).to_numpy(bool)
         pairs = [*zip(outcomes["rule"].tolist(), outcomes["model"].tolist(), strict=True)]
         for pair in pairs:
@@ -101,6 +116,31 @@ class RuleCounts:
         for at, name in zip(_places_of_each(rule, len(rules)), rules, strict=True):
             of_rule = self._rules.setdefault(str(name), _RuleTally())
             of_rule.add(numbers[case[at]], model[at], became[at], names)
+
+    @property
+    def concerning(self) -> tuple[str, ...]:
+        """The rules that concern an output, as they first appear."""
+        return tuple(self._rules)
+
+    def of_cases(self, rule: str, model: str, cases: Sequence[str]) -> Ints:
+        """Of each of these cases how many outputs of a model broke a rule, kept it, are usable and open, and are not
+        usable, in columns; 0 where there is none."""
+        import numpy as np
+
+        counts = np.zeros((len(cases), _COUNTS), dtype=np.int64)
+        tally = self._rules[rule].models.get(model) if rule in self._rules else None
+        if tally is not None:
+            numbers = self._rules[rule].cases.numbers()
+            rows = np.zeros((max(len(self._cases), 1), _COUNTS), dtype=np.int64)
+            rows[numbers] = tally.rows(len(numbers))
+            known = self._cases.known(cases)
+            counts[known >= 0] = rows[known[known >= 0]]
+        return counts
+
+    def aims(self, cases: Sequence[str]) -> dict[str, tuple[str | None, bool]]:
+        """By those of these cases that are known the rule that each aims at, and whether at its inverse."""
+        known = [case for case, number in zip(cases, self._cases.known(cases).tolist(), strict=True) if number >= 0]
+        return dict(zip(known, self._cases.aims(known), strict=True))
 
     def rows(self, order: Sequence[str], confidence: float) -> list[dict[str, Any]]:
         """A row per rule and model, with the columns of ``tables.rules``.
@@ -128,13 +168,13 @@ class RuleCounts:
 
 
 def _became(outcomes: pd.DataFrame) -> Ints:
-    """What became of a rule on each output: broken, kept, open, or the output has no usable answer."""
+    """What became of a rule on each output: one of the counts, or ``_NOT_ASKED``."""
     import numpy as np
 
     inside, status = asked(outcomes), outcomes["status"]
-    open_ = np.where(inside & missing(outcomes, "error"), _OPEN, _UNUSABLE)
-    kept = np.where(inside & has_status(status, "pass"), _KEPT, open_)
-    return np.where(inside & has_status(status, "fail"), _BROKEN, kept)
+    open_ = np.where(missing(outcomes, "error"), _OPEN, _LOST)
+    kept = np.where(has_status(status, "pass"), _KEPT, open_)
+    return np.where(inside, np.where(has_status(status, "fail"), _BROKEN, kept), _NOT_ASKED)
 
 
 def _places_of_each(groups: Ints, count: int) -> list[Ints]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+
+from promptpex.tables.plain_values import plain_values
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import pandas as pd
 
     Ints = npt.NDArray[np.int64]
 
@@ -30,6 +34,46 @@ class Numbering:
 
         numbers = self._numbers
         return np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64, len(names))
+
+
+class Cases(Numbering):
+    """Numbers the cases of a run, each with the rule that it aims at and whether at its inverse: five bytes for each
+    beside its name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rules = Numbering()
+        self._aims, self._sides = array("i"), array("b")
+
+    def add(self, rows: pd.DataFrame) -> None:
+        """Numbers the cases of a table with the columns ``case``, ``aim`` and ``inverse``."""
+        new = rows.drop_duplicates("case")
+        fields = (plain_values(new[name]) for name in ("case", "aim", "inverse"))
+        for case, aim, inverse in zip(*fields, strict=True):
+            if case not in self._numbers:
+                self._numbers[case] = len(self._numbers)
+                self._aims.append(-1 if aim is None else int(self._rules.of([aim])[0]))
+                self._sides.append(bool(inverse))
+
+    def of(self, names: Sequence[str]) -> Ints:
+        """As in ``Numbering``; a new case aims at nothing."""
+        numbers = super().of(names)
+        new = len(self._numbers) - len(self._aims)
+        self._aims.extend([-1] * new)
+        self._sides.extend([False] * new)
+        return numbers
+
+    def known(self, names: Sequence[str]) -> Ints:
+        """The numbers of these cases; -1 for one that has none."""
+        import numpy as np
+
+        return np.fromiter((self._numbers.get(name, -1) for name in names), np.int64, len(names))
+
+    def aims(self, names: Sequence[str]) -> list[tuple[str | None, bool]]:
+        """What each case aims at, and whether at its inverse; nothing of one that has no number."""
+        rules = [*self._rules, None]
+        numbers = (self._numbers.get(name) for name in names)
+        return [(None, False) if at is None else (rules[self._aims[at]], bool(self._sides[at])) for at in numbers]
 
 
 class Renumbering:

@@ -46,7 +46,7 @@ def baseline(named: str, run: AnyRun, results: Path) -> Blessed:
         figures = blessing.read(Path(named))
     else:
         folder = runs.resolve(Path(named), results)
-        figures = blessing.bless(runs.read_columns(folder), folder)
+        figures = blessing.bless(runs.read_for_report(folder), folder)
     if figures.prompt != run.manifest.prompt:
         raise RunError(f"the baseline is of the prompt {figures.prompt}, the run of {run.manifest.prompt}")
     return figures
@@ -63,8 +63,8 @@ def against_baseline(before: Blessed, summary: Summary, folder: Path, results: P
         RunError: the two have no model in common.
     """
     how = summary.rankings.options
-    noise = noise_around([summary.run], [folder], results, confidence=how.confidence, weights=how.weights)
-    return regressions(before, summary.run, margin=margin, confidence=how.confidence, weights=how.weights, noise=noise)
+    noise = noise_around([summary.made], [folder], results, confidence=how.confidence, weights=how.weights)
+    return regressions(before, summary.made, margin=margin, confidence=how.confidence, weights=how.weights, noise=noise)
 
 
 def _existing(path: Path) -> Path:

@@ -12,6 +12,7 @@ from promptpex.core.records import AnyRun
 from promptpex.grading.labels import LabelRules
 from promptpex.report import runs
 from promptpex.report.run_comparison import RunComparison, compare_runs
+from promptpex.report.run_tables import tables_of
 from promptpex.report.runs.listing import FILES
 from promptpex.tables import PeoplesGrades
 from promptpex.workflow.grading.peoples_grades import GradesOfRuns, peoples_grades
@@ -68,7 +69,7 @@ class ComparisonsOfRuns:
         Raises:
             InputError: as ``compare_runs``.
         """
-        read = runs.read_columns(before), runs.read_columns(after)
+        read = runs.read_for_report(before), runs.read_for_report(after)
         people = self._grades.grades(before, read[0]), self._grades.grades(after, read[1])
         return _compared(read, (before, after), people, self._resolved)
 
@@ -79,13 +80,13 @@ def _compared(
     people: tuple[PeoplesGrades | None, PeoplesGrades | None],
     resolved: Resolved,
 ) -> RunComparison:
-    chosen = resolved.settings
+    chosen, made = resolved.settings, (tables_of(read[0]), tables_of(read[1]))
     return compare_runs(
-        *read,
+        *made,
         confidence=chosen.confidence,
         tolerance=chosen.tolerance if resolved.given("tolerance") else None,
         weights=chosen.weights,
         rank_by=chosen.rank_by,
         people=people,
-        noise=noise_around(read, folders, Path(chosen.results), confidence=chosen.confidence, weights=chosen.weights),
+        noise=noise_around(made, folders, Path(chosen.results), confidence=chosen.confidence, weights=chosen.weights),
     )

@@ -12,6 +12,7 @@ from promptpex.core.errors import RunError
 from promptpex.core.records import AnyRun
 from promptpex.report import runs
 from promptpex.report.percentages import TableRow
+from promptpex.report.run_tables import RunTables, rows_of
 from promptpex.report.runs.keeping import executions
 from promptpex.tables import Weights
 
@@ -20,7 +21,7 @@ MOST = 4
 
 
 def noise_around(
-    read: Sequence[AnyRun],
+    read: Sequence[RunTables],
     folders: Sequence[Path | None],
     results: Path,
     *,
@@ -31,14 +32,14 @@ def noise_around(
     from repeats: rows with columns ``tables.NOISE_COLUMNS``, none where there are neither.
 
     Args:
-        read: the runs.
+        read: the tables of the runs.
         folders: where each is kept; None of one that is in memory alone.
         results: the folder of the runs, where others like those in memory are.
         confidence: of the intervals.
         weights: how many times each case counts.
     """
     groups = [_with_others(place, group) for (place, _), group in _made_alike(read, folders, results).items()]
-    repeats = max(int(run.manifest.settings.get("repeats", 1)) for run in read)
+    repeats = max(int(made.run.manifest.settings.get("repeats", 1)) for made in read)
     if repeats == 1 and all(len(group) == 1 for group in groups):
         return []
     frames = [_whose(group) for group in groups]
@@ -54,25 +55,25 @@ def runs_alike(folder: Path) -> list[Path]:
     return executions(folder.resolve().parent.parent, manifest)
 
 
-_Group = dict[Path | int, AnyRun]
+_Group = dict[Path | int, RunTables]
 """Runs by their folders; one in memory by its number."""
 
 
 def _made_alike(
-    read: Sequence[AnyRun], folders: Sequence[Path | None], results: Path
+    read: Sequence[RunTables], folders: Sequence[Path | None], results: Path
 ) -> dict[tuple[Path, str], _Group]:
     """The runs that were made from the same, by the results folder that they are in and their id."""
     alike: dict[tuple[Path, str], _Group] = {}
-    for number, (folder, run) in enumerate(zip(folders, read, strict=True)):
+    for number, (folder, made) in enumerate(zip(folders, read, strict=True)):
         place = results.resolve() if folder is None else folder.resolve().parent.parent
-        group = alike.setdefault((place, run.manifest.run), {})
-        group[number if folder is None else folder.resolve()] = run
+        group = alike.setdefault((place, made.run.manifest.run), {})
+        group[number if folder is None else folder.resolve()] = made
     return alike
 
 
 @dataclass(frozen=True, slots=True)
 class _Execution:
-    """A run of a group with its table of outputs; its folder where it is known."""
+    """A run of a group with its table of outputs (``RunTables.rows``); its folder where it is known."""
 
     run: AnyRun
     outputs: Any
@@ -84,25 +85,31 @@ class _Execution:
         name = "" if self.folder is None else self.folder.name
         return self.run.manifest.created, len(name), name
 
+    @property
+    def _answers(self) -> Any:
+        """All that was measured of its outputs."""
+        rows = self.outputs.assign(answer=tables.answers(self.outputs), output=self.outputs["output"].notna())
+        return rows[list(tables.FIGURE_COLUMNS)]
+
     def same_as(self, other: _Execution) -> bool:
         """Whether the other holds the same answers, as a run in memory and its folder do."""
-        return self.run.manifest.created == other.run.manifest.created and bool(self.outputs.equals(other.outputs))
+        return self.run.manifest.created == other.run.manifest.created and self._answers.equals(other._answers)
 
 
 def _with_others(results: Path, group: _Group) -> list[_Execution]:
     """The runs of a group, with the others beside them that were made from the same; each once, also where it is given
     in memory and kept in a folder."""
-    first = next(iter(group.values()))
+    first = next(iter(group.values())).run
     others = [folder for folder in executions(results, first.manifest) if folder.resolve() not in group]
-    made = [_Execution(run, tables.outputs(run), place) for place, run in group.items() if isinstance(place, Path)]
+    made = [_Execution(one.run, one.rows, place) for place, one in group.items() if isinstance(place, Path)]
     for folder in others[: MOST - len(made)]:
         try:
-            other = runs.read_columns(folder)
+            other = runs.read_for_report(folder)
+            if other.manifest.run == first.manifest.run and not other.manifest.partial:
+                made.append(_Execution(other, rows_of(other), folder))
         except RunError:
             continue  # `report` says what is wrong with it
-        if other.manifest.run == first.manifest.run and not other.manifest.partial:
-            made.append(_Execution(other, tables.outputs(other), folder))
-    in_memory = (_Execution(run, tables.outputs(run)) for place, run in group.items() if isinstance(place, int))
+    in_memory = (_Execution(one.run, one.rows) for place, one in group.items() if isinstance(place, int))
     for one in in_memory:
         if not any(map(one.same_as, made)):
             made.append(one)

@@ -12,6 +12,7 @@ from promptpex.core.errors import RunError
 from promptpex.core.records import Blessed, Case, CaseCounts, Run
 from promptpex.report import blessing
 from promptpex.report.regression import Regressions, regressions
+from promptpex.report.run_tables import tables_of
 from promptpex.tables import blessed_outputs, counts_of_cases, outputs, records
 from tests.tables.by_hand import colours
 from tests.tables.many import many
@@ -24,7 +25,7 @@ def blessed(run: Run) -> Blessed:
 
 
 def against(before: Run, after: Run, margin: float = 0.03) -> Regressions:
-    return regressions(blessed(before), after, margin=margin)
+    return regressions(blessed(before), tables_of(after), margin=margin)
 
 
 def failing(count: int, *, partial: str | None = None) -> Run:

@@ -11,6 +11,7 @@ import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Run
 from promptpex.report import runs
+from promptpex.report.run_tables import tables_of
 from promptpex.tables import noise, outputs
 from promptpex.workflow.noise import noise_around
 from tests.tables.many import many
@@ -45,7 +46,7 @@ def keep(results: Path, run: str, number: str, made: Run) -> Path:
 
 def measured(results: Path, *names: str) -> list[dict[str, object]]:
     folders = [runs.resolve(Path(name), results) for name in names]
-    rows = noise_around([runs.read_columns(folder) for folder in folders], folders, results, confidence=0.95)
+    rows = noise_around([tables_of(runs.read_columns(folder)) for folder in folders], folders, results, confidence=0.95)
     return [dict(row) for row in rows]
 
 
@@ -92,7 +93,7 @@ def test_a_run_in_memory_and_in_its_folder_is_one(results: Path) -> None:
     keep(results, AFTER[::-1], "", instant(6))
     keep(results, AFTER[::-1], "-2", instant(6, fresh=True))
     folder = results / "colours" / f"{AFTER[::-1]}-2"
-    run = runs.read_columns(folder)
+    run = tables_of(runs.read_columns(folder))
     (row,) = noise_around([run], [None], results, confidence=0.95)
     assert (row["runs"], row["cases"], row["differing"]) == (2, 60, 0.0)
     assert [row] == list(noise_around([run, run], [None, folder], results, confidence=0.95))

@@ -13,7 +13,7 @@ from promptpex.cli.output import say
 from promptpex.core.texts import from_data, tr, tr_n
 
 if TYPE_CHECKING:
-    from promptpex.core.records import Blessed, RunColumns
+    from promptpex.core.records import AnyRun, Blessed
     from promptpex.workflow.batches.find_runs import MeantRuns
 
 
@@ -47,7 +47,7 @@ def command(runs: tuple[Path, ...], out: Path | None, as_json: bool, **flags: An
     return 0
 
 
-def _readable(meant: MeantRuns) -> dict[Path, RunColumns]:
+def _readable(meant: MeantRuns) -> dict[Path, AnyRun]:
     """All runs by their folders, before a file is written.
 
     Raises:
@@ -60,14 +60,16 @@ def _readable(meant: MeantRuns) -> dict[Path, RunColumns]:
     missing = [f"{one.prompt}: {one.problem}" for one in meant.runs if one.folder is None]
     if missing:
         raise RunError(f"not all of these prompts have a run: {'; '.join(missing)}")
-    read = {one.folder: runs.read_columns(one.folder) for one in meant.runs if one.folder is not None}
+    read: dict[Path, AnyRun] = {
+        one.folder: runs.read_for_report(one.folder) for one in meant.runs if one.folder is not None
+    }
     for folder, columns in read.items() if len(read) > 1 else ():
         blessing.bless(columns, folder)
         blessed_file(columns)
     return read
 
 
-def _bless(run: RunColumns, folder: Path, out: Path | None) -> tuple[Path, Blessed]:
+def _bless(run: AnyRun, folder: Path, out: Path | None) -> tuple[Path, Blessed]:
     from promptpex.report import blessing
     from promptpex.workflow.baselines import blessed_file
 
@@ -80,7 +82,7 @@ def _to_dict(path: Path, blessed: Blessed) -> dict[str, Any]:
     return {"file": str(path), "run": blessed.run, "models": list(blessed.models), "cases": len(blessed.cases)}
 
 
-def _say(path: Path, blessed: Blessed, folder: Path, columns: RunColumns) -> None:
+def _say(path: Path, blessed: Blessed, folder: Path, columns: AnyRun) -> None:
     if columns.manifest.subset is not None:
         cases = tr_n("{count} case", "{count} cases", len(blessed.cases))
         say(tr("note: only {cases} of {all} were run", cases=cases, all=columns.manifest.subset.of), err=True)

@@ -65,7 +65,7 @@ def command(
     resolved = settings(flags)
     results = Path(resolved.settings.results)
     folders = runs.resolve(before, results), runs.resolve(after, results)
-    one, two = map(runs.read_columns, folders)
+    one, two = map(runs.read_for_report, folders)
     listen = notices(verbose=False, quiet=bool(flags.get("quiet")))
     comparison = compare(one, two, resolved, listen, folders=folders, rules=how)
     page = out or (None if as_json and not opened else page_in(*folders))

@@ -148,7 +148,7 @@ def comparison_page(comparison: RunComparison) -> ComparisonPage:
     broken.sort(key=lambda row: (row["change"] == "undecided", *(-row[name] for name in counts)))
     shown = dict.fromkeys(row["rule"] for row in broken)
     noise = noise_sentences(comparison.noise, models)
-    old, new = (list(one.verdicts["rule"].unique()) for one in (comparison.before, comparison.after))
+    old, new = (list(one.kinds["rule"].unique()) for one in (comparison.before, comparison.after))
     texts = _texts(comparison.before.run) | _texts(comparison.after.run)
     return ComparisonPage(
         names=tuple(row["model"] for row in models),

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import NamedTuple
 
 from promptpex import tables
-from promptpex.core.records import NOT_CONCERNED
 from promptpex.core.texts import Key
 from promptpex.report.metrics_in_words import scales
 from promptpex.report.page.addresses import FirstTargets, Ids
 from promptpex.report.page.asked import Inputs, named_inputs
 from promptpex.report.page.cases import ShownOutput, after_of, right_text, shown_output, shown_scores, shown_verdicts
-from promptpex.report.run_comparison import ComparedRun, RunComparison
+from promptpex.report.run_comparison import RunComparison
+from promptpex.report.run_tables import RunTables
 from promptpex.tables import records
-from promptpex.tables.counts_per_case import asked
-
-if TYPE_CHECKING:
-    import pandas as pd
+from promptpex.tables.cells_of_both import RUNS, changes_of, kinds_of
 
 CHANGES = {
     "new": Key("newly failing"),
@@ -39,9 +37,6 @@ _COLUMNS = ["case", "model", "repeat", "output", "message", "verdict", "unscored
 
 Cell = tuple[str, str]
 """A model, as the comparison calls it, and a case."""
-FailureCount = tuple[int, int, int]
-"""How many outputs break a rule, how many have no verdict, and how many count, these among them."""
-NOTHING: FailureCount = (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,104 +114,98 @@ def compared_cases(comparison: RunComparison, rules: Sequence[str]) -> ComparedC
     Args:
         rules: those of the page in its order.
     """
-    every = _changes(comparison)
-    order = list(CHANGES)
-    ranked = sorted((cell for cell, change in every.items() if change), key=lambda cell: order.index(every[cell]))
-    shown = set(_within_bounds(ranked, comparison))
-    pairs = _pairs(comparison, {cell: every[cell] for cell in ranked if cell in shown}, rules)
+    changes, models = _Changes.of(comparison), comparison.models["model"].tolist()
+    ranked, every = changes.ranked, list(CHANGES)
+    shown = {
+        (models[model], case): every[change]
+        for model, case, change in zip(*changes.at(ranked[: _most(comparison)]), strict=True)
+    }
+    pairs = _pairs(comparison, shown, rules)
     targets = FirstTargets()
     cases = tuple(_targeted(case, targets) for case in _in_order(_cases(comparison, pairs)))
+    of_models, _, of_changes = changes.at(ranked)
     return ComparedCases(
         cases=cases,
         addresses=frozenset(targets.addresses),
-        changes=Counter(every[cell] for cell in ranked),
-        per_model=Counter(model for model, _ in ranked),
-        kept=sum(change == "" for change in every.values()),
+        changes=Counter(every[change] for change in of_changes),
+        per_model=Counter(models[model] for model in of_models),
+        kept=changes.kept,
         left_out=len(ranked) - len(shown),
     )
 
 
-def _within_bounds(ranked: Sequence[Cell], comparison: RunComparison) -> Sequence[Cell]:
+def _most(comparison: RunComparison) -> int:
+    """How many pairs the page has room for."""
     repeats = max(int(one.run.manifest.settings.get("repeats") or 1) for one in (comparison.before, comparison.after))
-    return ranked[: max(1, MOST_OUTPUTS // (2 * max(1, repeats)))]
+    return max(1, MOST_OUTPUTS // (2 * max(1, repeats)))
 
 
-def _changes(comparison: RunComparison) -> dict[Cell, str]:
-    """What became of each case on each model: a change, or nothing where all rules are kept in both; not where neither
-    run could be scored."""
-    bounds = {row["model"] for row in records(comparison.models) if row["at_least"]}
-    sides = [
-        _failures(_common(comparison, at, one.outputs), ["model", "case"], bounds)
-        for at, one in enumerate((comparison.before, comparison.after))
-    ]
-    cells = dict.fromkeys([*sides[1], *sides[0]])
-    changes = {cell: _change(*(side.get(cell, NOTHING) for side in sides)) for cell in cells}
-    return {(model, case): change for (model, case), change in changes.items() if change is not None}
+class _Changes(NamedTuple):
+    """What became of each case on each model: the number of the model, the case, and the change (``changes_of``)."""
+
+    models: Sequence[int]
+    cases: Sequence[str]
+    changes: Sequence[int]
+
+    @classmethod
+    def of(cls, comparison: RunComparison) -> _Changes:
+        """Those of a comparison."""
+        cells = tables.cells_of_both(comparison.before.rows, comparison.after.rows, comparison.names, comparison.cases)
+        bounds = comparison.models["at_least"].fillna(False).to_numpy(bool)[cells["model"].to_numpy()]
+        changes = changes_of(kinds_of(cells, RUNS[0]), kinds_of(cells, RUNS[1]), bounds)
+        return cls(cells["model"].tolist(), cells["case"].tolist(), changes.tolist())
+
+    @property
+    def kept(self) -> int:
+        """How many keep all rules in both runs."""
+        return self.changes.count(len(CHANGES))
+
+    @property
+    def ranked(self) -> Sequence[int]:
+        """The places of all others that are known, in the order of ``CHANGES``."""
+        places = (place for place, change in enumerate(self.changes) if change in range(len(CHANGES)))
+        return sorted(places, key=self.changes.__getitem__)
+
+    def at(self, places: Sequence[int]) -> tuple[list[int], list[str], list[int]]:
+        """The models, cases and changes at some places."""
+        models, cases = [self.models[place] for place in places], [self.cases[place] for place in places]
+        return models, cases, [self.changes[place] for place in places]
 
 
-def _common(comparison: RunComparison, at: int, frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the models and cases that are in both runs, under the comparison's names of the models."""
-    called = dict(zip((names[at] for names in comparison.names), comparison.models["model"].tolist(), strict=True))
-    inside = frame["case"].isin(list(comparison.cases)) & frame["model"].isin(list(called))
-    rows = frame[inside & asked(frame)]
-    return rows.assign(model=rows["model"].map(called).astype("string"))
-
-
-def _failures(rows: pd.DataFrame, keys: Sequence[str], bounds: set[Any]) -> dict[tuple[str, ...], FailureCount]:
-    """How many outputs break a rule, by these columns.
+def _rule_changes(
+    comparison: RunComparison, shown: Iterable[Cell], rules: Sequence[str]
+) -> Mapping[Cell, Mapping[str, str]]:
+    """By model and case the rules that came out otherwise, or are still broken; a rule without a score in one run only
+    where the other breaks it.
 
     Args:
-        bounds: the models, or rules and models, of which every usable output counts, also without a verdict.
+        shown: the models and cases that are wanted.
+        rules: the rules that are.
     """
-    counts: defaultdict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0, 0])
-    columns = (rows[name].tolist() for name in (*keys, "verdict"))
-    for *key, verdict, unusable in zip(*columns, rows["error"].notna().tolist(), strict=True):
-        cell = tuple(key)
-        kind = cell[0] if len(keys) == 2 else cell[:2]
-        if verdict in ("pass", "fail") or (kind in bounds and not unusable):
-            counts[cell][0] += verdict == "fail"
-            counts[cell][1] += verdict not in ("pass", "fail")
-            counts[cell][2] += 1
-    return {cell: (failed, open_, size) for cell, (failed, open_, size) in counts.items()}
-
-
-def _change(before: FailureCount, after: FailureCount) -> str | None:
-    """The change from one count to another, whatever missing verdicts would have been; empty where nothing is broken in
-    either."""
-    (old, old_open, old_size), (new, new_open, new_size) = before, after
-    if old_open == old_size or new_open == new_size:
-        return "open" if old_open < old_size or new_open < new_size else None
-    if new * old_size > (old + old_open) * new_size:
-        return "new"
-    if (new + new_open) * old_size < old * new_size:
-        return "fixed"
-    if old_open or new_open:
-        return "open"
-    return "still" if new else ""
-
-
-def _rule_changes(comparison: RunComparison) -> dict[Cell, dict[str, str]]:
-    """By model and case the rules that came out otherwise, or are still broken; a rule without a score in one run only
-    where the other breaks it."""
     bounds = {(row["rule"], row["model"]) for row in records(comparison.rules) if row["at_least"]}
-    sides = []
-    for at, one in enumerate((comparison.before, comparison.after)):
-        outcomes = tables.rule_outcomes(one.verdicts)
-        concerned = outcomes[~outcomes["status"].eq(NOT_CONCERNED)].rename(columns={"status": "verdict"})
-        sides.append(_failures(_common(comparison, at, concerned), ["rule", "model", "case"], bounds))
-    changes: defaultdict[Cell, dict[str, str]] = defaultdict(dict)
-    for rule, model, case in dict.fromkeys([*sides[1], *sides[0]]):
-        before, after = (side.get((rule, model, case), NOTHING) for side in sides)
-        change = _change(before, after)
-        if change and (change != "open" or before[0] or after[0]):
-            changes[model, case][rule] = change
-    return changes
+    by_model: defaultdict[str, list[str]] = defaultdict(list)
+    for model, case in shown:
+        by_model[model].append(case)
+    called = dict(zip(comparison.models["model"].tolist(), comparison.names, strict=True))
+    by_cell: defaultdict[Cell, dict[str, str]] = defaultdict(dict)
+    for (model, cases), rule in product(by_model.items(), rules):
+        sides = [
+            one.rule_counts.of_cases(rule, name, cases)
+            for one, name in zip((comparison.before, comparison.after), called[model], strict=True)
+        ]
+        changes = changes_of(sides[0], sides[1], bounds=(rule, model) in bounds).tolist()
+        fails = (sides[0][:, 0] + sides[1][:, 0]).tolist()
+        for case, change, failed in zip(cases, changes, fails, strict=True):
+            name = list(CHANGES)[change] if 0 <= change < len(CHANGES) else ""
+            if name and (name != "open" or failed):
+                by_cell[model, case][rule] = name
+    return by_cell
 
 
 def _pairs(comparison: RunComparison, shown: Mapping[Cell, str], rules: Sequence[str]) -> Mapping[Cell, OutputPair]:
     place = {name: index for index, name in enumerate(comparison.models["model"].tolist())}
     before, after = (_outputs(comparison, at, shown, place) for at in (0, 1))
-    by_rule = _rule_changes(comparison)
+    by_rule = _rule_changes(comparison, shown, rules)
     return {
         cell: _pair(cell, place, change, by_rule.get(cell, {}), rules, (before.get(cell, ()), after.get(cell, ())))
         for cell, change in shown.items()
@@ -248,12 +237,13 @@ def _outputs(
     comparison: RunComparison, at: int, shown: Mapping[Cell, str], place: Mapping[str, int]
 ) -> Mapping[Cell, list[ShownOutput]]:
     """The outputs of one of the runs by model and case, with what is worth reading of their verdicts."""
-    side: ComparedRun = (comparison.before, comparison.after)[at]
+    side: RunTables = (comparison.before, comparison.after)[at]
     called = dict(zip((names[at] for names in comparison.names), place, strict=True))
-    cells = zip(side.outputs["model"].tolist(), side.outputs["case"].tolist(), strict=True)
-    rows = side.outputs.loc[[(called.get(model, ""), case) in shown for model, case in cells], _COLUMNS]
-    verdicts = shown_verdicts(side.verdicts, rows)
-    scores = shown_scores(side.scores, {case for _, case in shown}, scales(side.run))
+    cells = zip(side.rows["model"].tolist(), side.rows["case"].tolist(), strict=True)
+    chosen = side.chosen([at for at, (model, case) in enumerate(cells) if (called.get(model, ""), case) in shown])
+    rows = chosen.outputs[_COLUMNS]
+    verdicts = shown_verdicts(chosen.verdicts, rows)
+    scores = shown_scores(chosen.scores, {case for _, case in shown}, scales(side.run))
     by_cell: defaultdict[Cell, list[ShownOutput]] = defaultdict(list)
     after = after_of(side.run)
     for row in records(rows):

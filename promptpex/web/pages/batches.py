@@ -73,7 +73,7 @@ def _index(site: Site, folder: Path, batch: BatchManifest, run_folders: list[Pat
 
     parts = []
     for part, run in zip(batch.parts, run_folders, strict=True):
-        columns = None if run is None else runs.read_columns(run)
+        columns = None if run is None else runs.read_for_report(run)
         people = None if run is None or columns is None else site.grades(run, columns)
         summary = None if columns is None else summarise(columns, folder=run, people=people)
         parts.append(ReportedPart(part, summary))

@@ -85,7 +85,7 @@ def _report(site: Site, run: ListedRun) -> str:
     from promptpex.report.html import html
     from promptpex.report.page.run_before import run_before
 
-    columns = runs.read_columns(run.folder)
+    columns = runs.read_for_report(run.folder)
     summary = summarise(columns, folder=run.folder, people=site.grades(run.folder, columns))
     before = run_before(summary)
     if before is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from promptpex.core.records import Case, Check, Message, Rule
 from promptpex.report.comparison.what_changed import what_changed
 from promptpex.report.comparison_in_words import change_notes
+from promptpex.report.run_tables import tables_of
 from tests.tables.by_hand import colours, run
 
 
@@ -39,10 +40,12 @@ def test_what_differs_is_named_part_by_part() -> None:
 
 def test_other_words_that_a_rule_rests_on_are_no_other_rule() -> None:
     rule = Rule(id="r1", rule="One word.", source="one word")
-    runs = [run(rules=(one,), spec_digest=one.source) for one in (rule, rule.replace(source="a single word"))]
-    assert not [note for note in change_notes(runs[0], runs[1], common=1, rows=()) if "specs differ" in note]
-    runs[1] = run(rules=(rule.replace(rule="Two words."),))
-    assert [note for note in change_notes(runs[0], runs[1], common=1, rows=()) if "specs differ" in note]
+    before, after, other = (
+        tables_of(run(rules=(one,), spec_digest=one.rule + (one.source or "")))
+        for one in (rule, rule.replace(source="a single word"), rule.replace(rule="Two words."))
+    )
+    assert not [note for note in change_notes(before, after, common=1, rows=()) if "specs differ" in note]
+    assert [note for note in change_notes(before, other, common=1, rows=()) if "specs differ" in note]
 
 
 def test_of_many_rules_and_cases_the_first_are_shown() -> None:

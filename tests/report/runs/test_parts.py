@@ -14,13 +14,19 @@ from pandas.testing import assert_frame_equal
 
 from promptpex import tables
 from promptpex.core.errors import RunError
-from promptpex.core.records import Columns, Output, Run, RunColumns, RunInParts, Score, Verdict
+from promptpex.core.records import Columns, Output, Run, RunColumns, RunInParts, Score, Suite, Verdict
 from promptpex.report import runs, summarise, to_dict
+from promptpex.report.blessing import bless
+from promptpex.report.comparison.page import RunLink, comparison_html
 from promptpex.report.files import write
-from promptpex.report.run_tables import RunTables, TablesInParts, tables_of
+from promptpex.report.regression import regressions
+from promptpex.report.run_comparison import compare_runs
+from promptpex.report.run_comparison import to_dict as to_dict_of
+from promptpex.report.run_tables import RunTables, TablesInParts, rows_of, tables_of
 from promptpex.tables.counts_per_case import COUNTED
 from promptpex.tables.figure_rows import FIGURE_COLUMNS
 from promptpex.tables.proportions import grouped_proportions
+from promptpex.workflow.noise import noise_around
 from tests.tables.by_hand import output, run, score, verdict
 from tests.tables.many import RULES, cases
 
@@ -120,7 +126,7 @@ def of_figures(of: RunTables) -> dict[str, pd.DataFrame]:
         "confusions": of.confusions(),
         "answers": of.answer_counts(),
         "compared": of.compared[sorted(COUNTED)],
-        "rows": of.rows.drop(columns="output")[[name for name in FIGURE_COLUMNS if name != "output"]],
+        "rows": of.rows[[name for name in FIGURE_COLUMNS if name not in ("output", "answer")]],
         "texts": of.rows[["output"]].isna(),
     }
 
@@ -151,6 +157,41 @@ def test_any_division_gives_the_summary_of_the_whole(seed: int, how: dict[str, A
     made, rng = random_run(seed), random.Random(seed)
     whole, parts = (summarise(one, **how) for one in (made, in_parts(made, lambda: rng.randint(5, 14))))
     assert to_dict(whole) == to_dict(parts)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_division_gives_the_comparison_of_the_whole(seed: int) -> None:
+    rng = random.Random(seed)
+    pair = random_run(seed), random_run(seed + 2).replace(suite=other_suite(random_run(0).suite))
+    parts = [in_parts(made, lambda: rng.randint(5, 14)) for made in pair]
+    pages = []
+    for one, two in (pair, parts):
+        comparison = compare_runs(one, two, weights={"r2": 2}, tolerance=0.1, rank_by="tone")
+        pages.append((to_dict_of(comparison), comparison_html(comparison, (RunLink("a"), RunLink("b")))))
+    assert pages[0] == pages[1]
+    assert pages[0][0]["changed"]
+    assert pages[0][0]["rules"]
+
+
+def other_suite(suite: Suite) -> Suite:
+    """A suite in which one case has other inputs, and another one another expected output."""
+    first, second, *others = suite.cases
+    return suite.replace(cases=(first.replace(inputs={"thing": "x"}), second.replace(expected="x"), *others))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_division_gives_the_blessed_figures_and_the_regressions_of_the_whole(seed: int) -> None:
+    made, rng = random_run(seed), random.Random(seed)
+    blessed, again = (bless(one, Path("run-1")) for one in (made, in_parts(made, lambda: rng.randint(5, 14))))
+    assert blessed == again
+    after = random_run(seed + 1)
+    whole, parts = (tables_of(one) for one in (after, in_parts(after, lambda: rng.randint(5, 14))))
+    assert regressions(blessed, whole, margin=0.0).to_dict() == regressions(blessed, parts, margin=0.0).to_dict()
+    pairs = ([RunTables(made), whole], [tables_of(in_parts(made, lambda: 9)), parts])
+    noises = [noise_around(pair, [None, None], Path("none"), confidence=0.95) for pair in pairs]
+    assert noises[0] == noises[1]
+    assert noises[0]
+    assert_frame_equal(rows_of(in_parts(made, lambda: 9)), pairs[1][0].rows)
 
 
 def test_joint_verdicts_of_the_last_part_tell_for_those_before_it() -> None:
