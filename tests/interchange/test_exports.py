@@ -97,7 +97,7 @@ def test_promptfoo_gets_the_rules_of_some_cases_in_the_tests_of_these() -> None:
     rubric = config["tests"][1]["assert"][-1]
     assert (rubric["type"], rubric["metric"]) == ("llm-rubric", "r2")
     assert rubric["value"] == "It fits the thing.\nThe input was:\nthing:\nt2\n\nplace:\nhere"
-    unknown = promptfoo.config(prompt(), conditional, suite(), rubrics=True)
+    unknown = promptfoo.config(prompt(), conditional, suite(), models=["gpt-4o"], rubrics=True)
     assert unknown.left_out == ("rule r1 is left out: which cases its 'when' holds for is not known here",)
 
 
@@ -147,7 +147,7 @@ def test_promptfoo_rubrics_are_asked_for() -> None:
         "metric": "r2",
     }
     assert _config(made)["providers"] == ["echo"]
-    assert made.left_out == ()
+    assert made.left_out == ("no model: the provider is echo, which gives each prompt back, until you name one",)
 
 
 @pytest.mark.parametrize("negated", ["", "not-"])
@@ -265,7 +265,7 @@ def test_python_reaches_promptfoo_as_a_body_that_decides_the_same(code: str) -> 
 
 def test_python_that_asks_is_left_out_of_promptfoo() -> None:
     rules = (Rule(id="r1", rule="x", checks=(Check(kind="python", value="ask('Is it red?')"),)),)
-    made = promptfoo.config(prompt(), spec().replace(rules=rules), suite())
+    made = promptfoo.config(prompt(), spec().replace(rules=rules), suite(), models=["gpt-4o"])
     assert made.left_out == ("a check of rule r1 is left out: promptfoo's Python has no judge to ask",)
 
 

@@ -217,8 +217,12 @@ def _parts(
 
 def _scaled(files: ConfigFiles, written: Written, transform: str | None) -> list[dict[str, object]]:
     """The parts of a set inside of a set: the score of both is the same where their weights share out the set's."""
-    entry, _ = written
-    parts = _parts(files, tuple(_entries(*written)), transform, None)
+    entry, at = written
+    parts = _parts(files, tuple(_with_config(entry, each) for each in _entries(*written)), transform, None)
+    _name_unread(files, entry, at)
+    for key in ("value", "transform", "metric"):
+        if key in entry:
+            files.left_out(at[key], stored("a set inside of a test with a threshold has nothing like it"))
     total = sum(_weight(part) for part in parts)
     share = _weight(entry) / total if total > 0 else 0.0
     return [{**part, "weight": _weight(part) * share} for part in parts]

@@ -64,8 +64,7 @@ def config(
     content: dict[str, Any] = {
         "description": _line(intent or _kept("the name of the prompt", prompt.name, left_out)),
         "prompts": [_chat(prompt, left_out)],
-        "providers": [each for name in models if not fills_in(each := their_provider(name, left_out))]
-        or [_PLACEHOLDER],
+        "providers": _providers(models, left_out),
     }
     if always:
         content["defaultTest"] = {"assert": always}
@@ -74,6 +73,18 @@ def config(
     content["metadata"] = {OURS: {"intent": _line(intent), "rules": texts}}
     schema = "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n"
     return Exported(schema + yaml_writer.document(content), tuple(left_out))
+
+
+def _providers(models: Sequence[str], left_out: list[str]) -> list[Any]:
+    """The models under their ids there; the placeholder where none is left."""
+    providers = [each for name in models if not fills_in(each := their_provider(name, left_out))]
+    if not providers:
+        left_out.append(
+            stored(
+                "no model: the provider is {echo}, which gives each prompt back, until you name one", echo=_PLACEHOLDER
+            )
+        )
+    return providers or [_PLACEHOLDER]
 
 
 def _refuse_code(prompt: Prompt) -> None:

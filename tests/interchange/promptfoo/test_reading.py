@@ -109,14 +109,16 @@ def test_assertions_of_a_metric_are_one_rule(tmp_path: Path, capsys: Capture) ->
 
 
 def test_a_threshold_makes_a_set_of_a_test(tmp_path: Path, capsys: Capture) -> None:
-    inner = {"type": "assert-set", "weight": 2, "assert": [{"type": "contains", "value": "b"},
-                                                          {"type": "contains", "value": "c", "weight": 3}]}  # fmt: skip
+    inner = {"type": "assert-set", "weight": 2, "metric": "inner", "assert": [{"type": "contains", "value": "b"},
+                                                                              {"type": "contains", "value": "c",
+                                                                               "weight": 3}]}  # fmt: skip
     test = {"vars": {"word": "a"}, "threshold": 0.5, "assert": [{"type": "contains", "value": "a"}, inner]}
     made = imported(tmp_path, _config(tests=[test]), capsys)
     (rule,) = made.spec.rules
     (case,) = made.suite.cases
     weights = [part.weight for part in rule.checks[0].asserts or ()]
     assert (rule.checks[0].threshold, weights) == (0.5, [1, 0.5, 1.5])
+    assert list(made.left_out) == ["tests[0].assert[1].metric"]
     assert [made.verdict(case, output) for output in ("a", "a b", "a c", "c")] == [False, True, True, True]
 
 
