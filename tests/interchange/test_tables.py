@@ -19,7 +19,7 @@ from promptpex.cli.main import run_cli
 from promptpex.codecs import excel, parquet
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Suite
-from promptpex.interchange import suite_csv, suite_excel, suite_jsonl, suite_parquet
+from promptpex.interchange import huggingface, suite_csv, suite_excel, suite_jsonl, suite_parquet
 from promptpex.interchange.column_mapping import mapping_of
 from promptpex.interchange.format import Imported, Project
 from tests.samples import suite
@@ -269,21 +269,26 @@ class _Suite:
 
 @settings(max_examples=40)
 @given(_suites())
-def test_suites_come_back_from_workbooks_and_parquet_files_as_they_were(
-    tmp_path_factory: pytest.TempPathFactory, made: Suite
-) -> None:
+def test_suites_come_back_from_every_table_as_they_were(tmp_path_factory: pytest.TempPathFactory, made: Suite) -> None:
     folder = tmp_path_factory.getbasetemp()
     for module, name in ((suite_excel, "round.xlsx"), (suite_parquet, "round.parquet")):
-        data = module.write(_Suite(made)).data
-        assert data is not None
-        (folder / name).write_bytes(data)
-        back = module.read(folder / name).suite
-        assert back is not None
-        assert [(case.id, _typed(case.inputs), case.expected, case.reasoning, case.answer_in_context)
-                for case in back.cases] == [
-            (case.id, _typed(case.inputs), case.expected, case.reasoning, case.answer_in_context)
-            for case in made.cases
-        ]  # fmt: skip
+        _comes_back(made, {name: module.write(_Suite(made)).data or b""}, folder, module.read, name)
+    _comes_back(made, huggingface.write(_Suite(made), split="dev").files or {}, folder / "hub", huggingface.read, "")
+
+
+def _comes_back(
+    made: Suite, files: Mapping[str, bytes], folder: Path, read: Callable[[Path], Imported], name: str
+) -> None:
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    back = read(folder / name).suite
+    assert back is not None
+    assert [_fields(case) for case in back.cases] == [_fields(case) for case in made.cases]
+
+
+def _fields(case: Case) -> tuple[object, ...]:
+    return case.id, _typed(case.inputs), case.expected, case.reasoning, case.answer_in_context
 
 
 def _typed(inputs: Mapping[str, Any]) -> list[tuple[str, type, Any]]:
