@@ -36,7 +36,7 @@ def bare_words(node: ast.AST) -> Iterator[str]:
         yield from bare_words(child)
 
 
-def said(source: str, callers: set[str]) -> Iterator[tuple[int, str]]:
+def printed(source: str, callers: set[str]) -> Iterator[tuple[int, str]]:
     """Bare words in what these calls are given first, also where it was put together before in the same function."""
     for scope in ast.walk(ast.parse(source)):
         if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -66,14 +66,14 @@ def test_words_are_of_the_catalogue(callers: set[str]) -> None:
         for file in sorted(PACKAGE.rglob("*.py"))
         if not (name := file.relative_to(PACKAGE).as_posix()).startswith(ENGLISH)
         and calls.search(source := file.read_text(encoding="utf-8"))
-        for line, words in said(source, callers)
+        for line, words in printed(source, callers)
     ]
     assert not bare
 
 
 def test_bare_words_are_found() -> None:
     code = 'def f():\n    a = f"no reply of {x}"\n    emit(Notice(a))\n    emit(Notice(stored("{x} is told", x=1)))\n'
-    assert list(said(f'{code}    emit(Notice(f"{{x}} has nothing"))\n', {"Notice"})) == [
+    assert list(printed(f'{code}    emit(Notice(f"{{x}} has nothing"))\n', {"Notice"})) == [
         (3, "no reply of "),
         (5, " has nothing"),
     ]

@@ -73,7 +73,7 @@ def _batches(path: Path, what: str, error: type[InputError], columns: Sequence[s
         from pyarrow.parquet import ParquetFile
     except ImportError as missing:
         raise error(_NEEDED, path=path) from missing
-    with opened(path, error=error, what=what) as file, _told(path, what, error):
+    with opened(path, error=error, what=what) as file, _refusing(path, what, error):
         wanted = list(columns) if columns is not None else None
         for batch in ParquetFile(file).iter_batches(batch_size=ROWS, columns=wanted):
             _refuse_large(batch, path, what, error)
@@ -90,7 +90,7 @@ def _sent(batch: Any) -> bytes:
 
 
 @contextmanager
-def _told(path: Path, what: str, error: type[InputError]) -> Iterator[None]:
+def _refusing(path: Path, what: str, error: type[InputError]) -> Iterator[None]:
     """Says what keeps pyarrow from reading."""
     from pyarrow import ArrowException
 
@@ -184,7 +184,7 @@ def _refuse_large(batch: Any, path: Path, what: str, error: type[InputError]) ->
 
 
 def _rows(batch: Any, path: Path, what: str, error: type[InputError]) -> Iterator[dict[str, Any]]:
-    with _told(path, what, error):
+    with _refusing(path, what, error):
         rows = batch.to_pylist()
     yield from map(_plain_row, rows)
 

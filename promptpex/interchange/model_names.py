@@ -14,7 +14,7 @@ _NAMES = ("azure_deployment", "name", "model", "id", "deployment")
 OURS = {ours: theirs for theirs, ours in reversed(_VENDORS.items())}
 """What Prompty calls our providers."""
 _PLAIN = re.compile(r"[^\s?#%&=,\\]+")
-SAID = frozenset((*_NAMES, "type", "provider", "api", "kind", "apiType"))
+NAMING_KEYS = frozenset((*_NAMES, "type", "provider", "api", "kind", "apiType"))
 """What of a model is the name, or says nothing of its own."""
 
 

@@ -136,7 +136,7 @@ def _replies(body: Row) -> Iterator[RecordedAnswer]:
         for choice in choices:
             yield _choice(choice, about)
     elif output is not None and output != []:
-        yield replace(about, text=_said(output))
+        yield replace(about, text=_messages_text(output))
     elif error is not None:
         words = error.get("message") if isinstance(error, dict) else error
         yield replace(about, message=words if isinstance(words, str) else _ERROR)
@@ -157,7 +157,7 @@ def _choice(choice: object, about: RecordedAnswer) -> RecordedAnswer:
     )  # fmt: skip
 
 
-def _said(output: object) -> str:
+def _messages_text(output: object) -> str:
     """The text of the messages in an output of the Responses API, or of a run's item."""
     if isinstance(output, list) and any(isinstance(item, dict) and "content" in item for item in output):
         kinds = [item.get("type", "message") for item in output if isinstance(item, dict)]

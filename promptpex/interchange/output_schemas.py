@@ -27,7 +27,7 @@ _TYPES = {
     "dict": "object", "null": "null",
 }  # fmt: skip
 """Words for a type, and JSON schema's."""
-_SAID_OTHERWISE = frozenset(("name", "kind", "type", "required", "items", "properties", "sample", "example", "strict"))
+_NO_SCHEMA_WORDS = frozenset(("name", "kind", "type", "required", "items", "properties", "sample", "example", "strict"))
 _JSON = ("json_object", "json_schema")
 _UNTOLD = stored("the output is held to it by a rule; the model is not told of it")
 
@@ -145,7 +145,7 @@ def _named(declared: object) -> Iterator[tuple[str, Mapping[str, object]]]:
 def _typed(about: Mapping[str, object]) -> dict[str, Any]:
     """A declaration as a schema; a type that nobody knows says nothing."""
     kind = about.get("type", about.get("kind"))
-    schema: dict[str, Any] = {key: value for key, value in about.items() if key not in _SAID_OTHERWISE}
+    schema: dict[str, Any] = {key: value for key, value in about.items() if key not in _NO_SCHEMA_WORDS}
     if isinstance(kind, str) and kind.lower() in _TYPES:
         schema["type"] = _TYPES[kind.lower()]
     elif isinstance(kind, list):

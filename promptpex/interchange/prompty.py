@@ -21,7 +21,7 @@ from promptpex.core.records.prompt import Role
 from promptpex.core.texts import stored
 from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source
-from promptpex.interchange.model_names import OURS, SAID, about_model, bare_name, is_plain, names_of
+from promptpex.interchange.model_names import NAMING_KEYS, OURS, about_model, bare_name, is_plain, names_of
 from promptpex.interchange.notes import Log
 from promptpex.interchange.output_schemas import KEYS, format_rules
 from promptpex.interchange.places import At, mapping
@@ -244,7 +244,7 @@ def settings_of_model(value: object, at: At, log: Log) -> dict[str, object]:
     model = {"id": value} if isinstance(value, str) else mapping(value, at, "model")
     bare, name = bare_name(model), next(iter(names_of(model)), "")
     for key, value in about_model(model).items():
-        if key not in SAID:
+        if key not in NAMING_KEYS:
             why = stored("name the server with --api-base, or in the settings")
             if names_key(key) and not (isinstance(value, str) and "://" in value):
                 why = stored("keys are not copied; put it into the environment")

@@ -172,11 +172,15 @@ class _ToJudge:
             self._by_judges.put(self._slot(asked), verdicts)
             return None
         return [
-            [verdict for turn in range(self._turns) for verdict in self._said((judge, at, turn), asked, verdicts)]
+            [
+                verdict
+                for turn in range(self._turns)
+                for verdict in self._verdicts_by((judge, at, turn), asked, verdicts)
+            ]
             for judge in range(self._judges)
         ]
 
-    def _said(self, by: AskedJudge, last: AskedJudge, verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+    def _verdicts_by(self, by: AskedJudge, last: AskedJudge, verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
         return verdicts if by == last else self._by_judges.at(self._slot(by))
 
     def _slot(self, asked: AskedJudge) -> int:

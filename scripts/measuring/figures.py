@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -15,6 +16,9 @@ SMALL_FILE = 30
 
 DOCUMENTED = frozenset({"os._exit", "sys._getframe"})
 """Parts of Python that are public in spite of their names."""
+
+PRIVATE_MODULE = re.compile(r"(?!promptpex)[a-z]\w*(\.[a-z]\w*)*\._[a-z]\w*(\.\w+)*")
+"""The name of a module in a text, as for ``sys.modules``."""
 
 NARRATION = frozenset({"found", "said", "told"})
 """Names that tell what happened instead of what they hold."""
@@ -57,28 +61,26 @@ def small_files(modules: Iterable[Module]) -> list[str]:
 
 
 def narration(modules: Iterable[Module]) -> list[str]:
-    """Places where a variable or parameter is called ``found``, ``said`` or ``told``."""
-    return _bound_in(modules, NARRATION)
+    """Places where a variable, parameter, function or class is called ``found``, ``said`` or ``told``."""
+    return _named(modules, NARRATION)
 
 
 def private_words(modules: Iterable[Module]) -> list[str]:
     """Places where a variable, parameter, function or class has one of the ``PRIVATE_WORDS`` for a name."""
+    return _named(modules, PRIVATE_WORDS)
+
+
+def _named(modules: Iterable[Module], words: frozenset[str]) -> list[str]:
+    """Places where one of the words, in capitals or not, is the name of something."""
     parts = list(modules)
-    defined = [
-        f"{one.path}:{node.lineno} {node.name}"
+    places = [(one.path, line, name) for one in parts for line, name in sorted(_bound(one))]
+    places += [
+        (one.path, node.lineno, node.name)
         for one in parts
         for node in one.nodes
-        if isinstance(node, FunctionNode | ast.ClassDef) and node.name.strip("_").lower() in PRIVATE_WORDS
+        if isinstance(node, FunctionNode | ast.ClassDef)
     ]
-    return [*_bound_in(parts, PRIVATE_WORDS), *defined]
-
-
-def _bound_in(modules: Iterable[Module], words: frozenset[str]) -> list[str]:
-    return [
-        f"{one.path}:{line} {name}"
-        for one in modules
-        for line, name in sorted(place for place in _bound(one) if place[1].strip("_") in words)
-    ]
+    return [f"{path}:{line} {name}" for path, line, name in places if name.strip("_").lower() in words]
 
 
 @cache
@@ -169,6 +171,8 @@ def _private(module: Module, own: set[str]) -> Iterator[tuple[int, str]]:
                 yield node.lineno, ast.unparse(node)
         elif isinstance(node, ast.ClassDef):
             yield from _overridden(module, node)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and PRIVATE_MODULE.fullmatch(node.value):
+            yield node.lineno, node.value
 
 
 def _is_getattr(function: ast.expr) -> bool:

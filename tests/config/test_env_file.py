@@ -32,7 +32,7 @@ def env_file(text: str | bytes, place: str = ".env") -> Path:
     return path
 
 
-def found(start: str = ".", **flags: object) -> str | None:
+def file_in_force(start: str = ".", **flags: object) -> str | None:
     Path(start).mkdir(parents=True, exist_ok=True)
     return load(flags, start=Path(start), env={}).env_file
 
@@ -104,12 +104,12 @@ def test_a_variable_that_the_user_named_for_a_key_is_taken() -> None:
 
 def test_the_nearest_file_of_the_project_counts_and_none_beyond() -> None:
     env_file("", "../.env")
-    assert found("a/b") is None
+    assert file_in_force("a/b") is None
     top = env_file("", ".env")
-    assert found("a/b") == str(top.resolve())
+    assert file_in_force("a/b") == str(top.resolve())
     near = env_file("", "a/.env")
-    assert found("a/b") == str(near.resolve())
-    assert found("a/b", no_config=True) is None
+    assert file_in_force("a/b") == str(near.resolve())
+    assert file_in_force("a/b", no_config=True) is None
     assert load({}, start=Path("a/b"), env={"PROMPTPEX_NO_CONFIG": "1"}).env_file is None
 
 

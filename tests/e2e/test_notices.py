@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.faults import MODEL, command, place
 from tests.servers import ScriptedServer, Seen, Step, completion_body, error_body
 
-SAID = "refuses temperature; it is asked without from now on"
+REFUSAL = "refuses temperature; it is asked without from now on"
 
 
 def picky(seen: Seen) -> Step:
@@ -27,15 +27,15 @@ async def test_a_refused_parameter_is_reported_everywhere(tmp_path: Path, script
     asked = here.arguments("--models", model, "--judge", "none", "--log", str(log))
     done = await command(asked)
     assert done.code == 0, done.err
-    assert done.err.count(SAID) == 1
+    assert done.err.count(REFUSAL) == 1
     notices = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    assert sum(line["event"] == "Notice" and SAID in line["message"] for line in notices) == 1
-    assert [SAID in notice for notice in here.manifest()["notices"]] == [True]
+    assert sum(line["event"] == "Notice" and REFUSAL in line["message"] for line in notices) == 1
+    assert [REFUSAL in notice for notice in here.manifest()["notices"]] == [True]
     sent = scripted.count
     again = await command(asked)
     assert again.code == 0, again.err
     assert scripted.count == sent
-    assert [SAID in notice for notice in here.manifest()["notices"]] == [True], "the replies are the same ones"
+    assert [REFUSAL in notice for notice in here.manifest()["notices"]] == [True], "the replies are the same ones"
 
 
 async def test_log_and_results_are_for_their_owner(tmp_path: Path) -> None:

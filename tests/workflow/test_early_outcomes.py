@@ -21,7 +21,7 @@ from tests.numbers.world import Fate, World, cases, material
 FATES: tuple[Fate, ...] = ("kept", "broken", "kept", "broken", "cut")
 
 
-async def told(folder: Path, judge: str, count: int) -> tuple[list[str], list[str]]:
+async def ends_of(folder: Path, judge: str, count: int) -> tuple[list[str], list[str]]:
     """The first ``count`` outcomes that are told of a run's outputs before they are all in; those of its report."""
     heard: asyncio.Queue[Event] = asyncio.Queue()
     prompt, spec, suite = material(cases(len(FATES), 2), 2, judge=judge != "none")
@@ -44,13 +44,13 @@ async def told(folder: Path, judge: str, count: int) -> tuple[list[str], list[st
 
 
 async def test_without_a_judge_all_is_known_early(tmp_path: Path) -> None:
-    early, reported = await told(tmp_path, "none", len(FATES))
+    early, reported = await ends_of(tmp_path, "none", len(FATES))
     assert early == ["unscored", "pass", "fail", "pass", "fail"]
     assert sorted(early) == sorted(reported)
 
 
 async def test_where_a_judge_is_going_to_be_asked_only_failures_are_known_early(tmp_path: Path) -> None:
-    early, _ = await told(tmp_path, "fake/judge", 3)
+    early, _ = await ends_of(tmp_path, "fake/judge", 3)
     assert early == ["unscored", "fail", "fail"]
 
 

@@ -145,7 +145,7 @@ class TerminalGrading:
         number = 0
         while number < len(subjects):
             subject = subjects[number]
-            show_subject(subject, number + 1, len(subjects), self._said(assignment, subject))
+            show_subject(subject, number + 1, len(subjects), self._grade_of(assignment, subject))
             show_keys(KEYS_OF_RULES.tr())
             key = self._keys.key()
             if key in ("q", END):
@@ -221,7 +221,7 @@ class TerminalGrading:
     def _own(self, assignment: Assignment) -> tuple[Grade, ...]:
         return tuple(one for one in self._desk.book.holding(assignment.item) if one.grader == self._grader)
 
-    def _said(self, assignment: Assignment, subject: Subject) -> Grade | None:
+    def _grade_of(self, assignment: Assignment, subject: Subject) -> Grade | None:
         return next((one for one in reversed(self._own(assignment)) if one.subject == subject.id), None)
 
     def _has_grade(self, assignment: Assignment) -> bool:

@@ -23,7 +23,7 @@ from promptpex.synthesis.in_force import in_force
 from promptpex.synthesis.matrix import Matrix, MatrixFile
 
 _JUDGE = "judge:"
-_SAID: dict[Status, Literal["pass", "fail"]] = {"pass": "pass", "fail": "fail"}
+_OPINIONS: dict[Status, Literal["pass", "fail"]] = {"pass": "pass", "fail": "fail"}
 
 
 def opinions_of(
@@ -63,7 +63,7 @@ def _of_verdict(verdict: Verdict, subject: str) -> Opinion:
         subject=subject,
         source="judge" if by_judge else "check",
         judge=verdict.source.removeprefix(_JUDGE) if by_judge else "",
-        status=_SAID.get(verdict.status, "none"),
+        status=_OPINIONS.get(verdict.status, "none"),
         reason=verdict.reason,
     )
 

@@ -34,7 +34,7 @@ FORGED = (
 )
 """A table that would have files written elsewhere."""
 
-SAID = b"SFATAL\0VFATAL\0C28P01\0M\x1b]0;x\x07 \xe2\x80\xae {why}\0\0"
+FATAL = b"SFATAL\0VFATAL\0C28P01\0M\x1b]0;x\x07 \xe2\x80\xae {why}\0\0"
 """An error of a hostile server, as PostgreSQL's protocol has it."""
 
 
@@ -225,7 +225,7 @@ async def test_nothing_of_a_connection_outlives_a_transaction(postgres: Cluster,
     ("answer", "why"),
     [
         (b"HTTP/1.0 400 Bad Request\r\n\r\n", "expected authentication request"),
-        (b"E" + (len(SAID) + 4).to_bytes(4, "big") + SAID, "{why}"),
+        (b"E" + (len(FATAL) + 4).to_bytes(4, "big") + FATAL, "{why}"),
         (b"", "cannot be reached"),
     ],
 )

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
 BENCHMARK = ROOT / "benchmarks" / "trail-notice"
-SAID: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "trail_notice.json").read_text(encoding="utf-8"))
+NOTICE: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "trail_notice.json").read_text(encoding="utf-8"))
 
 
 class Readers:
@@ -44,8 +44,8 @@ class Readers:
     def __init__(self) -> None:
         with (BENCHMARK / "labels.csv").open(encoding="utf-8", newline="") as file:
             self._rows = {_words(row["output"]): number for number, row in enumerate(csv.DictReader(file))}
-        self._left = {stage: list(replies) for stage, replies in SAID["author"].items()}
-        self._no = {_words(question): set(rows) for question, rows in SAID["no"].items()}
+        self._left = {stage: list(replies) for stage, replies in NOTICE["author"].items()}
+        self._no = {_words(question): set(rows) for question, rows in NOTICE["no"].items()}
         self.asked: defaultdict[str, int] = defaultdict(int)
         self.values: dict[str, str] = {}
 
@@ -70,7 +70,7 @@ class Readers:
             {
                 "pair": int(number),
                 "counterexample": "",
-                "verdict": "implied" if [names[one], names[other]] in SAID["implied"] else "not-implied",
+                "verdict": "implied" if [names[one], names[other]] in NOTICE["implied"] else "not-implied",
             }
             for number, one, other in pairs
         ]
