@@ -6,7 +6,6 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing
-from itertools import islice
 
 from promptpex.engines.jobs import Item, Job, Result
 
@@ -58,25 +57,23 @@ async def run_all(
 async def for_each(
     worker: Callable[[Item], Awaitable[object]], items: Iterable[Item], *, alive: int = MAX_ALIVE
 ) -> None:
-    """``worker`` applied to every item, each taken when it is begun; nothing is kept of those that are done.
+    """``worker`` applied to every item, each taken when it is begun, so that they are begun in their order; nothing is
+    kept of those that are done.
 
     The first exception cancels the rest and is raised as it is; a worker that must not end the others handles its own.
     """
     remaining, more = iter(items), True
 
-    async def work(item: Item) -> None:
+    async def work() -> None:
         nonlocal more
-        await worker(item)
-        for following in remaining:
-            await worker(following)
+        for item in remaining:
+            await worker(item)
         more = False
 
     tasks: list[asyncio.Task[None]] = []
     try:
         while more and len(tasks) < alive:
-            begun = list(islice(remaining, min(STARTED_PER_TURN, alive - len(tasks))))
-            more = more and bool(begun)
-            tasks += [asyncio.create_task(work(item)) for item in begun]
+            tasks += [asyncio.create_task(work()) for _ in range(min(STARTED_PER_TURN, alive - len(tasks)))]
             await asyncio.sleep(0)
         await asyncio.gather(*tasks)
     finally:

@@ -32,6 +32,20 @@ async def test_no_more_jobs_are_alive_than_allowed(alive: int) -> None:
     assert most == alive
 
 
+@pytest.mark.parametrize("alive", [1, 3, 40])
+async def test_jobs_are_begun_in_order_also_where_some_end_at_once(alive: int) -> None:
+    """A budget that ends leaves the last items open, not those in the middle."""
+    begun: list[int] = []
+
+    async def job(number: int) -> None:
+        begun.append(number)
+        if number % 3:
+            await asyncio.sleep(0)
+
+    await run_all(job, range(100), alive=alive)
+    assert begun == list(range(100))
+
+
 async def test_the_first_exception_ends_the_others() -> None:
     ended: list[int] = []
 
