@@ -25,7 +25,7 @@ from promptpex.tables.corrections import (
 )
 from promptpex.tables.counts_per_case import Counted, Weights, check_weights, counted, weighed
 from promptpex.tables.discrimination import Discrimination, discrimination, telling, untriggered
-from promptpex.tables.figure_rows import FIGURE_COLUMNS, FigureRows, answers, has_one_twice
+from promptpex.tables.figure_rows import COLUMNS_OF_FIGURES, FigureRows, answers, has_one_twice
 from promptpex.tables.frames import (
     OUTPUT_COLUMNS,
     RULE_OUTCOME_COLUMNS,
@@ -86,7 +86,7 @@ __all__ = [
     "AnswerCounts",
     "Confusions",
     "Disagreements",
-    "FIGURE_COLUMNS",
+    "COLUMNS_OF_FIGURES",
     "FigureRows",
     "answers",
     "JointVerdicts",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-FIGURE_COLUMNS = (
+COLUMNS_OF_FIGURES = (
     "case", "rule", "inverse", "scenario", "model", "repeat", "output", "verdict", "unscored", "asked", "contradicted",
     "error", "message", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms", "answer",
 )  # fmt: skip
@@ -30,7 +30,7 @@ class FigureRows:
         columns: those that are kept.
     """
 
-    def __init__(self, columns: Sequence[str] = FIGURE_COLUMNS) -> None:
+    def __init__(self, columns: Sequence[str] = COLUMNS_OF_FIGURES) -> None:
         self._texts = Numbering()
         self._columns: dict[str, list[Any]] = {name: [] for name in columns}
         self._table: pd.DataFrame | None = None

@@ -35,14 +35,19 @@ class FileSource:
         return read_suite(self._path) if self._is_suite else self.run().suite
 
     def project(self) -> Project:
-        """A run's own prompt, spec, suite and models; of a case file what its folder holds, and no models."""
+        """A run's own prompt, spec, suite and models; of a case file what its folder holds, and no models.
+
+        Raises:
+            SpecError: there is no spec, and cases aim at its rules.
+        """
         if not self._is_suite:
             run = self.run()
             concerned = _concerned(run.spec, run.suite)
             return Project(run.prompt, run.spec, run.suite, _models(run), concerned, promptfile.renderer(run.prompt))
         suite = read_suite(self._path)
         files = files_of(inside(self._path.parent, suite.prompt, error=SuiteError, what="prompt", path=self._path))
-        spec = read_spec(files.spec) if files.spec.exists() else Spec()
+        has_spec = files.spec.exists() or any(case.rule for case in suite.cases)
+        spec = read_spec(files.spec) if has_spec else Spec()
         prompt = promptfile.read(files.prompt)
         return Project(prompt, spec, suite, concerned=_concerned(spec, suite), rendered=promptfile.renderer(prompt))
 

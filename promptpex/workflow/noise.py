@@ -89,7 +89,7 @@ class _Execution:
     def _answers(self) -> Any:
         """All that was measured of its outputs."""
         rows = self.outputs.assign(answer=tables.answers(self.outputs), output=self.outputs["output"].notna())
-        return rows[list(tables.FIGURE_COLUMNS)]
+        return rows[list(tables.COLUMNS_OF_FIGURES)]
 
     def same_as(self, other: _Execution) -> bool:
         """Whether the other holds the same answers, as a run in memory and its folder do."""

@@ -154,7 +154,7 @@ async def test_githubs_test_data_are_cases_and_its_evaluators_rules(tmp_path: Pa
     finished, fake, notices = await execute(path)
     assert [(rule.id, [check.kind for check in rule.checks]) for rule in finished.spec.rules] == [
         ("r1", []),
-        ("capital", ["starts-with"]),
+        ("capital", ["regex"]),
     ]
     own = [case for case in finished.suite.cases if case.origin == "added"]
     assert [(case.inputs, case.expected) for case in own] == [

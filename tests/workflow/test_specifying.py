@@ -15,6 +15,7 @@ from promptpex.core.errors import ConfigError
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Rule, Spec
 from promptpex.llm.fake import FakeClient
+from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.groundedness import Groundedness
 from promptpex.workflow.files import Files, files_of
@@ -250,13 +251,13 @@ async def test_run_says_what_it_cannot_place(tmp_path: Path) -> None:
     )
     events: list[Event] = []
     flags = {"models": ["fake/m"], "judge": "none", "results": str(tmp_path / "results")}
-    finished, _ = await do(run, files, Author(RULES).client(), events, **flags)
+    _, made = await do(run, files, Author(RULES).client(), events, **flags)
     messages = [event.message for event in events if isinstance(event, Notice)]
     assert "prompt.md has changed since prompt.spec.yaml was written" in messages
     assert "no rule cites: “Label the mood of a review.”" in messages
     assert any("2 cases aim at rules that are gone (b, c)" in message for message in messages)
     assert not any("r2 cites" in message for message in messages)
-    assert len(finished.outputs) == 3
+    assert len(runs.read(made).outputs) == 3
 
 
 async def test_no_inverse_is_paid_for_before_a_case_needs_it(tmp_path: Path) -> None:

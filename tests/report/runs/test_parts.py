@@ -24,7 +24,7 @@ from promptpex.report.run_comparison import compare_runs
 from promptpex.report.run_comparison import to_dict as to_dict_of
 from promptpex.report.run_tables import RunTables, TablesInParts, rows_of, tables_of
 from promptpex.tables.counts_per_case import COUNTED
-from promptpex.tables.figure_rows import FIGURE_COLUMNS
+from promptpex.tables.figure_rows import COLUMNS_OF_FIGURES
 from promptpex.tables.proportions import grouped_proportions
 from promptpex.workflow.noise import noise_around
 from tests.tables.by_hand import output, run, score, verdict
@@ -126,7 +126,7 @@ def of_figures(of: RunTables) -> dict[str, pd.DataFrame]:
         "confusions": of.confusions(),
         "answers": of.answer_counts(),
         "compared": of.compared[sorted(COUNTED)],
-        "rows": of.rows[[name for name in FIGURE_COLUMNS if name not in ("output", "answer")]],
+        "rows": of.rows[[name for name in COLUMNS_OF_FIGURES if name not in ("output", "answer")]],
         "texts": of.rows[["output"]].isna(),
     }
 
