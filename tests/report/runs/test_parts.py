@@ -194,6 +194,20 @@ def test_any_division_gives_the_blessed_figures_and_the_regressions_of_the_whole
     assert_frame_equal(rows_of(in_parts(made, lambda: 9)), pairs[1][0].rows)
 
 
+def test_a_judge_that_first_scores_in_a_later_part_lacks_what_was_unusable_before() -> None:
+    outputs = [
+        output(f"c{n}", "a", text=None if n < 2 else "RED", error="timed-out" if n < 2 else None) for n in range(4)
+    ]
+    scores = [score(None, f"c{n}", "a", name="tone", source="none", unscored="timed-out") for n in range(2)]
+    for n in (2, 3):
+        scores += [score(0.5, f"c{n}", "a", name="tone", source=judge, counts=False) for judge in JUDGES]
+        scores.append(score(0.5, f"c{n}", "a", name="tone", source="judges:mean"))
+    made = run(outputs, scores=scores, models=("a",), cases=cases(4))
+    whole, parts = (tables.metrics(tables_of(one).metric_counts) for one in (made, in_parts(made, lambda: 1)))
+    assert_frame_equal(whole, parts, check_exact=True)
+    assert parts["unscored"].tolist() == [2, 2, 2]
+
+
 def test_joint_verdicts_of_the_last_part_tell_for_those_before_it() -> None:
     made = random_run(0)
     places = {one.key: place for place, one in enumerate(made.outputs)}
