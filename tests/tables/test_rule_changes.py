@@ -45,3 +45,16 @@ def test_cases_are_fixed_or_newly_failing_whatever_is_missing() -> None:
     before, after = "ffuuppuf" + "p" * 12, "upfpfpuf" + "p" * 12
     row = changes(judged(before, "p" * 20), judged(after, "p" * 20))["r1"]
     assert (row["at_least"], row["newly_failing"], row["fixed"], row["still_failing"]) == (True, 1, 1, 1)
+
+
+def test_an_output_without_a_usable_answer_keeps_a_change_undecided() -> None:
+    kept, worse = "p" * 20, "f" * 6 + "p" * 14
+    before = judged(kept, kept)
+    lost = {f"c{n}" for n in range(6)}
+    gone = [
+        one if one.case not in lost else one.replace(status="unscored", unscored="timed-out", source="none")
+        for one in before.verdicts
+    ]
+    assert changes(before, judged(worse, kept))["r1"]["change"] == "worse"
+    assert changes(before.replace(verdicts=tuple(gone)), judged(worse, kept))["r1"]["change"] == "undecided"
+    assert changes(before.replace(verdicts=tuple(gone)), judged(worse, kept))["r1"]["p"] is not None
