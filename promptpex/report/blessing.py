@@ -68,14 +68,17 @@ def write(path: Path, blessed: Blessed) -> None:
     """Writes the figures, a case a line, so that a change of one case is a change of one line.
 
     Raises:
-        InputError: the file cannot be written.
+        InputError: the file cannot be written, or would be longer than ``read`` takes.
     """
     data = blessed.to_dict()
     cases = ",\n".join(f"  {jsonl.dumps(case)}" for case in data.pop("cases"))
     head = [f" {jsonl.dumps(name)}: {jsonl.dumps(value)}" for name, value in data.items()]
-    text = ",\n".join([*head, f' "cases": [\n{cases}\n ]'])
+    text = "{\n" + ",\n".join([*head, f' "cases": [\n{cases}\n ]']) + "\n}\n"
+    if len(text.encode("utf-8")) > LONGEST:
+        why = f"the figures of {len(blessed.cases):,} cases are more than {LONGEST // MEGABYTE} MB, which no gate reads"
+        raise InputError(f"{why}; bless a run of fewer, as with --first", path=path)
     try:
-        write_text(path, f"{{\n{text}\n}}\n")
+        write_text(path, text)
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror}); name another file with --out", path=path) from error
 

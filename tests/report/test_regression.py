@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.errors import RunError
+from promptpex.core.errors import InputError, RunError
 from promptpex.core.records import Blessed, Case, CaseCounts, Run
 from promptpex.report import blessing
 from promptpex.report.regression import Regressions, regressions
@@ -78,6 +78,18 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(RunError, match="these are no blessed figures") as caught:
         blessing.read(tmp_path / "x.blessed.json")
     assert "\n" not in str(caught.value)
+
+
+def test_no_file_is_written_that_would_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, made = tmp_path / "prompt.blessed.json", blessed(colours())
+    blessing.write(path, made)
+    monkeypatch.setattr(blessing, "LONGEST", path.stat().st_size)
+    blessing.write(path, made)
+    assert blessing.read(path) == made
+    monkeypatch.setattr(blessing, "LONGEST", path.stat().st_size - 1)
+    with pytest.raises(InputError, match="no gate reads; bless a run of fewer"):
+        blessing.write(path, made)
+    assert path.stat().st_size == blessing.LONGEST + 1
 
 
 def test_a_run_in_which_nothing_was_scored_is_not_blessed() -> None:
