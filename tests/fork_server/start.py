@@ -96,6 +96,7 @@ def install() -> None:
     usual = getattr(subprocess, "_fork_exec", None)
     if usual is None:
         return
+    setattr(subprocess, "_USE_POSIX_SPAWN", False)  # noqa: B010 - from Python 3.13 on it goes past what is looked at here
 
     def fork_exec(*given: Any) -> int:
         asked = _request(given) if _FORKING.get() else None
