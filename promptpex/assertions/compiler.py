@@ -10,6 +10,7 @@ from promptpex.assertions import parse, registry, time_limits
 from promptpex.assertions.javascript import v8, value_templates
 from promptpex.assertions.kinds import json_path
 from promptpex.assertions.model import Assertion, Unscorable
+from promptpex.codecs.template_marks import has_template
 from promptpex.core.errors import CheckError
 from promptpex.core.time_allowance import Allowance
 
@@ -167,7 +168,7 @@ def _named_in(check: Check) -> Iterable[str]:
         rendered = kind is not None and kind.takes_template(check.value)
         if kind is not None and rendered and _holds_template(check.value, kind.renders_inside):
             for text in _texts(check.value):
-                yield from value_templates.names_in(text) if value_templates.has_template(text) else ()
+                yield from value_templates.names_in(text) if has_template(text) else ()
     except Unscorable:
         return
 
@@ -182,9 +183,9 @@ def _texts(value: object) -> Iterable[str]:
 
 def _holds_template(value: object, inside: bool = True) -> bool:
     if isinstance(value, str):
-        return value_templates.has_template(value)
+        return has_template(value)
     if isinstance(value, list | tuple):
-        return any(isinstance(item, str) and value_templates.has_template(item) for item in value)
+        return any(isinstance(item, str) and has_template(item) for item in value)
     return inside and isinstance(value, Mapping) and any(_holds_template(item) for item in value.values())
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
+from promptpex.codecs.template_marks import has_template
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check
 
@@ -56,7 +57,7 @@ def _check_template(base: str, value: str, variables: frozenset[str]) -> None:
     if base == "regex" or base in SCHEMAS:
         if names:
             raise CheckError(f"the value of {base} may not name inputs; take a kind that compares texts")
-    elif any(mark in rest for mark in ("{{", "{%", "{#")):
+    elif has_template(rest):
         raise CheckError("a proposed value may hold no template syntax but the names of inputs")
     unknown = names - variables
     if unknown:

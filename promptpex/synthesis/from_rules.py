@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from promptpex.assertions import KIND_NAMES
+from promptpex.codecs.template_marks import raw
 from promptpex.core.ids import digest
 from promptpex.core.records import Candidate, Category, Check, Criterion, Rule, Spec, Synthesis
 from promptpex.synthesis.names import free_ids, free_name, slug
@@ -123,9 +124,7 @@ def _all_of(checks: Sequence[Check]) -> Check:
 
 
 def _question(rule: Rule) -> Check:
-    text = " ".join(rule.rule.split())
-    if any(mark in text for mark in ("{{", "{%", "{#")):
-        text = f"{{% raw %}}{text}{{% endraw %}}"
+    text = raw(" ".join(rule.rule.split()))
     return Check(kind=QUESTION, value=f"Does the answer keep this rule, as far as it applies? {text}")
 
 

@@ -17,10 +17,10 @@ from promptpex.core.events import Notice
 from promptpex.core.records import ModelName, Prompt
 from promptpex.core.texts import stored
 from promptpex.interchange.github_prompt import ENDINGS
-from promptpex.interchange.model_names import names_of
+from promptpex.interchange.model_names import is_plain, names_of
 from promptpex.llm.names import parse_model
 from promptpex.llm.providers.prices import key_variable, known_models
-from promptpex.llm.redaction import holds_key, scrub
+from promptpex.llm.redaction import scrub
 from promptpex.llm.resolve_model import resolve
 from promptpex.workflow.client_options import provider_options
 from promptpex.workflow.roles import available
@@ -102,7 +102,7 @@ def _chosen(resolved: Resolved, prompt: Prompt) -> tuple[str | None, str]:
 
 
 def _is_plain(name: str) -> bool:
-    if _PLAIN.fullmatch(name) is None or "://" in name or ".." in name or holds_key(name):
+    if not is_plain(name) or _PLAIN.fullmatch(name) is None or ".." in name:
         return False
     try:
         return resolve(parse_model(name).name).provider in _PROVIDERS

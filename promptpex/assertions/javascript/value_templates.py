@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.strikes import StrikeCounter
+from promptpex.codecs.template_marks import has_template
 from promptpex.codecs.wording import quoted_json
 from promptpex.core.texts import stored
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 EXPECTED = "expected"
 """The variable of the expected output: without one, a check that names it is unscored."""
-MARKS = ("{{", "{%", "{#")
 _PLAIN_NAME = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}")
 _INNER_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
 _PASSES = 5
@@ -29,11 +29,6 @@ _PASSES = 5
 MAX_FILLED = 10_000_000
 """Characters that variables inside the texts of variables may make together."""
 _RESERVED = frozenset(("true", "false", "none", "null", "not", "and", "or", "in", "is", "if", "else", "self"))
-
-
-def has_template(source: str) -> bool:
-    """Whether the text holds template syntax."""
-    return any(mark in source for mark in MARKS)
 
 
 def prepared(variables: Mapping[str, object]) -> dict[str, object]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from promptpex.assertions.javascript import js_values, value_templates
+from promptpex.assertions.javascript import js_values
 from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
+from promptpex.codecs.template_marks import has_template
 from promptpex.codecs.wording import around, beginning, quoted_json
 from promptpex.core.texts import stored
 
@@ -109,9 +110,7 @@ def _after_quote(source: str, at: int) -> int:
 def refuse_empty(assertion: Assertion) -> None:
     """A strict compile refuses what passes, or fails, whatever the output: no text at all, or an empty one."""
     value = assertion.value
-    items = (
-        items_of(assertion, value) if not isinstance(value, str) or not value_templates.has_template(value) else ("x",)
-    )
+    items = items_of(assertion, value) if not isinstance(value, str) or not has_template(value) else ("x",)
     if not items or "" in items:
         raise bad_value(f"{assertion.kind} has {'an empty text' if items else 'no text'} to look for")
 

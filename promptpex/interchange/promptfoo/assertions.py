@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from promptpex.codecs.template_marks import has_template
 from promptpex.core.texts import stored
 from promptpex.interchange.places import At, items, named
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
-from promptpex.interchange.promptfoo.scripts import ENDINGS, MARKS, named_function, script_of, transform_of
+from promptpex.interchange.promptfoo.scripts import ENDINGS, named_function, script_of, transform_of
 from promptpex.interchange.promptfoo.their_tests import Written
 
 CODE_KINDS = frozenset(
@@ -238,7 +239,7 @@ def _judged(files: ConfigFiles, written: Written, name: str, is_metric: bool, tr
     entry, at = written
     kind = _kind(entry, at)
     text = _rubric(entry, at)
-    if kind.startswith("not-") or any(mark in text for mark in MARKS):
+    if kind.startswith("not-") or has_template(text):
         check = _question(files, written, transform)
         return Promise(name, is_metric, check, at=at) if check is not None else None
     _note_judge(files, written, transform)

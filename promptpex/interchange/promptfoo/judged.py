@@ -7,6 +7,7 @@ rubrics are statements that a grader holds against the output.
 from __future__ import annotations
 
 from promptpex.codecs.python_text import Given, count_asking, definitions, given_to, parameters_of
+from promptpex.codecs.template_marks import raw
 from promptpex.core.judge_answers import RUBRIC_NO, RUBRIC_YES
 from promptpex.core.records import Check
 
@@ -42,12 +43,7 @@ def as_body(check: Check) -> Check:
     call = f"asyncio.run({call})" if chosen.awaited else call
     returned = f"bool({call})" if "response" in given else call
     head = "import asyncio\n" if chosen.awaited else ""
-    return check.replace(value=_literal(f"{head}{code}\nreturn {returned}"))
-
-
-def _literal(code: str) -> str:
-    """The code so that promptfoo's template engine leaves it alone."""
-    return f"{{% raw %}}{code}{{% endraw %}}" if any(mark in code for mark in ("{{", "{%", "{#")) else code
+    return check.replace(value=raw(f"{head}{code}\nreturn {returned}"))
 
 
 def as_rubric(check: Check) -> Check:

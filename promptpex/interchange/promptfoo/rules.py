@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from promptpex.codecs.template_marks import has_template
 from promptpex.core.records import Case, Check, InputCheck, Rule
 from promptpex.interchange.exchanges import Ids
 from promptpex.interchange.places import At
@@ -23,7 +24,6 @@ _LONG = 80
 """Characters of a value beyond which a condition names its beginning."""
 _PATTERN = 400
 """Characters of a pattern that names several values."""
-_MARKS = ("{{", "{%", "{#")
 _EXPECTED = "expected"
 
 Inputs = Mapping[str, object]
@@ -228,7 +228,7 @@ class Conditions:
             equal = self._equal(name, other)
             return InputCheck(variable=name, kind=f"not-{equal.kind}", value=equal.value)
         pattern = f"^(?:{'|'.join(map(_escaped, mine))})$"
-        if len(pattern) > _PATTERN or any(mark in pattern for mark in _MARKS):
+        if len(pattern) > _PATTERN or has_template(pattern):
             return None
         return InputCheck(variable=name, kind="regex", value=pattern)
 
@@ -294,7 +294,7 @@ def _literal_inside(value: object) -> object:
 
 def literal(text: str, *, always: bool = False) -> str:
     """The text as a template that writes it; as it is where it holds none, unless ``always``."""
-    if not always and not any(mark in text for mark in _MARKS):
+    if not always and not has_template(text):
         return text
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "\\r").replace("\n", "\\n")
     return f'{{{{ "{escaped}" }}}}'

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 
+from promptpex.codecs.template_marks import has_template, raw
 from promptpex.core.texts import stored
 from promptpex.interchange.places import At
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 
 ENDINGS = (".js", ".cjs", ".mjs")
-MARKS = ("{{", "{%", "{#")
 _PROGRAMS = (*ENDINGS, ".ts", ".py")
 _MODULES = re.compile(r"(?m)\brequire\s*\(|^\s*import\b|\bimport\s*\(")
 _EXPORTED = re.compile(r"(?m)^(\s*)export\s+default\s+")
@@ -27,7 +27,7 @@ def script_of(code: str, function: str) -> str | None:
         "const module = {exports: {}};\nconst exports = module.exports;\n"
         f"{code.rstrip()}\nreturn {wanted}(output, context);"
     )
-    return f"{{% raw %}}{body}{{% endraw %}}" if any(mark in body for mark in MARKS) else body
+    return raw(body)
 
 
 def transform_of(files: ConfigFiles, value: object, at: At) -> str | None:
@@ -47,7 +47,7 @@ def transform_of(files: ConfigFiles, value: object, at: At) -> str | None:
         return None
     code = files.text(path)
     script = script_of(code, function)
-    if script is None or any(mark in code for mark in MARKS):
+    if script is None or has_template(code):
         why = stored("{name} holds marks of templates, which a transform would fill in", name=path.name)
         files.left_out(at, _NO_MODULES.format(name=path.name) if script is None else why)
         return None

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from promptpex.codecs.inputs_as_text import named_text
+from promptpex.codecs.template_marks import has_template
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Prompt, Rule, Spec, Suite
 from promptpex.core.texts import stored
@@ -196,7 +197,7 @@ def _unfit(check: Check) -> str | None:
         return stored("promptfoo's word-count does not count {unit}", unit=check.unit)
     if check.dialect == "python":
         return stored("promptfoo's regex has only ECMAScript's dialect")
-    if _has_flags(check) and any(mark in str(check.value) for mark in ("{{", "{%", "{#")):
+    if _has_flags(check) and has_template(str(check.value)):
         return stored("promptfoo's regex has no flags, and what a template puts into a script may break it")
     if check.path is not None:
         return stored("promptfoo's assertions look at the whole output")
