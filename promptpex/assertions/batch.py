@@ -14,6 +14,7 @@ from promptpex.assertions.model import CheckedOutput, CheckReport, ExpectedOutpu
 from promptpex.assertions.rows_to_check import CheckRow, as_text
 from promptpex.assertions.time_limits import check_time, each_verdict, time_of
 from promptpex.core.errors import CheckError
+from promptpex.core.groups import in_groups
 from promptpex.core.texts import stored
 from promptpex.core.time_allowance import Allowance
 
@@ -40,22 +41,7 @@ def _received(row_id: str, report: CheckReport) -> RowReport:
 
 def chunks(rows: Iterable[CheckRow]) -> Iterator[list[CheckRow]]:
     """The rows in order, some at a time; where reading them fails, those before it and then the error."""
-    chunk: list[CheckRow] = []
-    characters = 0
-    failure: CheckError | None = None
-    try:
-        for row in rows:
-            chunk.append(row)
-            characters += row.length
-            if len(chunk) == CHUNK or characters > CHUNK_CHARACTERS:
-                yield chunk
-                chunk, characters = [], 0
-    except CheckError as error:
-        failure = error
-    if chunk:
-        yield chunk
-    if failure is not None:
-        raise failure
+    return in_groups(rows, lambda _: CHUNK, size=lambda row: row.length, most_size=CHUNK_CHARACTERS)
 
 
 @dataclass(frozen=True, slots=True)

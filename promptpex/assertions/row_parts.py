@@ -31,6 +31,7 @@ from promptpex.assertions.rows_to_check import (
 from promptpex.codecs import jsonl, parquet
 from promptpex.codecs.safe_csv import CsvRow
 from promptpex.core.errors import CheckError
+from promptpex.core.groups import in_groups
 
 PART_BYTES = 1 << 18
 """Bytes after which a part ends."""
@@ -149,22 +150,8 @@ def _parts(named: Path, place: Path) -> Iterator[RowPart]:
 
 
 def _grouped(items: Iterator[T], size: Callable[[T], int]) -> Iterator[list[T]]:
-    """The items in order, some at a time; where taking one fails, those before it and then the error."""
-    group: list[T] = []
-    total = 0
-    try:
-        for item in items:
-            group.append(item)
-            total += size(item)
-            if len(group) == PART_ROWS or total > PART_BYTES:
-                yield group
-                group, total = [], 0
-    except CheckError:
-        if group:
-            yield group
-        raise
-    if group:
-        yield group
+    """The items of each part."""
+    return in_groups(items, lambda _: PART_ROWS, size=size, most_size=PART_BYTES)
 
 
 class Checked(NamedTuple):

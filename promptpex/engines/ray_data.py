@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any
 
 from promptpex.core.errors import EngineError
+from promptpex.core.groups import in_groups
 from promptpex.engines.chunked import died, pickled, portable
 from promptpex.engines.in_process import run_all
 
@@ -121,7 +122,8 @@ def _messages(row: _Row, tries: int) -> Iterator[_Row]:
     number = -1
     try:
         _require_another_try(tries)
-        for number, items in enumerate(_grouped(pickle.loads(row["data"]))):  # our driver wrote it
+        source = pickle.loads(row["data"])  # our driver wrote it
+        for number, items in enumerate(in_groups(source, _items_of)):
             yield _row(number, items)
         last = Broken()
     except Exception as error:
@@ -129,22 +131,8 @@ def _messages(row: _Row, tries: int) -> Iterator[_Row]:
     yield _row(number + 1, last)
 
 
-def _grouped(items: Iterable[Any]) -> Iterator[list[Any]]:
-    """The items in order, some at a time; where taking one fails, those before it and then the error."""
-    group: list[Any] = []
-    number = 0
-    try:
-        for item in items:
-            group.append(item)
-            if len(group) >= min(MOST_ITEMS, 1 + number // GROWN_AFTER):
-                yield group
-                group, number = [], number + 1
-    except Exception:
-        if group:
-            yield group
-        raise
-    if group:
-        yield group
+def _items_of(message: int) -> int:
+    return min(MOST_ITEMS, 1 + message // GROWN_AFTER)
 
 
 def _row(number: int, content: object) -> _Row:
