@@ -43,24 +43,24 @@ if TYPE_CHECKING:
     from promptpex.promptfile import read as read_prompt
     from promptpex.specs.file import read_spec, write_spec
     from promptpex.synthesis.selection.problem_file import read_problem
-    from promptpex.workflow.rule_checks import RuleChecks
+    from promptpex.workflow.checks.rule_functions import RuleChecks
 
 _HOMES = {
     "BatchResult": ("promptpex.api.batches", "BatchResult"),
     "FakeClient": ("promptpex.llm.fake", "FakeClient"),
     "KeywordSettings": ("promptpex.api.keyword_settings", "KeywordSettings"),
-    "RuleChecks": ("promptpex.workflow.rule_checks", "RuleChecks"),
+    "RuleChecks": ("promptpex.workflow.checks.rule_functions", "RuleChecks"),
     "RunResult": ("promptpex.api.run_result", "RunResult"),
-    "align": ("promptpex.api.kept_runs", "align"),
+    "align": ("promptpex.api.existing_runs", "align"),
     "check": ("promptpex.assertions", "check"),
-    "compare": ("promptpex.api.kept_runs", "compare"),
+    "compare": ("promptpex.api.existing_runs", "compare"),
     "errors": ("promptpex.core.errors", None),
     "extract": ("promptpex.api.steps", "extract"),
     "generate": ("promptpex.api.steps", "generate"),
     "judge": ("promptpex.api.steps", "judge"),
     "read_problem": ("promptpex.synthesis.selection.problem_file", "read_problem"),
     "read_prompt": ("promptpex.promptfile", "read"),
-    "read_run": ("promptpex.api.kept_runs", "read_run"),
+    "read_run": ("promptpex.api.existing_runs", "read_run"),
     "read_spec": ("promptpex.specs.file", "read_spec"),
     "read_suite": ("promptpex.cases.file", "read_suite"),
     "records": ("promptpex.core.records", None),

@@ -22,8 +22,8 @@ sys.path.insert(0, str(ROOT))
 from promptpex.core.events import ignore_events  # noqa: E402
 from promptpex.core.records import Candidate, Check, Example  # noqa: E402
 from promptpex.engines import local_engine, usable_cpus  # noqa: E402
-from promptpex.synthesis.fill_matrix import fill  # noqa: E402
-from promptpex.synthesis.matrix import ERROR, Matrix, MatrixFile  # noqa: E402
+from promptpex.synthesis.results.fill_matrix import fill  # noqa: E402
+from promptpex.synthesis.results.matrix import ERROR, Matrix, MatrixFile  # noqa: E402
 
 PYTHON = (
     "def check_{n}(example: dict, prompt: str, response: str) -> bool:\n    words = response.lower().split()\n"

@@ -21,11 +21,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from promptpex.synthesis.selection.bitsets import as_bits  # noqa: E402
-from promptpex.synthesis.selection.limits import SelectionLimits  # noqa: E402
 from promptpex.synthesis.selection.methods import select  # noqa: E402
 from promptpex.synthesis.selection.problem import SelectionProblem  # noqa: E402
 from promptpex.synthesis.selection.problem_file import problem_from  # noqa: E402
 from promptpex.synthesis.selection.solver import Program  # noqa: E402
+from promptpex.synthesis.selection.thresholds import SelectionLimits  # noqa: E402
 
 ExactMethod = Literal["cov", "sub"]
 METHODS: tuple[ExactMethod, ...] = ("cov", "sub")

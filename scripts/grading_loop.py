@@ -46,7 +46,7 @@ from promptpex.specs.file import read_spec, write_spec  # noqa: E402
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates  # noqa: E402
 from promptpex.synthesis.folder import SynthesisFolder  # noqa: E402
 from promptpex.workflow import pipeline  # noqa: E402
-from promptpex.workflow.files import files_of  # noqa: E402
+from promptpex.workflow.project_files import files_of  # noqa: E402
 from promptpex.workflow.session import open_session  # noqa: E402
 
 BENCHMARK = ROOT / "benchmarks" / "post-entities"

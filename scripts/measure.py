@@ -33,7 +33,7 @@ FOR_OTHERS = {
 """Definitions that the package itself does not call, with whom they are for; what only they use needs no line."""
 
 SMALL_FILES = {
-    "promptpex/codecs/controls.py": "what a terminal would obey: everything that prints shares it",
+    "promptpex/codecs/control_characters.py": "what a terminal would obey: everything that prints shares it",
     "promptpex/codecs/comparable_texts.py": "when two texts are the same: comparisons by code and by judges share it",
     "promptpex/codecs/inputs_as_text.py": "inputs as a model is shown them: author, judge and report share it",
     "promptpex/codecs/template_marks.py": "what begins a template: checks, imports and exports share it",
@@ -41,10 +41,10 @@ SMALL_FILES = {
     "promptpex/core/normal_forms.py": "the one place that takes Unicode's normal forms; four packages share it",
     "promptpex/core/records/gc_pause.py": "unlike anything around it",
     "promptpex/report/colours.py": "the one place of colours: reports and progress share it",
-    "promptpex/synthesis/names.py": "names of criteria and candidates: all that makes some shares it",
-    "promptpex/store/own_folder.py": "our folder in a project: the stores share it",
+    "promptpex/synthesis/candidate_names.py": "names of criteria and candidates: all that makes some shares it",
+    "promptpex/store/project_folder.py": "our folder in a project: the stores share it",
     "promptpex/stats/holm.py": "a method with a source of its own, shared by three tests",
-    "promptpex/synthesis/check_file.py": "one of the three things that a choice of assertions becomes",
+    "promptpex/synthesis/choice/check_file.py": "one of the three things that a choice of assertions becomes",
 }
 """Files of less than 30 lines, with the reason that they stand alone."""
 

@@ -40,7 +40,7 @@ from promptpex.llm.fake import FakeClient  # noqa: E402
 from promptpex.promptfile import read, sibling  # noqa: E402
 from promptpex.specs.file import read_spec  # noqa: E402
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered  # noqa: E402
-from promptpex.workflow.running import begin, judge  # noqa: E402
+from promptpex.workflow.execution.run_records import begin, judge  # noqa: E402
 from promptpex.workflow.session import Session, open_session  # noqa: E402
 from tests.stage_outputs import TrueOutput, TruthSet, read_truths  # noqa: E402
 

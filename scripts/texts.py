@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from promptpex.core.texts import DOMAIN, LOCALE, STORED, languages  # noqa: E402
+from promptpex.core.translation import DOMAIN, LOCALE, STORED, languages  # noqa: E402
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Catalog, Message
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PACKAGE = ROOT / "promptpex"
 CALLS = {"tr": 1, "tr_n": 2, "Key": 1, "stored": 1, "stored_n": 2}
 """What makes a text, and how many keys it takes."""
-HOME = PACKAGE / "core" / "texts.py"
+HOME = PACKAGE / "core" / "translation.py"
 HEAD = """{comment}
 msgid ""
 msgstr ""

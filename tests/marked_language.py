@@ -11,8 +11,8 @@ from datetime import datetime
 from html.parser import HTMLParser
 from typing import Any
 
-from promptpex.core.texts import language
-from promptpex.report.data_words import WORDS
+from promptpex.core.translation import language
+from promptpex.report.translated_values import WORDS
 
 _PLACE = re.compile(r"(\{\w*[^}]*\})")
 _MARKED = re.compile(r"⟦[^⟦⟧]*⟧")

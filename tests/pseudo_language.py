@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from promptpex.core.catalogue import Catalogue
-from promptpex.core.texts import STORED
+from promptpex.core.translation import STORED
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 

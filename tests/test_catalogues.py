@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from promptpex.core.texts import STORED, languages
+from promptpex.core.translation import STORED, languages
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))

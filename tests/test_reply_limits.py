@@ -15,10 +15,12 @@ from pydantic import BaseModel, BeforeValidator
 from promptpex.cases import baseline, case_request, expand, expected, rate, validity
 from promptpex.cases.case_request import TOLERATED
 from promptpex.core import stage_templates
-from promptpex.judging import match, metric_judge, modes, questions
+from promptpex.judging import equivalence, metric_judge, modes, questions
 from promptpex.specs import check_replies, describe_inputs, extract, groundedness, propose_rules
-from promptpex.synthesis import categorise, criteria, implications, propose_candidates, suggest_criteria
-from promptpex.synthesis.replies import list_reply
+from promptpex.synthesis.history import categorise
+from promptpex.synthesis.proposing import criteria, propose_candidates, suggest_criteria
+from promptpex.synthesis.proposing.replies import list_reply
+from promptpex.synthesis.results import implications
 from tests.samples import spec
 
 FAR = 1_000_000
@@ -42,7 +44,7 @@ TYPES: dict[str, type[BaseModel]] = {
     "cases/rate": rate.reply_type(2),
     "cases/expected": expected.ScoreReply,
     "synthesis/implications": implications.implications_reply(3),
-    "judging/match": match.MatchReply,
+    "judging/match": equivalence.MatchReply,
     "judging/metric": metric_judge.PassFailScore,
     "judging/question": questions.QuestionReply,
     "synthesis/categories": list_reply(categorise.PhraseReply, categorise.LIMIT),

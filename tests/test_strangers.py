@@ -26,7 +26,7 @@ from promptpex.report.files import write
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.store import SqliteStore
 from promptpex.workflow.estimate import estimate
-from promptpex.workflow.running import begin, execute
+from promptpex.workflow.execution.run_records import begin, execute
 from promptpex.workflow.session import open_session
 from promptpex.workflow.validation.validate import validate
 from tests.samples import prompt, spec, suite

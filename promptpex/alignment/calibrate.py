@@ -9,7 +9,7 @@ from datetime import date
 
 from pydantic import ValidationError
 
-from promptpex.alignment.figures import Observation, figures_of
+from promptpex.alignment.alignment_measures import Observation, figures_of
 from promptpex.alignment.graded import each_text_once
 from promptpex.core.records import CardFigure, Example, JudgeCalibration, MeasuredShare, Rule
 from promptpex.grading.book import GradeBook

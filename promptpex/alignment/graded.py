@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from promptpex.alignment.alignment_measures import Observation, share_of
 from promptpex.alignment.choose import GradedOutputs
 from promptpex.alignment.cross_fit import as_bits
-from promptpex.alignment.figures import Observation, share_of
 from promptpex.core.records import OUTPUT_SUBJECT, CardLabels, ConfusionCounts, Example
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import Label

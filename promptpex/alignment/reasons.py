@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from promptpex.alignment.choose import CriterionChoice, Rated
 from promptpex.codecs.wording import quoted
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 
 def why(rated: Rated, choice: CriterionChoice) -> str:

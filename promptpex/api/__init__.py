@@ -9,7 +9,7 @@ models, as ``FakeClient`` does in tests; its replies go into a store only where 
 from __future__ import annotations
 
 from promptpex.api.batches import BatchResult, run_batch
-from promptpex.api.kept_runs import align, compare, read_run
+from promptpex.api.existing_runs import align, compare, read_run
 from promptpex.api.keyword_settings import KeywordSettings
 from promptpex.api.run_result import RunResult
 from promptpex.api.steps import extract, generate, judge, run, select, synthesize

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from promptpex.api.calls import in_session, listed
 from promptpex.api.keyword_settings import KeywordSettings
+from promptpex.api.open_session import in_session, listed
 from promptpex.api.run_result import RunResult
 from promptpex.core.errors import ConfigError
 from promptpex.llm.client import Client

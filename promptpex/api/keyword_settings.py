@@ -9,7 +9,7 @@ from typing import Literal, TypedDict
 
 from promptpex.config import Resolved, load
 from promptpex.config.effort import Effort
-from promptpex.core.texts import speak
+from promptpex.core.translation import speak
 
 SettingsTable = Mapping[str, object]
 """An entry such as a table of a settings file."""

@@ -78,7 +78,7 @@ class RunResult(Run):
             InputError: options that do not fit the run, a language that there is not, or a place that cannot be
                 written.
         """
-        from promptpex.core.texts import languages, reading_in, spoken
+        from promptpex.core.translation import languages, reading_in, spoken
 
         if language is not None and language not in languages():
             raise InputError(f"there is no report language {language!r}; there are {', '.join(languages())}")

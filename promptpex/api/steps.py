@@ -7,24 +7,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import Unpack, overload
 
-from promptpex.api.calls import in_session, listed
 from promptpex.api.keyword_settings import KeywordSettings
+from promptpex.api.open_session import in_session, listed
 from promptpex.api.run_result import RunResult
 from promptpex.core.errors import ConfigError, SynthesisError
 from promptpex.core.records import Prompt, Run, Spec, Suite, Synthesis
 from promptpex.llm.client import Client
 from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.choice.choose import FolderChoice, choose_from, set_chosen
+from promptpex.synthesis.choice.problem_of_folder import read_folder
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.folder_choice import FolderChoice, choose_from, set_chosen
-from promptpex.synthesis.folder_problem import read_folder
 from promptpex.synthesis.selection import methods
-from promptpex.synthesis.selection.limits import SelectionLimits, share
 from promptpex.synthesis.selection.methods import SECONDS, Method
 from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
-from promptpex.workflow import early_stopping, generating, running, specifying
-from promptpex.workflow.files import files_of
-from promptpex.workflow.judge_examples import take_judge_examples
+from promptpex.synthesis.selection.thresholds import SelectionLimits, share
+from promptpex.workflow import generating, specifying
+from promptpex.workflow.execution import early_stopping, run_records
+from promptpex.workflow.execution.judge_examples import take_judge_examples
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.synthesis import synthesizing, trying_candidates
 
@@ -98,7 +99,7 @@ def run(
 
     async def job(session: Session) -> RunResult:
         take_judge_examples(session, _path(prompt.path), prompt, spec)
-        begun = await running.begin(session, prompt, spec, suite)
+        begun = await run_records.begin(session, prompt, spec, suite)
         return RunResult.of(await early_stopping.execute(session, begun))
 
     if not models:
@@ -117,7 +118,7 @@ def judge(
 
     async def job(session: Session) -> RunResult:
         take_judge_examples(session, _path(run.prompt.path), run.prompt, run.spec)
-        return RunResult.of(await running.judge(session, run))
+        return RunResult.of(await run_records.judge(session, run))
 
     return in_session(job, {"judge": listed(judge), **settings}, client)
 

@@ -13,10 +13,10 @@ from promptpex.assertions.assertion_file import CheckFile
 from promptpex.assertions.model import CheckedOutput, CheckReport, ExpectedOutput, Unscorable
 from promptpex.assertions.rows_to_check import CheckRow, as_text
 from promptpex.assertions.time_limits import check_time, each_verdict, time_of
+from promptpex.core.chunks import in_groups
 from promptpex.core.errors import CheckError
-from promptpex.core.groups import in_groups
-from promptpex.core.texts import stored
 from promptpex.core.time_allowance import Allowance
+from promptpex.core.translation import stored
 
 CHUNK = 256
 """Outputs whose patterns are matched in one call: enough that the calls do not count, few enough for memory."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from promptpex.assertions.model import CheckReport, CheckResult, Status
 from promptpex.assertions.registry import SET
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 FAILED_TO_RUN = frozenset(("script-error", "bad-pattern", "timeout", "memory"))
 """Reasons that promptfoo counts as a score of 0; with a threshold the rest may carry the set without them."""

@@ -22,8 +22,8 @@ from promptpex.assertions.model import (
     Unscorable,
 )
 from promptpex.core.judge_answers import JudgeAnswer
-from promptpex.core.matching import DEFAULT_MATCH
-from promptpex.core.texts import stored
+from promptpex.core.match_kinds import DEFAULT_MATCH
+from promptpex.core.translation import stored
 
 if TYPE_CHECKING:
     from promptpex.core.records import Check

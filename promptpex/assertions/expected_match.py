@@ -13,8 +13,8 @@ from promptpex.assertions.model import ExpectedOutput, Unscorable
 from promptpex.codecs.comparable_texts import normalised
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.codecs.wording import quoted_json
-from promptpex.core.matching import ASKED, match_name
-from promptpex.core.texts import stored
+from promptpex.core.match_kinds import ASKED, match_name
+from promptpex.core.translation import stored
 
 LONGEST_NUMBER = 400
 """Characters of a number at most; no double has more digits."""

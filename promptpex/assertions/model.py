@@ -10,7 +10,7 @@ from typing import Literal
 
 from promptpex.assertions.javascript import js_values
 from promptpex.core.judge_answers import Answers
-from promptpex.core.matching import DEFAULT_MATCH
+from promptpex.core.match_kinds import DEFAULT_MATCH
 
 Status = Literal["pass", "fail", "unscored"]
 

@@ -49,7 +49,7 @@ _FAMILIES = {
         "contains icontains contains-all contains-any icontains-all icontains-any equals starts-with ends-with "
         "levenshtein"
     ),
-    "words": "word-any word-all",
+    "whole_words": "word-any word-all",
     "regex": "regex",
     "count": "word-count",
     "json": "is-json contains-json",

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from promptpex.assertions.batch import RowReport
 from promptpex.assertions.model import CheckReport, CheckResult, Status
-from promptpex.codecs.controls import escaped, visible
+from promptpex.codecs.control_characters import escaped, visible
 from promptpex.codecs.wording import cut
 from promptpex.core.surrogates import escape_surrogates
-from promptpex.core.texts import digits, from_data, tr
+from promptpex.core.translation import digits, from_data, tr
 
 if TYPE_CHECKING:
     from promptpex.codecs.junit import JUnitCase, Outcome

@@ -18,7 +18,7 @@ from promptpex.codecs.gzipped import plain_name
 from promptpex.codecs.ordinary_files import read_bytes
 from promptpex.core.errors import CheckError
 from promptpex.core.judge_answers import Answers
-from promptpex.core.matching import DEFAULT_MATCH, match_name
+from promptpex.core.match_kinds import DEFAULT_MATCH, match_name
 
 WHAT = "file of rows"
 _ASSERTIONS = ("assert", "asserts", "assertions", "checks")

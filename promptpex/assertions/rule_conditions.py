@@ -12,7 +12,7 @@ from promptpex.assertions.batch import CHUNK
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
 from promptpex.core.records import NOT_CONCERNED
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 if TYPE_CHECKING:
     from promptpex.assertions.compiler import Compiled

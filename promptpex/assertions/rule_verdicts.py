@@ -17,7 +17,7 @@ from promptpex.assertions.rule_conditions import about_input
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
 from promptpex.core.judge_answers import Answers
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 if TYPE_CHECKING:
     from promptpex.core.records import Check, InputCheck, Output, Rule, Verdict

@@ -14,8 +14,8 @@ from contextvars import ContextVar, Token
 from typing import TypeVar
 
 from promptpex.assertions.model import Unscorable
-from promptpex.core.texts import stored
 from promptpex.core.time_allowance import EACH_SECONDS, Allowance
+from promptpex.core.translation import stored
 
 CHECK_SECONDS = 5.0
 """The longest that Python may go through something for one check on one output."""

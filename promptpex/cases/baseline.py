@@ -17,7 +17,7 @@ from promptpex.core.events import Listener, Notice, StepDone, ignore_events, sta
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import list_up_to
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from promptpex.cases.context_variables import balance_answerable, context_variable
 from promptpex.cases.plan import Scenario, Target
+from promptpex.cases.retrieval_context import balance_answerable, context_variable
 from promptpex.core.records import Case, Prompt, Spec
 
 MOST_CASES = 20

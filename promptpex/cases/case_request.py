@@ -16,11 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from promptpex.cases.batches import Batch, Portion
 from promptpex.cases.case_excerpts import CaseExcerpts
-from promptpex.cases.context_variables import context_variable
 from promptpex.cases.input_description import input_spec_text
 from promptpex.cases.plan import TEMPLATE, Generation, Scenario
+from promptpex.cases.retrieval_context import context_variable
 from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.quoted_passages import without_passages
+from promptpex.codecs.shared_passages import without_passages
 from promptpex.codecs.wording import cut, plural
 from promptpex.core.records import Case, Prompt, Spec, VariableSpec
 from promptpex.core.stage_templates import Rendered, render

@@ -22,7 +22,7 @@ from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.map_requests import map_batches
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import REASON, list_up_to, one_of, readable, reply_model

@@ -17,10 +17,10 @@ from promptpex.codecs.inputs_as_text import inputs_text
 from promptpex.codecs.wording import named
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events
-from promptpex.core.matching import ASKED
+from promptpex.core.match_kinds import ASKED
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, render
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.engines import run_all
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel

@@ -12,7 +12,7 @@ from promptpex.codecs.safe_csv import MAX_BYTES
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Case, Problem, Prompt, Severity, Spec, Suite
-from promptpex.documents.document import Reading, read, update
+from promptpex.documents.editable_file import Reading, read, update
 from promptpex.documents.kinds import CASES
 from promptpex.documents.ownership import merged
 from promptpex.documents.record_problems import as_problem

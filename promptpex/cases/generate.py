@@ -17,13 +17,13 @@ from pydantic import BaseModel
 
 from promptpex.cases.batches import Batch, batches, with_contexts
 from promptpex.cases.case_request import item_type, read_value, reply_to, request_text
+from promptpex.cases.near_duplicates import Situation, first_alike, situation_of
 from promptpex.cases.plan import Generation, Plan, Target
-from promptpex.cases.situations import Situation, first_alike, situation_of
-from promptpex.codecs.growing_list import whole_objects
+from promptpex.codecs.streaming_json import whole_objects
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events
 from promptpex.core.records import Case, Prompt, Spec, Suite
-from promptpex.core.texts import stored, stored_n
+from promptpex.core.translation import stored, stored_n
 from promptpex.engines import run_all
 from promptpex.llm.map_requests import SMALLER_MAY_HELP
 from promptpex.llm.role_model import RoleModel

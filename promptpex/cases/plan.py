@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from promptpex.cases.comparable_words import slug
-from promptpex.cases.context_variables import context_variable
+from promptpex.cases.retrieval_context import context_variable
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import fingerprint

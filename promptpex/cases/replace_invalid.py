@@ -10,7 +10,7 @@ from promptpex.cases.plan import Generation, Plan, plan
 from promptpex.cases.validity import Validity, ValidityCheck, validity
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Case, Suite
-from promptpex.core.texts import stored, stored_n
+from promptpex.core.translation import stored, stored_n
 from promptpex.llm.role_model import RoleModel
 
 

@@ -9,7 +9,7 @@ import webbrowser
 from pathlib import Path
 
 from promptpex.cli.output import say
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 """What an environment with a screen has; without one, a browser would take over the terminal."""

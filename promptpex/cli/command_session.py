@@ -16,7 +16,7 @@ from promptpex.cli.interrupts import Interrupts, interrupts
 from promptpex.cli.output import say
 from promptpex.core.errors import ConfigError, InputError, Interrupted, Stopped
 from promptpex.core.events import Listener, fan_out
-from promptpex.core.texts import ENGLISH, Key, from_data, speak, tr
+from promptpex.core.translation import ENGLISH, Key, from_data, speak, tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli.output import data, print_json, say
-from promptpex.core.texts import from_data, tr
+from promptpex.core.translation import from_data, tr
 
 if TYPE_CHECKING:
     from promptpex.report.gate_result import GateResult

@@ -10,7 +10,7 @@ from types import FrameType
 
 from promptpex.cli import main
 from promptpex.cli.output import say
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 
 
 class Interrupts:

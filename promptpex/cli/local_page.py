@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from promptpex.cli import main
 from promptpex.cli.output import print_json, say
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 
 if TYPE_CHECKING:
-    from promptpex.web.ports import Ports
+    from promptpex.web.interfaces import Ports
 
 
 def serve(ports: Ports, *, port: int | None, no_open: bool, as_json: bool = False, quiet: bool = False) -> int:

@@ -12,7 +12,7 @@ import click
 
 from promptpex.cli.output import say
 from promptpex.core.errors import PromptpexError
-from promptpex.core.texts import ENGLISH, from_data, speak, tr
+from promptpex.core.translation import ENGLISH, from_data, speak, tr
 
 STEPS = (
     ("Begin", ("demo", "init")),

@@ -21,12 +21,12 @@ from promptpex.cli.help import (
     option,
     together,
 )
-from promptpex.core.matching import DEFAULT_MATCH, MATCH_KINDS
+from promptpex.core.match_kinds import DEFAULT_MATCH, MATCH_KINDS
 from promptpex.judging import modes
 
 if TYPE_CHECKING:
     from promptpex.grading.labels import LabelRules
-    from promptpex.workflow.subset import Subset
+    from promptpex.workflow.execution.subset import Subset
 
 
 class ShareOption(click.ParamType[Fraction]):
@@ -37,7 +37,7 @@ class ShareOption(click.ParamType[Fraction]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
         """The fraction that a person wrote."""
         from promptpex.core.errors import InputError
-        from promptpex.synthesis.selection.limits import share
+        from promptpex.synthesis.selection.thresholds import share
 
         try:
             return value if isinstance(value, Fraction) else share(value)
@@ -401,7 +401,7 @@ SUBSET_OPTIONS, SUBSET_FLAGS = ("--case", "--rule", "--first", "--sample"), ("--
 
 def subset_of(flags: dict[str, Any]) -> Subset:
     """The cases to keep to, by the options of ``subset``, which are taken out of the flags."""
-    from promptpex.workflow.subset import Subset
+    from promptpex.workflow.execution.subset import Subset
 
     cases, rules, first, sample, only_failed = (
         flags.pop(name) for name in ("case_ids", "rule_ids", "first", "sample", "only_failed")

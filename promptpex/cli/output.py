@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptpex.codecs.controls import escaped, visible
+from promptpex.codecs.control_characters import escaped, visible
 from promptpex.core.errors import GateFailed, Interrupted
-from promptpex.core.texts import tr, tr_n
+from promptpex.core.translation import tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.core.records import AnyRun
@@ -118,7 +118,7 @@ def exit_code(
 
 def without_answers(summary: Summary, *, allow_missing: bool) -> list[str]:
     """Who was asked in a run and gave nothing usable, a sentence for each."""
-    from promptpex.cli.unanswered import silent_answerers, silent_judges, silent_models, silent_scorers
+    from promptpex.cli.models_without_answers import silent_answerers, silent_judges, silent_models, silent_scorers
 
     sentences = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary)]
     return [*sentences, *silent_answerers(summary), *silent_scorers(summary)]

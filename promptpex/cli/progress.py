@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from promptpex.cli.output import above_a_display, say
 from promptpex.cli.progress_counts import ProgressCounts
-from promptpex.codecs.controls import escaped, visible
+from promptpex.codecs.control_characters import escaped, visible
 from promptpex.codecs.ordinary_files import created
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Event, Failed, Listener, Notice, Retrying, StageEnded, StageStarted, StepDone
-from promptpex.core.texts import digits, from_data, tr
+from promptpex.core.translation import digits, from_data, tr
 from promptpex.report.colours import BAD, GOOD
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from promptpex.core.events import (
     StepDone,
 )
 from promptpex.core.records import NOT_ASKED, UNCLEAR
-from promptpex.core.texts import digits, from_data, tr
+from promptpex.core.translation import digits, from_data, tr
 
 RECENT = 50
 """Answers over which the rate is measured."""

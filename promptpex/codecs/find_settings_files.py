@@ -9,7 +9,7 @@ from pathlib import Path
 
 from promptpex.codecs.ordinary_files import is_inside, read_bytes
 from promptpex.core.errors import ConfigError
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 FILE = "promptpex.toml"
 PROJECT = "pyproject.toml"

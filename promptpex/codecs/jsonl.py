@@ -17,7 +17,7 @@ from typing import IO, Any, BinaryIO, NamedTuple, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from promptpex.codecs.controls import escaped
+from promptpex.codecs.control_characters import escaped
 from promptpex.codecs.gzipped import unpacked
 from promptpex.codecs.ordinary_files import created, opened
 from promptpex.core.errors import InputError

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpex.core.surrogates import replace_surrogates
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 MAX_CHARS = 4_000_000
 """Longer replies are refused unread."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from promptpex.core.surrogates import has_surrogate
-from promptpex.core.texts import stored, stored_n
+from promptpex.core.translation import stored, stored_n
 
 NAMED = 8
 """Ids that a sentence names one by one."""

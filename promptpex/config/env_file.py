@@ -20,7 +20,7 @@ from pathlib import Path
 from promptpex.codecs.find_settings_files import not_obeyed
 from promptpex.codecs.ordinary_files import is_inside, project_of, read_bytes
 from promptpex.core.errors import ConfigError
-from promptpex.core.texts import stored, stored_n
+from promptpex.core.translation import stored, stored_n
 from promptpex.llm.providers.prices import key_variable, known_providers, vendor_of
 from promptpex.llm.redaction import names_variable_of_key
 

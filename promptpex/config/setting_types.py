@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
 from promptpex.config.wording import dollars
-from promptpex.core import texts
+from promptpex.core import translation
 from promptpex.core.records import Record
 from promptpex.judging import modes
 
@@ -45,8 +45,8 @@ def _mode(value: str) -> str:
 
 
 def _report_language(value: str) -> str:
-    if value not in texts.languages():
-        raise ValueError(f"there is no report language {value!r}; there are {', '.join(texts.languages())}")
+    if value not in translation.languages():
+        raise ValueError(f"there is no report language {value!r}; there are {', '.join(translation.languages())}")
     return value
 
 
@@ -122,7 +122,7 @@ _TIMES = {"type": "integer", "minimum": 0, "maximum": 1000}
 EngineName = Literal["local", "ray"]
 JudgeMode = Annotated[str, AfterValidator(_mode), Field(json_schema_extra={"enum": list(modes.names())})]
 ReportLanguage = Annotated[
-    str, AfterValidator(_report_language), Field(json_schema_extra={"enum": list(texts.languages())})
+    str, AfterValidator(_report_language), Field(json_schema_extra={"enum": list(translation.languages())})
 ]
 ModelName = Annotated[str, AfterValidator(_model_name), Field(json_schema_extra={"pattern": r"\S"})]
 ModelNames = Annotated[tuple[str, ...], BeforeValidator(_model_names), _TEXTS]

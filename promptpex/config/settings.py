@@ -21,7 +21,7 @@ from promptpex.config.setting_types import (
     Share,
     Weights,
 )
-from promptpex.core import texts
+from promptpex.core import translation
 from promptpex.core.records import Match, Record
 from promptpex.judging import modes
 from promptpex.llm.named_models import NamedModel
@@ -349,7 +349,7 @@ class Settings(Record):
         examples=[False],
     )
     report_language: ReportLanguage = Field(
-        default=texts.ENGLISH,
+        default=translation.ENGLISH,
         description="The language of what people read of a run, on pages and in the terminal.",
         examples=["vi"],
     )

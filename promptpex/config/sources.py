@@ -16,7 +16,7 @@ from promptpex.config.named_models import NAMED, with_models_split
 from promptpex.config.settings import Settings
 from promptpex.config.wording import NO_KEYS, flag_of, line_of
 from promptpex.core.errors import ConfigError
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.redaction import names_key
 
 PREFIX = "PROMPTPEX_"

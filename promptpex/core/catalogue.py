@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
-from promptpex.core.texts import STORED
+from promptpex.core.translation import STORED
 
 LONGEST = 1_000
 """Characters of a text from a file of data that is compared with keys; the reasons of checks are shorter."""

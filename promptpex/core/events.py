@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from promptpex.core.texts import ENGLISH, from_data, reading_in
+from promptpex.core.translation import ENGLISH, from_data, reading_in
 
 
 @dataclass(frozen=True, slots=True)

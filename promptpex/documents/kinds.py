@@ -15,7 +15,7 @@ from promptpex.core.records import (
     Synthesis,
     VariableSpec,
 )
-from promptpex.documents.document import DocumentKind
+from promptpex.documents.editable_file import DocumentKind
 from promptpex.documents.field_types import Items, Named, Pairs, Records, Text
 
 SPEC = DocumentKind(

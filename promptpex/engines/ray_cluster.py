@@ -23,8 +23,8 @@ from importlib.metadata import version
 from types import TracebackType
 from typing import Any
 
-from promptpex.core.environment import environment_with
 from promptpex.core.errors import EngineError, PromptpexError
+from promptpex.core.temporary_environment import environment_with
 from promptpex.engines.local import usable_cpus
 
 OBJECT_STORE_BYTES = 300_000_000

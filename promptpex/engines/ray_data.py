@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from promptpex.core.chunks import in_groups
 from promptpex.core.errors import EngineError
-from promptpex.core.groups import in_groups
 from promptpex.engines.chunked import died, pickled, portable
 from promptpex.engines.in_process import run_all
 

@@ -25,7 +25,7 @@ from promptpex.grading.book import GradeBook, Joint
 from promptpex.grading.forecast import Forecast, forecasts
 from promptpex.grading.kept_book import KeptBook
 from promptpex.grading.labels import LabelRules
-from promptpex.grading.machine_views import MachineViews
+from promptpex.grading.machine_opinions import MachineViews
 from promptpex.grading.next_item import GradingState, choose
 from promptpex.grading.opinions import Opinions
 from promptpex.grading.policies import DEFAULT_POLICY, require_policy

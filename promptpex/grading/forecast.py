@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from promptpex.core.records import OUTPUT_SUBJECT, Example
-from promptpex.core.texts import tr, tr_n
+from promptpex.core.translation import tr, tr_n
 from promptpex.grading.book import GradeBook
-from promptpex.grading.machine_views import Judgements
+from promptpex.grading.machine_opinions import Judgements
 from promptpex.grading.random_sample import RANDOM_SHARE, SEED
 from promptpex.grading.subjects import Subject
 from promptpex.stats.argument_checks import require_counts

@@ -16,8 +16,8 @@ from typing import Literal
 from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Example, Grade, GradeValue
-from promptpex.core.texts import stored
-from promptpex.stats.grader_accuracy import UNKNOWN_ACCURACY, logit, one_coin
+from promptpex.core.translation import stored
+from promptpex.stats.dawid_skene import UNKNOWN_ACCURACY, logit, one_coin
 
 Label = Literal["good", "bad"]
 

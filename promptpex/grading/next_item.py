@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from promptpex.core.records import OUTPUT_SUBJECT, Example
 from promptpex.grading.book import GradeBook
-from promptpex.grading.machine_views import MachineViews
+from promptpex.grading.machine_opinions import MachineViews
 from promptpex.grading.policies import DEFAULT_POLICY, Chances, Surroundings, probabilities
 from promptpex.grading.random_sample import (
     RANDOM,

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 from promptpex.codecs.wording import did_you_mean, with_hint
 from promptpex.core.errors import InputError
-from promptpex.grading.machine_views import MachineViews
+from promptpex.grading.machine_opinions import MachineViews
 from promptpex.grading.random_sample import RANDOM
 
 DEFAULT_POLICY = "informative"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptpex.core.records import Example
-from promptpex.core.texts import tr_n
+from promptpex.core.translation import tr_n
 from promptpex.grading.book import GradeBook
 
 

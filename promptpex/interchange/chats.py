@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from promptpex.core.records import Message
 from promptpex.core.records.prompt import Role
-from promptpex.core.texts import stored
-from promptpex.interchange.places import named
+from promptpex.core.translation import stored
+from promptpex.interchange.foreign_values import named
 
 ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",

@@ -19,7 +19,7 @@ from typing import Any
 from promptpex.codecs.wording import nearest
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.records import Suite
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.documents.derived_ids import derived_id
 from promptpex.documents.kinds import CASES
 from promptpex.interchange.exchanges import Ids

@@ -19,8 +19,8 @@ from promptpex.codecs.ordinary_files import MEGABYTE
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.core.surrogates import has_surrogate
+from promptpex.interchange.foreign_values import At
 from promptpex.interchange.format import columns, head
-from promptpex.interchange.places import At
 
 MAX_BYTES = 300 * MEGABYTE
 MAX_DEPTH = 200

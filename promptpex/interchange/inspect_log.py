@@ -20,16 +20,16 @@ from promptpex.codecs.text_file import decode, read_text
 from promptpex.codecs.zip_parts import ZipParts, opened_zip
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Message, Output, Rule, Spec, Suite
-from promptpex.core.texts import stored
-from promptpex.interchange.assembled import assembled
+from promptpex.core.translation import stored
 from promptpex.interchange.chats import Unfit, answer_of, messages_of
 from promptpex.interchange.column_mapping import as_text, is_plain
 from promptpex.interchange.exchanges import Exchange, Recorded, RecordedAnswer, amount, count
 from promptpex.interchange.foreign_rows import is_too_deep
+from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Format, Imported, ImportedPrompt, Mapped, begins, head
+from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.inspect_ai.datasets import right_of
 from promptpex.interchange.notes import Log
-from promptpex.interchange.places import At, mapping
 
 Row = Mapping[str, Any]
 

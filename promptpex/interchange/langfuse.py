@@ -16,14 +16,14 @@ from datetime import datetime
 from pathlib import Path
 
 from promptpex.core.records import INPUT_VARIABLE
-from promptpex.core.texts import stored
-from promptpex.interchange.assembled import assembled
+from promptpex.core.translation import stored
 from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of
 from promptpex.interchange.exchanges import Exchange, RecordedAnswer, amount, count
 from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_of_cell, rows_of
+from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Format, Imported, Mapped
+from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.notes import Log
-from promptpex.interchange.places import At, mapping
 
 Row = Mapping[str, object]
 _CAPITAL = re.compile(r"(?<=[a-z0-9])([A-Z])")

@@ -9,7 +9,7 @@ from typing import Any
 from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.markdown import block, prose
 from promptpex.core.records import WHOLE_INPUT, Case, Prompt, Record, Rule, Spec
-from promptpex.core.texts import stored, tr, tr_n
+from promptpex.core.translation import stored, tr, tr_n
 from promptpex.interchange.format import Exported, Format, Mapped, Source
 
 _BOUNDS = {"constraints", "origin", "source"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from promptpex.codecs.wording import cut
-from promptpex.core.texts import from_data, tr
+from promptpex.core.translation import from_data, tr
 
 Became = Literal["changed", "left out"]
 """``changed``: it is here, and means something else; ``left out``: it is not here."""

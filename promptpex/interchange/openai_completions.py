@@ -14,14 +14,14 @@ from typing import Any
 
 from promptpex.codecs import jsonl
 from promptpex.core.records import Message, Output
-from promptpex.core.texts import stored
-from promptpex.interchange.assembled import assembled
+from promptpex.core.translation import stored
 from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of, text_of
 from promptpex.interchange.exchanges import Exchange, RecordedAnswer, amount, count
 from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_rows
+from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source
+from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.notes import Log
-from promptpex.interchange.places import At, mapping
 
 Row = Mapping[str, object]
 _OBJECTS = ("chat.completion", "eval.run.output_item", "response")

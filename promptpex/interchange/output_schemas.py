@@ -12,12 +12,12 @@ from typing import Any
 from promptpex.core.errors import InputError
 from promptpex.core.ids import canonical
 from promptpex.core.records import Check, Rule
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
 from promptpex.interchange.chats import Unfit
 from promptpex.interchange.exchanges import Ids
+from promptpex.interchange.foreign_values import At, named
 from promptpex.interchange.notes import Log
-from promptpex.interchange.places import At, named
 
 KEYS = ("outputs", "outputSchema", "response_format", "responseFormat", "jsonSchema")
 """Front matter that is read here."""

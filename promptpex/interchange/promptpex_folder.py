@@ -14,7 +14,7 @@ from promptpex.codecs.ordinary_files import inside
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError, SpecError
 from promptpex.core.records import INPUT_VARIABLE, Rule, Spec, Suite, VariableSpec
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.interchange import promptpex_json, promptpex_tests
 from promptpex.interchange.format import Format, Imported, Mapped, Option
 from promptpex.interchange.notes import Log

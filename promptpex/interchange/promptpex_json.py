@@ -13,12 +13,12 @@ from pathlib import Path
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE, Case, Suite
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
 from promptpex.interchange.exchanges import Ids
+from promptpex.interchange.foreign_values import At, items, mapping
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source, head
 from promptpex.interchange.notes import Log
-from promptpex.interchange.places import At, items, mapping
 
 SURE = 80
 """The score from which PromptPex takes a reference model's answer for right."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from promptpex.core.records import Case, Rule
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.interchange.format import Exported, Format, Mapped, Option, Project, Source
 from promptpex.interchange.python_source import comment, docstring, literal, names
 

@@ -7,7 +7,7 @@ those of ``promptpex run``, and nothing that a rule holds is run as code of the 
 from __future__ import annotations
 
 from promptpex.core.records import Rule
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.interchange.format import Exported, Format, Mapped, Source
 from promptpex.interchange.python_source import docstring, literal, names
 

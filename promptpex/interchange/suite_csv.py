@@ -10,7 +10,7 @@ from promptpex.codecs import safe_csv
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Suite
-from promptpex.documents.document import Reading
+from promptpex.documents.editable_file import Reading
 from promptpex.documents.kinds import CASES
 from promptpex.interchange import suite_table
 from promptpex.interchange.column_mapping import COLUMNS, FIRST, Table, first_of, imported

@@ -14,7 +14,7 @@ from typing import Any
 from promptpex.codecs import excel
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Suite
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.interchange.column_mapping import COLUMNS, FIRST, Table, as_text, imported
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source, begins
 from promptpex.interchange.notes import Note

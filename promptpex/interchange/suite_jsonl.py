@@ -15,7 +15,7 @@ from promptpex.codecs.safe_csv import MAX_BYTES
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Suite
-from promptpex.documents.document import Reading
+from promptpex.documents.editable_file import Reading
 from promptpex.documents.kinds import CASES
 from promptpex.interchange.column_mapping import COLUMNS, FIRST, Table, first_of, imported
 from promptpex.interchange.foreign_rows import first_row

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from promptpex.core.errors import SuiteError
-from promptpex.core.matching import DEFAULT_MATCH, match_name
+from promptpex.core.match_kinds import DEFAULT_MATCH, match_name
 from promptpex.core.records import Case, Problem, Suite
 from promptpex.documents.derived_ids import called, derived_id
-from promptpex.documents.document import Reading
+from promptpex.documents.editable_file import Reading
 from promptpex.documents.kinds import CASES
 from promptpex.documents.ownership import claimed
 from promptpex.documents.record_problems import record_problems

@@ -20,7 +20,7 @@ from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.judging import modes
 from promptpex.judging.confidence import confidences
 from promptpex.judging.judge_mode import JudgeExample, JudgeFinding, JudgeMode, Material
-from promptpex.judging.rule_wording import points_into_prompt
+from promptpex.judging.rule_features import points_into_prompt
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import reply_schema
 

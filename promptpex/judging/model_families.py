@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 _FAMILIES = {
     "OpenAI": r"\b(?:gpt|chatgpt|o[134](?:-mini|-pro)?|davinci|openai)\b",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from promptpex.core.records import UNTRUSTED, Rule, Spec, Verdict, calibration_of
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 
 @dataclass(frozen=True)

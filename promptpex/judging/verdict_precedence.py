@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from promptpex.core.records import NOT_ASKED, NOT_CONCERNED, Output, Rule, Spec, Status, Verdict
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.judging.trust import Trust
 
 Quorum = Literal["majority", "unanimous"]

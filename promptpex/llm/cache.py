@@ -10,9 +10,9 @@ from promptpex.core.errors import StoreError
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import ResponseStore
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.client import Client
-from promptpex.llm.flights import Flights, as_cached
+from promptpex.llm.joined_requests import Flights, as_cached
 from promptpex.llm.pacing.cancellation import CancelToken
 
 FIRST_POLL_S = 0.1

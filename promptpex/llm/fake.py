@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from promptpex.core.errors import NotRecorded
 from promptpex.core.records import Completion, Request
-from promptpex.llm.sending import sending
+from promptpex.llm.sent_signal import sending
 
 Answer = str | Completion | Exception
 Replies = Callable[[Request], Answer | Awaitable[Answer]] | Sequence[Answer] | Mapping[str, Answer]

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from promptpex.core.errors import ContextTooSmall, EmptyReply, Filtered, MalformedReply, ModelError, TruncatedReply
 from promptpex.core.events import Listener, Notice, StepDone, stage_events
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.engines import run_all
 
 Item = TypeVar("Item")

@@ -18,7 +18,7 @@ from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
 from promptpex.llm.redaction import names_variable_of_key, scrub
 from promptpex.llm.resolve_model import MAX_PRICE, is_provider, resolve
-from promptpex.llm.server_lists import checked_servers
+from promptpex.llm.server_pool import checked_servers
 
 UNDER_TEST = "under_test"
 """The key beside the named models of a settings file that lists the models under test."""

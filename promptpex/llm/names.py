@@ -17,11 +17,11 @@ from promptpex.codecs.wording import close, did_you_mean, with_hint
 from promptpex.core.errors import ConfigError, UnknownModel
 from promptpex.core.ids import digest
 from promptpex.core.records import ModelName, Params
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.named_models import NamedModels, Spelled, check_name, spelled, split_name
 from promptpex.llm.redaction import holds_key, scrub
 from promptpex.llm.resolve_model import OPENAI, OWN_PREFIXES, Provider, resolve
-from promptpex.llm.server_lists import backend_of, require_one_kind
+from promptpex.llm.server_pool import backend_of, require_one_kind
 
 NO_NAMES: NamedModels = {}
 OPENAI_COMPATIBLE = "openai-compatible"

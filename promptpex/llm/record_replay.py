@@ -25,9 +25,9 @@ from promptpex.core import errors
 from promptpex.core.errors import ConfigError, ModelError, NotRecorded, StoreError
 from promptpex.core.ids import canonical, digest
 from promptpex.core.records import Completion, Request
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.client import Client
-from promptpex.llm.model_files import as_in_name
+from promptpex.llm.paths_in_names import as_in_name
 from promptpex.llm.redaction import scrub, scrubbed_request, without_own_keys
 from promptpex.llm.replay_differences import differences
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from promptpex.codecs.wording import cut
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.redaction import HIDDEN, names_key, scrub
 
 SETTINGS = ("params", "reply_schema", "template", "repeat")

@@ -12,7 +12,7 @@ from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import BadRequest
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Message, Request
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.client import Client
 from promptpex.llm.schemas import described, follows
 

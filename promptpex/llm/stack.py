@@ -46,11 +46,11 @@ from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
 from promptpex.llm.pacing.server_queue import Limiter
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.record_replay import RecordingClient
-from promptpex.llm.remote.coordinator import Coordinator
+from promptpex.llm.remote.lease_server import Coordinator
 from promptpex.llm.resolve_model import resolve
+from promptpex.llm.run_limits import Shared
 from promptpex.llm.schema_fallback import SchemaFallback
-from promptpex.llm.sending import CountedClient
-from promptpex.llm.shared import Shared
+from promptpex.llm.sent_signal import CountedClient
 
 
 class Remote(Protocol):

@@ -20,7 +20,7 @@ from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.core.errors import MalformedReply, ModelError
 from promptpex.core.records import Completion, Message, Request
 from promptpex.core.stage_templates import fence
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.client import Client
 from promptpex.llm.schemas import described, reply_schema, reply_type_of
 from promptpex.llm.usable_answers import CUT, check_cut, check_empty, check_filtered, usable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptpex.core.errors import EmptyReply, Filtered, TruncatedReply
 from promptpex.core.records import Completion
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 CUT = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
 """Finish reasons that mean: cut off at the token limit."""

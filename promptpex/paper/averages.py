@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from promptpex.core.texts import Key
+from promptpex.core.translation import Key
 from promptpex.tables.frames import typed
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.core.errors import ModelError, RunError, Stopped
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Spec, Suite
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.paper import averages, figures
 from promptpex.paper import result_tables as tables
 from promptpex.paper.prompt_evaluation import Evaluation, evaluate_prompt
@@ -21,8 +21,8 @@ from promptpex.report.files import csv_text
 from promptpex.specs.file import read_spec
 from promptpex.tables.frames import outputs
 from promptpex.workflow import generating, pipeline
-from promptpex.workflow.files import Files, read_prompt
 from promptpex.workflow.preconditions import raise_if_cancelled
+from promptpex.workflow.project_files import Files, read_prompt
 from promptpex.workflow.session import Session
 
 BASELINE = "baseline.yaml"

@@ -16,7 +16,7 @@ from promptpex.core.ids import digest
 from promptpex.core.records import Case, Message, Prompt, Run, Spec, Suite
 from promptpex.paper.output_similarity import cosines
 from promptpex.specs.groundedness import Groundedness, grounded
-from promptpex.workflow.running import begin, execute
+from promptpex.workflow.execution.run_records import begin, execute
 from promptpex.workflow.session import Session
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from promptpex.core.texts import Key, digits, from_data, shown, tr, tr_n
+from promptpex.core.translation import Key, digits, from_data, shown, tr, tr_n
 from promptpex.paper.averages import ALL_MODELS
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.terminal import clean

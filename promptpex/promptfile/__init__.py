@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from promptpex.promptfile.discovery import has_own_files, is_prompt
 from promptpex.promptfile.find_prompts import common_folder, find_prompts
 from promptpex.promptfile.formats import stem
+from promptpex.promptfile.is_prompt_file import has_own_files, is_prompt
 from promptpex.promptfile.path_patterns import is_pattern
 from promptpex.promptfile.read import examine, parse, read, read_with_warnings
 from promptpex.promptfile.render import RENDERING_SECONDS, messages_text, render, renderer, required, sent_text

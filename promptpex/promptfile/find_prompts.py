@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from promptpex.core.errors import PromptFileError
-from promptpex.promptfile.discovery import is_prompt
-from promptpex.promptfile.entered_folders import entered, is_left_out
+from promptpex.promptfile.is_prompt_file import is_prompt
 from promptpex.promptfile.path_patterns import is_pattern, paths_that_fit
+from promptpex.promptfile.searched_folders import entered, is_left_out
 
 
 def find_prompts(named: Iterable[Path | str]) -> list[Path]:

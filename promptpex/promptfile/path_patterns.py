@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from promptpex.promptfile.entered_folders import entered
+from promptpex.promptfile.searched_folders import entered
 
 ANY_DEPTH = "**"
 

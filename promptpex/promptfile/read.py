@@ -13,10 +13,10 @@ from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.ids import canonical, text_digest
 from promptpex.core.records import INPUT_VARIABLE, Problem, Prompt
-from promptpex.promptfile.discovery import NAME
+from promptpex.promptfile.foreign_front_matter import declaration, in_our_words
 from promptpex.promptfile.formats import WHAT, ParsedPrompt, parse_text, stem
-from promptpex.promptfile.front_matter import KNOWN
-from promptpex.promptfile.other_words import declaration, in_our_words
+from promptpex.promptfile.front_matter_keys import KNOWN
+from promptpex.promptfile.is_prompt_file import NAME
 from promptpex.promptfile.render import named_variables
 
 

@@ -10,7 +10,7 @@ from jinja2 import nodes
 
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import INPUT_VARIABLE, Message, Prompt
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.promptfile.render import parsed_template
 
 

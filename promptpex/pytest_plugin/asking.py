@@ -19,8 +19,8 @@ from promptpex.core.outcomes import OutputOutcome, outcome_of, together
 from promptpex.core.records import Output, OutputKey, Run, Verdict
 from promptpex.pytest_plugin.ending import keep_run
 from promptpex.pytest_plugin.shared_run import SharedRun, shared_runs
-from promptpex.workflow import chosen_pairs
-from promptpex.workflow.chosen_pairs import AskedPortion, Pair, Planned
+from promptpex.workflow.execution import case_model_pairs
+from promptpex.workflow.execution.case_model_pairs import AskedPortion, Pair, Planned
 from promptpex.workflow.session import Session, open_session
 
 
@@ -113,13 +113,13 @@ class PromptRun:
         if self._session is None:
             session = open_session(self.planned.resolved, emit=self._hear)
             self._session = await self._open.enter_async_context(session)
-            self._begun = await chosen_pairs.begin(self._session, self.planned)
+            self._begun = await case_model_pairs.begin(self._session, self.planned)
         assert self._begun is not None
         self._shared.begin(self._begun)
         if self._budget.last is not None:
             self._session.count_spending_of(self._budget.last)
         self._budget.last = self._session
-        return await chosen_pairs.ask(self._session, self._begun, pairs)
+        return await case_model_pairs.ask(self._session, self._begun, pairs)
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, Notice) and event.level != "info":

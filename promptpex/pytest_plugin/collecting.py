@@ -9,18 +9,18 @@ from typing import Any, NoReturn
 
 import pytest
 
-from promptpex.codecs.controls import visible
+from promptpex.codecs.control_characters import visible
 from promptpex.core.errors import PromptpexError
 from promptpex.core.outcomes import OutputOutcome
 from promptpex.core.records import Case
-from promptpex.core.texts import from_data, reading_in, tr
+from promptpex.core.translation import from_data, reading_in, tr
 from promptpex.promptfile import has_own_files
 from promptpex.pytest_plugin import RUNS, UNSCORED
 from promptpex.pytest_plugin.asking import Answers
 from promptpex.pytest_plugin.failure_text import FailureText, broken_text, language_of, unscored_text
 from promptpex.pytest_plugin.settings import resolved_for
-from promptpex.workflow.chosen_pairs import Pair, Planned, plan
-from promptpex.workflow.files import files_of
+from promptpex.workflow.execution.case_model_pairs import Pair, Planned, plan
+from promptpex.workflow.project_files import files_of
 
 
 class PromptFile(pytest.File):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpex.codecs.controls import visible
+from promptpex.codecs.control_characters import visible
 from promptpex.core.errors import PromptpexError
 from promptpex.core.events import ignore_events
 from promptpex.core.records import Run
-from promptpex.core.texts import ENGLISH, from_data, reading_in, tr, tr_n
+from promptpex.core.translation import ENGLISH, from_data, reading_in, tr, tr_n
 from promptpex.pytest_plugin.shared_run import SharedRun
 
 
@@ -56,7 +56,7 @@ def _kept(run: Run, warnings: Sequence[str]) -> Ending:
 def _written(run: Run) -> Path:
     from promptpex.report import summarise
     from promptpex.report.files import write
-    from promptpex.workflow.execute_run import keep
+    from promptpex.workflow.execution.run_into_folder import keep
     from promptpex.workflow.grading.peoples_grades import peoples_grades
 
     folder = keep(Path(run.manifest.settings["results"]), run)

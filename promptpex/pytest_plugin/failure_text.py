@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from textwrap import indent
 
-from promptpex.codecs.controls import visible
+from promptpex.codecs.control_characters import visible
 from promptpex.core.outcomes import OutputOutcome
 from promptpex.core.records import Case, Output, Verdict
-from promptpex.core.texts import from_data, reading_in, tr, tr_n
-from promptpex.report.data_words import reason_of
-from promptpex.workflow.chosen_pairs import Pair, Planned
+from promptpex.core.translation import from_data, reading_in, tr, tr_n
+from promptpex.report.translated_values import reason_of
+from promptpex.workflow.execution.case_model_pairs import Pair, Planned
 
 MOST_VERDICTS = 20
 LONGEST = 2_000

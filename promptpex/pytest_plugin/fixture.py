@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from promptpex.codecs.controls import visible
+from promptpex.codecs.control_characters import visible
 from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.outcomes import outcome_of
 from promptpex.core.records import Case, Output, Status, Suite, Verdict
 from promptpex.pytest_plugin.failure_text import broken_text, unscored_text
 from promptpex.pytest_plugin.settings import resolved_for
-from promptpex.workflow import chosen_pairs
-from promptpex.workflow.chosen_pairs import AskedPortion, Planned, plan
 from promptpex.workflow.event_loop import result_of
-from promptpex.workflow.files import files_of
+from promptpex.workflow.execution import case_model_pairs
+from promptpex.workflow.execution.case_model_pairs import AskedPortion, Planned, plan
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 
 GIVEN = "given"
@@ -123,8 +123,8 @@ def _asked(planned: Planned) -> PromptAnswer:
 
     async def work() -> AskedPortion:
         async with open_session(planned.resolved) as session:
-            begun = await chosen_pairs.begin(session, planned)
-            return await chosen_pairs.ask(session, begun, {pair})
+            begun = await case_model_pairs.begin(session, planned)
+            return await case_model_pairs.ask(session, begun, {pair})
 
     portion = result_of(work)
     outcome, outputs = outcome_of(portion.verdicts), portion.outputs

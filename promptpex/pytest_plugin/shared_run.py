@@ -13,7 +13,7 @@ from promptpex.codecs import jsonl
 from promptpex.codecs.file_lock import lock
 from promptpex.core.errors import RunError
 from promptpex.core.records import Run
-from promptpex.workflow.chosen_pairs import AskedPortion, joined
+from promptpex.workflow.execution.case_model_pairs import AskedPortion, joined
 
 LONGEST_WAIT_S = 86_400.0
 """Seconds to wait for another process that asks; its own limits end it long before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from promptpex.core.texts import tr, tr_n
+from promptpex.core.translation import tr, tr_n
 from promptpex.report.percentages import TableRow, at_least, confidence_interval, listed, percent
 
 SCORED = "accuracy_scored"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.core.texts import tr, tr_n
+from promptpex.core.translation import tr, tr_n
 from promptpex.report.percentages import TableRow, listed, percent
 
 FEW = 20

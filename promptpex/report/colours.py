@@ -6,7 +6,7 @@ is a pipe or a file, where the terminal has none, and where ``NO_COLOR`` is set.
 
 from __future__ import annotations
 
-from promptpex.report.data_words import in_english
+from promptpex.report.translated_values import in_english
 
 GOOD = "green"
 BAD = "red"

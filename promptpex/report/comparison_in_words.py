@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptpex.core.records import EXPECTED
-from promptpex.core.texts import Key, from_data, tr, tr_n
+from promptpex.core.translation import Key, from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.comparison.what_changed import are_rules_changed
 from promptpex.report.percentages import TableRow, at_least, percent

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptpex.core.texts import Key, digits, from_data, tr
+from promptpex.core.translation import Key, digits, from_data, tr
 from promptpex.report.ids import shortened
 from promptpex.report.percentages import TableRow, as_given, percent, points_apart
 from promptpex.report.run_comparison import RunComparison
-from promptpex.report.section import Section
+from promptpex.report.text_table import Section
 from promptpex.tables import records
 
 P = "p (Holm)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.core.texts import Key, from_data, tr, tr_n
+from promptpex.core.translation import Key, from_data, tr, tr_n
 from promptpex.report.percentages import (
     TableRow,
     as_given,
@@ -15,7 +15,7 @@ from promptpex.report.percentages import (
     points_apart,
     with_ends,
 )
-from promptpex.report.section import Section
+from promptpex.report.text_table import Section
 from promptpex.stats import FEW_GRADES
 
 STATES: dict[str, Key | None] = {

@@ -14,7 +14,7 @@ from promptpex.codecs.safe_csv import dump_cells, guard
 from promptpex.core.errors import RunError
 from promptpex.report import html
 from promptpex.report.page.asked import SentMessages
-from promptpex.report.runs.verdict_cube import CUBE
+from promptpex.report.runs.verdict_parquet import CUBE
 from promptpex.report.summary import Summary
 from promptpex.tables import plain_values
 

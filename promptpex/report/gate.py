@@ -9,7 +9,7 @@ from typing import Literal
 
 from promptpex.codecs.wording import did_you_mean, with_hint
 from promptpex.core.errors import InputError
-from promptpex.core.texts import digits, tr, tr_n
+from promptpex.core.translation import digits, tr, tr_n
 from promptpex.report.percentages import FINEST, TableRow, at_least, ends, rounded_share
 
 Decide = Literal["point", "low", "high"]

@@ -11,11 +11,11 @@ from promptpex.codecs.ordinary_files import read_bytes
 from promptpex.codecs.quote_match import LONGEST_SEARCHED, line_of
 from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, PartOfSuite
-from promptpex.core.texts import from_data, tr
-from promptpex.report.data_words import reason_of
+from promptpex.core.translation import from_data, tr
 from promptpex.report.percentages import listed
 from promptpex.report.regression import Regressions
 from promptpex.report.summary import Summary
+from promptpex.report.translated_values import reason_of
 from promptpex.tables import records
 
 MOST_FAILURES = 10

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from promptpex.core.records import PartOfSuite
-from promptpex.core.texts import digits, from_data, tr, tr_n
+from promptpex.core.translation import digits, from_data, tr, tr_n
 from promptpex.report import accuracy_in_words as right
 from promptpex.report import ranked_metric
 from promptpex.report.caveats_in_words import caveats, not_asked
-from promptpex.report.data_words import counted_reasons
 from promptpex.report.percentages import TableRow, as_given, at_least, confidence_interval, listed
+from promptpex.report.translated_values import counted_reasons
 from promptpex.tables import RANKED_BY, Rankings
 
 FAILING_JUDGE = 0.05

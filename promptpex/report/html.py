@@ -16,9 +16,8 @@ from markupsafe import Markup
 
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.wording import plural, sentence
-from promptpex.core.texts import day_of, digits, from_data, shown, spoken
+from promptpex.core.translation import day_of, digits, from_data, shown, spoken
 from promptpex.report.caveats_in_words import FEW
-from promptpex.report.data_words import counted_reasons, reason_of
 from promptpex.report.headline import rounded_cases
 from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
@@ -33,9 +32,10 @@ from promptpex.report.page.values import breakable, figure, pretty, visible
 from promptpex.report.percentages import at_least, ends
 from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections
-from promptpex.report.section import IDS
 from promptpex.report.summary import Summary
 from promptpex.report.terminal import decision_text, money, percent, seconds
+from promptpex.report.text_table import IDS
+from promptpex.report.translated_values import counted_reasons, reason_of
 from promptpex.report.view_model import heat, page
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from promptpex.core.records import AnyRun
-from promptpex.core.texts import Key, tr
+from promptpex.core.translation import Key, tr
 from promptpex.report.percentages import TableRow, as_given, with_ends
 from promptpex.report.secondary_tables import few
-from promptpex.report.section import Section
 from promptpex.report.summary import Summary
+from promptpex.report.text_table import Section
 from promptpex.tables import records
 
 NOTE = Key(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.core.texts import Key, digits, tr, tr_n
+from promptpex.core.translation import Key, digits, tr, tr_n
 from promptpex.report.percentages import TableRow, ends, percent
 
 NOISE = Key(

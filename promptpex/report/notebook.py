@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.core.texts import Key, tr, tr_n
+from promptpex.core.translation import Key, tr, tr_n
 from promptpex.report.comparison_sections import changed_section, compared_sections
-from promptpex.report.data_words import reason_of
 from promptpex.report.html import rendered
 from promptpex.report.quantities import quantities
 from promptpex.report.run_comparison import RunComparison
-from promptpex.report.section import Section, cut
 from promptpex.report.summary import Summary
 from promptpex.report.terminal.model_table import columns
 from promptpex.report.terminal.notes import marks, notes
 from promptpex.report.terminal.texts import LONG, clean, named
+from promptpex.report.text_table import Section, cut
+from promptpex.report.translated_values import reason_of
 
 MOST_ROWS = 10
 """Rows of a table that are shown."""

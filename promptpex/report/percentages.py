@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from promptpex.core.texts import digits, tr
+from promptpex.core.translation import digits, tr
 
 SMALL, ALMOST_ALL = 0.0995, 0.995
 """Below the one and above the other a share is shown with a digit after the point: 9.9%, but 10%."""

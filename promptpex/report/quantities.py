@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from promptpex.core.texts import Key, tr
+from promptpex.core.translation import Key, tr
 from promptpex.report.metrics_in_words import scored
 from promptpex.report.percentages import TableRow, with_ends
 from promptpex.report.summary import Summary

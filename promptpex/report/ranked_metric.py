@@ -7,7 +7,7 @@ from typing import Any
 
 from promptpex.codecs.wording import did_you_mean, named
 from promptpex.core.errors import InputError
-from promptpex.core.texts import tr, tr_n
+from promptpex.core.translation import tr, tr_n
 from promptpex.report.percentages import TableRow, confidence_interval, listed, percent
 from promptpex.tables import RANKED_BY
 

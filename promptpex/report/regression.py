@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from promptpex import tables
 from promptpex.core.errors import RunError
 from promptpex.core.records import AnyRun, Blessed
-from promptpex.core.texts import Key, digits, from_data, tr, tr_n
-from promptpex.report.blessing import inputs_digest
+from promptpex.core.translation import Key, digits, from_data, tr, tr_n
+from promptpex.report.blessed_figures_file import inputs_digest
 from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.percentages import TableRow, percent, points_apart
 from promptpex.report.run_tables import RunTables

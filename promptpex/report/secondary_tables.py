@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from promptpex.core.records import UNTRUSTED
-from promptpex.core.texts import Key, digits, from_data, tr, tr_n
+from promptpex.core.translation import Key, digits, from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.corrections_in_words import calibration_section, correction_section
 from promptpex.report.ids import shortened_list
 from promptpex.report.percentages import TableRow, as_given, kappa_with_ends, percent, with_ends
-from promptpex.report.section import Section
 from promptpex.report.summary import Summary
+from promptpex.report.text_table import Section
 from promptpex.stats import RULE_CORRELATION
 from promptpex.tables import records, weighed
 

@@ -13,9 +13,9 @@ from promptpex import tables
 from promptpex.core.errors import InputError
 from promptpex.core.records import NOT_ASKED, AnyRun, Spec, Suite, collector_paused
 from promptpex.report.corrections_in_words import corrected_sentences
-from promptpex.report.details import Details
 from promptpex.report.failures import FailureExample, failure_examples
 from promptpex.report.headline import answer
+from promptpex.report.on_demand_tables import Details
 from promptpex.report.ranked_metric import require_metric, with_ranked_metric
 from promptpex.report.run_tables import RunTables, tables_of
 from promptpex.stats import DEFAULT_TOLERANCE

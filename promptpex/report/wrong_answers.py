@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from promptpex.core.texts import Key, tr
-from promptpex.report.section import Section
+from promptpex.core.translation import Key, tr
 from promptpex.report.summary import Summary
+from promptpex.report.text_table import Section
 from promptpex.tables import records
 
 MOST_LISTED = 10

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import cast
 
-from promptpex.codecs.quoted_passages import without_passages
+from promptpex.codecs.shared_passages import without_passages
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Prompt, Rule, Spec
 from promptpex.core.stage_templates import Rendered, render
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.specs.check_replies import ProposedChecks, checks_reply, no_checks

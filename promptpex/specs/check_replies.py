@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from promptpex.assertions.written_checks import check_from_text
+from promptpex.assertions.authored_checks import check_from_text
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, InputCheck
 from promptpex.llm.schemas import list_up_to, shortened

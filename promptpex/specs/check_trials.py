@@ -14,7 +14,7 @@ from promptpex.assertions import check, check_inputs, named_variables
 from promptpex.assertions.javascript.value_templates import EXPECTED
 from promptpex.codecs.wording import plural
 from promptpex.core.records import Case, Check, InputCheck, Output, Verdict
-from promptpex.specs.json_renderings import json_value, renderings
+from promptpex.specs.json_variants import json_value, renderings
 
 EXCERPT, LEAD = 120, 30
 """Characters of an example that a reason shows, and how many of them stand before what sets it apart."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from promptpex.codecs.wording import quoted
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.specs.source_quotes import SourceStatus, check_sources, prompt_text, uncovered
 
 MOST = 8

@@ -10,7 +10,7 @@ from typing import Any
 from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, Problem, Rule, Spec
-from promptpex.documents.document import Reading, read, update
+from promptpex.documents.editable_file import Reading, read, update
 from promptpex.documents.findings import Findings
 from promptpex.documents.kinds import SPEC
 from promptpex.documents.yaml_reader import Keys

@@ -18,7 +18,7 @@ from promptpex.codecs import quote_match
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import REASON, list_up_to, readable

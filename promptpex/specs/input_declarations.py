@@ -16,7 +16,7 @@ from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Prompt, VariableSpec
 from promptpex.documents.record_problems import plain_message
-from promptpex.promptfile.front_matter import TYPES
+from promptpex.promptfile.front_matter_keys import TYPES
 
 FIELDS = {
     "values": ("values", "enum", "options", "enumValues"),

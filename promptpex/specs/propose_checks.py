@@ -17,7 +17,7 @@ from promptpex.codecs.wording import cut
 from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Check, InputCheck, Prompt, Rule, Spec
-from promptpex.judging.rule_wording import has_condition
+from promptpex.judging.rule_features import has_condition
 from promptpex.llm.role_model import RoleModel
 from promptpex.specs.ask_checks import CheckRequests
 from promptpex.specs.check_replies import ConditionalChecks, ProposedChecks, read_check, read_condition
@@ -33,7 +33,7 @@ from promptpex.specs.check_trials import (
     right_outputs,
 )
 from promptpex.specs.prescribed_outputs import prescribed_outputs
-from promptpex.specs.quoted_texts import demanded_texts, judged_texts, quoted_texts, shown_to_be_right
+from promptpex.specs.quoted_literals import demanded_texts, judged_texts, quoted_texts, shown_to_be_right
 
 
 async def propose_checks(

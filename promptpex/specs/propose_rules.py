@@ -14,12 +14,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
-from promptpex.codecs.growing_list import whole_objects
+from promptpex.codecs.streaming_json import whole_objects
 from promptpex.core.errors import MalformedReply, TruncatedReply
 from promptpex.core.events import Listener, Notice, StageEnded, StageStarted, StepDone, ignore_events
 from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.map_requests import map_requests
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.schemas import if_given, list_up_to, reads, shortened

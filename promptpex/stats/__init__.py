@@ -29,9 +29,9 @@ from promptpex.stats.corrected_share import (
     corrected_share,
 )
 from promptpex.stats.flakiness import flaky, pass_at_k, pass_hat_k, stability
+from promptpex.stats.fold_division import Fold, folds_of, held_out
 from promptpex.stats.group_sequential import level_at, looks_at
 from promptpex.stats.harmonic_mean import harmonic_mean
-from promptpex.stats.held_out import Fold, folds_of, held_out
 from promptpex.stats.holm import holm
 from promptpex.stats.intervals import Interval, clopper_pearson
 from promptpex.stats.korn_graubard import korn_graubard

@@ -12,7 +12,7 @@ from promptpex.core.errors import StoreError
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.response_store import ResponseStore
 from promptpex.core.store_address import is_address, parse_address
-from promptpex.store.own_folder import SPOOL
+from promptpex.store.project_folder import SPOOL
 from promptpex.store.sqlite.store import SqliteStore
 
 __all__ = ["SqliteStore", "open_store"]

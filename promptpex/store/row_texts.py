@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from promptpex.core.ids import canonical
 from promptpex.core.records import Completion, Request
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 
 def request_text(plain: dict[str, object]) -> str:

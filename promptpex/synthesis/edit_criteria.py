@@ -13,8 +13,8 @@ from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Candidate, Check, Choice, Criterion, Means, Synthesis
 from promptpex.core.surrogates import replace_surrogates
 from promptpex.documents.ownership import edited
-from promptpex.synthesis.names import free_name
-from promptpex.synthesis.suggest_criteria import LONGEST_CRITERION, criterion_id
+from promptpex.synthesis.candidate_names import free_name
+from promptpex.synthesis.proposing.suggest_criteria import LONGEST_CRITERION, criterion_id
 
 _WORDS_OF_AN_ID = 5
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from promptpex.core.errors import RunError
 from promptpex.core.records import Example, OutputKey, Prompt, Run
-from promptpex.core.texts import stored_n
 from promptpex.core.time_allowance import Allowance
+from promptpex.core.translation import stored_n
 from promptpex.promptfile import RENDERING_SECONDS, sent_text
 
 

@@ -12,7 +12,7 @@ from promptpex.codecs.wording import cut, named
 from promptpex.core.errors import SynthesisError
 from promptpex.core.ids import digest
 from promptpex.core.records import Example, OutputKey, output_key
-from promptpex.core.texts import stored_n
+from promptpex.core.translation import stored_n
 from promptpex.grading.labels import Vote
 from promptpex.synthesis.examples import RunExamples
 from promptpex.synthesis.label_table import LabelRow, LabelTable

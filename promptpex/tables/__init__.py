@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from promptpex.tables.accuracy import expected_outcomes
-from promptpex.tables.agreement import DISAGREEMENT_COLUMNS, Disagreements, agreements, disagreements
+from promptpex.tables.across_prompts import OVER_PROMPTS_COLUMNS, PROMPT_MODEL_COLUMNS, over_prompts, prompt_models
 from promptpex.tables.agreement_counts import AGREEMENT_COLUMNS, AgreementCounts
 from promptpex.tables.calibration_states import CALIBRATION_COLUMNS, calibration_states
-from promptpex.tables.cells_of_both import cells_of_both
 from promptpex.tables.compare_runs import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
 from promptpex.tables.confusions import (
     ANSWER_COLUMNS,
@@ -25,7 +24,6 @@ from promptpex.tables.corrections import (
 )
 from promptpex.tables.counts_per_case import Counted, Weights, check_weights, counted, weighed
 from promptpex.tables.discrimination import Discrimination, discrimination, telling, untriggered
-from promptpex.tables.figure_rows import COLUMNS_OF_FIGURES, FigureRows, answers, has_one_twice
 from promptpex.tables.frames import (
     OUTPUT_COLUMNS,
     RULE_OUTCOME_COLUMNS,
@@ -39,6 +37,7 @@ from promptpex.tables.frames import (
     scores,
     verdicts,
 )
+from promptpex.tables.judge_consistency import DISAGREEMENT_COLUMNS, Disagreements, agreements, disagreements
 from promptpex.tables.judge_failures import JUDGE_COLUMNS, JudgeCounts, judges
 from promptpex.tables.metric_changes import METRIC_CHANGE_COLUMNS, metric_changes
 from promptpex.tables.metric_counts import MetricCounts
@@ -53,7 +52,8 @@ from promptpex.tables.metrics import (
     with_scores,
 )
 from promptpex.tables.noise import NOISE_COLUMNS, noise, with_owner
-from promptpex.tables.over_prompts import OVER_PROMPTS_COLUMNS, PROMPT_MODEL_COLUMNS, over_prompts, prompt_models
+from promptpex.tables.outputs_without_texts import COLUMNS_OF_FIGURES, FigureRows, answers, has_one_twice
+from promptpex.tables.paired_cells import cells_of_both
 from promptpex.tables.part_tables import PartTables
 from promptpex.tables.peoples_grades import PeoplesGrades
 from promptpex.tables.plain_values import plain_values, records

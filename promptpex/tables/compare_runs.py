@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Completion, Grid, Reading, holm, more_failures_p, pair, share, statements, tie_p
 from promptpex.tables.accuracy import ACCURACY_CHANGE_COLUMNS, accuracy_change
-from promptpex.tables.cells_of_both import RUNS, cells_of_both
 from promptpex.tables.counts_per_case import COUNTED, Counted, Weights, counted
 from promptpex.tables.frames import TEXT, marked, typed
+from promptpex.tables.paired_cells import RUNS, cells_of_both
 from promptpex.tables.plain_values import records
 from promptpex.tables.proportions import difference
 from promptpex.tables.rankings import missing_in_words

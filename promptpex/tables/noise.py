@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.stats.run_noise import run_noise
 from promptpex.tables.counts_per_case import Weights, counted
-from promptpex.tables.figure_rows import answers
 from promptpex.tables.frames import typed
+from promptpex.tables.outputs_without_texts import answers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from promptpex.tables.accuracy import expected_outcomes
-from promptpex.tables.figure_rows import rows_on
 from promptpex.tables.frames import JointVerdicts, rule_outcomes
+from promptpex.tables.outputs_without_texts import rows_on
 
 if TYPE_CHECKING:
     import pandas as pd

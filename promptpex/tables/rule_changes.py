@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Grid, holm, rule_numbers
-from promptpex.tables.cells_of_both import RUNS
 from promptpex.tables.compare_runs import (
     AFTER,
     BEFORE,
@@ -18,6 +17,7 @@ from promptpex.tables.compare_runs import (
 )
 from promptpex.tables.counts_per_case import Counted, Weights, weighed
 from promptpex.tables.frames import typed
+from promptpex.tables.paired_cells import RUNS
 from promptpex.tables.rankings import missing_in_words
 from promptpex.tables.rule_counts import RuleCounts
 

@@ -11,8 +11,8 @@ from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import Grid, repeat_correlation
 from promptpex.tables.counts_per_case import asked, has_status, missing
 from promptpex.tables.frames import rule_outcomes
+from promptpex.tables.part_counts import Cases, Renumbering, Tally
 from promptpex.tables.proportions import proportion_cells
-from promptpex.tables.tallies import Cases, Renumbering, Tally
 
 if TYPE_CHECKING:
     import numpy as np

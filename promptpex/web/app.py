@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from promptpex.core.errors import PromptpexError
-from promptpex.core.texts import Key, tr
+from promptpex.core.translation import Key, tr
+from promptpex.web.interfaces import Ports
 from promptpex.web.pages import batches, card, choice, comparison, criteria, entrance, grading, runs, static_files
-from promptpex.web.ports import Ports
 from promptpex.web.security import FAILED, App, Door, Guard, Refusal, sentence_alone, wants_page
 from promptpex.web.site import Site, Tab
 

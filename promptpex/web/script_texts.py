@@ -3,7 +3,7 @@ all languages (``problem.js``). Of what counts, scripts know a form for one and 
 
 from __future__ import annotations
 
-from promptpex.core.texts import Key
+from promptpex.core.translation import Key
 
 TEXTS = (
     Key("what you wrote is still here"),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from promptpex.core.errors import ConfigError
-from promptpex.web.ports import Ports
+from promptpex.web.interfaces import Ports
 from promptpex.web.security import ENTER, App, Door, fresh_secret
 
 if TYPE_CHECKING:

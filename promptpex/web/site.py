@@ -15,8 +15,8 @@ from promptpex.report.page.asked import SentMessages
 from promptpex.report.page.script import POLICY
 from promptpex.report.runs.listing import FILES, RunList, stamp_of
 from promptpex.tables import PeoplesGrades
-from promptpex.web.made_pages import MadePages
-from promptpex.web.ports import Ports
+from promptpex.web.interfaces import Ports
+from promptpex.web.page_cache import MadePages
 from promptpex.web.security import wants_page
 
 if TYPE_CHECKING:

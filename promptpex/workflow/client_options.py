@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from promptpex.config import Resolved, Settings
 from promptpex.core.events import Listener, Notice, ignore_events
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.named_models import spelled
 from promptpex.llm.names import parse_model
 from promptpex.llm.providers import ProviderOptions, key_for

@@ -18,23 +18,29 @@ from promptpex.cases.plan import Generation, Plan
 from promptpex.cases.rate import unrated
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Completion, Message, Output, Prompt, Request, Spec, Suite
-from promptpex.core.texts import tr, tr_n
 from promptpex.core.time_allowance import Allowance
+from promptpex.core.translation import tr, tr_n
 from promptpex.judging.judge import Judge
 from promptpex.llm.stack import rates_for
 from promptpex.promptfile import RENDERING_SECONDS
-from promptpex.workflow.collect import Cell, cells, request_for
+from promptpex.workflow.execution.check_questions import (
+    checking,
+    open_questions,
+    outputs_with_cases,
+    question_judges,
+    results_of,
+)
+from promptpex.workflow.execution.collect import Cell, cells, request_for
+from promptpex.workflow.execution.expected_scores import expected_outputs, match_judges, settled_by_code
+from promptpex.workflow.execution.judges import judges_for
+from promptpex.workflow.execution.verdicts_of_code import rules_of_outputs, verdicts_of_code
 from promptpex.workflow.generating import generation, planned
-from promptpex.workflow.judges import judges_for
-from promptpex.workflow.metric_criteria import criteria_texts
-from promptpex.workflow.metrics import metric_judges, metrics_of
+from promptpex.workflow.importing.embedded_tests import own_cases
+from promptpex.workflow.metrics.metric_criteria import criteria_texts
+from promptpex.workflow.metrics.metric_scores import metric_judges, metrics_of
 from promptpex.workflow.output_params import output_params
-from promptpex.workflow.own_tests import own_cases
-from promptpex.workflow.questions import checking, open_questions, outputs_with_cases, question_judges, results_of
-from promptpex.workflow.scoring import expected_outputs, match_judges, settled_by_code
 from promptpex.workflow.session import Session
 from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, find, stages
-from promptpex.workflow.verdicts_of_code import rules_of_outputs, verdicts_of_code
 from promptpex.workflow.workload import Workload
 
 TYPICAL_RULES = 8

@@ -12,9 +12,9 @@ from promptpex.cases.expand import Expanding, expand
 from promptpex.cases.expected import expected_outputs, lacking, with_expected
 from promptpex.cases.generate import generate as generate_cases
 from promptpex.cases.generate import keep_unreplaced
-from promptpex.cases.keep import Kept, keep_most_valuable, own_cases
 from promptpex.cases.lint import LintFinding, lint_all
 from promptpex.cases.plan import RULES_PER_REQUEST, Generation, Plan, plan, with_more
+from promptpex.cases.prioritize import Kept, keep_most_valuable, own_cases
 from promptpex.cases.rate import rate
 from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, within_tries
@@ -24,10 +24,10 @@ from promptpex.config import Settings
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
-from promptpex.core.texts import stored, stored_n, tr_n
 from promptpex.core.time_allowance import Allowance
+from promptpex.core.translation import stored, stored_n, tr_n
 from promptpex.promptfile import RENDERING_SECONDS
-from promptpex.workflow.collect import Cell, answer_to
+from promptpex.workflow.execution.collect import Cell, answer_to
 from promptpex.workflow.instructions import instructions_of, language_of, samples_of
 from promptpex.workflow.output_params import output_params
 from promptpex.workflow.session import Session

@@ -9,8 +9,8 @@ from typing import Any
 from promptpex.config import Resolved
 from promptpex.core.events import Notice
 from promptpex.core.records import Check, Output, Params, Prompt, Rule, Spec
-from promptpex.core.texts import stored, stored_n
-from promptpex.llm.foreign_parameters import read_parameters
+from promptpex.core.translation import stored, stored_n
+from promptpex.llm.prompt_file_parameters import read_parameters
 from promptpex.workflow.session import Session
 
 OF_TOKENS = ("perplexity", "perplexity-score")

@@ -11,7 +11,7 @@ from promptpex.cases.plan import Plan
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Manifest, Metric, ModelName, PartOfSuite, Prompt, Run, Spec, Suite
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.documents.schema_ref import keep_schema
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
@@ -19,7 +19,7 @@ from promptpex.specs.groundedness import Groundedness
 from promptpex.specs.input_declarations import unread_declarations
 from promptpex.specs.source_quotes import uncovered
 from promptpex.tables import check_weights, untriggered, verdicts
-from promptpex.workflow import generating, running, specifying
+from promptpex.workflow import generating, specifying
 from promptpex.workflow.estimate import (
     EstimateLine,
     estimate,
@@ -27,23 +27,16 @@ from promptpex.workflow.estimate import (
     generation_lines,
     number_of_cases,
 )
-from promptpex.workflow.execute_run import execute_into_folder
-from promptpex.workflow.file_notices import (
-    announce_effort,
-    name_uncited_sentences,
-    warn_about_changed_prompt,
-    warn_about_orphans,
-    warn_about_ungrounded_rules,
-    warn_about_unusable_expected,
-)
-from promptpex.workflow.files import Files, read_existing, read_for_update, read_prompt
+from promptpex.workflow.execution import run_records
+from promptpex.workflow.execution.judge_examples import take_judge_examples
+from promptpex.workflow.execution.run_into_folder import execute_into_folder
+from promptpex.workflow.execution.subset import WHOLE, FailedCases, Subset, failed_cases, part_of
+from promptpex.workflow.front_matter_model import take_own_model
 from promptpex.workflow.generating import Generated, Wishes
 from promptpex.workflow.grading.peoples_grades import prompt_file_of, with_calibrations_of_now
-from promptpex.workflow.judge_examples import take_judge_examples
-from promptpex.workflow.metrics import announce_requests, metrics_of, metrics_to_score
+from promptpex.workflow.importing.embedded_tests import first_suite, with_own_rules
+from promptpex.workflow.metrics.metric_scores import announce_requests, metrics_of, metrics_to_score
 from promptpex.workflow.output_params import announce_overruled
-from promptpex.workflow.own_model import take_own_model
-from promptpex.workflow.own_tests import first_suite, with_own_rules
 from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
@@ -54,10 +47,18 @@ from promptpex.workflow.preconditions import (
     require_prices,
     require_ranked_metric,
 )
+from promptpex.workflow.project_files import Files, read_existing, read_for_update, read_prompt
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import Update
+from promptpex.workflow.startup_notices import (
+    announce_effort,
+    name_uncited_sentences,
+    warn_about_changed_prompt,
+    warn_about_orphans,
+    warn_about_ungrounded_rules,
+    warn_about_unusable_expected,
+)
 from promptpex.workflow.statistical_power import detectable
-from promptpex.workflow.subset import WHOLE, FailedCases, Subset, failed_cases, part_of
 from promptpex.workflow.validation.rule_problems import read_for_prompt
 
 
@@ -211,7 +212,7 @@ async def begin_run(session: Session, files: Files, subset: Subset = WHOLE, *, n
     session.emit(Notice.of(lambda: detectable(session, len(suite.usable()))))
     take_judge_examples(session, files.prompt, prompt, spec)
     author = checked.author.label if checked.author else None
-    begun = await running.begin(session, prompt, spec, suite, author=author, metrics=checked.metrics, subset=part)
+    begun = await run_records.begin(session, prompt, spec, suite, author=author, metrics=checked.metrics, subset=part)
     return begun.replace(manifest=begun.manifest.replace(name=name))
 
 
@@ -259,10 +260,10 @@ async def _judge(
     elif session.settings.min_agreement is not None:
         run_read = with_calibrations_of_now(run_read, session.emit)
     take_judge_examples(session, prompt_file_of(run_read), run_read.prompt, run_read.spec)
-    manifest = await running.judge_records(session, run_read, records, range(len(records.outputs)))
+    manifest = await run_records.judge_records(session, run_read, records, range(len(records.outputs)))
     runs.finish(folder, run_read.replace(manifest=manifest), records)
     _tell_of_replaced(session, run_read.manifest, manifest)
-    running.warn_about_self_preference(session, manifest)
+    run_records.warn_about_self_preference(session, manifest)
     return manifest
 
 

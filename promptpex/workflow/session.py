@@ -25,9 +25,9 @@ from promptpex.llm.providers import ProviderOptions, Router
 from promptpex.llm.stack import Remote, Stack, build
 from promptpex.llm.structured import Structured
 from promptpex.store import open_store
-from promptpex.workflow.asking_on_workers import asking_on_workers
 from promptpex.workflow.client_options import provider_options, stack_options, warn_about_unkeyed_servers
-from promptpex.workflow.collect import Collect, collect
+from promptpex.workflow.execution.asking_on_workers import asking_on_workers
+from promptpex.workflow.execution.collect import Collect, collect
 from promptpex.workflow.roles import Roles
 
 MANY_RESULTS = 20_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Prompt, Rule, Run, Spec, Suite
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.specs.check_trials import Evidence, Proposal
 from promptpex.specs.describe_inputs import input_specs
 from promptpex.specs.extract import extract as extract_spec

@@ -12,12 +12,13 @@ from math import ceil
 from typing import Literal
 
 from promptpex.cases import expand, rate, validity
-from promptpex.core.texts import Key, shown
+from promptpex.core.translation import Key, shown
 from promptpex.judging import modes
 from promptpex.specs import ask_checks
 from promptpex.specs.groundedness import RULES_PER_REQUEST as CLAIMS_PER_REQUEST
 from promptpex.specs.propose_rules import RULES_PER_REQUEST
-from promptpex.synthesis import implications, propose_candidates, suggest_criteria
+from promptpex.synthesis.proposing import propose_candidates, suggest_criteria
+from promptpex.synthesis.results import implications
 from promptpex.workflow.workload import Workload
 
 TYPICAL_ANSWER = 200

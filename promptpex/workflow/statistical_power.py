@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promptpex.config import Settings
-from promptpex.core.texts import digits, tr, tr_n
+from promptpex.core.translation import digits, tr, tr_n
 from promptpex.stats import Resolution, smallest_shown
 from promptpex.workflow.session import Session
 

@@ -10,10 +10,10 @@ from fractions import Fraction
 from alignment_bench.trials import Shares, evalgen, measured, random_labels, shares_on
 from alignment_bench.worlds import World, as_bits
 from promptpex.alignment.choose import GradedOutputs
-from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.methods import Method, select
 from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
+from promptpex.synthesis.selection.thresholds import SelectionLimits
 
 LIMITS = (Fraction(1, 10), Fraction(1, 5), Fraction(2, 5))
 METHODS: dict[str, Method | None] = {"EvalGen's": None, "SPADE's cov": "cov", "SPADE's sub": "sub"}

@@ -10,7 +10,7 @@ from fractions import Fraction
 from alignment_bench.worlds import World, as_bits
 from promptpex.alignment.choose import FFR_LIMIT, GradedOutputs, Wanted, choose, chosen_of
 from promptpex.alignment.cross_fit import union
-from promptpex.grading.machine_views import MachineViews
+from promptpex.grading.machine_opinions import MachineViews
 from promptpex.grading.next_item import Stand, draw_next
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.policies import Surroundings

@@ -8,7 +8,7 @@ from typing import Any
 from file_schemas.checks import CONDITIONS, conditions, with_kinds
 from file_schemas.draft07 import Schema, nullable, of_record, without
 from promptpex.core.records import Check, InputCheck
-from promptpex.documents.document import DocumentKind
+from promptpex.documents.editable_file import DocumentKind
 from promptpex.documents.field_types import Items, Named, Pairs, Records, Text
 
 _BARE = ["string", "number", "boolean"]

@@ -26,9 +26,9 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, Message, Output, Prompt, Run, Spec, Suite
 from promptpex.documents import yaml_reader
 from promptpex.interchange.format import Exported, Format, Option, Project, formats
-from promptpex.workflow.exchange import guessed_format
+from promptpex.workflow.importing.exchange import guessed_format
+from promptpex.workflow.importing.write_import import usable, write_imported
 from promptpex.workflow.validation.validate import validate
-from promptpex.workflow.write_import import usable, write_imported
 
 _ROOT = Path(__file__).resolve().parents[2]
 _OURS = tuple(

@@ -39,8 +39,8 @@ from promptpex.report import html, runs, summarise, to_dict
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.runs.listing import RunList
 from promptpex.store import SqliteStore
+from promptpex.web.interfaces import Ports
 from promptpex.web.pages.runs import list_values
-from promptpex.web.ports import Ports
 from promptpex.web.site import Site
 
 REQUEST = Request(model="openai/a", messages=(Message(role="user", content="apple"),), stage="output")

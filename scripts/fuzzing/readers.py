@@ -43,7 +43,7 @@ from promptpex.codecs import safe_csv
 from promptpex.codecs.model_json import ReplyError, read_json_reply
 from promptpex.config.env_file import read_env_file
 from promptpex.core.errors import PromptpexError
-from promptpex.core.matching import ASKED, MATCH_KINDS
+from promptpex.core.match_kinds import ASKED, MATCH_KINDS
 from promptpex.core.records import Case, Completion, History, Message, Prompt, PromptVersion, Spec
 from promptpex.engines import LocalEngine
 from promptpex.interchange import promptfoo, promptpex_tests, suite_csv, suite_jsonl
@@ -59,12 +59,12 @@ from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.prompt_diff import diff_prompts
 from promptpex.synthesis.candidate_file import examine as examine_candidates
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
-from promptpex.synthesis.criteria import unasked
-from promptpex.synthesis.deltas import deltas
-from promptpex.synthesis.portions import packs_of
-from promptpex.synthesis.record_file import HISTORY
+from promptpex.synthesis.history.delta_batches import packs_of
+from promptpex.synthesis.history.deltas import deltas
+from promptpex.synthesis.json_record_file import HISTORY
+from promptpex.synthesis.proposing.criteria import unasked
 from promptpex.tables.counts_per_case import check_weights
-from promptpex.workflow.metric_criteria import criteria_texts
+from promptpex.workflow.metrics.metric_criteria import criteria_texts
 from promptpex.workflow.validation.validate import validate
 
 Reader = Callable[[Maker, Path], object]

@@ -10,7 +10,7 @@ from typing import Any
 
 from fuzzing import seeds
 from fuzzing.making import Maker
-from promptpex.assertions.written_checks import KINDS
+from promptpex.assertions.authored_checks import KINDS
 from promptpex.cases.baseline import baseline
 from promptpex.cases.expand import expand
 from promptpex.cases.expected import expected_outputs
@@ -34,8 +34,8 @@ from promptpex.core.records import (
     Suite,
 )
 from promptpex.judging import modes
+from promptpex.judging.equivalence import MatchJudge
 from promptpex.judging.judge import Judge, Judging
-from promptpex.judging.match import MatchJudge
 from promptpex.judging.metric_judge import MetricJudge
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.role_model import RoleModel
@@ -45,11 +45,11 @@ from promptpex.specs.extract import extract
 from promptpex.specs.groundedness import grounded
 from promptpex.specs.propose_checks import propose_checks
 from promptpex.specs.propose_rules import add_inverses
-from promptpex.synthesis.categorise import categorise
-from promptpex.synthesis.criteria import propose_criteria
-from promptpex.synthesis.deltas import deltas
-from promptpex.synthesis.exclusions_by_phrases import exclusions_by_phrases
-from promptpex.synthesis.propose_candidates import propose_candidates
+from promptpex.synthesis.history.categorise import categorise
+from promptpex.synthesis.history.deltas import deltas
+from promptpex.synthesis.phrase_list_warning import exclusions_by_phrases
+from promptpex.synthesis.proposing.criteria import propose_criteria
+from promptpex.synthesis.proposing.propose_candidates import propose_candidates
 
 PROMPT = Prompt(
     name="colours",

@@ -200,8 +200,8 @@ async def client(load: Load, folder: Path, address: str | None) -> AsyncIterator
     from promptpex.llm.providers import ProviderOptions, Router
     from promptpex.llm.stack import build
     from promptpex.store import SqliteStore
-    from promptpex.workflow.asking_on_workers import asking_on_workers
     from promptpex.workflow.client_options import stack_options
+    from promptpex.workflow.execution.asking_on_workers import asking_on_workers
 
     settings = Settings(store=str(folder / "store.db"), concurrency=load.concurrency, workers=load.workers)
     ray = None if load.way == "local" else RayCluster(address, load.workers)

@@ -35,7 +35,7 @@ class Answers:
     async def complete(self, request: Request) -> Completion:
         """Thirty words; of a judge its verdict."""
         from promptpex.core.records import Completion
-        from promptpex.llm.sending import sending
+        from promptpex.llm.sent_signal import sending
 
         sending()
         text = JUDGED if request.stage == "judge" else f"{ANSWER}{request.messages[-1].content[-24:]} {request.model}"
@@ -87,8 +87,8 @@ def one(folder: Path, turns: int) -> dict[str, float]:
     from promptpex.config import load
     from promptpex.report.runs import read_for_report
     from promptpex.workflow import pipeline
-    from promptpex.workflow.execute_run import execute_into_folder
-    from promptpex.workflow.files import files_of
+    from promptpex.workflow.execution.run_into_folder import execute_into_folder
+    from promptpex.workflow.project_files import files_of
     from promptpex.workflow.reporting import report_run
     from promptpex.workflow.session import open_session
 

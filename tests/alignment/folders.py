@@ -31,7 +31,7 @@ from promptpex.report import runs
 from promptpex.specs.file import write_spec
 from promptpex.synthesis.candidate_file import write_candidates
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.matrix import Matrix, MatrixCell, MatrixFile
+from promptpex.synthesis.results.matrix import Matrix, MatrixCell, MatrixFile
 
 STATUS = {"p": "pass", "f": "fail", "e": "error"}
 LABELS = {"g": "good", "b": "bad", "-": None}

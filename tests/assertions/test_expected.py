@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from promptpex.assertions import Comparison, ExpectedOutput, Unscorable, check, compare, rows_to_check
 from promptpex.assertions.assertion_file import read as read_assertions
 from promptpex.core.errors import CheckError
-from promptpex.core.matching import MATCH_KINDS
+from promptpex.core.match_kinds import MATCH_KINDS
 from promptpex.core.records import Check, Rule
 from tests.assertions.checked_here import check_rows, check_rules
 from tests.samples import output

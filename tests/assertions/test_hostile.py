@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptpex.assertions import KIND_NAMES, CheckReport, check, time_limits
 from promptpex.assertions.javascript import js_values, value_templates
-from promptpex.assertions.kinds import html_text, json_search, xml_text
+from promptpex.assertions.kinds import html_detection, json_search, xml_parser
 from promptpex.assertions.kinds.text import comma_fields
 from promptpex.assertions.model import Unscorable
 from promptpex.core import jinja_limits
@@ -104,10 +104,10 @@ def test_numbers_read_back(number: float) -> None:
 @given(TEXT)
 def test_parsers_are_total(text: str) -> None:
     list(json_search.in_text(text))
-    list(xml_text.pieces(text))
-    html_text.problem(text)
-    html_text.traces(text)
-    for parse, expected in ((comma_fields, Unscorable), (xml_text.strict, xml_text.NotXml)):
+    list(xml_parser.pieces(text))
+    html_detection.problem(text)
+    html_detection.traces(text)
+    for parse, expected in ((comma_fields, Unscorable), (xml_parser.strict, xml_parser.NotXml)):
         try:
             parse(text)
         except expected:

@@ -14,8 +14,8 @@ from promptpex.assertions.evaluator import check
 from promptpex.assertions.rule_conditions import about_input
 from promptpex.codecs.wording import beginning, quoted_json
 from promptpex.core.errors import ModelError
-from promptpex.core.texts import from_data, reading_in
-from promptpex.llm.failures import from_status
+from promptpex.core.translation import from_data, reading_in
+from promptpex.llm.error_mapping import from_status
 from tests.pseudo_language import bold, pseudo_language, stored_keys
 
 HOSTILE = st.lists(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from promptpex.cases.file import examine, read_suite, was_a_rule, write_suite
 from promptpex.core.errors import SuiteError
-from promptpex.core.matching import MATCH_KINDS
+from promptpex.core.match_kinds import MATCH_KINDS
 from promptpex.core.records import Case, Rule, Spec, Suite
 from promptpex.promptfile import parse
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.texts import reading_in
+from promptpex.core.translation import reading_in
 from tests.e2e.command import Done, in_process
 from tests.marked_language import Marked, unmarked
 

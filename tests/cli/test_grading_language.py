@@ -10,7 +10,7 @@ import pytest
 from promptpex.cli.grading.keys import PipedKeys
 from promptpex.cli.grading.screen import show_end, show_head, show_outlook
 from promptpex.cli.grading.terminal import TerminalGrading
-from promptpex.core.texts import reading_in
+from promptpex.core.translation import reading_in
 from promptpex.grading.labels import LabelRules
 from tests.marked_language import Marked, unmarked
 from tests.web.grading_pool import desk_of, texts

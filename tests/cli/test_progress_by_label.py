@@ -12,8 +12,8 @@ from promptpex.config import load
 from promptpex.core.events import Event, StageEnded
 from promptpex.core.records import Completion, Request
 from promptpex.llm.fake import FakeClient
-from promptpex.workflow.early_stopping import execute
-from promptpex.workflow.running import begin
+from promptpex.workflow.execution.early_stopping import execute
+from promptpex.workflow.execution.run_records import begin
 from promptpex.workflow.session import open_session
 from tests.samples import prompt, spec, suite
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.cli.main import run_cli
-from promptpex.core.texts import spoken
+from promptpex.core.translation import spoken
 from promptpex.report import runs
 from tests.tables.many import many
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from promptpex.cli.main import run_cli
-from promptpex.core.texts import reading_in
+from promptpex.core.translation import reading_in
 from tests.marked_language import Marked, unmarked
 
 PROBLEM: dict[str, Any] = {

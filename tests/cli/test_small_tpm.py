@@ -11,8 +11,8 @@ from promptpex.cli.main import run_cli
 from promptpex.config import load
 from promptpex.core.errors import ConfigError
 from promptpex.llm.fake import FakeClient
-from promptpex.workflow.early_stopping import execute
-from promptpex.workflow.running import begin
+from promptpex.workflow.execution.early_stopping import execute
+from promptpex.workflow.execution.run_records import begin
 from promptpex.workflow.session import open_session
 from tests.samples import prompt, spec, suite
 

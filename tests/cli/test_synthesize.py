@@ -12,7 +12,7 @@ import pytest
 from promptpex.cli.main import run_cli
 from promptpex.config import load
 from promptpex.llm.fake import FakeClient
-from promptpex.workflow.files import files_of
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from promptpex.workflow.synthesis.synthesizing import SynthesisWishes, synthesize
 from tests.synthesis import audio_guide as guide

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from promptpex.codecs.controls import visible
+from promptpex.codecs.control_characters import visible
 from promptpex.codecs.markdown import block, prose
 
 RENDER = MarkdownIt("commonmark").enable("table")

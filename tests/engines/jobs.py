@@ -20,7 +20,7 @@ from promptpex.core.errors import SpecError
 
 if TYPE_CHECKING:
     from promptpex.core.records import Output, Prompt
-    from promptpex.workflow.collect import Cell
+    from promptpex.workflow.execution.collect import Cell
 
 
 Item = TypeVar("Item")
@@ -176,7 +176,7 @@ class Collecting:
     async def open(self) -> AsyncIterator[Callable[[Cell], Awaitable[Output]]]:
         from promptpex.config import load
         from promptpex.core.time_allowance import Allowance
-        from promptpex.workflow.collect import answer_to
+        from promptpex.workflow.execution.collect import answer_to
         from promptpex.workflow.session import open_session
 
         async with open_session(load(self.settings, start=self.folder, env={})) as session:

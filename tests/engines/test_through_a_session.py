@@ -17,8 +17,8 @@ from promptpex.engines.ray_cluster import RayCluster
 from promptpex.engines.ray_engine import RayEngine
 from promptpex.llm.fake import FakeClient
 from promptpex.store import SqliteStore
-from promptpex.workflow import running
-from promptpex.workflow.collect import cells
+from promptpex.workflow.execution import run_records
+from promptpex.workflow.execution.collect import cells
 from promptpex.workflow.session import open_session
 from tests.engines.jobs import Collecting
 from tests.samples import prompt, spec, suite
@@ -72,7 +72,7 @@ async def judged(engine: Engine, folder: Path, rules: Spec) -> tuple[Verdict, ..
     client = FakeClient(lambda request: "RED" if request.model == "fake/RED" else "dark blue")
     async with open_session(load(settings, start=folder, env={}), provider=client) as session:
         session.engine, session.many = engine, 0
-        run = await running.execute(session, await running.begin(session, prompt(), rules, suite()))
+        run = await run_records.execute(session, await run_records.begin(session, prompt(), rules, suite()))
     return run.verdicts
 
 

@@ -9,7 +9,7 @@ import pytest
 from promptpex.core.records import Example, Grade, output_key
 from promptpex.grading.book import GradeBook
 from promptpex.grading.forecast import STEPS, forecast, forecasts, half_width, more_needed
-from promptpex.grading.machine_views import MachineViews
+from promptpex.grading.machine_opinions import MachineViews
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.random_sample import number
 from promptpex.grading.subjects import WHOLE, Subject

@@ -10,8 +10,8 @@ from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, Vote, labelled, require_known_grader
 from promptpex.grading.subjects import subjects_of
 from promptpex.stats import clopper_pearson
+from promptpex.synthesis.choice.example_counts import least_shown, shortages
 from promptpex.synthesis.examples import examples_of
-from promptpex.synthesis.shortages import least_shown, shortages
 from tests.synthesis.labelled import grade, output, run_of
 
 RULES = (Rule(id="r1", rule="One word."), Rule(id="r2", rule="A colour."))

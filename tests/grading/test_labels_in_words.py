@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptpex.core.records import GradeValue
-from promptpex.core.texts import from_data, reading_in
+from promptpex.core.translation import from_data, reading_in
 from promptpex.grading.labels import LabelRules, Vote, label_of
 from promptpex.report.cards import words
 

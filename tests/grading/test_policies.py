@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from promptpex.core.errors import InputError
 from promptpex.core.records import Example, output_key
 from promptpex.grading.desk import GradingDesk
-from promptpex.grading.machine_views import MachineViews, confidence, disagreement, selectivity
+from promptpex.grading.machine_opinions import MachineViews, confidence, disagreement, selectivity
 from promptpex.grading.next_item import Stand, draw_next, mixture
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.policies import (

@@ -21,7 +21,7 @@ from promptpex.interchange import junit, promptfoo
 from promptpex.interchange.format import Exported
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
-from promptpex.workflow.exchange import FileSource
+from promptpex.workflow.importing.exchange import FileSource
 from tests.samples import prompt, spec, suite
 
 

@@ -15,7 +15,7 @@ from promptpex.paper import published
 from promptpex.promptfile import read as read_prompt
 from promptpex.report import runs
 from promptpex.specs.file import read_spec
-from promptpex.workflow.exchange import FileSource
+from promptpex.workflow.importing.exchange import FileSource
 from tests.e2e.command import ROOT, environment
 from tests.fork_server.start import forking
 from tests.samples import suite

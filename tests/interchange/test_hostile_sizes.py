@@ -13,7 +13,7 @@ from promptpex import interchange
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Suite
 from promptpex.interchange.format import Imported, formats
-from promptpex.workflow.write_import import write_imported
+from promptpex.workflow.importing.write_import import write_imported
 from tests.work import calls
 
 FORMATS = formats(interchange)

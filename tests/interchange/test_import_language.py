@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.cli.main import run_cli
-from promptpex.core.texts import reading_in
+from promptpex.core.translation import reading_in
 from tests.marked_language import Marked, unmarked
 
 CONFIG = """

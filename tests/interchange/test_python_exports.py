@@ -21,8 +21,8 @@ from promptpex.interchange import markdown_spec, pytest_module, python_checks
 from promptpex.interchange.format import Project
 from promptpex.interchange.python_source import comment, docstring, literal, names
 from promptpex.llm.fake import FakeClient
-from promptpex.workflow import running
-from promptpex.workflow.exchange import FileSource
+from promptpex.workflow.execution import run_records
+from promptpex.workflow.importing.exchange import FileSource
 from promptpex.workflow.session import open_session
 from tests.pytest_plugin.project import outcomes, with_plugin, write_project
 from tests.samples import prompt, spec, suite
@@ -79,7 +79,7 @@ async def verdicts_of_run(folder: Path, project: Project, outputs: tuple[Output,
     )
     begun = Run(manifest=manifest, prompt=project.prompt, spec=project.spec, suite=project.suite, outputs=outputs)
     async with open_session(load(settings, start=folder, env={}), provider=FakeClient([])) as session:
-        return await running.judge(session, begun)
+        return await run_records.judge(session, begun)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

@@ -17,7 +17,7 @@ from promptpex.core.errors import InputError
 from promptpex.interchange.foreign_rows import first_row
 from promptpex.interchange.format import Format, formats
 from promptpex.paper import published
-from promptpex.workflow.exchange import FileSource, guessed_format, whole_of
+from promptpex.workflow.importing.exchange import FileSource, guessed_format, whole_of
 from tests.paper.published import recordings
 
 pytest.importorskip("openpyxl", reason="openpyxl is not installed (the extra excel)")

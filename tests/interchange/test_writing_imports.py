@@ -19,7 +19,7 @@ from promptpex.interchange.format import Imported, ImportedPrompt
 from promptpex.interchange.notes import Log, shown
 from promptpex.promptfile import read as read_prompt
 from promptpex.specs.file import read_spec
-from promptpex.workflow.write_import import toml, write_imported
+from promptpex.workflow.importing.write_import import toml, write_imported
 from tests.samples import suite
 
 

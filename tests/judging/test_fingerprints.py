@@ -7,8 +7,8 @@ from dataclasses import asdict
 from promptpex.core.ids import digest
 from promptpex.core.records import Metric, ModelName, Params
 from promptpex.core.stage_templates import fingerprint
+from promptpex.judging.equivalence import MatchJudge
 from promptpex.judging.judge import Judge, Judging
-from promptpex.judging.match import MatchJudge
 from promptpex.judging.metric_judge import MetricJudge
 from promptpex.judging.questions import QuestionJudge
 from promptpex.llm.fake import FakeClient

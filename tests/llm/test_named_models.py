@@ -15,7 +15,7 @@ from promptpex.llm.own_price import OwnPriceClient
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.stack import rates_for
 from promptpex.llm.structured import Structured
-from promptpex.workflow.collect import Cell, request_for
+from promptpex.workflow.execution.collect import Cell, request_for
 from tests.llm.questions import request
 from tests.samples import prompt
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import ConfigError, UnknownModel
 from promptpex.core.records import ModelName, Params
-from promptpex.core.texts import from_data, reading_in
+from promptpex.core.translation import from_data, reading_in
 from promptpex.llm.names import parse_model, parse_models, provider_of
 
 

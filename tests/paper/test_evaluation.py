@@ -17,7 +17,7 @@ from promptpex.paper.evaluation import evaluate
 from promptpex.paper.prompt_evaluation import literal, sampled, spec_as_prompt
 from promptpex.promptfile import render
 from promptpex.stats import clopper_pearson
-from promptpex.workflow.files import Files, files_of
+from promptpex.workflow.project_files import Files, files_of
 from promptpex.workflow.session import open_session
 from tests.samples import asked, broken, colour_author, prompt, spec, written_cases
 

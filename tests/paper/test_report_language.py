@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from promptpex.core.texts import reading_in
+from promptpex.core.translation import reading_in
 from promptpex.paper import averages, result_tables
 from promptpex.paper.report import WORDS, tables_for_terminal
 from promptpex.tables.frames import typed

@@ -13,7 +13,7 @@ from promptpex.core.records import Case, ModelName, Output
 from promptpex.core.time_allowance import Allowance
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse, render
-from promptpex.workflow.collect import cells, collect
+from promptpex.workflow.execution.collect import cells, collect
 
 texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
 

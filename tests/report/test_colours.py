@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.core.texts import from_data, languages, reading_in
+from promptpex.core.translation import from_data, languages, reading_in
 from promptpex.report.colours import BAD, GOOD, OPEN, PLAIN, of_word
 
 COLOURS = {"best": GOOD, "better": GOOD, "worse": BAD, "newly failing": BAD, "undecided": OPEN, "reference": PLAIN}

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.records import AnyRun, PartOfSuite, Run
-from promptpex.core.texts import reading_in
+from promptpex.core.translation import reading_in
 from promptpex.promptfile import renderer
 from promptpex.report import Summary, gate_formats, summarise, to_dict
 from promptpex.report.choices.page import html as choice_html
-from promptpex.report.data_words import reason_of
 from promptpex.report.files import write
 from promptpex.report.gate import Limits, breaches, stated
 from promptpex.report.gate_result import GateResult, gate_result
 from promptpex.report.html import html
 from promptpex.report.notebook import run_html
+from promptpex.report.translated_values import reason_of
 from promptpex.tables import records
 from tests.marked_language import Marked, ReadPage, data_of, unmarked
 from tests.report.choices.choice_records import page as choice

@@ -10,7 +10,7 @@ import pytest
 
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.records import Blessed, Case, CaseCounts, Run
-from promptpex.report import blessing
+from promptpex.report import blessed_figures_file
 from promptpex.report.regression import Regressions, regressions
 from promptpex.report.run_tables import tables_of
 from promptpex.tables import blessed_outputs, counts_of_cases, outputs, records
@@ -21,7 +21,7 @@ FOLDER = Path("results/many/r1")
 
 
 def blessed(run: Run) -> Blessed:
-    return blessing.bless(run, FOLDER)
+    return blessed_figures_file.bless(run, FOLDER)
 
 
 def against(before: Run, after: Run, margin: float = 0.03) -> Regressions:
@@ -40,8 +40,8 @@ def renamed(run: Run, cases: Callable[[Case], Case]) -> Run:
 def test_the_file_has_counts_and_no_text_and_comes_back(tmp_path: Path) -> None:
     made = blessed(colours())
     path = tmp_path / "prompt.blessed.json"
-    blessing.write(path, made)
-    assert blessing.read(path) == made
+    blessed_figures_file.write(path, made)
+    assert blessed_figures_file.read(path) == made
     text = path.read_text(encoding="utf-8")
     json.loads(text)
     assert text.count("\n") == len(made.to_dict()) + len(made.cases) + 3
@@ -76,20 +76,20 @@ def test_what_comes_back_has_the_same_counts() -> None:
 def test_a_damaged_file_is_one_sentence(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x.blessed.json").write_bytes(data)
     with pytest.raises(RunError, match="these are no blessed figures") as caught:
-        blessing.read(tmp_path / "x.blessed.json")
+        blessed_figures_file.read(tmp_path / "x.blessed.json")
     assert "\n" not in str(caught.value)
 
 
 def test_no_file_is_written_that_would_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, made = tmp_path / "prompt.blessed.json", blessed(colours())
-    blessing.write(path, made)
-    monkeypatch.setattr(blessing, "LONGEST", path.stat().st_size)
-    blessing.write(path, made)
-    assert blessing.read(path) == made
-    monkeypatch.setattr(blessing, "LONGEST", path.stat().st_size - 1)
+    blessed_figures_file.write(path, made)
+    monkeypatch.setattr(blessed_figures_file, "LONGEST", path.stat().st_size)
+    blessed_figures_file.write(path, made)
+    assert blessed_figures_file.read(path) == made
+    monkeypatch.setattr(blessed_figures_file, "LONGEST", path.stat().st_size - 1)
     with pytest.raises(InputError, match="no gate reads; bless a run of fewer"):
-        blessing.write(path, made)
-    assert path.stat().st_size == blessing.LONGEST + 1
+        blessed_figures_file.write(path, made)
+    assert path.stat().st_size == blessed_figures_file.LONGEST + 1
 
 
 def test_a_run_in_which_nothing_was_scored_is_not_blessed() -> None:

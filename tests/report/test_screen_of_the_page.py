@@ -16,8 +16,8 @@ from promptpex.config import load
 from promptpex.core.records import Completion, Request, Run
 from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
-from promptpex.workflow.files import files_of
 from promptpex.workflow.pipeline import run
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from tests.samples import asked
 

@@ -11,7 +11,7 @@ from promptpex.report import summarise, to_dict
 from promptpex.report.files import write
 from promptpex.report.html import html
 from promptpex.report.secondary_tables import footnotes, sections
-from promptpex.report.section import Section
+from promptpex.report.text_table import Section
 from tests.report.printed import printed
 from tests.tables.by_hand import colours, output, run, verdict
 from tests.tables.many import many

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from promptpex.assertions import KIND_NAMES, check
-from promptpex.assertions.written_checks import KINDS, without_needless_escapes
+from promptpex.assertions.authored_checks import KINDS, without_needless_escapes
 from promptpex.core import stage_templates
 from promptpex.core.records import Check
 from promptpex.specs.check_replies import CheckReply, read_check

@@ -12,7 +12,7 @@ from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Case, Check, Rule, Spec, Suite
 from promptpex.promptfile import parse
 from promptpex.specs.prompt_diff import diff_prompts
-from promptpex.workflow.compare_prompts import compare_files
+from promptpex.workflow.comparison.compare_prompts import compare_files
 
 OLD = parse("Label it. Reply in one word. Be brief.\n\n{{review}}\n")
 NEW = parse("system:\nLabel it. Reply in two words. Sign it.\n\nuser:\n{{review}} {{name}}\n")

@@ -11,9 +11,9 @@ from promptpex.llm.fake import FakeClient
 from promptpex.llm.names import parse_model
 from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
-from promptpex.synthesis.categorise import categorise
-from promptpex.synthesis.criteria import NewCriteria, propose_criteria, sentence_digest, unasked
-from promptpex.synthesis.deltas import deltas
+from promptpex.synthesis.history.categorise import categorise
+from promptpex.synthesis.history.deltas import deltas
+from promptpex.synthesis.proposing.criteria import NewCriteria, propose_criteria, sentence_digest, unasked
 from tests.samples import prompt
 from tests.synthesis.prompts import version
 

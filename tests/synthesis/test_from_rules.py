@@ -6,7 +6,7 @@ import pytest
 
 from promptpex.assertions import check, compile_checks
 from promptpex.core.records import Check, InputCheck, Rule, Spec, Synthesis
-from promptpex.synthesis.from_rules import FromRules, from_rules
+from promptpex.synthesis.proposing.from_rules import FromRules, from_rules
 
 COUNT = Rule(
     id="r1",

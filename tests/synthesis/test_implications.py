@@ -11,10 +11,16 @@ import pytest
 from promptpex.core.errors import NotAuthorised
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Candidate, Check, Implication, Request
-from promptpex.synthesis.implications import PAIRS_PER_REQUEST, JudgedPairs, judge_pairs, pair_key, plan_implications
-from promptpex.synthesis.same_check import LONGEST, normal_form, python_tree, same_code
+from promptpex.synthesis.results.implications import (
+    PAIRS_PER_REQUEST,
+    JudgedPairs,
+    judge_pairs,
+    pair_key,
+    plan_implications,
+)
+from promptpex.synthesis.results.same_check import LONGEST, normal_form, python_tree, same_code
 from tests.samples import asked, role_model
-from tests.synthesis.test_folder_problem import implication, matrix_of
+from tests.synthesis.test_problem_of_folder import implication, matrix_of
 
 
 def check(kind: str, value: object, **more: object) -> Check:

@@ -12,8 +12,8 @@ import pytest
 
 from promptpex.core.errors import SynthesisError
 from promptpex.promptfile import read
-from promptpex.synthesis import git_program
-from promptpex.synthesis.versions import WORKING_COPY, Versions, from_files, from_git, natural_order
+from promptpex.synthesis.history import git_program
+from promptpex.synthesis.history.versions import WORKING_COPY, Versions, from_files, from_git, natural_order
 from tests.synthesis.repository import Repository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

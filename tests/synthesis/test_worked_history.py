@@ -11,12 +11,12 @@ from promptpex.config import load
 from promptpex.core.events import Event, Notice
 from promptpex.llm.fake import FakeClient
 from promptpex.synthesis.candidate_file import read_candidates
-from promptpex.synthesis.deltas import deltas
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.record_file import HISTORY
-from promptpex.synthesis.tagged_prompt import as_text, tagged
-from promptpex.synthesis.taxonomy import TAXONOMY
-from promptpex.workflow.files import Files, files_of
+from promptpex.synthesis.history.annotated_prompt import as_text, tagged
+from promptpex.synthesis.history.deltas import deltas
+from promptpex.synthesis.history.taxonomy import TAXONOMY
+from promptpex.synthesis.json_record_file import HISTORY
+from promptpex.workflow.project_files import Files, files_of
 from promptpex.workflow.session import open_session
 from promptpex.workflow.synthesis.synthesizing import Synthesised, SynthesisWishes, planned, synthesize
 from tests.synthesis import audio_guide as guide

@@ -10,7 +10,7 @@ from promptpex.core.records import Example, output_key
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.subjects import WHOLE, Subject
-from promptpex.web.ports import GradingPort, Ports
+from promptpex.web.interfaces import GradingPort, Ports
 from tests.web.browser import HANGS_S, Browser, Page
 
 RULES = (

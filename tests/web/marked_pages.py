@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from promptpex.core import texts
-from promptpex.web.ports import Ports
+from promptpex.core import translation
+from promptpex.web.interfaces import Ports
 from tests.marked_language import Marked, ReadPage, data_of, unmarked
 from tests.web.serving import Served, served
 
@@ -17,7 +17,7 @@ from tests.web.serving import Served, served
 def served_marked(ports: Ports) -> Iterator[Served]:
     """A server whose threads have the marked language, as those of ``view`` have that of the settings."""
     with pytest.MonkeyPatch.context() as patch, served(ports) as server:
-        patch.setattr(texts, "_process", Marked())
+        patch.setattr(translation, "_process", Marked())
         yield server
 
 

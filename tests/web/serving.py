@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import aiohttp
 
-from promptpex.web.ports import Ports
+from promptpex.web.interfaces import Ports
 from promptpex.web.server import LocalServer, listening
 
 

@@ -8,8 +8,8 @@ from promptpex.config import load
 from promptpex.core.records import Message, Run
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
-from promptpex.web.ports import Ports
-from promptpex.workflow.comparing import ComparisonsOfRuns
+from promptpex.web.interfaces import Ports
+from promptpex.workflow.comparison.compare_runs import ComparisonsOfRuns
 from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 from tests.tables.by_hand import colours, output, run, verdict
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.records import Criterion, Rule, Spec
-from promptpex.web.ports import Ports
-from promptpex.workflow.alignment.port import CardOfRuns
+from promptpex.web.interfaces import Ports
+from promptpex.workflow.alignment.card_page import CardOfRuns
 from promptpex.workflow.alignment.report_card import CardWishes
 from tests.alignment.folders import AlignedFolder
 from tests.web.browser import DESKTOP, PHONE, Browser, Page

@@ -15,7 +15,7 @@ from promptpex.core.records import Check, Request, Synthesis
 from promptpex.core.surrogates import replace_surrogates
 from promptpex.synthesis import edit_criteria
 from promptpex.synthesis.candidate_file import write_candidates
-from promptpex.web.ports import Ports
+from promptpex.web.interfaces import Ports
 from tests.samples import asked
 from tests.stream_server import END, Gate
 from tests.web.browser import PHONE, Browser, Page

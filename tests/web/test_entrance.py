@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from promptpex.web.ports import Ports
+from promptpex.web.interfaces import Ports
 from tests.web.browser import Browser
 from tests.web.serving import served
 

@@ -11,7 +11,7 @@ from promptpex.documents.human_grades import current, read_grades
 from promptpex.grading.desk import Assignment, GradingDesk
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.subjects import WHOLE, Subject
-from promptpex.web.ports import GradingPort, Ports
+from promptpex.web.interfaces import GradingPort, Ports
 from tests.web.browser import PHONE, Browser, Page
 from tests.web.grading_pool import RULES, SECRET, desk_of, hostile_items, items_of, ports_of, press, ready, texts
 from tests.web.hostile import HOSTILE, RUNS_SOMETHING

@@ -15,8 +15,8 @@ from promptpex.documents.human_grades import current, read_grades
 from promptpex.grading.labels import LabelRules
 from promptpex.llm.fake import FakeClient
 from promptpex.synthesis.candidate_file import read_candidates
-from promptpex.web.ports import GradingPort, Ports
-from promptpex.workflow.criteria.beside_desk import criteria_beside
+from promptpex.web.interfaces import GradingPort, Ports
+from promptpex.workflow.criteria.shared_state import criteria_beside
 from promptpex.workflow.grading.open_desk import GradingWishes, open_desk
 from tests.grading.graded_project import project
 from tests.servers import ScriptedServer, Seen, Step, completion_body

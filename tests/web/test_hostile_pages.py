@@ -12,7 +12,7 @@ import pytest
 from promptpex.core.records import BatchManifest, BatchPart, ReportCard
 from promptpex.core.records.criteria_board import CriteriaBoard
 from promptpex.report.runs.batch_folder import write_batch
-from promptpex.web.ports import Ports
+from promptpex.web.interfaces import Ports
 from tests.report.choices.choice_records import page as choice_page
 from tests.tables.by_hand import output, run, verdict
 from tests.web.browser import Browser

@@ -15,7 +15,7 @@ from promptpex.grading.next_item import random_draws
 from promptpex.grading.random_sample import in_order
 from promptpex.grading.subjects import WHOLE, Subject
 from promptpex.web.grading.offline_page import write_offline_page
-from promptpex.web.ports import GradingPort
+from promptpex.web.interfaces import GradingPort
 from tests.web.browser import Browser
 from tests.web.grading_pool import SECRET, desk_of, downloaded, hostile_items, offline_page, press, ready, texts
 from tests.web.hostile import HOSTILE

@@ -11,7 +11,7 @@ import pytest
 from promptpex.core.records import BatchManifest, BatchPart
 from promptpex.report.page.script import SORTING, script_policy
 from promptpex.report.runs.batch_folder import write_batch
-from promptpex.web.ports import Ports
+from promptpex.web.interfaces import Ports
 from tests.web.marked_pages import english_of, served_marked
 from tests.web.serving import page_of, served, words
 from tests.web.stored_runs import named_run, store, with_comparisons

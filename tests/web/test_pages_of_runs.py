@@ -15,7 +15,7 @@ from promptpex.report.choices.page import html as html_of_choice
 from promptpex.report.choices.records import ChoicePage
 from promptpex.report.html import html
 from promptpex.report.runs.listing import RunList
-from promptpex.web.ports import Ports
+from promptpex.web.interfaces import Ports
 from tests.report.choices.choice_records import page as choice_page
 from tests.web.browser import DESKTOP, PHONE, Browser
 from tests.web.marked_pages import english_of, served_marked

@@ -13,7 +13,7 @@ import pytest
 
 from promptpex.core.errors import PromptpexError, StoreLocked, SynthesisError
 from promptpex.report.choices.records import ChoicePage
-from promptpex.web.ports import Ports
+from promptpex.web.interfaces import Ports
 from promptpex.web.security import FAILED, HEADERS, LARGEST_BODY, Door, Guard, Refusal, cookie_name
 from tests.web.serving import Served, served
 

@@ -6,7 +6,7 @@ import json
 import re
 from html import unescape
 
-from promptpex.core.texts import reading_in
+from promptpex.core.translation import reading_in
 from promptpex.web.pages.static_files import STATIC
 from promptpex.web.script_texts import TEXTS, script_texts
 

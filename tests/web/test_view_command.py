@@ -11,7 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from promptpex.web.ports import Ports
+from promptpex.web.interfaces import Ports
 from promptpex.web.server import LocalServer, listening
 from tests.e2e.command import in_process
 from tests.web.command import serving

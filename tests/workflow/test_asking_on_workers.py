@@ -21,8 +21,8 @@ from promptpex.llm.fake import FakeClient
 from promptpex.llm.remote.worker import AskingService
 from promptpex.llm.stack import Stack, build
 from promptpex.store import SqliteStore
-from promptpex.workflow.asking_on_workers import WorkerClient, asking_on_workers
 from promptpex.workflow.client_options import provider_options, stack_options
+from promptpex.workflow.execution.asking_on_workers import WorkerClient, asking_on_workers
 from tests.llm.remote.in_process import TaskLink, Tasks
 from tests.servers import ScriptedServer, Step, error_body
 

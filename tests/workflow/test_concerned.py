@@ -29,8 +29,8 @@ from promptpex.promptfile import parse
 from promptpex.report.summary import summarise
 from promptpex.specs.file import in_circles, read_spec
 from promptpex.tables import records
-from promptpex.workflow import running
 from promptpex.workflow.estimate import estimate
+from promptpex.workflow.execution import run_records
 from promptpex.workflow.session import open_session
 from tests.tables.by_hand import verdict
 
@@ -80,8 +80,8 @@ async def run(
 ) -> tuple[Run, FakeClient]:
     client = FakeClient(reply)
     async with open_session(resolved(folder, **settings), provider=client) as session:
-        begun = await running.begin(session, PROMPT, spec_of(*rules), SUITE)
-        return await running.execute(session, begun), client
+        begun = await run_records.begin(session, PROMPT, spec_of(*rules), SUITE)
+        return await run_records.execute(session, begun), client
 
 
 def counted(run: Run, rule: str) -> list[tuple[str, str | None, str]]:

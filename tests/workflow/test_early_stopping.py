@@ -15,9 +15,9 @@ from promptpex.report import summarise, to_dict
 from promptpex.report.files import write
 from promptpex.report.runs import read
 from promptpex.report.secondary_tables import footnotes
-from promptpex.workflow.early_stopping import planned_looks
-from promptpex.workflow.files import files_of
+from promptpex.workflow.execution.early_stopping import planned_looks
 from promptpex.workflow.pipeline import run
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from tests.samples import asked, contents
 

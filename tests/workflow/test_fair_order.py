@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.records import Case
-from promptpex.workflow.order import fair_order
+from promptpex.workflow.execution.order import fair_order
 
 Target = tuple[str | None, bool]
 TARGETS: list[Target] = [(None, False), ("r1", False), ("r1", True), ("r2", False), ("r2", True), ("r3", False)]

@@ -15,8 +15,8 @@ from promptpex.core.records import Completion, Request, Run, TokenLogprob
 from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.workflow.estimate import number_of_cases
-from promptpex.workflow.files import files_of, read_prompt
 from promptpex.workflow.pipeline import run
+from promptpex.workflow.project_files import files_of, read_prompt
 from promptpex.workflow.session import open_session
 from promptpex.workflow.validation.validate import validate
 from tests.samples import asked, colour_author, written_cases

@@ -12,8 +12,8 @@ from promptpex.core.records import Request
 from promptpex.llm.fake import FakeClient
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
-from promptpex.workflow.files import files_of
 from promptpex.workflow.pipeline import run
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from tests.samples import asked
 from tests.workflow.test_early_stopping import prepared

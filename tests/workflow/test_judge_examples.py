@@ -19,7 +19,7 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.synthesis.examples import examples_of
 from promptpex.workflow import pipeline
-from promptpex.workflow.files import files_of
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from tests.e2e.command import in_process
 from tests.samples import output, prompt, role_model, spec

@@ -20,7 +20,7 @@ from promptpex.promptfile import parse
 from promptpex.report import summarise, to_dict
 from promptpex.report.html import html
 from promptpex.report.terminal import notes
-from promptpex.workflow import early_stopping, running
+from promptpex.workflow.execution import early_stopping, run_records
 from promptpex.workflow.session import open_session
 from tests.judging.output_verdict import row_status
 
@@ -122,7 +122,7 @@ async def test_whoever_asks_for_confidence_is_warned_where_a_mode_has_none(tmp_p
     asked = {"models": ["fake/m"], "judge": ["fake/j"], "judge_mode": "prompt", "judge_confidence": True}
     resolved = load({**asked, "store": str(tmp_path / "s.db")}, start=tmp_path, env={})
     async with open_session(resolved, provider=FakeClient(voices), emit=events.append) as session:
-        run = await early_stopping.execute(session, await running.begin(session, prompt, spec, suite))
+        run = await early_stopping.execute(session, await run_records.begin(session, prompt, spec, suite))
     assert [verdict.confidence for verdict in run.verdicts] == [None, None]
     assert any(isinstance(event, Notice) and "how sure the judge was" in event.message for event in events)
 

@@ -6,7 +6,7 @@ import pytest
 
 from promptpex.assertions.time_limits import CHECKS_SECONDS
 from promptpex.core.time_allowance import EACH_SECONDS
-from promptpex.workflow.metric_code import compiled
+from promptpex.workflow.metrics.metric_code import compiled
 
 
 def test_all_outputs_share_the_time_of_one_check() -> None:

@@ -20,8 +20,8 @@ from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
 from promptpex.report import summarise
 from promptpex.report.html import html
-from promptpex.workflow import running
 from promptpex.workflow.estimate import estimate
+from promptpex.workflow.execution import run_records
 from promptpex.workflow.session import open_session
 
 PROMPT = parse("Name the capital of {{country}}.", "p.md")
@@ -83,7 +83,7 @@ def resolved(folder: Path, **settings: Any) -> Any:
 
 async def run(folder: Path, client: FakeClient, **settings: Any) -> Run:
     async with open_session(resolved(folder, **settings), provider=client) as session:
-        return await running.execute(session, await running.begin(session, PROMPT, SPEC, SUITE))
+        return await run_records.execute(session, await run_records.begin(session, PROMPT, SPEC, SUITE))
 
 
 async def test_its_verdicts_and_rules_reach_the_report(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ async def test_whoever_wants_the_input_shown_is_warned_where_a_mode_never_shows_
     modes.register(Blind())
     client, events = FakeClient(answer), list[Event]()
     async with open_session(resolved(tmp_path, judge_sees_input=True), provider=client, emit=events.append) as session:
-        await running.execute(session, await running.begin(session, PROMPT, SPEC, SUITE))
+        await run_records.execute(session, await run_records.begin(session, PROMPT, SPEC, SUITE))
     assert "Atlantis" not in str(client.requests[-1].messages)
     assert any(isinstance(event, Notice) and "never shows the input" in event.message for event in events)
 

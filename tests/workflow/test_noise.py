@@ -13,7 +13,7 @@ from promptpex.core.records import Run
 from promptpex.report import runs
 from promptpex.report.run_tables import tables_of
 from promptpex.tables import noise, outputs
-from promptpex.workflow.noise import noise_around
+from promptpex.workflow.comparison.noise import noise_around
 from tests.tables.many import many
 from tests.web.serving import page_of, served, words
 from tests.web.stored_runs import with_comparisons

@@ -9,7 +9,7 @@ import pytest
 
 from promptpex.cli.progress import json_log, notices
 from promptpex.core.events import Event, Notice
-from promptpex.core.texts import from_data, reading_in, tr, tr_n
+from promptpex.core.translation import from_data, reading_in, tr, tr_n
 from promptpex.judging.model_families import self_preference_warnings
 from promptpex.specs.drift import notices as drift_notices
 from promptpex.specs.drift import ungrounded

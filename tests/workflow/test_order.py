@@ -14,8 +14,8 @@ import promptpex
 from promptpex.config import load
 from promptpex.core.records import Case, Prompt, Request, Rule, Run, Spec, Suite
 from promptpex.llm.fake import FakeClient
-from promptpex.workflow.collect import cells
-from promptpex.workflow.order import cell_order, serial_server
+from promptpex.workflow.execution.collect import cells
+from promptpex.workflow.execution.order import cell_order, serial_server
 from promptpex.workflow.session import open_session
 from tests import samples
 

@@ -13,8 +13,8 @@ from promptpex.config import load
 from promptpex.core.events import Event, OutcomeKnown, StageStarted, StepDone
 from promptpex.core.records import Run
 from promptpex.llm.fake import FakeClient
-from promptpex.workflow.early_stopping import execute
-from promptpex.workflow.running import begin
+from promptpex.workflow.execution.early_stopping import execute
+from promptpex.workflow.execution.run_records import begin
 from promptpex.workflow.session import open_session
 from tests.numbers.world import Fate, World, cases, material
 

@@ -14,8 +14,8 @@ from promptpex.config import load
 from promptpex.llm.fake import FakeClient
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
-from promptpex.workflow.files import files_of
 from promptpex.workflow.pipeline import run
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "speech-tag"

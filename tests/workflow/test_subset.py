@@ -9,7 +9,7 @@ import pytest
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Suite
-from promptpex.workflow.subset import WHOLE, FailedCases, Subset, failed_cases, part_of
+from promptpex.workflow.execution.subset import WHOLE, FailedCases, Subset, failed_cases, part_of
 
 RULES = ("r1", "r2", "r9")
 KINDS = (("r1", False, 6), ("r1", True, 4), ("r2", False, 2), (None, False, 2))

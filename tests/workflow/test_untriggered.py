@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.cases.keep import keep_most_valuable
+from promptpex.cases.prioritize import keep_most_valuable
 from promptpex.cli.main import run_cli
 from promptpex.config import load
 from promptpex.core.records import Request, Status, Verdict
@@ -17,11 +17,11 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.report.summary import summarise, to_dict
 from promptpex.tables import untriggered, verdicts
-from promptpex.workflow.files import files_of
 from promptpex.workflow.generating import Generated, Wishes
 from promptpex.workflow.pipeline import generate, run
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
-from tests.cases.test_keep import FULL, SPEC
+from tests.cases.test_prioritize import FULL, SPEC
 from tests.report.printed import printed
 from tests.tables.by_hand import output, verdict
 from tests.tables.by_hand import run as by_hand

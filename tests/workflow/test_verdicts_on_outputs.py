@@ -13,11 +13,11 @@ from promptpex.core.events import Event, OutcomeKnown
 from promptpex.core.records import Request
 from promptpex.llm.fake import FakeClient
 from promptpex.report.runs import RunRecords
-from promptpex.workflow import running
-from promptpex.workflow.judges import judges_for
-from promptpex.workflow.outcomes_so_far import outcomes_so_far
+from promptpex.workflow.execution import run_records
+from promptpex.workflow.execution.judges import judges_for
+from promptpex.workflow.execution.outcomes_so_far import outcomes_so_far
+from promptpex.workflow.execution.verdicts_on_outputs import OutputVerdicts
 from promptpex.workflow.session import open_session
-from promptpex.workflow.verdicts_on_outputs import OutputVerdicts
 from tests.numbers.world import Fate, World, cases, material
 
 FATES: tuple[Fate, ...] = ("kept", "broken", "judged broken", "cut", "kept", "unjudged broken", "kept")
@@ -30,7 +30,7 @@ async def test_the_parts_in_which_outputs_are_read_change_nothing(tmp_path: Path
     given = {"models": ["fake/a", "fake/b"], "judge": JUDGES[:1], "store": str(tmp_path / "s.db"), "max_attempts": 1}
     client = FakeClient(World(suite, lambda model, case, repeat: FATES[(case + (model == "b")) % len(FATES)]))
     async with open_session(load({**given, **settings}, start=tmp_path, env={}), provider=client) as session:
-        run = await running.execute(session, await running.begin(session, prompt, spec, suite))
+        run = await run_records.execute(session, await run_records.begin(session, prompt, spec, suite))
         for part in (1, 5):
             with RunRecords.of(run.replace(verdicts=())) as records:
                 known = outcomes_so_far(session, run)
@@ -62,9 +62,9 @@ async def test_verdicts_on_an_output_are_put_away_while_others_are_still_judged(
     heard: asyncio.Queue[Event] = asyncio.Queue()
     settings = load(given, start=tmp_path, env={})
     async with open_session(settings, provider=FakeClient(held), emit=heard.put_nowait) as session:
-        begun = await running.begin(session, prompt, spec, suite)
+        begun = await run_records.begin(session, prompt, spec, suite)
         with RunRecords() as records:
-            filling = asyncio.create_task(running.fill(session, begun, records, running.keeping(records)))
+            filling = asyncio.create_task(run_records.fill(session, begun, records, run_records.keeping(records)))
             known = 0
             async with asyncio.timeout(300):
                 while known < 3:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
 from promptpex.core.surrogates import escape_surrogates, has_surrogate
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 BLANKS = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"

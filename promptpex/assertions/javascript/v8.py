@@ -20,7 +20,7 @@ from promptpex.assertions.model import Unscorable
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
 from promptpex.codecs.wording import quoted_json
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 MATCH_SECONDS = 1.0
 """One match, and one search of the python dialect; what does not backtrack takes microseconds."""

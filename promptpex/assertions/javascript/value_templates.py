@@ -15,7 +15,7 @@ from promptpex.assertions.model import Unscorable
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.codecs.template_marks import has_template
 from promptpex.codecs.wording import quoted_json
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 if TYPE_CHECKING:
     import jinja2

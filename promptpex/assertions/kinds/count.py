@@ -11,7 +11,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.core.sentences import split
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from promptpex.assertions.expected_match import compare
 from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
-from promptpex.core.matching import ASKED, match_name
-from promptpex.core.texts import stored
+from promptpex.core.match_kinds import ASKED, match_name
+from promptpex.core.translation import stored
 
 
 def _comparison(assertion: Assertion, value: object) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 MAX_DEPTHS = 3_000_000
 """Sum over all elements of how deep each stands: a nesting of 2,400, or 60,000 elements at a depth of 50."""

@@ -8,7 +8,7 @@ from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 SCORE_WORDS = stored("the script's score")
 """What the reason begins with where a script gave a number."""

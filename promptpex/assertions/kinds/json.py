@@ -12,7 +12,7 @@ from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Uns
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import beginning
 from promptpex.core.errors import CheckError
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 if TYPE_CHECKING:
     from promptpex.assertions.kinds.json_schema import Schema

@@ -14,7 +14,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, Unscorable
 from promptpex.assertions.time_limits import in_time
 from promptpex.codecs.wording import beginning, quoted_json
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 Steps = tuple[str | int | None, ...]
 """A key, an index, or None for all items of a list."""

@@ -14,7 +14,7 @@ from promptpex.assertions.javascript import v8
 from promptpex.assertions.kinds import schema_formats, schema_keywords
 from promptpex.assertions.model import Unscorable
 from promptpex.codecs.wording import cut, quoted_json
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 _LEAST_LETTERS = 12
 """ASCII letters below which the identifier guesses."""

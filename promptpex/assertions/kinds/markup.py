@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from promptpex.assertions.javascript import js_values
-from promptpex.assertions.kinds import xml_text
+from promptpex.assertions.kinds import xml_parser
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
 from promptpex.codecs.wording import beginning, quoted_json
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 
 def _paths(assertion: Assertion, value: object) -> tuple[str, ...]:
@@ -26,17 +26,17 @@ def _paths(assertion: Assertion, value: object) -> tuple[str, ...]:
 
 def _is_xml(assertion: Assertion, paths: tuple[str, ...], checked: CheckedOutput) -> KindResult:
     try:
-        tree = xml_text.strict(checked.text)
-    except xml_text.NotXml as error:
+        tree = xml_parser.strict(checked.text)
+    except xml_parser.NotXml as error:
         return KindResult(False, stored("not XML ({reason}): {excerpt}", reason=error, excerpt=beginning(checked.text)))
     return _by_paths([tree], paths, _IS_XML)
 
 
 def _contains_xml(assertion: Assertion, paths: tuple[str, ...], checked: CheckedOutput) -> KindResult:
-    together: xml_text.Element = {}
-    elements: list[xml_text.Element] = []
-    for name, tree in xml_text.pieces(checked.text):
-        xml_text.add(together, name, tree)
+    together: xml_parser.Element = {}
+    elements: list[xml_parser.Element] = []
+    for name, tree in xml_parser.pieces(checked.text):
+        xml_parser.add(together, name, tree)
         elements.append({name: tree})
     if not elements:
         return KindResult(False, stored("the output holds no XML: {excerpt}", excerpt=beginning(checked.text)))
@@ -55,11 +55,11 @@ _HOLDS_XML = (
 )
 
 
-def _by_paths(trees: list[xml_text.Element], paths: tuple[str, ...], words: tuple[str, str, str]) -> KindResult:
+def _by_paths(trees: list[xml_parser.Element], paths: tuple[str, ...], words: tuple[str, str, str]) -> KindResult:
     plain, with_elements, lacking = words
-    if any(all(xml_text.reaches(tree, path) for path in paths) for tree in in_time(trees)):
+    if any(all(xml_parser.reaches(tree, path) for path in paths) for tree in in_time(trees)):
         return KindResult(True, with_elements if paths else plain)
-    missing = next((path for path in paths if not xml_text.reaches(trees[0], path)), paths[0])
+    missing = next((path for path in paths if not xml_parser.reaches(trees[0], path)), paths[0])
     return KindResult(False, lacking.format(quoted=quoted_json(missing)))
 
 
@@ -68,19 +68,19 @@ def _nothing(assertion: Assertion, value: object) -> None:
 
 
 def _is_html(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindResult:
-    from promptpex.assertions.kinds import html_cost, html_text
+    from promptpex.assertions.kinds import html_cost, html_detection
 
     reason = html_cost.too_costly(checked.text)
     if reason is not None:
         raise Unscorable("timeout", stored("the output was not read as HTML: {reason}", reason=reason))
-    problem = html_text.problem(checked.text)
+    problem = html_detection.problem(checked.text)
     return KindResult(problem is None, problem or stored("the output is HTML"))
 
 
 def _contains_html(assertion: Assertion, plan: None, checked: CheckedOutput) -> KindResult:
-    from promptpex.assertions.kinds import html_text
+    from promptpex.assertions.kinds import html_detection
 
-    holds = html_text.holds_html(checked.text)
+    holds = html_detection.holds_html(checked.text)
     if holds:
         return KindResult(True, stored("the output holds HTML"))
     return KindResult(False, stored("the output holds no HTML: {excerpt}", excerpt=beginning(checked.text)))

@@ -8,7 +8,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import quoted_json
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 
 def _limit(assertion: Assertion, value: object) -> float:

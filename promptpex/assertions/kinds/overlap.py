@@ -15,7 +15,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind, P
 from promptpex.assertions.time_limits import in_time
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 _ORDERS = 4
 """N-grams of up to four words (Papineni et al. 2002, section 2.3)."""

@@ -18,8 +18,8 @@ from promptpex.assertions.python.source import CheckProgram
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import cut
 from promptpex.core.judge_answers import MAX_QUESTION, MAX_QUESTIONS
-from promptpex.core.texts import stored
 from promptpex.core.time_allowance import Allowance
+from promptpex.core.translation import stored
 
 SCORE_WORDS = stored("the code's score")
 """What the reason begins with where the code gave a number."""

@@ -7,7 +7,7 @@ from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Uns
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import cut
 from promptpex.core.judge_answers import MAX_QUESTION
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 
 def _question(assertion: Assertion, value: object) -> str:

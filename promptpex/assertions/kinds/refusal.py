@@ -11,7 +11,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.wording import beginning, quoted_json
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 _DO = (
     r"(?:answer|assist|help|comply|provide|do|fulfil?l?|support|engage|continue|discuss|create|generate|write|produce|"

@@ -12,7 +12,7 @@ from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Uns
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.codecs.wording import around, beginning, quoted_json
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 
 def _pattern(assertion: Assertion, value: object) -> str:

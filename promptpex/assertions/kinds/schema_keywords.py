@@ -16,7 +16,7 @@ from promptpex.assertions import time_limits
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.kinds import schema_formats
 from promptpex.codecs.wording import quoted_json
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 if TYPE_CHECKING:
     from jsonschema import TypeChecker, ValidationError

@@ -10,7 +10,7 @@ from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 _FENCE = re.compile(r"```(?:sql)?+[^\S\n]*+\n?+(.*?)```", re.S | re.I)
 _DIALECTS = {

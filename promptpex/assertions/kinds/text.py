@@ -11,7 +11,7 @@ from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
 from promptpex.codecs.template_marks import has_template
 from promptpex.codecs.wording import around, beginning, quoted_json
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 MOST_NAMED = 5
 """Missing texts that a reason names."""

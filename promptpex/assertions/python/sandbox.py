@@ -22,8 +22,8 @@ from promptpex.assertions.python.source import CheckProgram
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
 from promptpex.core.judge_answers import MAX_QUESTIONS
-from promptpex.core.texts import stored
 from promptpex.core.time_allowance import Allowance
+from promptpex.core.translation import stored
 
 RUN_SECONDS = 2.0
 """One function on one output, or on as many as are run together."""

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from promptpex.assertions.model import Unscorable
-from promptpex.codecs.python_text import (
+from promptpex.codecs.python_scan import (
     Definition,
     Given,
     definitions,

@@ -11,7 +11,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 
 if TYPE_CHECKING:
     from fractions import Fraction

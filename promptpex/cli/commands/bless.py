@@ -10,7 +10,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core.texts import from_data, tr, tr_n
+from promptpex.core.translation import from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.core.records import AnyRun, Blessed
@@ -54,8 +54,8 @@ def _readable(meant: MeantRuns) -> dict[Path, AnyRun]:
         RunError: one of them is missing, has not ended or cannot be read.
     """
     from promptpex.core.errors import RunError
-    from promptpex.report import blessing, runs
-    from promptpex.workflow.baselines import blessed_file
+    from promptpex.report import blessed_figures_file, runs
+    from promptpex.workflow.comparison.find_baseline import blessed_file
 
     missing = [f"{one.prompt}: {one.problem}" for one in meant.runs if one.folder is None]
     if missing:
@@ -64,17 +64,17 @@ def _readable(meant: MeantRuns) -> dict[Path, AnyRun]:
         one.folder: runs.read_for_report(one.folder) for one in meant.runs if one.folder is not None
     }
     for folder, columns in read.items() if len(read) > 1 else ():
-        blessing.bless(columns, folder)
+        blessed_figures_file.bless(columns, folder)
         blessed_file(columns)
     return read
 
 
 def _bless(run: AnyRun, folder: Path, out: Path | None) -> tuple[Path, Blessed]:
-    from promptpex.report import blessing
-    from promptpex.workflow.baselines import blessed_file
+    from promptpex.report import blessed_figures_file
+    from promptpex.workflow.comparison.find_baseline import blessed_file
 
-    blessed, path = blessing.bless(run, folder), out or blessed_file(run)
-    blessing.write(path, blessed)
+    blessed, path = blessed_figures_file.bless(run, folder), out or blessed_file(run)
+    blessed_figures_file.write(path, blessed)
     return path, blessed
 
 

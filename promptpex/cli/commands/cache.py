@@ -17,7 +17,7 @@ from promptpex.cli.help import CommandGroup
 from promptpex.cli.output import say
 from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import ConfigError
-from promptpex.core.texts import day, digits, from_data, tr, tr_n
+from promptpex.core.translation import day, digits, from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved

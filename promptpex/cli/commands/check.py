@@ -16,7 +16,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core.texts import from_data, tr, tr_n
+from promptpex.core.translation import from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.assertions.assertion_file import CheckFile
@@ -148,7 +148,7 @@ class _Sample:
     """What is put up for grading of the rows that are read, if anything is."""
 
     def __init__(self, prompt: Path | None, per_day: int) -> None:
-        from promptpex.workflow.grading.put_up import production_sample
+        from promptpex.workflow.grading.production_sample import production_sample
 
         self._prompt = prompt
         self._taken = None if prompt is None else production_sample(prompt, per_day, datetime.now(UTC))
@@ -156,7 +156,7 @@ class _Sample:
     @classmethod
     def of(cls, prompt: Path | None, per_day: int | None) -> _Sample:
         """The sample that the options ask for."""
-        from promptpex.workflow.grading.put_up import PER_DAY
+        from promptpex.workflow.grading.production_sample import PER_DAY
 
         if prompt is None and per_day is not None:
             raise click.UsageError("--per-day says how many outputs --put-up PROMPT puts up; give that, too")
@@ -164,7 +164,7 @@ class _Sample:
 
     def assertions(self, folder: Path | None, given: Path | None) -> Path | None:
         """The file of assertions: the given one, else the prompt's spec where a file of rows is put up."""
-        from promptpex.workflow.grading.put_up import checks_of_prompt
+        from promptpex.workflow.grading.production_sample import checks_of_prompt
 
         return given if given or self._prompt is None or folder is not None else checks_of_prompt(self._prompt)
 
@@ -211,12 +211,12 @@ def _by_code(
     """The reports of rows as they come, without a judge; ``files`` may be read by another process."""
     from promptpex.cli.interrupts import interrupts
     from promptpex.engines import as_they_come
-    from promptpex.workflow import checking_files
+    from promptpex.workflow.checks import parallel_check
 
     with (
         interrupts(),
         _engine(settings) as engine,
-        as_they_come(checking_files.reports(engine, checks, rows, files)) as reports,
+        as_they_come(parallel_check.reports(engine, checks, rows, files)) as reports,
     ):
         yield reports
 
@@ -241,7 +241,7 @@ def _judged(
 ) -> Iterator[Reports]:
     """The reports of all rows, their questions answered by the judge."""
     from promptpex.cli.command_session import work
-    from promptpex.workflow.checking import prompt_of_run, reports_with_judge
+    from promptpex.workflow.checks.check_rows import prompt_of_run, reports_with_judge
 
     prompt = prompt_of_run(folder) if folder is not None else None
     yield iter(work(flags, lambda session: reports_with_judge(session, rows, checks, prompt)))

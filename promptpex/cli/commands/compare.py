@@ -55,11 +55,11 @@ def command(
     from promptpex.cli.output import print_json
     from promptpex.cli.progress import notices
     from promptpex.core.errors import GateFailed
-    from promptpex.core.texts import tr
+    from promptpex.core.translation import tr
     from promptpex.report import runs
     from promptpex.report.comparison.files import page_in, write_page
     from promptpex.report.run_comparison import to_dict
-    from promptpex.workflow.comparing import compare
+    from promptpex.workflow.comparison.compare_runs import compare
 
     how = options.label_rules(flags)
     resolved = settings(flags)

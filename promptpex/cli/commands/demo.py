@@ -9,7 +9,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.starter_files import written_to
-from promptpex.core.texts import Key
+from promptpex.core.translation import Key
 
 BENCHMARK = "support-reply"
 RECORDING = "two-levels-of-care.jsonl"

@@ -11,7 +11,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core.texts import Key, from_data, tr
+from promptpex.core.translation import Key, from_data, tr
 
 if TYPE_CHECKING:
     from promptpex.specs.prompt_diff import PromptDiff
@@ -53,7 +53,7 @@ def command(
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
-    from promptpex.workflow.compare_prompts import compare_files
+    from promptpex.workflow.comparison.compare_prompts import compare_files
 
     settings(flags, start=new.parent)
     diff, warnings = compare_files(old, new, spec=spec, old_spec=old_spec, suite=cases)

@@ -13,13 +13,13 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import paragraph, say
-from promptpex.core.texts import Key, digits, tr
+from promptpex.core.translation import Key, digits, tr
 
 if TYPE_CHECKING:
     from promptpex.report.terminal.fitted_table import Column
     from promptpex.workflow.estimate import EstimateLine
+    from promptpex.workflow.execution.subset import Subset
     from promptpex.workflow.session import Session
-    from promptpex.workflow.subset import Subset
 
 
 @click.command("estimate", cls=Command)
@@ -88,8 +88,8 @@ def _of_one(
 ) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
-    from promptpex.workflow.files import files_of, require_files
     from promptpex.workflow.pipeline import estimate_files
+    from promptpex.workflow.project_files import files_of, require_files
 
     require_files(*beside)
     files = files_of(prompt, spec=beside[0], suite=beside[1])

@@ -10,7 +10,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 
 if TYPE_CHECKING:
     from promptpex.paper.result_tables import Tables
@@ -49,7 +49,7 @@ def command(
     from promptpex.cli.output import print_json
     from promptpex.paper.evaluation import evaluate
     from promptpex.tables import records
-    from promptpex.workflow.files import files_of
+    from promptpex.workflow.project_files import files_of
 
     files = [files_of(prompt) for prompt in prompts]
 

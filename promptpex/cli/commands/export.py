@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.format_options import WriteCommand
+from promptpex.cli.interchange_options import WriteCommand
 from promptpex.cli.output import data, say
-from promptpex.core.texts import from_data, tr
+from promptpex.core.translation import from_data, tr
 
 if TYPE_CHECKING:
     from promptpex.interchange.format import Exported, Format
@@ -31,7 +31,7 @@ def command(format_: Format, own: dict[str, Any], source: Path, out: Path | None
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
-    from promptpex.workflow.exchange import FileSource
+    from promptpex.workflow.importing.exchange import FileSource
 
     if as_json and out is None:
         raise click.UsageError("--json goes with --out FILE: what is exported is what stdout shows")

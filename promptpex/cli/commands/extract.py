@@ -12,11 +12,11 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core.texts import Key, from_data, tr, tr_n
+from promptpex.core.translation import Key, from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.specs.groundedness import Groundedness
-    from promptpex.workflow.files import Files
+    from promptpex.workflow.project_files import Files
 
 
 JUDGED = "judge:"
@@ -55,8 +55,8 @@ def command(
     from promptpex.cli.command_session import work
     from promptpex.cli.output import print_json
     from promptpex.core.errors import SpecError
-    from promptpex.workflow.files import files_of, require_files
     from promptpex.workflow.pipeline import extract
+    from promptpex.workflow.project_files import files_of, require_files
 
     require_files(None, cases)
     files = files_of(prompt, spec=spec, suite=cases)

@@ -263,7 +263,7 @@ def _held_against(baseline: str | None, most: str | None) -> tuple[str, float] |
 
 def _risen(held: tuple[str, float], summary: Summary, folder: Path, results: Path) -> Regressions:
     """The run held against a baseline."""
-    from promptpex.workflow.baselines import against_baseline, baseline
+    from promptpex.workflow.comparison.find_baseline import against_baseline, baseline
 
     before = baseline(held[0], summary.run, results)
     return against_baseline(before, summary, folder, results, margin=held[1])

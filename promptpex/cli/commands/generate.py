@@ -13,12 +13,12 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
 from promptpex.codecs.wording import named
-from promptpex.core.texts import tr, tr_n
+from promptpex.core.translation import tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.cases.plan import Plan
-    from promptpex.workflow.files import Files
     from promptpex.workflow.generating import Generated, Quality, Wishes
+    from promptpex.workflow.project_files import Files
 
 
 @click.command("generate", cls=Command)
@@ -69,8 +69,8 @@ def command(
     input spec, the author or the settings changed. Cases that you wrote or edited are never touched. Unusable
     cases are kept in the file, marked with the reason.
     """
-    from promptpex.workflow.files import files_of
     from promptpex.workflow.generating import Wishes
+    from promptpex.workflow.project_files import files_of
 
     files = files_of(prompt, spec=spec, suite=cases)
     if baseline is not None:

@@ -11,7 +11,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core.texts import tr_n
+from promptpex.core.translation import tr_n
 
 if TYPE_CHECKING:
     from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptpex.cli import options
-from promptpex.cli.format_options import ReadCommand
+from promptpex.cli.interchange_options import ReadCommand
 from promptpex.cli.output import data, say
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 if TYPE_CHECKING:
     from promptpex.core.records import Params
@@ -52,8 +52,8 @@ def command(
     Files that record what models were sent and answered become a run, which `judge` and `check` read: of the prompt
     that the requests have in common, or with --prompt of yours.
     """
-    from promptpex.workflow.exchange import require_extension
-    from promptpex.workflow.recovered_inputs import with_prompt
+    from promptpex.workflow.importing.exchange import require_extension
+    from promptpex.workflow.importing.recovered_inputs import with_prompt
 
     require_extension(path, format_)
     assert format_.read is not None
@@ -99,7 +99,7 @@ def _files(imported: Imported, out: Path | None, flags: dict[str, Any], *, force
     from promptpex.cli.output import print_json
     from promptpex.interchange import suite_jsonl
     from promptpex.interchange.notes import shown
-    from promptpex.workflow.write_import import usable, write_imported
+    from promptpex.workflow.importing.write_import import usable, write_imported
 
     if out is None:
         if not imported.is_suite or imported.suite is None:

@@ -9,7 +9,7 @@ import click
 from promptpex.cli import options, starter_files
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 
 PROMPT, SETTINGS = "prompt.md", "promptpex.toml"
 

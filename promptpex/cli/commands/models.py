@@ -10,16 +10,16 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.codecs.controls import visible
+from promptpex.codecs.control_characters import visible
 from promptpex.codecs.wording import cut
-from promptpex.core.texts import Key, from_data, stored, tr
+from promptpex.core.translation import Key, from_data, stored, tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
     from promptpex.core.records import ModelName
     from promptpex.llm.providers import ProviderOptions
     from promptpex.llm.providers.discovery import AvailableModel
-    from promptpex.llm.providers.server_looks import ServerLook
+    from promptpex.llm.providers.server_health import ServerLook
 
 LONGEST_LIST = 200
 """Characters of what a server lists that are shown where the model is not among it."""

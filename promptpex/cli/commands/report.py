@@ -10,7 +10,7 @@ import click
 
 from promptpex.cli import options
 from promptpex.cli.help import Command
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
@@ -106,8 +106,8 @@ def _weighed(folder: Path, least: float) -> Run:
     """The run of a folder with the judges that agree with people, by the calibrations of now."""
     from promptpex.cli.progress import notices
     from promptpex.report import runs
+    from promptpex.workflow.execution.reweighing import reweighed
     from promptpex.workflow.grading.peoples_grades import with_calibrations_of_now
-    from promptpex.workflow.reweighing import reweighed
 
     return reweighed(with_calibrations_of_now(runs.read(folder), notices(verbose=False)), least)
 
@@ -116,8 +116,8 @@ def _of_choice(folder: Path, as_json: bool) -> Path:
     """Writes the report of the choice that a synthesis folder keeps, says what it is, and gives its file."""
     from promptpex.cli.in_words.layout import wrapped
     from promptpex.cli.output import print_json, say
+    from promptpex.synthesis.choice.saved_choice import CHOICE
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.synthesis.saved_choice import CHOICE
     from promptpex.workflow.synthesis.choice_report import report_of_folder
 
     page, path = report_of_folder(folder)

@@ -13,9 +13,9 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 
 if TYPE_CHECKING:
-    from promptpex.workflow.files import Files
+    from promptpex.workflow.execution.subset import Subset
+    from promptpex.workflow.project_files import Files
     from promptpex.workflow.session import Session
-    from promptpex.workflow.subset import Subset
 
 
 @click.command("run", cls=Command)
@@ -99,7 +99,7 @@ def _run_one(
     from promptpex.cli.output import exit_code, show_run
     from promptpex.report.runs import read_for_report
     from promptpex.report.terminal.ending import PAGE
-    from promptpex.workflow.files import files_of, require_files
+    from promptpex.workflow.project_files import files_of, require_files
 
     require_files(*beside)
     files = files_of(prompt, spec=beside[0], suite=beside[1])

@@ -11,7 +11,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import CommandGroup
 from promptpex.cli.output import say
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 
 
 class Runs(CommandGroup):
@@ -103,8 +103,8 @@ def prune(
     from promptpex.cli.in_words.run_list import pruned_lines, pruned_to_dict
     from promptpex.cli.output import print_json
     from promptpex.report.runs.listing import bytes_of
-    from promptpex.workflow.pruning import PruneWishes, prunable
-    from promptpex.workflow.pruning import prune as delete
+    from promptpex.workflow.prune_runs import PruneWishes, prunable
+    from promptpex.workflow.prune_runs import prune as delete
 
     if keep is None and older_than is None:
         raise click.UsageError("say which runs: --keep N or --older-than AGE")

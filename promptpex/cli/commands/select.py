@@ -11,16 +11,16 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core.texts import from_data, tr
+from promptpex.core.translation import from_data, tr
 from promptpex.synthesis.selection.methods import METHODS
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from promptpex.synthesis.folder_choice import FolderChoice
-    from promptpex.synthesis.selection.limits import SelectionLimits
+    from promptpex.synthesis.choice.choose import FolderChoice
     from promptpex.synthesis.selection.problem import SelectionProblem
     from promptpex.synthesis.selection.result import Selection
+    from promptpex.synthesis.selection.thresholds import SelectionLimits
 
 ALIGNED = "aligned"
 
@@ -120,7 +120,7 @@ def _by_alignment(
     from promptpex.cli.in_words.aligned import aligned_lines, without_good_candidate
     from promptpex.cli.output import print_json
     from promptpex.grading.labels import LabelRules
-    from promptpex.workflow.alignment.choosing import choose_aligned
+    from promptpex.workflow.alignment.choose_candidates import choose_aligned
 
     if coverage is not None:
         raise click.UsageError("--coverage is a limit of sets; aligned has one on the FFR of each assertion, --ffr")
@@ -139,7 +139,7 @@ def _by_alignment(
 
 
 def _limits(coverage: Fraction | None, ffr: Fraction | None) -> SelectionLimits:
-    from promptpex.synthesis.selection.limits import COVERAGE, FFR, SelectionLimits
+    from promptpex.synthesis.selection.thresholds import COVERAGE, FFR, SelectionLimits
 
     return SelectionLimits(COVERAGE if coverage is None else coverage, FFR if ffr is None else ffr)
 
@@ -180,9 +180,9 @@ def _from_folder(
     source: Path, method: Any, limits: SelectionLimits, seconds: int, *, weigh_questions: bool, full_curve: bool
 ) -> FolderChoice:
     """Chooses from a synthesis folder, whose candidates are screened and whose implications are closed."""
+    from promptpex.synthesis.choice.choose import choose_from, set_chosen
+    from promptpex.synthesis.choice.problem_of_folder import read_folder
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.synthesis.folder_choice import choose_from, set_chosen
-    from promptpex.synthesis.folder_problem import read_folder
 
     given = read_folder(source, limits, weigh_questions=weigh_questions)
     way = set_chosen(given, method, limits, seconds=seconds)
@@ -209,9 +209,9 @@ def _why_none(choice: FolderChoice) -> list[str]:
 
 def _report(folder: Path, choice: FolderChoice, why_none: Sequence[str], as_json: bool) -> None:
     """Writes the page of a choice, or of why there is none, and says where it is."""
+    from promptpex.synthesis.choice.choose import saved_points
+    from promptpex.synthesis.choice.saved_choice import CHOICE
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.synthesis.folder_choice import saved_points
-    from promptpex.synthesis.saved_choice import CHOICE
     from promptpex.workflow.synthesis.choice_report import NoChoice, write_report
 
     source, selection = choice.source, choice.selection

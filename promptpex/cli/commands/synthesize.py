@@ -15,11 +15,11 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import NO_ANSWER, say
 from promptpex.codecs.wording import named, sentence
-from promptpex.core.texts import from_data, tr, tr_n
+from promptpex.core.translation import from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.core.records import Criterion, Synthesis
-    from promptpex.workflow.files import Files
+    from promptpex.workflow.project_files import Files
     from promptpex.workflow.synthesis.synthesizing import Synthesised, SynthesisWishes
     from promptpex.workflow.synthesis.trying_candidates import Trial, TrialWishes
 
@@ -86,7 +86,7 @@ def command(
       promptpex synthesize prompt.md --infer --author gpt-4.1
       promptpex synthesize prompt.md --labels labels.csv --judge gpt-4.1-mini
     """
-    from promptpex.workflow.files import files_of, require_files
+    from promptpex.workflow.project_files import files_of, require_files
     from promptpex.workflow.synthesis.synthesizing import SynthesisWishes
     from promptpex.workflow.synthesis.trying_candidates import TrialWishes
 
@@ -132,8 +132,8 @@ def _synthesize(
     from promptpex.cli.in_words.history import category_lines, history_lines, plain_history
     from promptpex.cli.output import print_json
     from promptpex.promptfile import messages_text
-    from promptpex.synthesis import tagged_prompt
     from promptpex.synthesis.folder import SynthesisFolder
+    from promptpex.synthesis.history import annotated_prompt
     from promptpex.workflow.synthesis.synthesizing import synthesize
     from promptpex.workflow.synthesis.trying_candidates import require_sources, try_candidates
 
@@ -142,7 +142,7 @@ def _synthesize(
         return await synthesize(session, files, wishes), await try_candidates(session, files, trial)
 
     made, tried = work(flags, job, start=files.prompt.parent)
-    segments = tagged_prompt.tagged(messages_text(made.history.versions[-1].messages), made.history.deltas)
+    segments = annotated_prompt.tagged(messages_text(made.history.versions[-1].messages), made.history.deltas)
     file = SynthesisFolder.of(files.prompt).candidates
     if as_json:
         new = {"new_criteria": list(made.criteria), "new_candidates": list(made.candidates)}
@@ -153,7 +153,7 @@ def _synthesize(
     for line in (*history_lines(made.history), *category_lines(made.history.deltas)):
         say(line)
     if tagged:
-        say(tagged_prompt.as_text(segments))
+        say(annotated_prompt.as_text(segments))
     _say_candidates(made.synthesis)
     total = tr(
         "{candidates} for {criteria} in {file} ({new} new)",

@@ -14,7 +14,7 @@ from promptpex.cli.help import Command
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
-    from promptpex.web.ports import Ports
+    from promptpex.web.interfaces import Ports
 
 
 @click.command("view", cls=Command)
@@ -42,10 +42,10 @@ def _ports(named: Path | None, resolved: Resolved) -> Ports:
     from promptpex.report import runs
     from promptpex.report.runs.listing import RunList
     from promptpex.synthesis.folder import is_synthesis_folder
-    from promptpex.web.ports import Ports
-    from promptpex.workflow.alignment.port import CardOfRuns
+    from promptpex.web.interfaces import Ports
+    from promptpex.workflow.alignment.card_page import CardOfRuns
     from promptpex.workflow.alignment.report_card import CardWishes
-    from promptpex.workflow.comparing import ComparisonsOfRuns
+    from promptpex.workflow.comparison.compare_runs import ComparisonsOfRuns
     from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 
     results, grades = Path(resolved.settings.results), GradesOfRuns()

@@ -27,7 +27,7 @@ def grader_name(given: str | None, folder: Path) -> str:
 
 
 def _of_git(folder: Path) -> str:
-    from promptpex.synthesis.git_program import git
+    from promptpex.synthesis.history.git_program import git
 
     try:
         answer = git(folder, "config", "--get", "user.name", limit=10_000, seconds=5.0)

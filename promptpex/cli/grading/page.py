@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from promptpex.cli.output import say
 from promptpex.core.errors import ConfigError, GradeError
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
     from promptpex.grading.labels import LabelRules
-    from promptpex.web.ports import GradingPort
+    from promptpex.web.interfaces import GradingPort
     from promptpex.workflow.grading.open_desk import GradingProject
 
 
@@ -41,12 +41,12 @@ def serve_page(
     from promptpex.cli.grading.screen import graded_so_far
     from promptpex.cli.local_page import serve
     from promptpex.promptfile import renderer
-    from promptpex.web.ports import Ports
+    from promptpex.web.interfaces import Ports
     from promptpex.web.server import require_extra
-    from promptpex.workflow.alignment.port import CardOfRuns
+    from promptpex.workflow.alignment.card_page import CardOfRuns
     from promptpex.workflow.alignment.report_card import CardWishes
-    from promptpex.workflow.comparing import ComparisonsOfRuns
-    from promptpex.workflow.criteria.beside_desk import criteria_beside
+    from promptpex.workflow.comparison.compare_runs import ComparisonsOfRuns
+    from promptpex.workflow.criteria.shared_state import criteria_beside
     from promptpex.workflow.grading.peoples_grades import GradesOfRuns
 
     require_extra()
@@ -89,7 +89,7 @@ def port_of(project: GradingProject, grader: str | None, first: int) -> GradingP
         first: how many outputs are graded before criteria are written down; 0: as many as people like.
     """
     from promptpex.cli.grading.grader_name import grader_name
-    from promptpex.web.ports import GradingPort
+    from promptpex.web.interfaces import GradingPort
 
     folder, prompt = project.file.parent, project.prompt
     name = suggested = ""

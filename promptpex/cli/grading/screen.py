@@ -13,11 +13,11 @@ from textwrap import wrap
 import click
 
 from promptpex.cli.output import say
-from promptpex.codecs.controls import visible
+from promptpex.codecs.control_characters import visible
 from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import named
 from promptpex.core.records import OUTPUT_SUBJECT, Grade
-from promptpex.core.texts import Key, digits, from_data, tr, tr_n
+from promptpex.core.translation import Key, digits, from_data, tr, tr_n
 from promptpex.grading.desk import Assignment, GradingDesk
 from promptpex.grading.labels import LabelRules
 from promptpex.grading.progress import Progress, lacking_sentence

@@ -8,7 +8,7 @@ from promptpex.cli.grading.keys import BACK, END, FORWARD, Keys
 from promptpex.cli.grading.screen import KEYS, KEYS_OF_RULES, show_all, show_help, show_item, show_keys, show_subject
 from promptpex.cli.output import say
 from promptpex.core.records import OUTPUT_SUBJECT, Grade, GradeValue
-from promptpex.core.texts import from_data, tr
+from promptpex.core.translation import from_data, tr
 from promptpex.grading.desk import Assignment, GradingDesk
 from promptpex.grading.subjects import Subject
 

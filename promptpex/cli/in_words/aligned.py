@@ -9,11 +9,11 @@ from promptpex.cli.in_words.choice import change_sentences, left_out_sentences
 from promptpex.cli.in_words.layout import and_more, apart, right_aligned, share_line, wrapped
 from promptpex.cli.in_words.selection import MISSING, NAME
 from promptpex.codecs.wording import cut
-from promptpex.core.texts import from_data, tr, tr_n
+from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.cards.words import UNDEFINED, range_of
 from promptpex.report.percentages import percent
 from promptpex.synthesis.selection.problem import SelectionFigures
-from promptpex.workflow.alignment.choosing import AlignedChoice
+from promptpex.workflow.alignment.choose_candidates import AlignedChoice
 
 SHOWN = 50
 """Criteria that are listed one by one."""

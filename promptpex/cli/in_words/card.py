@@ -15,7 +15,7 @@ from promptpex.core.records import (
     CardRow,
     ReportCard,
 )
-from promptpex.core.texts import from_data, tr, tr_n
+from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.cards import words
 from promptpex.report.percentages import listed
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from promptpex.cli.in_words.layout import apart, right_aligned, wrapped
 from promptpex.cli.in_words.selection import lines
 from promptpex.codecs.wording import NAMED, sentence
-from promptpex.core.texts import from_data, tr, tr_n
+from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.percentages import percent, with_ends
 from promptpex.stats import Interval
-from promptpex.synthesis.choice_curve import CurvePoint
-from promptpex.synthesis.choice_figures import Shares
-from promptpex.synthesis.folder_choice import FITTED, FolderChoice
-from promptpex.synthesis.not_comparable import NOT_COMPARABLE
-from promptpex.synthesis.screens import indistinct_sentences
+from promptpex.synthesis.choice.choose import FITTED, FolderChoice
+from promptpex.synthesis.choice.curve import CurvePoint
+from promptpex.synthesis.choice.ineligible_candidates import NOT_COMPARABLE
+from promptpex.synthesis.choice.intervals import Shares
+from promptpex.synthesis.choice.screens import indistinct_sentences
 
 
 def folder_lines(choice: FolderChoice, *, with_curve: bool = False, with_bootstrap: bool = False) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from promptpex.codecs.wording import cut, quoted
 from promptpex.core.records import Delta, History
-from promptpex.core.texts import from_data, tr, tr_n
-from promptpex.synthesis.portions import as_line
-from promptpex.synthesis.tagged_prompt import Segment
-from promptpex.synthesis.taxonomy import TAXONOMY, info_of
+from promptpex.core.translation import from_data, tr, tr_n
+from promptpex.synthesis.history.annotated_prompt import Segment
+from promptpex.synthesis.history.delta_batches import as_line
+from promptpex.synthesis.history.taxonomy import TAXONOMY, info_of
 
 _LONGEST = 200
 """Characters of a sentence."""

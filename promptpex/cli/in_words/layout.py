@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 from promptpex.report.percentages import percent
 
 WIDTH = 80

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.cli.in_words.layout import WIDTH, and_more
 from promptpex.core.errors import RunError
-from promptpex.core.texts import day_of, digits, from_data, tr, tr_n
+from promptpex.core.translation import day_of, digits, from_data, tr, tr_n
 from promptpex.report.batches.batch_files import INDEX
 from promptpex.report.percentages import percent
 from promptpex.report.runs.batch_folder import by_date, read_batch
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from promptpex.workflow.pruning import Prunable
+    from promptpex.workflow.prune_runs import Prunable
 
 SHOWN = 40
 """Runs that are listed one by one."""

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from promptpex.cli.in_words.layout import and_more, right_aligned, share_line, wrapped
 from promptpex.codecs.wording import NAMED, cut
-from promptpex.core.texts import Key, shown, tr, tr_n
+from promptpex.core.translation import Key, shown, tr, tr_n
 from promptpex.report.percentages import as_given, limits_of_choice, percent
-from promptpex.synthesis.selection.explanation import Explanation, Reachable
+from promptpex.synthesis.selection.infeasibility import Explanation, Reachable
 from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
 from promptpex.synthesis.selection.result import Selection, plain
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from promptpex.core.records._base import MAX_EXACT, MAX_TOKENS_COUNTED, Record
 from promptpex.core.records.batch import BatchManifest, BatchPart
-from promptpex.core.records.blessed import Blessed, BlessedCase, CaseCounts
+from promptpex.core.records.blessed_figures import Blessed, BlessedCase, CaseCounts
 from promptpex.core.records.calibration import JudgeCalibration, MeasuredShare, calibration_of
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
 from promptpex.core.records.candidate import Candidate, Category, Choice, Criterion, Implication, Means, Synthesis
 from promptpex.core.records.case import Case, Match, Rating, Suite
-from promptpex.core.records.columns import AnyRun, Coded, Column, Columns, RunColumns, RunInParts
+from promptpex.core.records.columnar import AnyRun, Coded, Column, Columns, RunColumns, RunInParts
+from promptpex.core.records.file_problem import Problem, Severity
 from promptpex.core.records.gc_pause import collector_paused
 from promptpex.core.records.grade import (
     KEY_LENGTH,
@@ -31,7 +32,6 @@ from promptpex.core.records.output import (
     Status,
     Verdict,
 )
-from promptpex.core.records.problem import Problem, Severity
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
 from promptpex.core.records.report_card import (
     AlignmentFigures,

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from promptpex.core.matching import DEFAULT_MATCH, MATCH_PATTERN, match_name
+from promptpex.core.match_kinds import DEFAULT_MATCH, MATCH_PATTERN, match_name
 from promptpex.core.records._base import MACHINES, OwnedRecord, Record
 from promptpex.core.records.spec import Origin
 

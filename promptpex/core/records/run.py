@@ -18,7 +18,7 @@ from promptpex.core.records.prompt import Prompt
 from promptpex.core.records.score import Score
 from promptpex.core.records.spec import Spec
 from promptpex.core.records.synthesis import Example
-from promptpex.core.texts import from_data, tr
+from promptpex.core.translation import from_data, tr
 
 _NUMBER = ((int, float), "a number")
 _COUNT = (int, "a whole number")

@@ -10,16 +10,16 @@ from promptpex.codecs.safe_csv import MAX_BYTES
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.interchange import suite_csv
-from promptpex.interchange.assembled import assembled
 from promptpex.interchange.chats import Unfit, messages_of
 from promptpex.interchange.column_mapping import as_text
 from promptpex.interchange.exchanges import Exchange
 from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_rows
+from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Imported
+from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.notes import Log
-from promptpex.interchange.places import At, mapping
 
 _READ = frozenset(("input", "target", "choices", "id"))
 _KEYS = _READ | {"metadata", "files", "setup", "sandbox", "description"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.core.records import Case, Message, Prompt, Rule
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.interchange.format import Exported, Project, Source
 
 _TEMPLATE = Path(__file__).with_name("task.txt")

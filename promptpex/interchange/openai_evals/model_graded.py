@@ -9,10 +9,10 @@ from pathlib import Path
 from promptpex.core.errors import InputError
 from promptpex.core.judge_answers import MAX_QUESTION
 from promptpex.core.records import Check, Rule
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
+from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.notes import Log
-from promptpex.interchange.places import At, mapping
 from promptpex.interchange.promptfoo.rules import literal
 
 CLASS = "evals.elsuite.modelgraded.classify:ModelBasedClassify"

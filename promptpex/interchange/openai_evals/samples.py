@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from promptpex.core.records import Rule, Spec
-from promptpex.core.texts import stored
-from promptpex.interchange.assembled import assembled
+from promptpex.core.translation import stored
 from promptpex.interchange.chats import Unfit, messages_of
 from promptpex.interchange.exchanges import Exchange
 from promptpex.interchange.foreign_rows import json_rows
+from promptpex.interchange.foreign_values import At, mapping, named
 from promptpex.interchange.format import Imported
+from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.notes import Log
 from promptpex.interchange.openai_evals.classes import IDEAL, sees_all
-from promptpex.interchange.places import At, mapping, named
 
 INPUT = "input"
 _NAME = "id"

@@ -7,7 +7,7 @@ from typing import Any
 from promptpex.codecs import jsonl
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Rule
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.documents import yaml_writer
 from promptpex.interchange.exchanges import Ids
 from promptpex.interchange.format import Exported, Project, Source

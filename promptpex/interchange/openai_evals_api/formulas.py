@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeGuard
 
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.interchange.chats import Unfit
 
 _LONGEST = 2_000

@@ -10,18 +10,18 @@ from pathlib import Path
 
 from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.records import Message, Spec
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
-from promptpex.interchange.assembled import assembled, gathered
 from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of
 from promptpex.interchange.exchanges import Exchange, Recorded, RecordedAnswer, count
 from promptpex.interchange.foreign_rows import json_rows
+from promptpex.interchange.foreign_values import At, items, mapping
+from promptpex.interchange.foreign_values import named as named_kind
 from promptpex.interchange.format import Imported, ImportedPrompt
+from promptpex.interchange.inferred_project import assembled, gathered
 from promptpex.interchange.notes import Log
 from promptpex.interchange.openai_evals_api.graders import rules_of
 from promptpex.interchange.openai_evals_api.templates import item_field, looked_at, names, ours
-from promptpex.interchange.places import At, items, mapping
-from promptpex.interchange.places import named as named_kind
 from promptpex.llm.names import parse_model
 
 EXPECTED = "expected"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.interchange.chats import Unfit
-from promptpex.interchange.promptfoo.nunjucks import fields
+from promptpex.interchange.promptfoo.nunjucks_hazards import fields
 from promptpex.interchange.promptfoo.rules import literal
 
 _ITEM = re.compile(r"item\.([A-Za-z_]\w*(?:\.\w+|\[\d+\])*)", re.ASCII)

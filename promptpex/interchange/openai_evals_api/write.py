@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from promptpex.core.records import Case, Check, Prompt, Rule, Suite
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.interchange.format import Exported, Project, Source
 from promptpex.interchange.openai_evals_api.graders import CALL, METRICS, OPERATIONS
 from promptpex.interchange.openai_evals_api.read import EXPECTED

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptpex.interchange.assembled import assembled
 from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_rows
 from promptpex.interchange.format import Format, Imported, Mapped, Option
+from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.notes import Log
 from promptpex.interchange.otel_genai.requests import requests_of
 from promptpex.interchange.otel_genai.telemetry import is_console_record, telemetry_of

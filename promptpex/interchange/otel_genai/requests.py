@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from promptpex.core.records import Message
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of, text_of
 from promptpex.interchange.exchanges import Exchange, RecordedAnswer, amount, count
 from promptpex.interchange.foreign_rows import json_of_cell

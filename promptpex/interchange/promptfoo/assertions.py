@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from promptpex.codecs.template_marks import has_template
-from promptpex.core.texts import stored
-from promptpex.interchange.places import At, items, named
+from promptpex.core.translation import stored
+from promptpex.interchange.foreign_values import At, items, named
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.promptfoo.scripts import ENDINGS, named_function, script_of, transform_of
-from promptpex.interchange.promptfoo.their_tests import Written
+from promptpex.interchange.promptfoo.tests import Written
 
 CODE_KINDS = frozenset(
     ("contains", "contains-all", "contains-any", "contains-json", "contains-html", "contains-sql", "contains-xml",

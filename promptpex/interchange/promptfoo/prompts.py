@@ -15,9 +15,9 @@ from promptpex.codecs.ordinary_files import is_file
 from promptpex.core.errors import InputError
 from promptpex.core.records import Message
 from promptpex.core.records.prompt import Role
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
-from promptpex.interchange.places import At, items, named, text_of_parts
+from promptpex.interchange.foreign_values import At, items, named, text_of_parts
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 
 ROLES: Mapping[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from promptpex.core.errors import ConfigError
-from promptpex.core.texts import stored
-from promptpex.interchange.places import At, items, named
+from promptpex.core.translation import stored
+from promptpex.interchange.foreign_values import At, items, named
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.llm.named_models import free_name
 from promptpex.llm.names import parse_model

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import Message, Spec, Suite
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
+from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Imported, ImportedPrompt, head
 from promptpex.interchange.notes import Log
-from promptpex.interchange.places import At, mapping
 from promptpex.interchange.promptfoo import rules
 from promptpex.interchange.promptfoo.assertions import Promise, of_set, promise_of
 from promptpex.interchange.promptfoo.files import ConfigFiles, merged
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, read_prompts
 from promptpex.interchange.promptfoo.providers import read_providers
-from promptpex.interchange.promptfoo.their_tests import Data, TheirTest, Written, read_tests
+from promptpex.interchange.promptfoo.tests import Data, TheirTest, Written, read_tests
 from promptpex.interchange.promptfoo.variables import NotRead, with_filled_metric
 
 KNOWN_BY = ("prompts", "providers", "targets", "tests", "scenarios", "defaultTest")

@@ -6,8 +6,8 @@ import json
 import re
 
 from promptpex.codecs.template_marks import has_template, raw
-from promptpex.core.texts import stored
-from promptpex.interchange.places import At
+from promptpex.core.translation import stored
+from promptpex.interchange.foreign_values import At
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 
 ENDINGS = (".js", ".cjs", ".mjs")

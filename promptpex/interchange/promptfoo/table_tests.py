@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from promptpex.core.errors import InputError
-from promptpex.core.texts import stored
-from promptpex.interchange.places import At
+from promptpex.core.translation import stored
+from promptpex.interchange.foreign_values import At
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 
 _WITH_THRESHOLD = frozenset(

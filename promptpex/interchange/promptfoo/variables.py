@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from promptpex.core.texts import stored
-from promptpex.interchange.places import At
+from promptpex.core.translation import stored
+from promptpex.interchange.foreign_values import At
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 
 MAX_TESTS = 100_000

@@ -16,13 +16,13 @@ from promptpex.codecs.inputs_as_text import named_text
 from promptpex.codecs.template_marks import has_template
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Prompt, Rule, Spec, Suite
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.documents import yaml_writer
 from promptpex.interchange.format import Exported, Source
-from promptpex.interchange.promptfoo import nunjucks
+from promptpex.interchange.promptfoo import nunjucks_hazards
 from promptpex.interchange.promptfoo.assertions import CODE_KINDS, SET
-from promptpex.interchange.promptfoo.judged import as_body, as_rubric, python_problem
-from promptpex.interchange.promptfoo.nunjucks import fills_in
+from promptpex.interchange.promptfoo.code_and_questions import as_body, as_rubric, python_problem
+from promptpex.interchange.promptfoo.nunjucks_hazards import fills_in
 from promptpex.interchange.promptfoo.providers import is_program, their_provider
 from promptpex.interchange.promptfoo.read import OURS
 from promptpex.interchange.promptfoo.rules import literal
@@ -90,7 +90,7 @@ def _providers(models: Sequence[str], left_out: list[str]) -> list[Any]:
 
 def _refuse_code(prompt: Prompt) -> None:
     contents = [message.content for message in prompt.messages]
-    if any(map(nunjucks.runs, contents)) or fills_in(contents):
+    if any(map(nunjucks_hazards.runs, contents)) or fills_in(contents):
         raise InputError(
             f"the prompt {prompt.name!r} cannot be given to promptfoo: its template would run as code there, or be "
             "filled with variables of the environment; put plain {{names}} into it"
@@ -207,11 +207,13 @@ def _unfit(check: Check) -> str | None:
         return stored("promptfoo's rouge-n has only n = 1")
     held = [check.value, check.config, check.transform, check.metric]
     values = check.value if isinstance(check.value, list | tuple) else [check.value]
-    if fills_in(held) or any(nunjucks.runs(value) for value in values if isinstance(value, str)):
+    if fills_in(held) or any(nunjucks_hazards.runs(value) for value in values if isinstance(value, str)):
         return stored("promptfoo would fill in the environment, or run its template as code")
-    if nunjucks.is_file(check.value) or nunjucks.is_file(check.transform):
+    if nunjucks_hazards.is_file(check.value) or nunjucks_hazards.is_file(check.transform):
         return stored("promptfoo takes its value for a file")
-    if nunjucks.refers(check.config) or (nunjucks.refers(check.value) and "{" in "".join(nunjucks.texts(check.value))):
+    if nunjucks_hazards.refers(check.config) or (
+        nunjucks_hazards.refers(check.value) and "{" in "".join(nunjucks_hazards.texts(check.value))
+    ):
         return stored("promptfoo would follow its $ref")
     return next((why for why in map(_unfit, check.asserts or ()) if why), None)
 
@@ -226,7 +228,7 @@ def _assertion(check: Check) -> dict[str, Any]:
         check = as_body(check)
     plain = check.to_dict()
     entry = {"type": plain.pop("kind"), **{key: plain[key] for key in _KEYS if key in plain}}
-    if nunjucks.refers(entry.get("value")):  # which promptfoo follows everywhere but in texts
+    if nunjucks_hazards.refers(entry.get("value")):  # which promptfoo follows everywhere but in texts
         entry["value"] = json.dumps(entry["value"], ensure_ascii=False)
     if check.asserts is not None:
         entry["assert"] = [_assertion(part) for part in check.asserts]
@@ -280,7 +282,7 @@ def _is_read_otherwise(case: Case, left_out: list[str]) -> bool:
         is_variable = name not in ("scenario", "rule") or name in case.inputs
         named = is_variable and any(name in (*case.inputs, "expected") for name in _NAME.findall(text))
         named = named or fills_in(value) or fills_in(text)
-        if named or (is_variable and nunjucks.is_file(text)):
+        if named or (is_variable and nunjucks_hazards.is_file(text)):
             values = {"case": case.id, "name": name, "text": repr(text[:40])}
             filled = stored(
                 "case {case} is left out: its input {name} holds {text}, which promptfoo fills in", **values

@@ -15,7 +15,7 @@ from typing import Protocol
 from promptpex.codecs.wording import plural
 from promptpex.core.errors import BudgetExceeded
 from promptpex.core.records import Completion, Request
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.client import Client
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
 

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from promptpex.core.errors import Stopped
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 
 GRACE_S = 3.0
 """Seconds that a request in flight still has once the run is being stopped; a convention: most short

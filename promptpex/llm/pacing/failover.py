@@ -18,7 +18,7 @@ from promptpex.codecs.wording import cut
 from promptpex.core.errors import BudgetExceeded, DeadlinePassed, ModelError, Stopped, TimedOut, Unavailable
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Completion, Request
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.pacing.breaker import Breaker
 from promptpex.llm.pacing.first_request import FATAL
 from promptpex.llm.pacing.server_queue import HeldSlot

@@ -7,7 +7,7 @@ import asyncio
 from promptpex.core.errors import ModelError, NotAuthorised, RetiredModel, UnknownModel
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.client import Client, Loading
 
 FIRST_ALONE_S = 1.0

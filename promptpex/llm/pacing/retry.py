@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from promptpex.core.errors import DeadlinePassed, ModelError, TimedOut, Unavailable
 from promptpex.core.events import Listener, Retrying, ignore_events
 from promptpex.core.records import Completion, Request
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.client import Client
 from promptpex.llm.pacing import CALL_DEADLINE_S, MAX_ATTEMPTS
 from promptpex.llm.pacing.breaker import FIRST_PROBE_BACKOFF_S, MAX_FIRST_WAIT_S, MAX_WAIT_S, Breaker

@@ -26,7 +26,7 @@ from promptpex.core.errors import (
     UnknownModel,
 )
 from promptpex.core.records import Completion, Request
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
 from promptpex.llm.pacing.aimd import ConcurrencyController
 from promptpex.llm.pacing.cancellation import CancelToken, not_asked

@@ -14,12 +14,12 @@ from datetime import UTC, date, datetime
 from typing import Literal
 
 from promptpex.core.errors import ModelError, PromptpexError
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.providers.ollama_admin import LocalModel, host_url, list_models
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import key_variable, known_models, known_providers, rates_of
-from promptpex.llm.providers.server_looks import LOOK_S, ServerLook
+from promptpex.llm.providers.server_health import LOOK_S, ServerLook
 from promptpex.llm.providers.weights import DEFAULT_MODEL, found_default
 
 Role = Literal["test", "author", "judge"]

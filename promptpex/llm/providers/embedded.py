@@ -17,7 +17,7 @@ from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.providers.streamed_chat import AS_STREAM
 from promptpex.llm.providers.weights import DEFAULT_MODEL, weights_path
-from promptpex.llm.sending import sending
+from promptpex.llm.sent_signal import sending
 from promptpex.llm.streaming import Watcher, watcher
 
 REPLY_LIMIT = 1024

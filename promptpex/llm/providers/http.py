@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 from promptpex.core.errors import BadRequest, ConfigError, GarbledReply, MalformedReply, ModelError, TimedOut
 from promptpex.core.surrogates import replace_surrogates
-from promptpex.core.texts import stored
-from promptpex.llm.failures import from_exception, from_status, short
-from promptpex.llm.sending import sending
+from promptpex.core.translation import stored
+from promptpex.llm.error_mapping import from_exception, from_status, short
+from promptpex.llm.sent_signal import sending
 
 if TYPE_CHECKING:
     import aiohttp
@@ -93,7 +93,7 @@ class JsonPoster:
             streamed: is given the lines of a reply that is a stream, as they come; any other is read as a whole.
 
         Raises:
-            ModelError: whatever went wrong, by ``failures``.
+            ModelError: whatever went wrong, by ``error_mapping``.
         """
         data = encoded(body, model)
         if streamed is not None:  # some servers hang up after a stream, and say so only when they are asked to

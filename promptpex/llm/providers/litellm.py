@@ -18,12 +18,12 @@ import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from promptpex.core.environment import environment_with
 from promptpex.core.errors import BadRequest, MalformedReply, ModelError, NotAuthorised, Unavailable
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Request
-from promptpex.core.texts import stored
-from promptpex.llm.failures import from_exception, short
+from promptpex.core.temporary_environment import environment_with
+from promptpex.core.translation import stored
+from promptpex.llm.error_mapping import from_exception, short
 from promptpex.llm.names import FURTHER_PARAMETERS
 from promptpex.llm.providers.http import MAX_REPLY_BYTES, STREAM_SHARE, retry_after_s
 from promptpex.llm.providers.openai_format import completion_of, request_body
@@ -31,7 +31,7 @@ from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import known_models, price_of, rates_of, vendor_of
 from promptpex.llm.providers.streamed_chat import AS_STREAM, ChatPieces, broken_off
 from promptpex.llm.resolve_model import origin
-from promptpex.llm.sending import sending
+from promptpex.llm.sent_signal import sending
 from promptpex.llm.streaming import Streams
 
 _OFFLINE = {

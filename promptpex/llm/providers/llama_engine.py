@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.core.errors import ContextTooSmall, TimedOut, Unavailable, UnknownModel
-from promptpex.core.texts import stored
-from promptpex.llm.failures import from_exception, short
+from promptpex.core.translation import stored
+from promptpex.llm.error_mapping import from_exception, short
 from promptpex.llm.providers.gguf import NotGguf, read_head
 from promptpex.llm.providers.streamed_chat import ChatPieces, refusal_of
 

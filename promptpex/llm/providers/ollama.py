@@ -17,7 +17,7 @@ from typing import Any
 from promptpex.core.errors import ContextTooSmall, MalformedReply, ModelError, Unavailable, UnknownModel
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Message, Request
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.providers.http import MAX_MARKS, JsonPoster, JsonReply, parsed
 from promptpex.llm.providers.ollama_admin import ModelFacts, host_url, missing, pull, show
 from promptpex.llm.providers.openai_format import (

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from promptpex.core.errors import ModelError, Unavailable, UnknownModel
-from promptpex.core.texts import stored
-from promptpex.llm.failures import from_exception, from_status
+from promptpex.core.translation import stored
+from promptpex.llm.error_mapping import from_exception, from_status
 from promptpex.llm.providers.http import checked_base, proxy_for
 from promptpex.llm.providers.openai_format import count_or_none
 from promptpex.llm.resolve_model import is_ollama_cloud

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from promptpex.core.errors import BadRequest, ModelError, NotAuthorised
 from promptpex.core.events import Notice
 from promptpex.core.records import Completion, Request
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.providers.http import JsonPoster, JsonReply, checked_base
 from promptpex.llm.providers.openai_format import completion_of, request_body
 from promptpex.llm.providers.options import ProviderOptions

@@ -10,7 +10,7 @@ from typing import Any
 
 from promptpex.core.errors import MalformedReply
 from promptpex.core.records import MAX_TOKENS_COUNTED, Completion, Request, TokenLogprob
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.llm.schemas import is_closed
 
 TOP_LOGPROBS = 5

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from promptpex.core.errors import ModelError
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client, Loading
-from promptpex.llm.model_files import from_name
 from promptpex.llm.names import provider_of, takes_base
+from promptpex.llm.paths_in_names import from_name
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.redaction import scrub, without_own_keys
 from promptpex.llm.resolve_model import Provider

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from promptpex.core.errors import ModelError, Unavailable
-from promptpex.core.texts import stored
-from promptpex.llm.failures import from_status
+from promptpex.core.translation import stored
+from promptpex.llm.error_mapping import from_status
 from promptpex.llm.providers.http import MAX_MARKS, parsed, too_many_values
 from promptpex.llm.providers.openai_format import content_text
 from promptpex.llm.streaming import Watcher

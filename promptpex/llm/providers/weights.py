@@ -24,9 +24,9 @@ from pathlib import Path
 
 from promptpex.core.errors import ModelError, Unavailable, UnknownModel
 from promptpex.core.events import Listener, Notice, ignore_events
-from promptpex.core.texts import stored
-from promptpex.llm.failures import short
-from promptpex.llm.model_files import from_name
+from promptpex.core.translation import stored
+from promptpex.llm.error_mapping import short
+from promptpex.llm.paths_in_names import from_name
 
 DEFAULT_NAME = "smollm2-135m"
 DEFAULT_MODEL = f"embedded/{DEFAULT_NAME}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptpex.core.records import Completion, Request
 from promptpex.llm.client import Client
-from promptpex.llm.flights import Flights, as_cached
+from promptpex.llm.joined_requests import Flights, as_cached
 from promptpex.llm.remote.workers import Workers
 from promptpex.llm.resolve_model import Provider, resolve
 from promptpex.llm.streaming import watcher

@@ -13,9 +13,9 @@ from promptpex.engines.links import Receive, Send, portable
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.remote.leases import Leases, TellingGate, answering, telling
+from promptpex.llm.remote.leased_limits import Leases, TellingGate, answering, telling
 from promptpex.llm.remote.messages import Begin, Cancel, Forget, Granted, Ready, Refused, SentAnswer, SentQuestion
-from promptpex.llm.shared import Shared
+from promptpex.llm.run_limits import Shared
 
 OpenClient = Callable[[Shared, Begin], AbstractAsyncContextManager[Client]]
 """Opens, in a worker, the client that answers there, with its store and providers; can be pickled."""

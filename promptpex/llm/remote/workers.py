@@ -14,10 +14,10 @@ from promptpex.codecs.wording import plural
 from promptpex.core.errors import EngineError, PromptpexError, Unavailable
 from promptpex.core.events import Notice, Sent
 from promptpex.core.records import Completion, Request
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.engines.links import Carrier, Service, ServiceLink, WorkerLost, portable
 from promptpex.llm.pacing.cancellation import not_asked
-from promptpex.llm.remote.coordinator import Coordinator
+from promptpex.llm.remote.lease_server import Coordinator
 from promptpex.llm.remote.messages import (
     Begin,
     Cancel,
@@ -32,7 +32,7 @@ from promptpex.llm.remote.messages import (
     Want,
     Withdraw,
 )
-from promptpex.llm.shared import Shared
+from promptpex.llm.run_limits import Shared
 
 MIN_HELD = 32
 """Requests to one model that a worker holds at most, where few may be in flight: so many wait for a lease there that

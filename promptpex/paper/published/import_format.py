@@ -51,7 +51,7 @@ class PublishedTables:
         """Writes ``tables.json``, pictures, runs and recordings; gives the lines that say where."""
         from promptpex.paper.figures import figures
         from promptpex.paper.published import project_files, report
-        from promptpex.workflow.collect import Cell, request_for
+        from promptpex.workflow.execution.collect import Cell, request_for
 
         def ask(prompt: Prompt, case: Case, model: str) -> Request:
             return request_for(prompt, Cell(case, ModelName(name=model, label=model), 0), params)

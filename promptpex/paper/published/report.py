@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from promptpex.llm.model_files import as_in_name
+from promptpex.llm.paths_in_names import as_in_name
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.ordinary_files import refuse_led_out
 from promptpex.core.errors import RunError
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 from promptpex.report.batches.batch_in_words import decisions_in_words
 from promptpex.report.batches.batch_report import BatchReport, ReportedPart
 from promptpex.report.caveats_in_words import FEW

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpex.core.texts import Key, tr, tr_n
+from promptpex.core.translation import Key, tr, tr_n
 from promptpex.report.batches.batch_files import INDEX
 from promptpex.report.batches.batch_in_words import ONLY
 from promptpex.report.batches.batch_report import BatchReport

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptpex.core.records import CardDistribution
-from promptpex.core.texts import Key, tr, tr_n
+from promptpex.core.translation import Key, tr, tr_n
 from promptpex.report.choices.drawing import Place
 
 LEFT, RIGHT, TOP, BOTTOM = 9.0, 99.0, 6.0, 84.0

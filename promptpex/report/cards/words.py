@@ -15,7 +15,7 @@ from promptpex.core.records import (
     ReportCard,
     Undefined,
 )
-from promptpex.core.texts import Key, digits, from_data, tr, tr_n
+from promptpex.core.translation import Key, digits, from_data, tr, tr_n
 from promptpex.report.percentages import as_given, listed, percent, points_apart, with_ends
 
 UNDEFINED: dict[Undefined, Key] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 from promptpex.report.choices.records import PageCurve
 from promptpex.report.percentages import as_given, limits_of_choice, percent
 

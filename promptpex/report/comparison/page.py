@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from promptpex.core.records import AnyRun
-from promptpex.core.texts import Key
+from promptpex.core.translation import Key
 from promptpex.report.comparison.pairs import CHANGES, SAME_TEXT, ComparedCase, ComparedCases, compared_cases
 from promptpex.report.comparison.what_changed import WhatChanged, what_changed
 from promptpex.report.comparison_sections import compared_sections
@@ -18,7 +18,7 @@ from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.page.script import script, script_policy
 from promptpex.report.percentages import points_apart
 from promptpex.report.run_comparison import RunComparison
-from promptpex.report.section import Section
+from promptpex.report.text_table import Section
 from promptpex.report.view_model import Bar
 from promptpex.tables import records
 

@@ -9,7 +9,7 @@ from itertools import product
 from typing import NamedTuple
 
 from promptpex import tables
-from promptpex.core.texts import Key
+from promptpex.core.translation import Key
 from promptpex.report.metrics_in_words import scales
 from promptpex.report.page.addresses import FirstTargets, Ids
 from promptpex.report.page.asked import Inputs, named_inputs
@@ -17,7 +17,7 @@ from promptpex.report.page.cases import ShownOutput, after_of, right_text, shown
 from promptpex.report.run_comparison import RunComparison
 from promptpex.report.run_tables import RunTables
 from promptpex.tables import records
-from promptpex.tables.cells_of_both import RUNS, changes_of, kinds_of
+from promptpex.tables.paired_cells import RUNS, changes_of, kinds_of
 
 CHANGES = {
     "new": Key("newly failing"),

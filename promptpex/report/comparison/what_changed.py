@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any, Literal
 
 from promptpex.core.records import AnyRun, Case, Manifest, Message, Rule
-from promptpex.core.texts import Key, tr
+from promptpex.core.translation import Key, tr
 from promptpex.report.comparison.word_differences import MOST_TEXT, TextPiece, word_differences
 from promptpex.report.page.values import pretty
 

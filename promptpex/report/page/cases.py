@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.core.records import EXPECTED, NOT_CONCERNED, AnyRun, Case
-from promptpex.core.texts import Key, from_data, tr
+from promptpex.core.translation import Key, from_data, tr
 from promptpex.report.metrics_in_words import points, scales
 from promptpex.report.page.addresses import FirstTargets, Ids
 from promptpex.report.page.asked import Asked, SentMessages, all_asked

@@ -8,19 +8,19 @@ from datetime import datetime
 
 from markupsafe import Markup, escape
 
-from promptpex.core import texts
-from promptpex.core.texts import day, tr
+from promptpex.core import translation
+from promptpex.core.translation import day, tr
 from promptpex.report.page.values import visible
 
 
 def tr_on_page(message: str, /, **values: object) -> Markup:
     """The sentence in the reader's language; values are escaped, HTML that a template has made stays HTML."""
-    return _filled(texts.tr(message), values)
+    return _filled(translation.tr(message), values)
 
 
 def tr_n_on_page(one: str, many: str, count: int, /, **values: object) -> Markup:
     """The same for a sentence that counts; ``{count}`` is the number."""
-    return _filled(texts.spoken().plural(one, many, count), {"count": count, **values})
+    return _filled(translation.spoken().plural(one, many, count), {"count": count, **values})
 
 
 def _filled(text: str, values: dict[str, object]) -> Markup:

@@ -8,7 +8,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
 """The files of the script; each is strict, keeps its names to itself, and takes no text for HTML."""

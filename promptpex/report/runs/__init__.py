@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from promptpex.report.runs.execution_folder import RunPlace
 from promptpex.report.runs.folder import (
     RecordWriter,
     begin,
@@ -14,11 +15,10 @@ from promptpex.report.runs.folder import (
     read_manifest,
     read_scores,
 )
-from promptpex.report.runs.keeping import RunPlace
 from promptpex.report.runs.parts import NotInOrderError, read_for_report
 from promptpex.report.runs.references import LATEST, all_of, checked_name, latest, latest_of, made_before, resolve
-from promptpex.report.runs.run_records import RunRecords
-from promptpex.report.runs.verdict_cube import lacks_parquet
+from promptpex.report.runs.run_spool import RunRecords
+from promptpex.report.runs.verdict_parquet import lacks_parquet
 
 __all__ = [
     "LATEST",

@@ -38,9 +38,9 @@ from promptpex.core.records import (
     Verdict,
     collector_paused,
 )
-from promptpex.report.runs import verdict_cube
-from promptpex.report.runs.run_records import RunRecords
-from promptpex.report.runs.verdict_cube import CUBE, MOST_LINES
+from promptpex.report.runs import verdict_parquet
+from promptpex.report.runs.run_spool import RunRecords
+from promptpex.report.runs.verdict_parquet import CUBE, MOST_LINES
 
 MANIFEST = "manifest.json"
 INPUTS = "inputs.json"
@@ -117,7 +117,7 @@ def finish(folder: Path, run: Run, records: RunRecords | None = None, *, most_li
     with writing(folder):
         _put_lines(folder / OUTPUTS, records.outputs.all_lines())
         verdicts = records.verdicts
-        if len(verdicts) <= most_lines or not verdict_cube.write(folder, run.suite, verdicts):
+        if len(verdicts) <= most_lines or not verdict_parquet.write(folder, run.suite, verdicts):
             _put_lines(folder / VERDICTS, verdicts.all_lines())
         if len(records.expected) or len(records.metrics):
             _put_lines(folder / SCORES, records.score_lines())
@@ -249,7 +249,7 @@ def verdicts_of(folder: Path) -> Iterator[Verdict]:
     Raises:
         RunError: a file is damaged.
     """
-    return verdict_cube.read(folder) if os.path.lexists(folder / CUBE) else records_of(folder / VERDICTS, Verdict)
+    return verdict_parquet.read(folder) if os.path.lexists(folder / CUBE) else records_of(folder / VERDICTS, Verdict)
 
 
 def _scores(folder: Path, there: set[OutputKey]) -> Iterator[Score]:

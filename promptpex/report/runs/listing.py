@@ -22,7 +22,7 @@ from promptpex.core.records import Manifest
 from promptpex.report.quantities import Estimate
 from promptpex.report.runs.folder import INPUTS, MANIFEST, OUTPUTS, SCORES, VERDICTS, read_manifest
 from promptpex.report.runs.references import newest_first, refer, runs_in
-from promptpex.report.runs.verdict_cube import CUBE
+from promptpex.report.runs.verdict_parquet import CUBE
 
 REPORT = "report.csv"
 FILES = (MANIFEST, INPUTS, OUTPUTS, VERDICTS, CUBE, SCORES)

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from promptpex.core.errors import RunError
 from promptpex.core.records import Columns, Output, OutputKey, RunColumns, RunInParts, Score, Verdict, collector_paused
 from promptpex.report.runs.folder import OUTPUTS, SCORES, VERDICTS, known_of, read_columns, records_of, verdicts_of
-from promptpex.report.runs.verdict_cube import CUBE
+from promptpex.report.runs.verdict_parquet import CUBE
 
 LARGE = 64_000_000
 """Bytes of outputs, verdicts and scores from which on a report reads them part by part: some 20,000 outputs with a few

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpex.core.texts import tr, tr_n
+from promptpex.core.translation import tr, tr_n
 from promptpex.report.colours import BAD
-from promptpex.report.data_words import reason_of
 from promptpex.report.failures import FailureExample
 from promptpex.report.page.addresses import address
 from promptpex.report.secondary_tables import trust_note
@@ -22,6 +21,7 @@ from promptpex.report.terminal.model_table import best_first, model_table
 from promptpex.report.terminal.next_steps import Occasion, run_argument
 from promptpex.report.terminal.notes import gaps_by_reason, incomplete, marks, means
 from promptpex.report.terminal.texts import clean, exact, named
+from promptpex.report.translated_values import reason_of
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

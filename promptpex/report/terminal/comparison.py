@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 from promptpex.report.comparison_sections import GIVE_WAY, changed_section, compared_sections
-from promptpex.report.section import IDS, Section
 from promptpex.report.terminal.ending import page_line, print_renderable
 from promptpex.report.terminal.fitted_table import Column, fitted
 from promptpex.report.terminal.sections import show_section
 from promptpex.report.terminal.texts import LONG, clean, named, print_line
+from promptpex.report.text_table import IDS, Section
 
 if TYPE_CHECKING:
     from pathlib import Path

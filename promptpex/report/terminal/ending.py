@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpex.core.sentences import split
-from promptpex.core.texts import Key, tr
+from promptpex.core.translation import Key, tr
 from promptpex.report.summary import Summary
 from promptpex.report.terminal.next_steps import NextStep, Occasion, next_steps
 from promptpex.report.terminal.texts import LONG, clean, exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from promptpex.core.texts import shown
+from promptpex.core.translation import shown
 from promptpex.report.colours import of_word
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpex.core.texts import tr
-from promptpex.report.data_words import reason_of
+from promptpex.core.translation import tr
 from promptpex.report.failures import FailureExample
 from promptpex.report.metrics_in_words import metric_section, points, scales
 from promptpex.report.secondary_tables import footnotes, rule_section, sections
@@ -16,6 +15,7 @@ from promptpex.report.terminal.next_steps import Occasion
 from promptpex.report.terminal.notes import notes
 from promptpex.report.terminal.sections import show_section
 from promptpex.report.terminal.texts import clean, named, print_cut, print_line
+from promptpex.report.translated_values import reason_of
 from promptpex.report.wrong_answers import wrong_answer_section
 from promptpex.tables import records
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from promptpex.core.texts import Key, shown, tr
+from promptpex.core.translation import Key, shown, tr
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.percentages import TableRow, as_given, listed
 from promptpex.report.quantities import NON_COMPLIANCE, Quantity, quantities

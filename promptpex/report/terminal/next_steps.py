@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpex.core.texts import tr, tr_n
+from promptpex.core.translation import tr, tr_n
 from promptpex.report.headline import FAILING_JUDGE
 from promptpex.report.summary import Summary
 from promptpex.tables import records

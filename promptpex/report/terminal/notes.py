@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from promptpex.core.records import RUNNING
-from promptpex.core.texts import from_data, tr, tr_n
+from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.metrics_in_words import mean
 from promptpex.report.secondary_tables import DAGGER

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from promptpex.core.texts import shown, tr
-from promptpex.report.section import IDS, Section, cut
+from promptpex.core.translation import shown, tr
 from promptpex.report.terminal.fitted_table import NAME, NARROW_GAP, WIDE
 from promptpex.report.terminal.texts import clean, named, print_line
+from promptpex.report.text_table import IDS, Section, cut
 
 if TYPE_CHECKING:
     from rich.console import Console

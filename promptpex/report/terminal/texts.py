@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from promptpex.core.texts import digits, from_data, tr
+from promptpex.core.translation import digits, from_data, tr
 from promptpex.report import percentages
 from promptpex.report.ids import shortened
 from promptpex.report.percentages import TableRow

@@ -18,7 +18,7 @@ from promptpex.store.postgres import statements
 from promptpex.store.postgres.rows import name_bytes
 from promptpex.store.postgres.statements import filled
 from promptpex.store.row_texts import wrong_with
-from promptpex.store.useless_replies import UselessReplies
+from promptpex.store.unusable_replies import UselessReplies
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection

@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from promptpex.codecs.file_lock import lock
-from promptpex.store.own_folder import ignore
 from promptpex.store.postgres.rows import Row
+from promptpex.store.project_folder import ignore
 
 LONGEST_LINE = 128 * 1024 * 1024
 """Bytes of a line; a longer one was not written here."""

@@ -15,7 +15,7 @@ from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import StoreEntry, StoreProblem, StoreStats
 from promptpex.core.store_address import StoreAddress
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.store.postgres import maintenance, statements
 from promptpex.store.postgres.batches import Batches
 from promptpex.store.postgres.failures import named_errors

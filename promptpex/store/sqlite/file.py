@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from promptpex.core.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
-from promptpex.store.own_folder import ignore
+from promptpex.store.project_folder import ignore
 
 APPLICATION_ID = 0x70707831
 """Marks the file as ours (SQLite's ``application_id``)."""

@@ -23,7 +23,7 @@ from promptpex.store.sqlite.file import FAILURES, Synchronous, named_errors, ope
 from promptpex.store.sqlite.leases import Owner
 from promptpex.store.sqlite.writer import GroupWriter
 from promptpex.store.sqlite.writer_jobs import Claim, Put, Release, Row, insert_new
-from promptpex.store.useless_replies import useless_replies
+from promptpex.store.unusable_replies import useless_replies
 
 IDS_PER_QUERY = 500
 """Ids in one query of ``get_many``; SQLite before 3.32 takes 999 at most."""

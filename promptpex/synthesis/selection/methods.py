@@ -7,13 +7,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal, get_args
 
-from promptpex.synthesis.selection.explanation import explain
 from promptpex.synthesis.selection.goals import COV, SUB, Task
 from promptpex.synthesis.selection.implications import implied_by, sources
+from promptpex.synthesis.selection.infeasibility import explain
 from promptpex.synthesis.selection.lexicographic import Clock, optimise
-from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.problem import SelectionProblem, figures
 from promptpex.synthesis.selection.result import Selection, State
+from promptpex.synthesis.selection.thresholds import SelectionLimits
 
 Method = Literal["all", "baseline", "cov", "sub", "topological"]
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from promptpex.synthesis.selection.explanation import Explanation
+from promptpex.synthesis.selection.infeasibility import Explanation
 from promptpex.synthesis.selection.lexicographic import GoalReached
-from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.problem import SelectionFigures
+from promptpex.synthesis.selection.thresholds import SelectionLimits
 
 State = Literal["ok", "infeasible", "undecided", "no-examples", "no-good-examples", "no-bad-examples"]
 """Whether there is a selection, and why not. ``undecided``: the time did not suffice to find one or to rule it out.

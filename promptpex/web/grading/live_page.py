@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.core.ids import text_digest
-from promptpex.core.texts import Key
+from promptpex.core.translation import Key
+from promptpex.web.interfaces import GradingPort
 from promptpex.web.pages.card import CARD
 from promptpex.web.pages.criteria import CRITERIA
-from promptpex.web.ports import GradingPort
 from promptpex.web.script_texts import script_texts
 from promptpex.web.site import Tab
 

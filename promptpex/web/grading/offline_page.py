@@ -26,8 +26,8 @@ from promptpex.report.html import environment, rendered
 from promptpex.report.page.script import hash_source
 from promptpex.web.grading.live_page import SHARED_SCRIPTS
 from promptpex.web.grading.views import JsonData, content_view, own_policy, stale_views, subject_views
+from promptpex.web.interfaces import GradingPort
 from promptpex.web.pages.static_files import STATIC
-from promptpex.web.ports import GradingPort
 from promptpex.web.script_texts import script_texts
 from promptpex.web.site import TEMPLATES
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from promptpex.codecs.wording import named
 from promptpex.core.records import OUTPUT_SUBJECT
-from promptpex.core.texts import Key, tr, tr_n
+from promptpex.core.translation import Key, tr, tr_n
 from promptpex.grading.book import GradeCounts
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.progress import Progress, lacking_sentence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptpex.core.records import CardFigure, ReportCard
-from promptpex.core.texts import tr
+from promptpex.core.translation import tr
 from promptpex.report.cards import words
 from promptpex.report.cards.histogram import BOTTOM, LEFT, drawn_histogram
 from promptpex.report.runs.listing import ListedRun

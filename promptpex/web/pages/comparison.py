@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 from promptpex.report.page.script import script_policy
 from promptpex.report.runs.listing import ListedRun
+from promptpex.web.interfaces import ComparisonPort
 from promptpex.web.pages.runs import RUNS
-from promptpex.web.ports import ComparisonPort
 from promptpex.web.site import Site
 
 if TYPE_CHECKING:

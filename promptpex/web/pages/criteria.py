@@ -12,8 +12,8 @@ from promptpex.core.errors import InputError
 from promptpex.core.ids import digest
 from promptpex.core.records import Choice, Means, Record
 from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
-from promptpex.core.texts import Key, tr, tr_n
-from promptpex.web.ports import CriteriaPort
+from promptpex.core.translation import Key, tr, tr_n
+from promptpex.web.interfaces import CriteriaPort
 from promptpex.web.script_texts import script_texts
 from promptpex.web.site import Site, answer, body, text_of
 

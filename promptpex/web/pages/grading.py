@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from promptpex.core.errors import GradeError
 from promptpex.core.records import KEY_LENGTH, Example
 from promptpex.core.records.grade import LONGEST_NAME
-from promptpex.core.texts import from_data, tr
+from promptpex.core.translation import from_data, tr
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.policies import require_policy
 from promptpex.web.grading.given_grades import take
 from promptpex.web.grading.live_page import live_page
 from promptpex.web.grading.progress import progress_view
 from promptpex.web.grading.views import item_view, opinion_views, subject_views, trail
-from promptpex.web.ports import GradingPort
+from promptpex.web.interfaces import GradingPort
 from promptpex.web.site import Site, answer, body, text_of
 
 if TYPE_CHECKING:

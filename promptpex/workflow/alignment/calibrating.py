@@ -9,7 +9,7 @@ from pathlib import Path
 
 from promptpex.alignment.calibrate import JudgeOnRule, by_other_labels, calibration, with_calibrations
 from promptpex.core.records import Example, JudgeCalibration, Rule, Run, Verdict
-from promptpex.core.texts import tr, tr_n
+from promptpex.core.translation import tr, tr_n
 from promptpex.promptfile import sibling
 from promptpex.report.percentages import listed
 from promptpex.specs.file import write_spec

@@ -11,11 +11,11 @@ from promptpex.alignment.graded import graded_outputs
 from promptpex.assertions import check, check_time
 from promptpex.codecs.wording import named
 from promptpex.core.records import Candidate, Example, Synthesis
-from promptpex.core.texts import stored_n
+from promptpex.core.translation import stored_n
 from promptpex.grading.book import GradeBook
+from promptpex.synthesis.active_candidates import in_force
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.in_force import in_force
-from promptpex.synthesis.matrix import Matrix, MatrixCell, MatrixFile
+from promptpex.synthesis.results.matrix import Matrix, MatrixCell, MatrixFile
 
 MOST_RUN = 20_000
 """Results of code that are made for a comparison: some seconds; more are left to ``promptpex synthesize``."""

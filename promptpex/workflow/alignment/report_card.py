@@ -9,22 +9,22 @@ from pathlib import Path
 
 from promptpex.alignment.card import card
 from promptpex.alignment.card_data import CardData
-from promptpex.alignment.effect import effects, left_out_of_effects, verdict_pairs
+from promptpex.alignment.edit_effect import effects, left_out_of_effects, verdict_pairs
 from promptpex.alignment.graded import GradedItems, with_labels
 from promptpex.core.errors import RunError
 from promptpex.core.events import Listener
 from promptpex.core.records import Example, ReportCard, Run
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.grading.labels import LabelRules, require_known_grader
 from promptpex.report import runs
+from promptpex.synthesis.choice.saved_choice import CHOICE, SavedChoice
 from promptpex.synthesis.examples import examples_of
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.saved_choice import CHOICE, SavedChoice
-from promptpex.workflow.alignment.choosing import criteria_by_subject
-from promptpex.workflow.alignment.contest import card_contest
-from promptpex.workflow.alignment.measures import measures_of
+from promptpex.workflow.alignment.choose_candidates import criteria_by_subject
+from promptpex.workflow.alignment.chosen_set import card_contest
 from promptpex.workflow.alignment.older_outputs import contest_on, not_run_sentence
-from promptpex.workflow.alignment.verdicts_of_choice import outputs_in_choice
+from promptpex.workflow.alignment.output_measures import measures_of
+from promptpex.workflow.alignment.training_outputs import outputs_in_choice
 from promptpex.workflow.grading.machine_opinions import opinions_of
 from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes, open_desk
 

@@ -15,9 +15,9 @@ from promptpex.report.batches.batch_report import BatchReport, ReportedPart
 from promptpex.report.runs.batch_folder import batch_id, batch_named, read_batch, run_folder, write_batch
 from promptpex.workflow.batches.find_runs import MeantRun, MeantRuns
 from promptpex.workflow.batches.run_batch import RunOfPrompt, require_one_settings_file, run_batch
+from promptpex.workflow.execution.subset import WHOLE, Subset
 from promptpex.workflow.reporting import report_run
 from promptpex.workflow.session import Session
-from promptpex.workflow.subset import WHOLE, Subset
 
 
 def part_of_batch(made: RunOfPrompt) -> BatchPart:

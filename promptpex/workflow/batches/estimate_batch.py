@@ -9,10 +9,10 @@ from promptpex.core.errors import InputError
 from promptpex.workflow.batches.run_batch import refuse, require_one_settings_file
 from promptpex.workflow.batches.shared_notices import SharedNotices
 from promptpex.workflow.estimate import EstimateLine
-from promptpex.workflow.files import files_of
+from promptpex.workflow.execution.subset import WHOLE, Subset
 from promptpex.workflow.pipeline import estimate_files
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import Session
-from promptpex.workflow.subset import WHOLE, Subset
 
 
 async def estimate_batch(

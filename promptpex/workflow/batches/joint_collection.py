@@ -22,8 +22,8 @@ from promptpex.core.time_allowance import Allowance
 from promptpex.engines import for_each
 from promptpex.llm.client import Client
 from promptpex.promptfile import RENDERING_SECONDS
-from promptpex.workflow.collect import STAGE, Cell, Collect, TakeOutput, answer_to
-from promptpex.workflow.order import ask_order, serial_server
+from promptpex.workflow.execution.collect import STAGE, Cell, Collect, TakeOutput, answer_to
+from promptpex.workflow.execution.order import ask_order, serial_server
 
 
 @dataclass(slots=True)

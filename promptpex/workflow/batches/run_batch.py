@@ -12,11 +12,11 @@ from promptpex.core.records import Manifest, Run
 from promptpex.engines import run_all
 from promptpex.workflow.batches.joint_collection import JointCollection
 from promptpex.workflow.batches.shared_notices import SharedNotices
-from promptpex.workflow.execute_run import execute_into_folder
-from promptpex.workflow.files import Files, files_of, read_existing
+from promptpex.workflow.execution.run_into_folder import execute_into_folder
+from promptpex.workflow.execution.subset import WHOLE, Subset
 from promptpex.workflow.pipeline import begin_run, check_run, needs_author
+from promptpex.workflow.project_files import Files, files_of, read_existing
 from promptpex.workflow.session import Session
-from promptpex.workflow.subset import WHOLE, Subset
 from promptpex.workflow.validation.validate import validate
 
 

@@ -9,22 +9,22 @@ from dataclasses import replace
 from promptpex.codecs.inputs_as_text import named_text
 from promptpex.core.records import Example, Prompt, Synthesis
 from promptpex.core.records.criteria_board import AskedCriterion
-from promptpex.core.texts import tr, tr_n
+from promptpex.core.translation import tr, tr_n
 from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subject_of_criterion
 from promptpex.synthesis import edit_criteria
-from promptpex.synthesis.asking_again import may_be_shown
-from promptpex.synthesis.graded_examples import GradedExamples, examples_for
-from promptpex.synthesis.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
-from promptpex.synthesis.suggest_criteria import INFER, MOST_BAD, NOTES, reword
-from promptpex.workflow.criteria.arriving import ArrivingCandidates
+from promptpex.synthesis.proposing.graded_examples import GradedExamples, examples_for
+from promptpex.synthesis.proposing.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
+from promptpex.synthesis.proposing.regeneration_triggers import may_be_shown
+from promptpex.synthesis.proposing.suggest_criteria import INFER, MOST_BAD, NOTES, reword
 from promptpex.workflow.criteria.background import Background
 from promptpex.workflow.criteria.criteria_files import CriteriaFiles, taken_ids
+from promptpex.workflow.criteria.streamed_candidates import ArrivingCandidates
 from promptpex.workflow.criteria.suggesting import Suggesting, suggest, with_new_notes
 from promptpex.workflow.estimate import synthesis_lines, tokens_of, total_in_words
-from promptpex.workflow.files import read_prompt
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.preconditions import require_author
+from promptpex.workflow.project_files import read_prompt
 from promptpex.workflow.session import Session
 from promptpex.workflow.workload import Workload
 

@@ -8,13 +8,13 @@ from promptpex.core.events import ignore_events
 from promptpex.core.records import Candidate, Example
 from promptpex.engines import LocalEngine
 from promptpex.judging.questions import QuestionJudge
-from promptpex.synthesis.fill_matrix import fill
-from promptpex.synthesis.in_force import in_force
-from promptpex.synthesis.matrix import Matrix, MatrixFile, may_ask
-from promptpex.workflow.criteria.arriving import ArrivingCandidates
+from promptpex.synthesis.active_candidates import in_force
+from promptpex.synthesis.results.fill_matrix import fill
+from promptpex.synthesis.results.matrix import Matrix, MatrixFile, may_ask
 from promptpex.workflow.criteria.background import Background
 from promptpex.workflow.criteria.criteria_files import CriteriaFiles
-from promptpex.workflow.files import read_prompt
+from promptpex.workflow.criteria.streamed_candidates import ArrivingCandidates
+from promptpex.workflow.project_files import read_prompt
 from promptpex.workflow.synthesis.trying_candidates import judge_of_questions
 
 

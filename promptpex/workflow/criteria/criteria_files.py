@@ -19,10 +19,10 @@ from promptpex.specs.file import read_spec, rules_in, write_spec
 from promptpex.synthesis import edit_criteria
 from promptpex.synthesis.candidate_file import candidates_in, read_candidates, write_candidates
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.from_rules import from_rules
-from promptpex.synthesis.record_file import ASKED, HISTORY, history_in
+from promptpex.synthesis.json_record_file import ASKED, HISTORY, history_in
+from promptpex.synthesis.proposing.from_rules import from_rules
 from promptpex.workflow.criteria.suggesting import book_of
-from promptpex.workflow.files import Files
+from promptpex.workflow.project_files import Files
 from promptpex.workflow.synthesis.synthesizing import with_rules
 
 

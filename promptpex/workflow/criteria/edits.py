@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Choice, Means, Synthesis
 from promptpex.core.records.criteria_board import CandidateForm
-from promptpex.core.texts import tr, tr_n
+from promptpex.core.translation import tr, tr_n
 from promptpex.synthesis import edit_criteria
-from promptpex.synthesis.suggest_criteria import LONGEST_CRITERION
-from promptpex.synthesis.written_candidates import name_of, written
+from promptpex.synthesis.candidate_syntax import name_of, written
+from promptpex.synthesis.proposing.suggest_criteria import LONGEST_CRITERION
 from promptpex.workflow.criteria.criteria_files import CriteriaFiles, taken_ids
 
 

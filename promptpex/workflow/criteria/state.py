@@ -10,15 +10,15 @@ from functools import cached_property
 from promptpex.codecs.wording import cut
 from promptpex.core.records import Candidate, Criterion, Example, Rule, Synthesis
 from promptpex.core.records.criteria_board import AskedCriteria, CandidateState, ShownCandidate, ShownCriterion
-from promptpex.core.texts import Key, stored, tr, tr_n
+from promptpex.core.translation import Key, stored, tr, tr_n
 from promptpex.documents.ownership import owned_by_people
 from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subject_of_criterion
-from promptpex.synthesis.in_force import admits, in_force
-from promptpex.synthesis.matrix import ERROR, FAIL, PASS, Matrix, may_ask
-from promptpex.synthesis.not_comparable import reworded_since
-from promptpex.synthesis.screens import Screened, screened
-from promptpex.synthesis.written_candidates import form_of, shown
+from promptpex.synthesis.active_candidates import admits, in_force
+from promptpex.synthesis.candidate_syntax import form_of, shown
+from promptpex.synthesis.choice.ineligible_candidates import reworded_since
+from promptpex.synthesis.choice.screens import Screened, screened
+from promptpex.synthesis.results.matrix import ERROR, FAIL, PASS, Matrix, may_ask
 
 USUAL_LIMIT = 0.2
 """The share of good outputs that an assertion may flag where its criterion sets no limit (the study's default)."""

@@ -12,8 +12,8 @@ from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules
 from promptpex.grading.subjects import subjects_of
 from promptpex.promptfile import sibling
-from promptpex.synthesis.graded_examples import GradedExamples, examples_for_notes
-from promptpex.synthesis.suggest_criteria import INFER, MOST_BAD, NOTES, suggest_criteria
+from promptpex.synthesis.proposing.graded_examples import GradedExamples, examples_for_notes
+from promptpex.synthesis.proposing.suggest_criteria import INFER, MOST_BAD, NOTES, suggest_criteria
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import Session
 

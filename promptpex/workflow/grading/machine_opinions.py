@@ -18,9 +18,9 @@ from promptpex.core.records import (
 )
 from promptpex.grading.opinions import Opinion, Opinions
 from promptpex.grading.subjects import subject_of_criterion
+from promptpex.synthesis.active_candidates import in_force
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.in_force import in_force
-from promptpex.synthesis.matrix import Matrix, MatrixFile
+from promptpex.synthesis.results.matrix import Matrix, MatrixFile
 
 _JUDGE = "judge:"
 _OPINIONS: dict[Status, Literal["pass", "fail"]] = {"pass": "pass", "fail": "fail"}

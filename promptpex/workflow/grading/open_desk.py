@@ -9,7 +9,7 @@ from pathlib import Path
 from promptpex.core.errors import GradeError
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import OUTPUT_SUBJECT, Example, Prompt, Run, Spec, Synthesis, output_key
-from promptpex.core.texts import stored, stored_n
+from promptpex.core.translation import stored, stored_n
 from promptpex.documents.human_grades import ImportedGrades, import_grades
 from promptpex.grading.desk import SECOND_SHARE, GradingDesk
 from promptpex.grading.labels import LabelRules, require_no_misspelling

@@ -24,7 +24,7 @@ from promptpex.core.records import (
     Spec,
     output_key,
 )
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, require_known_grader

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from promptpex.core.records import OUTPUT_SUBJECT, Candidate, Check, Criterion, Grade, Synthesis
-from promptpex.core.texts import stored
+from promptpex.core.translation import stored
 from promptpex.report.choices.records import (
     CandidateState,
     PageCandidate,
@@ -16,12 +16,12 @@ from promptpex.report.choices.records import (
     PageExample,
     PageImplication,
 )
-from promptpex.synthesis.folder_problem import FolderProblem
-from promptpex.synthesis.implication_states import ImplicationStates
-from promptpex.synthesis.matrix import ERROR, FAIL, MatrixFile, may_ask
-from promptpex.synthesis.same_check import NOT_DECIDING
+from promptpex.synthesis.choice.problem_of_folder import FolderProblem
+from promptpex.synthesis.history.taxonomy import info_of
+from promptpex.synthesis.results.implication_states import ImplicationStates
+from promptpex.synthesis.results.matrix import ERROR, FAIL, MatrixFile, may_ask
+from promptpex.synthesis.results.same_check import NOT_DECIDING
 from promptpex.synthesis.selection.bitsets import bits, patterns, union
-from promptpex.synthesis.taxonomy import info_of
 
 FIRST_OTHERS = 20
 """Candidates that are named of those which an output fails and which are not chosen."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from promptpex.codecs.wording import sentence
 from promptpex.core.errors import InputError
 from promptpex.core.records import Grade, History, Synthesis
-from promptpex.core.texts import from_data, tr, tr_n
+from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.documents.human_grades import current, read_grades
 from promptpex.promptfile import messages_text, read, sibling
 from promptpex.report.caveats_in_words import FEW
@@ -19,16 +19,16 @@ from promptpex.report.choices.records import ChoicePage, ChosenShare, PageCurve,
 from promptpex.report.percentages import as_given, limits_of_choice, percent, with_ends
 from promptpex.stats import Interval
 from promptpex.synthesis.candidate_file import read_candidates
+from promptpex.synthesis.choice.example_counts import shortages_of
+from promptpex.synthesis.choice.problem_of_folder import FolderProblem, read_folder
+from promptpex.synthesis.choice.saved_choice import CHOICE, SavedChoice, SavedFigures, SavedPoint
+from promptpex.synthesis.choice.screens import indistinct_sentences
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.folder_problem import FolderProblem, read_folder
-from promptpex.synthesis.implication_states import implication_states
-from promptpex.synthesis.matrix import MatrixFile
-from promptpex.synthesis.record_file import history_in
-from promptpex.synthesis.saved_choice import CHOICE, SavedChoice, SavedFigures, SavedPoint
-from promptpex.synthesis.screens import indistinct_sentences
-from promptpex.synthesis.selection.limits import SelectionLimits
-from promptpex.synthesis.shortages import shortages_of
-from promptpex.workflow.alignment.choosing import (
+from promptpex.synthesis.json_record_file import history_in
+from promptpex.synthesis.results.implication_states import implication_states
+from promptpex.synthesis.results.matrix import MatrixFile
+from promptpex.synthesis.selection.thresholds import SelectionLimits
+from promptpex.workflow.alignment.choose_candidates import (
     FolderContest,
     contest_of_kept,
     label_rules_of,

@@ -7,8 +7,8 @@ from typing import get_args
 
 from promptpex.core.records import Category, Delta, History, Synthesis
 from promptpex.report.choices.records import CategoryCount, PageVersion, PromptPiece
-from promptpex.synthesis.tagged_prompt import tagged
-from promptpex.synthesis.taxonomy import TAXONOMY, Group, info_of
+from promptpex.synthesis.history.annotated_prompt import tagged
+from promptpex.synthesis.history.taxonomy import TAXONOMY, Group, info_of
 
 
 def page_versions(history: History) -> tuple[PageVersion, ...]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from promptpex.codecs.wording import named
 from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Criterion, Prompt, Synthesis
-from promptpex.core.texts import stored
-from promptpex.synthesis.propose_candidates import Arriving, Demand, NewCandidates, Shown, propose_candidates
+from promptpex.core.translation import stored
+from promptpex.synthesis.proposing.propose_candidates import Arriving, Demand, NewCandidates, Shown, propose_candidates
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import Session
 

@@ -9,14 +9,14 @@ from promptpex.codecs.inputs_as_text import named_text
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
 from promptpex.core.records import Example, Prompt
-from promptpex.core.texts import stored
 from promptpex.core.time_allowance import Allowance
+from promptpex.core.translation import stored
 from promptpex.promptfile import RENDERING_SECONDS, messages_text, render
 from promptpex.report import runs
 from promptpex.synthesis.examples import examples_of, of_version
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.propose_candidates import Shown
-from promptpex.workflow.files import Files, read_existing
+from promptpex.synthesis.proposing.propose_candidates import Shown
+from promptpex.workflow.project_files import Files, read_existing
 from promptpex.workflow.session import Session
 
 

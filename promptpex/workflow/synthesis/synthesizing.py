@@ -16,30 +16,30 @@ from promptpex.codecs.wording import named
 from promptpex.core.errors import ConfigError, SynthesisError
 from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Criterion, Delta, History, Prompt, Spec, Synthesis
-from promptpex.core.texts import stored, tr
+from promptpex.core.translation import stored, tr
 from promptpex.documents.ownership import owned_by_people
 from promptpex.grading.labels import LabelRules
 from promptpex.promptfile import sibling
 from promptpex.specs.file import read_spec, rules_in
 from promptpex.synthesis.candidate_file import candidates_in, write_candidates
-from promptpex.synthesis.categorise import categorise
-from promptpex.synthesis.criteria import propose_criteria, unasked
-from promptpex.synthesis.deltas import deltas
-from promptpex.synthesis.exclusions_by_phrases import exclusions_by_phrases
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.from_rules import from_rules
-from promptpex.synthesis.portions import packs_of
-from promptpex.synthesis.record_file import HISTORY, history_in
-from promptpex.synthesis.versions import Versions, from_files, from_git
+from promptpex.synthesis.history.categorise import categorise
+from promptpex.synthesis.history.delta_batches import packs_of
+from promptpex.synthesis.history.deltas import deltas
+from promptpex.synthesis.history.versions import Versions, from_files, from_git
+from promptpex.synthesis.json_record_file import HISTORY, history_in
+from promptpex.synthesis.phrase_list_warning import exclusions_by_phrases
+from promptpex.synthesis.proposing.criteria import propose_criteria, unasked
+from promptpex.synthesis.proposing.from_rules import from_rules
 from promptpex.workflow.criteria.suggesting import TYPICAL_SUGGESTIONS, Suggesting, graded_for_notes, suggest
 from promptpex.workflow.estimate import EstimateLine, synthesis_lines, tokens_of, total_in_words
-from promptpex.workflow.files import Files, read_prompt
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.preconditions import raise_if_cancelled, require_author
+from promptpex.workflow.project_files import Files, read_prompt
 from promptpex.workflow.session import Session
 from promptpex.workflow.synthesis.new_candidates import new_candidates
-from promptpex.workflow.synthesis.open_questions import open_questions
 from promptpex.workflow.synthesis.shown_examples import labelled_first, of_latest_run, shown_to_author
+from promptpex.workflow.synthesis.unanswered_requests import open_questions
 from promptpex.workflow.workload import Workload
 
 Owned = TypeVar("Owned", Criterion, Candidate)

@@ -15,7 +15,7 @@ from promptpex.codecs.wording import cut, requests_in_words
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Example, Implication, Prompt, Run, Synthesis
-from promptpex.core.texts import stored, stored_n
+from promptpex.core.translation import stored, stored_n
 from promptpex.documents.human_grades import read_grades
 from promptpex.engines import Engine, local_engine, usable_cpus
 from promptpex.grading.labels import LabelRules
@@ -24,11 +24,14 @@ from promptpex.judging.questions import QuestionJudge
 from promptpex.promptfile import read, sibling
 from promptpex.report import runs
 from promptpex.specs.file import rules_in
+from promptpex.synthesis.active_candidates import in_force
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
 from promptpex.synthesis.examples import require_final
-from promptpex.synthesis.fill_matrix import fill
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.implications import (
+from promptpex.synthesis.json_record_file import HISTORY, history_in
+from promptpex.synthesis.label_table import read_labels
+from promptpex.synthesis.results.fill_matrix import fill
+from promptpex.synthesis.results.implications import (
     PAIRS_PER_REQUEST,
     STAGE,
     ImplicationPlan,
@@ -36,13 +39,10 @@ from promptpex.synthesis.implications import (
     judge_pairs,
     plan_implications,
 )
-from promptpex.synthesis.in_force import in_force
-from promptpex.synthesis.label_table import read_labels
-from promptpex.synthesis.matrix import ERROR, FAIL, PASS, Matrix, MatrixFile, may_ask
-from promptpex.synthesis.record_file import HISTORY, history_in
-from promptpex.workflow.files import Files, read_prompt
+from promptpex.synthesis.results.matrix import ERROR, FAIL, PASS, Matrix, MatrixFile, may_ask
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.preconditions import raise_if_cancelled
+from promptpex.workflow.project_files import Files, read_prompt
 from promptpex.workflow.session import Session
 from promptpex.workflow.synthesis.update_examples import ExampleSources, update_examples
 

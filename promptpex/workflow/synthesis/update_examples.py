@@ -9,7 +9,7 @@ from pathlib import Path
 
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Criterion, Example, Prompt, Rule, Run
-from promptpex.core.texts import stored, stored_n
+from promptpex.core.translation import stored, stored_n
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook
 from promptpex.grading.labels import LabelRules, accuracies, labelled, require_known_grader

@@ -16,10 +16,10 @@ from promptpex.interchange import promptfoo
 from promptpex.interchange.format import Exported
 from promptpex.promptfile import read, sibling
 from promptpex.specs.file import read_spec, write_spec
-from promptpex.synthesis import check_file, python_module
+from promptpex.synthesis.choice import check_file, python_module
+from promptpex.synthesis.choice.into_spec import with_assertions
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.into_spec import with_assertions
-from promptpex.synthesis.matrix import Matrix
+from promptpex.synthesis.results.matrix import Matrix
 
 PROMPTFOO = "promptfooconfig"
 """How promptfoo calls its configuration, and how the name of a file begins that is to be one."""

@@ -7,12 +7,12 @@ from pathlib import Path
 from promptpex.codecs.wording import named
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Problem, Synthesis
-from promptpex.documents.document import Reading
+from promptpex.documents.editable_file import Reading
 from promptpex.documents.record_problems import as_problem
+from promptpex.synthesis.active_candidates import outdated
 from promptpex.synthesis.candidate_file import examine
-from promptpex.synthesis.exclusions_by_phrases import exclusions_by_phrases
 from promptpex.synthesis.folder import ENDING, SynthesisFolder
-from promptpex.synthesis.in_force import outdated
+from promptpex.synthesis.phrase_list_warning import exclusions_by_phrases
 
 
 def is_candidate_file(path: Path) -> bool:

@@ -16,7 +16,7 @@ from promptpex.codecs.wording import named
 from promptpex.core.errors import CheckError, PromptFileError
 from promptpex.core.ids import canonical
 from promptpex.core.records import Problem, Prompt, Spec, Suite, VariableSpec
-from promptpex.documents.document import Reading
+from promptpex.documents.editable_file import Reading
 from promptpex.specs.input_declarations import declared
 
 

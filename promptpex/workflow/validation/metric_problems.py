@@ -16,7 +16,7 @@ from promptpex.promptfile.metric_files import (
     metric_files,
     name_of,
 )
-from promptpex.workflow.metric_code import code_problem
+from promptpex.workflow.metrics.metric_code import code_problem
 
 
 def problems_beside(prompt: Path) -> list[Problem]:

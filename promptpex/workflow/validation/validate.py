@@ -20,21 +20,21 @@ from promptpex.config import checked_effort, find_file, load
 from promptpex.core.errors import InputError, PromptFileError
 from promptpex.core.records import WHOLE_INPUT, Problem, Prompt, Rule, Severity, Spec, Suite
 from promptpex.documents import human_grades as grade_file
-from promptpex.documents.document import Reading
+from promptpex.documents.editable_file import Reading
 from promptpex.documents.record_problems import as_problem
 from promptpex.promptfile.metric_files import is_metric
 from promptpex.specs import file as spec_file
 from promptpex.specs.input_declarations import declared, unread_declarations
 from promptpex.specs.source_quotes import check_sources, prompt_text, uncovered
+from promptpex.workflow.execution.expected_scores import unusable_expected
+from promptpex.workflow.front_matter_model import plain_names
+from promptpex.workflow.importing.embedded_tests import problems_of_own_tests
 from promptpex.workflow.instructions import checked_instructions, checked_language
 from promptpex.workflow.output_params import front_matter_params
-from promptpex.workflow.own_model import plain_names
-from promptpex.workflow.own_tests import problems_of_own_tests
-from promptpex.workflow.scoring import unusable_expected
 from promptpex.workflow.validation import candidate_problems, metric_problems, rule_problems
 from promptpex.workflow.validation.grade_problems import problems_of_grades
 from promptpex.workflow.validation.input_problems import equal_inputs, problems_of_inputs
-from promptpex.workflow.validation.json_problems import paths_without_json
+from promptpex.workflow.validation.json_path_problems import paths_without_json
 
 SPEC_END, CASES_END, GRADES_END = ".spec.yaml", ".cases.yaml", grade_file.ENDING
 _CASE_SUFFIXES = (CASES_END, ".cases.yml", ".cases.csv", ".cases.jsonl", ".csv", ".jsonl")

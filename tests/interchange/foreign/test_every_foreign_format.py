@@ -14,7 +14,7 @@ import pytest
 
 from promptpex.core.errors import InputError
 from promptpex.interchange.format import Imported
-from promptpex.workflow.write_import import usable, write_imported
+from promptpex.workflow.importing.write_import import usable, write_imported
 from tests.interchange.foreign.imported import FORMATS, read, reads_as, written
 from tests.interchange.foreign.sample_files import (
     COMPLETION,

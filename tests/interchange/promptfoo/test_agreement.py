@@ -14,8 +14,8 @@ from promptpex.assertions import check, check_inputs
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Spec
 from promptpex.documents import yaml_reader
+from promptpex.interchange.foreign_values import At
 from promptpex.interchange.notes import Log
-from promptpex.interchange.places import At
 from promptpex.interchange.promptfoo.files import ConfigFiles, merged
 from promptpex.interchange.promptfoo.read import read_config
 

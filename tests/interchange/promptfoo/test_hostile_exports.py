@@ -11,7 +11,7 @@ import yaml
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Message, Prompt, Rule, Spec, Suite
 from promptpex.interchange.format import Exported, Project
-from promptpex.interchange.promptfoo import config, nunjucks
+from promptpex.interchange.promptfoo import config, nunjucks_hazards
 from promptpex.interchange.promptfoo.write import write
 
 CODE = "{{ ''.constructor.constructor('return 1')() }}"
@@ -87,7 +87,7 @@ def test_words_are_not_filled_in_and_code_is_named() -> None:
     "{% raw %}${{ secrets }}{% endraw %}", "{# process #}{{x}}",
 ])  # fmt: skip
 def test_ordinary_templates_are_taken_for_such(template: str) -> None:
-    assert not nunjucks.runs(template)
+    assert not nunjucks_hazards.runs(template)
 
 
 @pytest.mark.parametrize("template", [
@@ -95,7 +95,7 @@ def test_ordinary_templates_are_taken_for_such(template: str) -> None:
     "{{ '}}' ~ x['con' ~ y] }}", "{{ x [ y ] }}", "{{ f()[a] }}", "{% set a = x.__proto__ %}", "{{ 'a'[b] }}",
 ])  # fmt: skip
 def test_templates_that_could_run_code_are_told(template: str) -> None:
-    assert nunjucks.runs(template)
+    assert nunjucks_hazards.runs(template)
 
 
 @dataclass

@@ -10,8 +10,8 @@ import pytest
 
 from promptpex.assertions import check
 from promptpex.core.errors import CheckError, InputError
+from promptpex.interchange.foreign_values import At
 from promptpex.interchange.notes import Log
-from promptpex.interchange.places import At
 from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.interchange.promptfoo.read import read_config
 

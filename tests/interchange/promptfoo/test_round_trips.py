@@ -13,8 +13,8 @@ from promptpex.assertions import check_inputs
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, InputCheck, Message, Prompt, Rule, Spec, Suite
 from promptpex.documents import yaml_reader
+from promptpex.interchange.foreign_values import At
 from promptpex.interchange.notes import Log
-from promptpex.interchange.places import At
 from promptpex.interchange.promptfoo import config
 from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.interchange.promptfoo.providers import our_name, their_provider

@@ -13,11 +13,11 @@ from promptpex.core.response_store import ResponseStore
 from promptpex.engines.links import Host, Service, WorkerLost, packed, unpacked
 from promptpex.llm.client import Client
 from promptpex.llm.remote.client import RemoteClient
-from promptpex.llm.remote.coordinator import Coordinator
+from promptpex.llm.remote.lease_server import Coordinator
 from promptpex.llm.remote.messages import Begin, SentQuestion
 from promptpex.llm.remote.worker import AskingService
 from promptpex.llm.remote.workers import Workers
-from promptpex.llm.shared import Shared
+from promptpex.llm.run_limits import Shared
 from promptpex.llm.stack import Stack, StackOptions, asking, build
 from tests.llm.virtual_time import now
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from promptpex.core.records import BatchManifest, BatchPart, Run
-from promptpex.core.texts import reading_in
+from promptpex.core.translation import reading_in
 from promptpex.report import runs, summarise
 from promptpex.report.batches.batch_files import write_index
 from promptpex.report.batches.batch_report import BatchReport, ReportedPart

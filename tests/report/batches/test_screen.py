@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from promptpex.core.records import BatchManifest, BatchPart, Run
-from promptpex.core.texts import reading_in
+from promptpex.core.translation import reading_in
 from promptpex.report import summarise
 from promptpex.report.batches.batch_report import BatchReport, ReportedPart
 from promptpex.report.batches.batch_screen import BatchEnding, show_batch

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from promptpex.core.texts import from_data, reading_in
+from promptpex.core.translation import from_data, reading_in
 from promptpex.report.choices.csv_tables import candidates_csv, failures_csv
 from promptpex.report.choices.page import html
 from promptpex.report.choices.records import ChoicePage, PageCriterion, PageImplication

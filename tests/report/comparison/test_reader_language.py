@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptpex.core.texts import reading_in
+from promptpex.core.translation import reading_in
 from promptpex.report.comparison.page import RunLink, comparison_html
 from promptpex.report.run_comparison import compare_runs
 from tests.marked_language import Marked, ReadPage, data_of, unmarked

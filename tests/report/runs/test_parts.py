@@ -16,7 +16,7 @@ from promptpex import tables
 from promptpex.core.errors import RunError
 from promptpex.core.records import Columns, Output, Run, RunColumns, RunInParts, Score, Suite, Verdict
 from promptpex.report import runs, summarise, to_dict
-from promptpex.report.blessing import bless
+from promptpex.report.blessed_figures_file import bless
 from promptpex.report.comparison.page import RunLink, comparison_html
 from promptpex.report.files import write
 from promptpex.report.regression import regressions
@@ -24,9 +24,9 @@ from promptpex.report.run_comparison import compare_runs
 from promptpex.report.run_comparison import to_dict as to_dict_of
 from promptpex.report.run_tables import RunTables, TablesInParts, rows_of, tables_of
 from promptpex.tables.counts_per_case import COUNTED
-from promptpex.tables.figure_rows import COLUMNS_OF_FIGURES
+from promptpex.tables.outputs_without_texts import COLUMNS_OF_FIGURES
 from promptpex.tables.proportions import grouped_proportions
-from promptpex.workflow.noise import noise_around
+from promptpex.workflow.comparison.noise import noise_around
 from tests.tables.by_hand import output, run, score, verdict
 from tests.tables.many import RULES, cases
 

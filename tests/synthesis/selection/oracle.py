@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import chain, combinations
 from math import ceil, floor
 
-from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.problem import SelectionProblem
+from promptpex.synthesis.selection.thresholds import SelectionLimits
 
 Key = tuple[Fraction | int, ...]
 

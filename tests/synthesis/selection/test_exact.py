@@ -11,11 +11,11 @@ from promptpex.synthesis.selection.cuts import bound_by_cuts
 from promptpex.synthesis.selection.goals import COV, LEAST_FFR, MOST_COVERAGE, SUB, Goal, Task
 from promptpex.synthesis.selection.greedy import greedy, improved
 from promptpex.synthesis.selection.lexicographic import Sizes, optimise
-from promptpex.synthesis.selection.limits import SelectionLimits
 from promptpex.synthesis.selection.methods import Method, select
 from promptpex.synthesis.selection.program import SelectionProgram
 from promptpex.synthesis.selection.reduction import reduced
 from promptpex.synthesis.selection.small_sets import smallest
+from promptpex.synthesis.selection.thresholds import SelectionLimits
 from tests.synthesis.selection import oracle
 
 SEEDS = 400

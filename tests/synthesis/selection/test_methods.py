@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from promptpex.core.errors import InputError
-from promptpex.synthesis.selection.limits import SelectionLimits, share
 from promptpex.synthesis.selection.methods import METHODS, Method, select
 from promptpex.synthesis.selection.problem import SelectionProblem
+from promptpex.synthesis.selection.thresholds import SelectionLimits, share
 
 
 def graph(edges: str) -> SelectionProblem:

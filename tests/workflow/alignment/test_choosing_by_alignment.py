@@ -15,8 +15,8 @@ from promptpex.alignment.cross_fit import as_bits
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Criterion, Rule, Spec
 from promptpex.specs.file import read_spec
-from promptpex.synthesis.saved_choice import CHOICE
-from promptpex.workflow.alignment.choosing import choose_aligned
+from promptpex.synthesis.choice.saved_choice import CHOICE
+from promptpex.workflow.alignment.choose_candidates import choose_aligned
 from promptpex.workflow.synthesis.choice_report import page_of_folder
 from tests.alignment.folders import AlignedFolder
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from promptpex.core.records import Case
 from promptpex.llm.names import parse_model
 from promptpex.workflow.batches.joint_collection import joint_order
-from promptpex.workflow.collect import Cell, cells
+from promptpex.workflow.execution.collect import Cell, cells
 
 
 def questions(cases: int, models: list[str]) -> list[Cell]:

@@ -17,8 +17,8 @@ from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import read
 from promptpex.specs.file import write_spec
 from promptpex.synthesis.candidate_file import read_candidates
-from promptpex.workflow.criteria.project import CriteriaProject
-from promptpex.workflow.files import files_of
+from promptpex.workflow.criteria.criteria_page import CriteriaProject
+from promptpex.workflow.project_files import files_of
 
 HANGS_S = 300
 """Seconds after which a test is taken for one that hangs."""

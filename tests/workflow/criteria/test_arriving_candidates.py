@@ -15,9 +15,9 @@ from promptpex.config import load
 from promptpex.core.records import Candidate, Check, Criterion, Synthesis
 from promptpex.core.records.criteria_board import CriteriaBoard
 from promptpex.grading.labels import LabelRules
-from promptpex.workflow.criteria.arriving import ArrivingCandidates
-from promptpex.workflow.criteria.project import CriteriaProject
-from promptpex.workflow.files import files_of
+from promptpex.workflow.criteria.criteria_page import CriteriaProject
+from promptpex.workflow.criteria.streamed_candidates import ArrivingCandidates
+from promptpex.workflow.project_files import files_of
 from tests.stream_server import CUT, END, HANGS_S, Gate, Part, Reply, StreamServer, event, in_thread, whole
 from tests.workflow.criteria.criteria_bench import CAPITALS, Bench, candidate, criterion, proposed, until
 

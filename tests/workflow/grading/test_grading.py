@@ -14,7 +14,7 @@ from promptpex.grading.opinions import Opinion
 from promptpex.report import runs
 from promptpex.synthesis.candidate_file import write_candidates
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.matrix import Matrix, MatrixCell, MatrixFile
+from promptpex.synthesis.results.matrix import Matrix, MatrixCell, MatrixFile
 from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes, open_desk
 from tests.grading.graded_project import RULES, SPEC, TEXTS, item, project
 

@@ -25,7 +25,7 @@ from promptpex.core.records import History, Request, Synthesis
 from promptpex.documents.yaml_reader import load as load_yaml
 from promptpex.llm.fake import FakeClient
 from promptpex.specs.file import read_spec
-from promptpex.workflow.files import files_of
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from promptpex.workflow.synthesis.synthesizing import SynthesisWishes, synthesize
 from promptpex.workflow.synthesis.trying_candidates import Trial, TrialWishes, try_candidates

@@ -16,7 +16,7 @@ from promptpex.core.records import Synthesis
 from promptpex.llm.fake import FakeClient
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.workflow.files import files_of
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from promptpex.workflow.synthesis.synthesizing import Synthesised, SynthesisWishes, synthesize
 from promptpex.workflow.synthesis.trying_candidates import Trial, TrialWishes, try_candidates

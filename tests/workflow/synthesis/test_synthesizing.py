@@ -33,8 +33,8 @@ from promptpex.promptfile import read
 from promptpex.specs.file import write_spec
 from promptpex.synthesis.candidate_file import write_candidates
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.versions import WORKING_COPY
-from promptpex.workflow.files import files_of
+from promptpex.synthesis.history.versions import WORKING_COPY
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import Session, open_session
 from promptpex.workflow.synthesis.synthesizing import Synthesised, SynthesisWishes, synthesize
 from tests.samples import asked

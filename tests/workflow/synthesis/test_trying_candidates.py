@@ -21,7 +21,7 @@ from promptpex.promptfile import read
 from promptpex.report import runs
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.workflow.files import files_of
+from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from promptpex.workflow.synthesis.trying_candidates import Trial, TrialWishes, try_candidates
 from tests.samples import TEXT, asked

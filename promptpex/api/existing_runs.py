@@ -1,0 +1,85 @@
+"""What is done with runs that there are: reading one, comparing two, holding one against people's grades."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Unpack
+
+from promptpex.api.keyword_settings import CompareSettings, RunPlaceSettings, resolved_settings
+from promptpex.api.run_result import RunResult, warn
+from promptpex.config import Resolved
+from promptpex.core.events import ignore_events
+from promptpex.core.records import ReportCard, Run
+from promptpex.report import runs
+from promptpex.report.run_comparison import RunComparison
+from promptpex.synthesis.selection.thresholds import share
+from promptpex.workflow.alignment import report_card as aligning
+from promptpex.workflow.comparison import compare_runs
+
+
+def read_run(run: str | Path, *, verdicts: bool = True, **settings: Unpack[RunPlaceSettings]) -> RunResult:
+    """The run kept in a folder, as ``promptpex run`` leaves it.
+
+    Args:
+        run: its folder; or, under the results folder, ``latest``, ``latest~1``, an id, a name or a prompt's name.
+        verdicts: without them and the scores where they are not wanted.
+
+    Raises:
+        errors.PromptpexError: there is no such run, or a file of it is damaged.
+    """
+    return RunResult.of(runs.read(_folder(run, resolved_settings(settings)), verdicts=verdicts))
+
+
+def compare(
+    before: Run | str | Path,
+    after: Run | str | Path,
+    *,
+    graders: str = "majority",
+    **settings: Unpack[CompareSettings],
+) -> RunComparison:
+    """What has changed from one run to another, on the cases of both, as ``promptpex compare`` has it.
+
+    Args:
+        before, after: runs, or what ``read_run`` takes.
+        graders: whose grades count where graders differ, as ``promptpex compare --graders``.
+
+    Raises:
+        errors.PromptpexError: there is no such run, or the two have no model or no case in common.
+    """
+    resolved = resolved_settings(settings)
+    one, two = (None if isinstance(run, Run) else _folder(run, resolved) for run in (before, after))
+    old, new = (
+        run if isinstance(run, Run) else runs.read_for_report(_folder(run, resolved)) for run in (before, after)
+    )
+    return compare_runs.compare(old, new, resolved, warn, folders=(one, two), rules=aligning.counting(graders))
+
+
+def align(
+    run: str | Path | None = None,
+    *,
+    graders: str = "majority",
+    ffr: float | str | None = None,
+    against: str | Path | None = None,
+    **settings: Unpack[RunPlaceSettings],
+) -> ReportCard:
+    """The report card of a run: how far checks, judges and the chosen set agree with people's grades; nobody is asked.
+
+    Args:
+        run: a folder or id of a run, or a prompt's file for its latest run; None: the latest run.
+        graders: whose grades count where graders differ, as ``promptpex align --graders``.
+        ffr: the FFR limit of a choice by alignment to look at; None: the kept choice.
+        against: a run of other words of the prompt, for what an edit did.
+
+    Raises:
+        errors.PromptpexError: a run, a prompt or grades that cannot be used.
+    """
+    results = Path(resolved_settings(settings).settings.results)
+    limit = None if ffr is None else share(str(ffr))
+    wishes = aligning.CardWishes(
+        rules=aligning.counting(graders), ffr=limit, against=None if against is None else Path(against)
+    )
+    return aligning.align([] if run is None else [Path(run)], results, wishes, ignore_events).card
+
+
+def _folder(run: str | Path, resolved: Resolved) -> Path:
+    return runs.resolve(Path(run), Path(resolved.settings.results))

@@ -1,0 +1,159 @@
+"""Recorded requests as a project: what all of them say is the prompt, what differs are inputs.
+
+Chats with the same roles are one prompt: a turn that is the same in all of them stands in it, any other is a variable,
+and the last turn of the user always is (``input``). Equal requests are one case, and several answers to it repeats.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from promptpex.core.errors import InputError
+from promptpex.core.records import INPUT_VARIABLE, Case, Message, Output, Spec, Suite
+from promptpex.core.translation import stored
+from promptpex.interchange.exchanges import Exchange, Ids, Recorded, label
+from promptpex.interchange.format import Imported, ImportedPrompt
+from promptpex.interchange.notes import Log
+from promptpex.interchange.promptfoo.rules import literal
+
+MAX_PROMPTS = 20
+"""Sequences of roles in one file that become prompts."""
+
+
+def assembled(
+    exchanges: Sequence[Exchange],
+    path: Path,
+    log: Log,
+    *,
+    spec: Spec | None = None,
+    match: str | None = None,
+    called: str = "",
+) -> Imported:
+    """The prompts, cases and outputs of these requests.
+
+    Args:
+        path: the file.
+        called: the prompt's name; without it that of the file.
+        spec: of each prompt.
+        match: how outputs are compared with the expected ones.
+
+    Raises:
+        InputError: there are none, with the first reason.
+    """
+    if not exchanges:
+        first = next((note for note in log.notes if note.became == "left out"), None)
+        why = f"; the first reason: {first.why}" if first is not None else ""
+        line = first.line if first is not None else None
+        raise InputError(f"nothing in this file can come over{why}", path=path, line=line)
+    recorded = Recorded(tuple(exchanges), log.notes)
+    by_roles: dict[tuple[str, ...], list[Exchange]] = {}
+    for each in exchanges:
+        by_roles.setdefault(each.roles, []).append(each)
+    alone = by_roles.pop((), [])
+    if not by_roles:
+        return replace(_alone(alone, log, spec, match), recorded=recorded)
+    for each in alone:
+        why = stored("it has no chat, as others in the file have; name their prompt with --prompt")
+        log.left_out(each.at.name, why, each.at.path, each.at.line)
+    groups = sorted(by_roles.values(), key=len, reverse=True)
+    for group in groups[MAX_PROMPTS:]:
+        for each in group:
+            why = stored("the file holds more than {limit} sequences of roles", limit=MAX_PROMPTS)
+            log.left_out(each.at.name, why, each.at.path, each.at.line)
+    parts = [
+        _project(group, called or path.stem or "chats", number, log)
+        for number, group in enumerate(groups[:MAX_PROMPTS])
+    ]
+    parts = [replace(part, spec=spec, suite=_matched(part.suite, match)) for part in parts]
+    return replace(parts[0], further=tuple(parts[1:]), over=dict(log.over), notes=log.notes, recorded=recorded)
+
+
+def _alone(exchanges: Sequence[Exchange], log: Log, spec: Spec | None, match: str | None) -> Imported:
+    """The cases of requests of which only the inputs are known."""
+    for each in exchanges:
+        if each.answers:
+            why = stored("the file does not hold the prompt that its outputs are of; name it with --prompt")
+            log.left_out(each.at["output"].name, why, each.at.path, each.at.line)
+    made = gathered([(each, each.inputs) for each in exchanges], log, outputs=False)
+    return replace(made, spec=spec, suite=_matched(made.suite, match), over=dict(log.over), notes=log.notes)
+
+
+def _matched(suite: Suite | None, match: str | None) -> Suite | None:
+    return suite.replace(match=match) if suite is not None and match is not None else suite
+
+
+def _project(exchanges: Sequence[Exchange], called: str, number: int, log: Log) -> Imported:
+    """The prompt of chats with the same roles, with its cases and outputs."""
+    messages, inputs = folded(
+        [each.messages for each in exchanges], {name for each in exchanges for name in each.inputs}
+    )
+    suffix = f"-{number + 1}" if number else ""
+    prompt = ImportedPrompt(f"{called}{suffix}", messages, stem=f"prompt{suffix}")
+    pairs = [(each, {**each.inputs, **values}) for each, values in zip(exchanges, inputs, strict=True)]
+    return replace(gathered(pairs, log), prompt=prompt)
+
+
+def folded(
+    chats: Sequence[tuple[Message, ...]], taken: Iterable[str] = ()
+) -> tuple[tuple[Message, ...], list[dict[str, str]]]:
+    """The prompt that chats with the same roles have in common, and what each of them puts into it.
+
+    Args:
+        taken: names that are no names of its variables.
+    """
+    first, names = chats[0], Ids()
+    for name in taken:
+        names.free(name, name)
+    users = [place for place, message in enumerate(first) if message.role == "user"]
+    asked = users[-1] if users else len(first) - 1
+    variables: dict[int, str] = {}
+    for place, message in enumerate(first):
+        if place == asked or any(chat[place] != message for chat in chats):
+            wanted = INPUT_VARIABLE if place == asked else message.role if place == 0 else f"{message.role}_{place + 1}"
+            variables[place] = names.free(wanted, wanted).replace("-", "_")
+    messages = tuple(
+        Message(
+            role=message.role,
+            content=f"{{{{{variables[place]}}}}}" if place in variables else _as_template(message.content),
+        )
+        for place, message in enumerate(first)
+    )
+    return messages, [{name: chat[place].content for place, name in variables.items()} for chat in chats]
+
+
+def _as_template(text: str) -> str:
+    """A template that writes the text, with the blanks around it and the line ends that a prompt file has not."""
+    return literal(text, always="\r" in text or text != text.strip())
+
+
+def gathered(pairs: Sequence[tuple[Exchange, Mapping[str, object]]], log: Log, *, outputs: bool = True) -> Imported:
+    """The cases of requests with their inputs, equal ones once, and the outputs to them."""
+    cases: dict[str, Case] = {}
+    answers: list[Output] = []
+    repeats: dict[tuple[str, str], int] = {}
+    ids = Ids()
+    for number, (exchange, inputs) in enumerate(pairs, 1):
+        key = json.dumps([inputs, exchange.expected], sort_keys=True, default=str)
+        if key not in cases:
+            cases[key] = _case(exchange, inputs, ids.free(exchange.name, f"t{number}"))
+        elif not exchange.answers or not outputs:
+            why = stored("it is the same as an earlier one, and one case with it")
+            log.changed(exchange.at.name, why, exchange.at.path, exchange.at.line)
+        for reply in exchange.answers if outputs else ():
+            at = cases[key].id, label(reply.model)
+            repeats[at] = repeats.get(at, -1) + 1
+            answers.append(reply.output(at[0], repeats[at]))
+    log.came("cases", len(cases))
+    log.came("outputs", len(answers))
+    return Imported(suite=Suite(cases=tuple(cases.values())), outputs=tuple(answers))
+
+
+def _case(exchange: Exchange, inputs: Mapping[str, object], name: str) -> Case:
+    given: dict[str, object] = {"scenario": exchange.scenario}
+    if exchange.expected:
+        given |= {"expected": exchange.expected[0], "also_right": exchange.expected[1:]}
+    known = {key: value for key, value in given.items() if value is not None and value != ()}
+    return Case.model_validate({"id": name, "inputs": dict(inputs), "origin": "added", **known})

@@ -1,0 +1,179 @@
+"""Honest figures of a choice: intervals for coverage and false failure rate, and the same on examples that the choice
+was not fitted to.
+
+A set chosen on some examples looks better on them than on others. So the examples are also divided into folds: for each
+one a set is chosen in the same way on the others, and counted on it alone. Examples of one case, whose outputs are
+alike, stay together throughout.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from promptpex.stats import (
+    Interval,
+    PpiConditional,
+    PpiItem,
+    held_out,
+    korn_graubard,
+    ppi_conditional,
+    share_bootstrap,
+)
+from promptpex.synthesis.results.matrix import Matrix
+from promptpex.synthesis.selection.bitsets import bits, gathered, patterns, union
+from promptpex.synthesis.selection.problem import SelectionProblem
+
+Choose = Callable[[Sequence[int]], Sequence[int] | None]
+"""Chooses candidates by the examples of these numbers; None where no set keeps the limits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Coverage and false failure rate with their intervals; None where there are no such examples.
+
+    Attributes:
+        bootstrap: the same with percentile bootstrap intervals, for comparison; None where these are that.
+    """
+
+    coverage: Interval | None
+    ffr: Interval | None
+    bootstrap: Shares | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CrossFitted:
+    """The figures of a way to choose, each example counted with a set that was chosen without it.
+
+    Attributes:
+        shares: over all examples of the folds in which there is a set. The intervals treat the folds as one set: how
+            much the sets differ is not in them (Bengio and Grandvalet 2004, J. Mach. Learn. Res. 5:1089).
+        folds: how many there are.
+        without: folds in which no set kept the limits; their examples are left out.
+        chosen: the set of each fold that has one.
+        fold_of: the fold of each example.
+    """
+
+    shares: Shares
+    folds: int
+    without: int
+    chosen: Mapping[int, tuple[int, ...]]
+    fold_of: Mapping[int, int]
+
+
+def shares(problem: SelectionProblem, flagged: int, clusters: Sequence[str], among: int | None = None) -> Shares:
+    """The share of bad and of good examples that are flagged.
+
+    The intervals are exact ones at the effective number of examples (``korn_graubard``). Those of a percentile
+    bootstrap over cases are there for comparison alone: at 12 examples and rates of 5% its 95% intervals hold in half
+    of all cases (docs/synthesis.md).
+
+    Args:
+        flagged: examples, as bits.
+        clusters: what each example belongs to.
+        among: the examples that count, as bits; None = all.
+    """
+    counted = (1 << problem.examples) - 1 if among is None else among
+    bad, good = problem.bad & counted, problem.good & counted
+    bootstrap = Shares(
+        _share(bad, flagged, clusters, share_bootstrap), _share(good, flagged, clusters, share_bootstrap)
+    )
+    return Shares(
+        _share(bad, flagged, clusters, korn_graubard), _share(good, flagged, clusters, korn_graubard), bootstrap
+    )
+
+
+def _share(
+    members: int, flagged: int, clusters: Sequence[str], interval: Callable[[list[int], list[int]], Interval]
+) -> Interval | None:
+    if not members:
+        return None
+    of_cluster: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for example in bits(members):
+        of_cluster[clusters[example]][0] += flagged >> example & 1
+        of_cluster[clusters[example]][1] += 1
+    return interval([one for one, _ in of_cluster.values()], [size for _, size in of_cluster.values()])
+
+
+def cross_fitted(problem: SelectionProblem, clusters: Sequence[str], choose: Choose) -> CrossFitted | None:
+    """The figures of choosing in this way; None where the examples are too few to hold some out."""
+    is_bad = [bool(problem.bad >> example & 1) for example in range(problem.examples)]
+    folds = held_out(is_bad, clusters, choose)
+    if not folds:
+        return None
+    flagged = counted = 0
+    chosen: dict[int, tuple[int, ...]] = {}
+    for number, fold in enumerate(folds):
+        if fold.chosen is not None:
+            members = sum(1 << example for example in fold.held_out)
+            chosen[number] = tuple(fold.chosen)
+            counted |= members
+            flagged |= union(problem.fails, fold.chosen) & members
+    made = shares(problem, flagged, clusters, counted)
+    fold_of = {example: number for number, fold in enumerate(folds) for example in fold.held_out}
+    return CrossFitted(made, len(folds), len(folds) - len(chosen), chosen, fold_of)
+
+
+def only(problem: SelectionProblem, examples: Sequence[int]) -> SelectionProblem:
+    """The problem with these examples alone."""
+    return replace(
+        problem,
+        examples=len(examples),
+        good=gathered(problem.good, examples),
+        fails=tuple(gathered(failed, examples) for failed in problem.fails),
+        example_names=tuple(problem.example_name(example) for example in examples),
+    )
+
+
+def ffr_of_all_outputs(
+    matrix: Matrix,
+    problem: SelectionProblem,
+    rows: Sequence[int],
+    columns: Sequence[int],
+    fitted: CrossFitted,
+) -> PpiConditional | None:
+    """The false failure rate on all outputs, with and without a label (prediction-powered, ``ppi_conditional``).
+
+    What is known of every output is whether the sets flag it; what is known of few is whether it is good. That is
+    predicted by how many of the candidates it passes, which no label has a part in. A labelled example counts with the
+    set that was chosen without it, one without a label with the sets of all folds, each as often as it has
+    examples. One that a candidate was not run on does not count.
+
+    Args:
+        rows, columns: numbers in the matrix of the problem's examples and candidates.
+
+    Returns:
+        None where fewer than two good examples have a set, or all outputs have a label.
+    """
+    fold_sizes: dict[int, int] = {
+        fold: sum(place == fold for place in fitted.fold_of.values()) for fold in fitted.chosen
+    }
+    total = sum(fold_sizes.values())
+    flagged_by = {
+        fold: union([matrix.fails(columns[number]) for number in chosen], range(len(chosen)))
+        for fold, chosen in fitted.chosen.items()
+    }
+    guesses, settled = _predictions(matrix, columns), matrix.settled(columns)
+    items = []
+    place_of = {row: place for place, row in enumerate(rows)}
+    for row, example in enumerate(matrix.examples):
+        if row in place_of:
+            fold = fitted.fold_of[place_of[row]]
+            if fold in flagged_by:
+                is_good = bool(problem.good >> place_of[row] & 1)
+                items.append(PpiItem(flagged_by[fold] >> row & 1, guesses[row], example.cluster, is_good))
+        elif total and settled >> row & 1:
+            share = sum(size * (flagged_by[fold] >> row & 1) for fold, size in fold_sizes.items()) / total
+            items.append(PpiItem(share, guesses[row], example.cluster))
+    labelled_good = sum(item.is_kind is True for item in items)
+    if labelled_good < 2 or all(item.is_kind is not None for item in items):
+        return None
+    return ppi_conditional(items)
+
+
+def _predictions(matrix: Matrix, columns: Sequence[int]) -> list[float]:
+    """Per example of the matrix how likely it is good: the share of candidates that it passes."""
+    width = len(matrix.examples)
+    fails = [matrix.fails(column) for column in columns]
+    return [pattern.count("0") / max(1, len(columns)) for pattern in patterns(fails, range(width), width)]

@@ -1,0 +1,236 @@
+"""The last choice from a synthesis folder, and what a new one loses by comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from promptpex.codecs.wording import named
+from promptpex.core.records import MAX_EXACT, Record
+from promptpex.core.translation import stored
+from promptpex.stats import Interval
+from promptpex.synthesis.choice.problem_of_folder import FolderProblem
+from promptpex.synthesis.json_record_file import RecordFile
+from promptpex.synthesis.selection.methods import Method
+
+ChoiceMethod = Literal[Method, "aligned"]
+"""The methods that choose a set, and the one that chooses for each criterion the candidate that agrees best."""
+
+MOST_SAVED_POINTS, MOST_SENTENCES = 100, 20
+"""Points of a curve and sentences about changes in a file; there are never so many in ours."""
+
+_Count = Annotated[int, Field(ge=0, le=MAX_EXACT)]
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+def _within_bounds(given: Interval) -> Interval:
+    """An interval of a share, as it may stand in a file from elsewhere."""
+    ends = [given.low, given.high] if given.estimate is None else [given.low, given.estimate, given.high]
+    if not (all(0 <= end <= 1 for end in ends) and 0 < given.confidence < 1 and 0 <= given.n <= MAX_EXACT):
+        raise ValueError("this is not an interval of a share")
+    return given
+
+
+_ShareInterval = Annotated[Interval, AfterValidator(_within_bounds)]
+
+
+class SavedPoint(Record):
+    """A point of the curve of coverage against FFR, with the ids of its candidates."""
+
+    coverage: _Share
+    ffr: _Share
+    candidates: tuple[str, ...] = ()
+    proven: bool = True
+
+
+class SavedFigures(Record):
+    """How good a choice is, as far as it took a search to know.
+
+    Attributes:
+        optimal, gap: as in ``Selection``.
+        coverage, ffr: on the examples that it was made on; None where there are none of the kind.
+        held_out_coverage, held_out_ffr: of choosing in the same way, on examples held out.
+        folds, folds_without_a_set: how they were held out; 0 folds: not at all.
+        ffr_of_all_outputs: on outputs with and without a label; unlabelled: how many have none.
+        curve: over limits on the FFR.
+        changes: what the choice does otherwise than the one before, a sentence each.
+    """
+
+    optimal: bool = True
+    gap: _Share | None = None
+    coverage: _ShareInterval | None = None
+    ffr: _ShareInterval | None = None
+    held_out_coverage: _ShareInterval | None = None
+    held_out_ffr: _ShareInterval | None = None
+    folds: _Count = 0
+    folds_without_a_set: _Count = 0
+    ffr_of_all_outputs: _ShareInterval | None = None
+    unlabelled: _Count = 0
+    curve: tuple[SavedPoint, ...] = Field((), max_length=MOST_SAVED_POINTS)
+    changes: tuple[str, ...] = Field((), max_length=MOST_SENTENCES)
+
+
+SavedLabels = dict[str, Literal["good", "bad"]]
+"""Labels, by the ids of examples."""
+
+
+class SavedLabelRules(Record):
+    """How grades became the labels of a choice: what ``LabelRules`` of the same names said."""
+
+    graders: str = Field(min_length=1, max_length=300)
+    rules: Literal["every", "graded", "none"] = "every"
+    unsure: Literal["no-vote", "bad"] = "no-vote"
+
+
+class SavedCriterion(Record):
+    """What a choice by alignment was for one criterion.
+
+    Attributes:
+        max_ffr, must: its limit, and whether it was to get an assertion beyond it.
+        candidates: the ids of those that were compared. chosen: of those that were chosen.
+    """
+
+    max_ffr: _Share
+    must: bool = False
+    candidates: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()
+
+
+class SavedChoice(Record):
+    """A choice as it is kept in ``selection.json``.
+
+    Attributes:
+        method, coverage_limit, ffr_limit: how it was made.
+        chosen: the fingerprint of each chosen check, by the candidate's id.
+        labels: of the examples that it was made on.
+        label_rules: of a choice by alignment, how grades became labels; None where there were no grades, or an earlier
+            version of promptpex made it.
+        rule_labels: what people said of single criteria of the examples, by the id of the criterion, else of the rule.
+        criteria: of a choice by alignment, by id.
+        flagged: the examples, bad or good, that it flags.
+        figures: how good it is; None where an earlier version of promptpex made it.
+    """
+
+    method: ChoiceMethod
+    coverage_limit: _Share
+    ffr_limit: _Share
+    chosen: dict[str, str] = Field(default_factory=dict)
+    labels: SavedLabels = Field(default_factory=dict)
+    label_rules: SavedLabelRules | None = None
+    rule_labels: dict[str, SavedLabels] = Field(default_factory=dict)
+    criteria: dict[str, SavedCriterion] = Field(default_factory=dict)
+    flagged: tuple[str, ...] = ()
+    figures: SavedFigures | None = None
+
+    @property
+    def labelled(self) -> frozenset[str]:
+        """The ids of the examples whose labels had a part in the choice."""
+        return frozenset(self.labels).union(*self.rule_labels.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceChange:
+    """What a choice does otherwise than the one before it, on the examples as they are labelled now.
+
+    Attributes:
+        lost: bad examples that it no longer catches. newly_flagged: good ones that it flags now.
+        gained: bad ones that it catches now. relieved: good ones that it no longer flags.
+        relabelled: examples whose label has changed since.
+        added, removed: ids of candidates.
+    """
+
+    lost: tuple[str, ...] = ()
+    newly_flagged: tuple[str, ...] = ()
+    gained: tuple[str, ...] = ()
+    relieved: tuple[str, ...] = ()
+    relabelled: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def sentences(self) -> list[str]:
+        """The same in words; none where nothing has changed."""
+        about = (self.lost, self.newly_flagged, self.gained, self.relieved, self.relabelled, self.added, self.removed)
+        return [
+            (one if len(names) == 1 else several).format(count=len(names), names=named(names))
+            for (one, several), names in zip(_CHANGES, about, strict=True)
+            if names
+        ]
+
+
+_CHANGES = (
+    (
+        stored("{count} bad output caught before and not now: {names}"),
+        stored("{count} bad outputs caught before and not now: {names}"),
+    ),
+    (
+        stored("{count} good output flagged now and not before: {names}"),
+        stored("{count} good outputs flagged now and not before: {names}"),
+    ),
+    (
+        stored("{count} bad output caught now and not before: {names}"),
+        stored("{count} bad outputs caught now and not before: {names}"),
+    ),
+    (
+        stored("{count} good output flagged before and not now: {names}"),
+        stored("{count} good outputs flagged before and not now: {names}"),
+    ),
+    (
+        stored("{count} example labelled otherwise than before: {names}"),
+        stored("{count} examples labelled otherwise than before: {names}"),
+    ),
+    (
+        stored("{count} candidate chosen now and not before: {names}"),
+        stored("{count} candidates chosen now and not before: {names}"),
+    ),
+    (
+        stored("{count} candidate chosen before and not now: {names}"),
+        stored("{count} candidates chosen before and not now: {names}"),
+    ),
+)
+
+
+def saved(
+    source: FolderProblem, method: ChoiceMethod, limits: tuple[float, float], chosen: Sequence[int]
+) -> SavedChoice:
+    """A choice from a folder as it is kept."""
+    problem, examples = source.problem, source.examples
+    flagged = problem.flagged_by(chosen)
+    return SavedChoice(
+        method=method,
+        coverage_limit=limits[0],
+        ffr_limit=limits[1],
+        chosen={source.candidates[number].id: source.candidates[number].fingerprint for number in chosen},
+        labels={example.id: example.label for example in examples if example.label is not None},
+        flagged=tuple(example.id for number, example in enumerate(examples) if flagged >> number & 1),
+    )
+
+
+def changed(before: SavedChoice, now: SavedChoice, source: FolderProblem) -> ChoiceChange:
+    """What the new choice does otherwise, on the examples that both were made on."""
+    common = {example.id: example for example in source.examples if example.id in before.labels}
+    old, new = set(before.flagged), set(now.flagged)
+
+    def among(label: str, members: set[str]) -> tuple[str, ...]:
+        return tuple(one.name for one in common.values() if one.label == label and one.id in members)
+
+    return ChoiceChange(
+        lost=among("bad", old - new),
+        newly_flagged=among("good", new - old),
+        gained=among("bad", new - old),
+        relieved=among("good", old - new),
+        relabelled=tuple(one.name for one in common.values() if before.labels[one.id] != one.label),
+        added=_only_in(now.chosen, before.chosen),
+        removed=_only_in(before.chosen, now.chosen),
+    )
+
+
+def _only_in(some: Mapping[str, str], others: Mapping[str, str]) -> tuple[str, ...]:
+    """The candidates whose check is not among the others', whatever they are called."""
+    return tuple(name for name, fingerprint in some.items() if fingerprint not in others.values())
+
+
+CHOICE = RecordFile(SavedChoice, "file of the last choice", "the next choice has nothing to be compared with")
+"""``selection.json``."""

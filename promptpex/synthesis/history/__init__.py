@@ -1,0 +1,1 @@
+"""The versions of a prompt and what each changed (SPADE, section 3.1)."""

@@ -1,0 +1,232 @@
+"""The revisions of one file in git: along the first parents, across renames, newest first.
+
+Along the first parents each revision follows the one before it in the same place, so that what a branch brought counts
+once, where it was merged; in the order of time two branches would seem to undo each other again and again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptpex.codecs.ordinary_files import MEGABYTE
+from promptpex.core.errors import SynthesisError
+from promptpex.core.translation import stored
+from promptpex.synthesis.history.git_program import MOST_BYTES, Answer, git, program
+
+MOST_REVISIONS = 500
+"""Revisions that are looked at; of a longer history the newest."""
+MOST_RENAMES = 20
+ID_DIGITS = 10
+"""Hex digits of a commit that a version is named by; always as many, so that names stay as the repository grows."""
+
+_HEAD = re.compile(r"\x01([0-9a-f]{40,64})")
+_META = re.compile(r"\n?:(\d{6}) (\d{6}) ([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([A-Z])\d*")
+_FORMAT = "--format=%x01%H%x00%cI%x00%s%x00"
+_PLAIN = ("--no-ext-diff", "--no-textconv", "--raw", "--no-abbrev", "-z", "--ignore-submodules=all")
+_RENAMES = ("-M", "--diff-filter=R")
+_FILES = ("100644", "100755", "100664")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The file as one commit left it.
+
+    Attributes:
+        commit: its id, in ``ID_DIGITS`` digits.
+        time: when it was committed, ISO 8601.
+        note: its subject, as one line.
+        path: where the file was, from the top of the repository.
+        data: its bytes; None where ``problem`` says why they are not there.
+        problem: in words; empty where there is none.
+    """
+
+    commit: str
+    time: str
+    note: str
+    path: str
+    data: bytes | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileHistory:
+    """The revisions of a file.
+
+    Attributes:
+        revisions: oldest first.
+        notices: sentences about what is not among them.
+        former: where the file was before it was renamed, the latest place first.
+    """
+
+    revisions: tuple[Revision, ...] = ()
+    notices: tuple[str, ...] = ()
+    former: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Touch:
+    """A commit that touched the file: the blob that it left there, unless it deleted it."""
+
+    commit: str
+    time: str
+    note: str
+    path: str
+    blob: str
+    mode: str
+    status: str
+
+
+def file_history(file: Path) -> FileHistory:
+    """The revisions of this file, links followed. Without git, or outside of it, there are none, and a notice says so.
+
+    Raises:
+        SynthesisError: git takes too long or answers what cannot be read.
+    """
+    file = file.resolve()
+    folder = file.parent
+    if program() is None:
+        nothing = stored("git is not installed, so that the prompt has no history but the file itself")
+        return FileHistory(notices=(nothing,))
+    prefix = git(folder, "rev-parse", "--show-prefix")
+    if prefix.code != 0:
+        return FileHistory(notices=(_outside(prefix),))
+    if git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").code != 0:
+        return FileHistory(notices=(stored("the repository has no commit yet"),))
+    inside = prefix.output.decode("utf-8", "surrogateescape").rstrip("\n")
+    notices = []
+    touches = list(_touches(folder, inside, file.name))
+    if not touches:
+        notices.append(stored("git knows no commit of {file}: it is not committed yet, or ignored", file=file.name))
+    if len(touches) > MOST_REVISIONS:
+        notices.append(stored("of a history of more than {count} commits the newest are used", count=MOST_REVISIONS))
+    if git(folder, "rev-parse", "--is-shallow-repository").line == "true":
+        notices.append(
+            stored("the clone is shallow: what the prompt was before is not known (`git fetch --unshallow` brings it)")
+        )
+    kept = [touch for touch in touches[:MOST_REVISIONS] if touch.status != "D"]
+    top = Path(os.path.normpath(folder / ("../" * inside.count("/"))))
+    places = dict.fromkeys(top / touch.path for touch in touches)
+    former = tuple(place for place in places if place != file)
+    return FileHistory(tuple(reversed(_with_data(folder, kept))), tuple(notices), former)
+
+
+def _outside(answer: Answer) -> str:
+    if "dubious ownership" in answer.complaint:
+        return stored(
+            "git does not trust this repository, which belongs to another user (see git's setting safe.directory)"
+        )
+    if "not a git repository" in answer.complaint:
+        return stored("the prompt is not in a git repository, so that it has no history but the file itself")
+    if not answer.complaint:
+        return stored("git cannot read this repository, without saying why")
+    return stored("git cannot read this repository ({why})", why=answer.complaint)
+
+
+def _touches(folder: Path, inside: str, name: str) -> Iterator[_Touch]:
+    """The commits that touched the file, newest first, followed to its earlier names."""
+    start, path, up = "HEAD", _path_in_head(folder, inside + name), "../" * inside.count("/")
+    for _ in range(MOST_RENAMES + 1):
+        before = None
+        for touch in _log(folder, start, up + path, path):
+            yield touch
+            before = _renamed_from(folder, touch) if touch.status == "A" else None
+            if before is not None:
+                break
+        if before is None:
+            return
+        start, path = before
+
+
+def _log(folder: Path, start: str, pathspec: str, path: str) -> list[_Touch]:
+    most = f"--max-count={MOST_REVISIONS + 1}"
+    how = ("--first-parent", "-m", "--no-renames", "--encoding=UTF-8", most, _FORMAT, *_PLAIN)
+    answer = git(folder, "log", *how, start, "--", pathspec)
+    if answer.code != 0:
+        raise SynthesisError(f"git cannot read the history: {answer.complaint}", path=folder)
+    parts = answer.output.decode("utf-8", "surrogateescape").split("\0")
+    return [_touch(parts[at : at + 6], path, folder) for at in range(0, len(parts) - 1, 6)]
+
+
+def _touch(parts: Sequence[str], path: str, folder: Path) -> _Touch:
+    head = _HEAD.fullmatch(parts[0].lstrip("\n"))
+    meta = _META.fullmatch(parts[4]) if len(parts) == 6 else None
+    if head is None or meta is None:
+        raise SynthesisError("git lists the history in a form that cannot be read", path=folder)
+    note = " ".join(parts[2].encode("utf-8", "surrogateescape").decode("utf-8", "replace").split())[:200]
+    return _Touch(head[1], parts[1], note, path, blob=meta[4], mode=meta[2], status=meta[5])
+
+
+def _renamed_from(folder: Path, touch: _Touch) -> tuple[str, str] | None:
+    """The commit before this one and what the file was called there; None where it is new."""
+    parent = f"{touch.commit}^1"
+    if git(folder, "rev-parse", "--verify", "--quiet", f"{parent}^{{commit}}").code != 0:
+        return None
+    names = _renames(git(folder, "diff-tree", "-r", *_RENAMES, *_PLAIN, parent, touch.commit))
+    return (parent, names[touch.path]) if touch.path in names else None
+
+
+def _path_in_head(folder: Path, path: str) -> str:
+    """What the file is called in the last commit, where it was renamed with ``git mv`` since."""
+    if git(folder, "cat-file", "-e", f"HEAD:{path}").code == 0:
+        return path
+    return _renames(git(folder, "diff-index", "--cached", *_RENAMES, *_PLAIN, "HEAD")).get(path, path)
+
+
+def _renames(answer: Answer) -> dict[str, str]:
+    """The former name of each renamed file."""
+    parts = answer.output.decode("utf-8", "surrogateescape").split("\0") if answer.code == 0 else []
+    return {new: old for old, new in zip(parts[1::3], parts[2::3], strict=False)}
+
+
+def _with_data(folder: Path, touches: Sequence[_Touch]) -> list[Revision]:
+    """The revisions with their bytes; what is too long, a link or not in the clone has its problem instead."""
+    blobs = list(dict.fromkeys(touch.blob for touch in touches if touch.mode in _FILES))
+    sizes = _sizes(folder, blobs)
+    wanted, room = [], MOST_BYTES - MEGABYTE
+    for blob in blobs:
+        size = sizes.get(blob)
+        if size is not None and size <= MEGABYTE and room >= size + 100:
+            room -= size + 100
+            wanted.append(blob)
+    data = _contents(folder, wanted)
+    return [_revision(touch, sizes.get(touch.blob), data.get(touch.blob)) for touch in touches]
+
+
+def _revision(touch: _Touch, size: int | None, data: bytes | None) -> Revision:
+    problem = ""
+    if touch.mode not in _FILES:
+        problem = "it is a link or a submodule there"
+    elif size is None:
+        problem = "its text is not in this clone"
+    elif data is None:
+        problem = f"it has {size / MEGABYTE:.1f} MB; the limit is 1 MB, and {MOST_BYTES // MEGABYTE} MB for all"
+    return Revision(touch.commit[:ID_DIGITS], touch.time, touch.note, touch.path, data, problem)
+
+
+def _asked(blobs: Sequence[str]) -> bytes:
+    return "".join(f"{blob}\n" for blob in blobs).encode()
+
+
+def _sizes(folder: Path, blobs: Sequence[str]) -> dict[str, int]:
+    answer = git(folder, "cat-file", "--batch-check", stdin=_asked(blobs)) if blobs else Answer(b"", "", 0)
+    words = [line.split() for line in answer.output.decode("ascii", "replace").splitlines()]
+    return {line[0]: int(line[2]) for line in words if len(line) == 3 and line[1] == "blob" and line[2].isdigit()}
+
+
+def _contents(folder: Path, blobs: Sequence[str]) -> dict[str, bytes]:
+    """The bytes of blobs whose sizes are known to be within the limits."""
+    output = git(folder, "cat-file", "--batch", stdin=_asked(blobs)).output if blobs else b""
+    contents: dict[str, bytes] = {}
+    at = 0
+    while (end := output.find(b"\n", at)) >= 0:
+        words = output[at:end].decode("ascii", "replace").split()
+        if len(words) != 3 or not words[2].isdigit():
+            break  # the object vanished while it was read; what follows has no known size
+        size = int(words[2])
+        contents[words[0]] = output[end + 1 : end + 1 + size]
+        at = end + 2 + size
+    return contents

@@ -1,0 +1,180 @@
+"""The versions of a prompt, oldest first: from git, from a folder, or from a list of files.
+
+A version counts by what a model is sent: all messages, and nothing of the front matter. One that is the same as the
+one before it is left out, one that cannot be read is named and left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from promptpex.codecs.text_file import decode
+from promptpex.core.errors import PromptFileError, SynthesisError
+from promptpex.core.records import Prompt, PromptVersion
+from promptpex.core.translation import stored
+from promptpex.promptfile import formats, parse, read
+from promptpex.synthesis.history.git_history import Revision, file_history
+
+WORKING_COPY = "working copy"
+"""The name of what is in the file and not committed."""
+MOST_FILES = 500
+"""Files of a folder that are read as versions."""
+
+_LFS = b"version https://git-lfs.github.com/spec/"
+_NOT_PROMPTS = (".spec.yaml", ".cases.yaml", ".spec.yml", ".cases.yml")
+_DIGITS = re.compile(r"(\d{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of a prompt, and sentences about what is not among them.
+
+    Attributes:
+        versions: oldest first, the prompt as it is now last; consecutive ones differ.
+        notices: what was left out and why.
+        former: where the prompt was before it was renamed, as git knows it, the latest place first.
+    """
+
+    versions: tuple[PromptVersion, ...]
+    notices: tuple[str, ...] = ()
+    former: tuple[Path, ...] = ()
+
+
+def from_git(prompt: Prompt, file: Path, *, since: datetime | None = None) -> Versions:
+    """The versions that git knows of the file, and what is in the file now.
+
+    Args:
+        since: the first version is then the prompt as it was at this time.
+
+    Raises:
+        SynthesisError: git takes too long or answers what cannot be read.
+    """
+    history = file_history(file)
+    notices = list(history.notices)
+    versions = [_committed(revision, notices) for revision in _since(history.revisions, since)]
+    now = _version(WORKING_COPY, prompt)
+    different = _different([*(version for version in versions if version is not None), now])
+    return Versions(different, tuple(notices), history.former)
+
+
+def from_files(prompt: Prompt, file: Path, paths: Sequence[Path]) -> Versions:
+    """The versions in these files, in the order given; of a folder all prompt files in it, in the natural order of
+    their names (v2 before v10).
+
+    The prompt itself is the last version. Where its file is one of these, those behind it are left out.
+
+    Raises:
+        SynthesisError: a file that does not exist, or a folder without prompt files.
+    """
+    notices: list[str] = []
+    files = [each for path in paths for each in (_in_folder(path, notices) if path.is_dir() else [_existing(path)])]
+    places = [place for place, each in enumerate(files) if each.resolve() == file.resolve()]
+    if places:
+        later = [each.name for each in files[places[-1] + 1 :]]
+        if later:
+            notices.append(
+                stored("left out: {names}, which come after {file} itself", names=", ".join(later), file=file.name)
+            )
+        files = files[: places[-1]]
+    versions = [_read(each, notices) for each in files]
+    return Versions(
+        _different([*(version for version in versions if version is not None), _version(file.name, prompt)]),
+        tuple(notices),
+    )
+
+
+def natural_order(name: str) -> list[tuple[int, int, str]]:
+    """The key by which names are sorted as people number them."""
+    parts = _DIGITS.split(name.casefold())
+    return [(0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part) for part in parts if part]
+
+
+def _since(revisions: Sequence[Revision], since: datetime | None) -> Sequence[Revision]:
+    """The revisions from this time on, and the one that held when it began."""
+    if since is None:
+        return revisions
+    moment = since.astimezone()
+    first = next((at for at, one in enumerate(revisions) if _time(one.time) >= moment), len(revisions))
+    return revisions[max(0, first - 1) :]
+
+
+def _time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+def _committed(revision: Revision, notices: list[str]) -> PromptVersion | None:
+    problem = revision.problem
+    if not problem and (revision.data or b"").startswith(_LFS):
+        problem = stored("git holds a pointer to its text, not the text (Git LFS)")
+    if not problem:
+        try:
+            text = decode(revision.data or b"", path=None, error=PromptFileError, what=formats.WHAT)
+            prompt = parse(text, revision.path)
+            return _version(revision.commit, prompt, revision.time, revision.note)
+        except PromptFileError as error:
+            problem = error.message
+    notices.append(stored("version {name} is left out: {reason}", name=revision.commit, reason=problem))
+    return None
+
+
+def _in_folder(folder: Path, notices: list[str]) -> list[Path]:
+    try:
+        names = [path.name for path in folder.iterdir() if _looks_like_prompt(path)]
+    except OSError as failure:
+        raise SynthesisError(f"the folder of versions cannot be read: {failure.strerror}", path=folder) from None
+    if not names:
+        raise SynthesisError("there is no prompt file in this folder of versions", path=folder)
+    if len(names) > MOST_FILES:
+        notices.append(
+            stored(
+                "of {count} files in {folder} the last {number} are used",
+                count=len(names),
+                folder=folder.name,
+                number=MOST_FILES,
+            )
+        )
+    return [folder / name for name in sorted(names, key=lambda name: (natural_order(name), name))[-MOST_FILES:]]
+
+
+def _looks_like_prompt(path: Path) -> bool:
+    name = path.name.lower()
+    is_prompt = name.endswith(formats.SUFFIXES) and not name.endswith(_NOT_PROMPTS)
+    return is_prompt and not name.startswith((".", "readme")) and path.is_file()
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        raise SynthesisError("there is no such version of the prompt", path=path)
+    return path
+
+
+def _read(path: Path, notices: list[str]) -> PromptVersion | None:
+    try:
+        return _version(path.name, read(path))
+    except PromptFileError as error:
+        notices.append(stored("version {name} is left out: {reason}", name=path.name, reason=error.message))
+        return None
+
+
+def _version(name: str, prompt: Prompt, time: str | None = None, note: str = "") -> PromptVersion:
+    return PromptVersion(name=name, messages=prompt.messages, time=time, note=note, fingerprint=prompt.fingerprint)
+
+
+def _different(versions: Iterable[PromptVersion]) -> tuple[PromptVersion, ...]:
+    """The versions without those that say the same as the one before; of two names the earlier stays."""
+    kept: list[PromptVersion] = []
+    for version in versions:
+        if not kept or kept[-1].fingerprint != version.fingerprint:
+            kept.append(version)
+    names = [version.name for version in kept]
+    return tuple(
+        version.replace(name=f"{version.name} ({number})") if version.name in names[:number] else version
+        for number, version in enumerate(kept)
+    )

@@ -1,0 +1,231 @@
+"""Criteria without a history: inferred from a prompt, made of people's grades and notes, put into clear words
+(EvalGen, arXiv 2404.12272, sections 4.1 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from promptpex.codecs.wording import cut
+from promptpex.core.events import Listener, Notice, ignore_events
+from promptpex.core.records import OUTPUT_SUBJECT, Criterion, Means, Prompt
+from promptpex.core.stage_templates import Rendered, render
+from promptpex.core.translation import stored, stored_n
+from promptpex.llm.map_requests import map_requests
+from promptpex.llm.role_model import RoleModel
+from promptpex.llm.schemas import list_up_to, shortened
+from promptpex.synthesis.candidate_names import free_name, slug
+from promptpex.synthesis.history.deltas import same_sentence
+from promptpex.synthesis.proposing.criteria import MOST_KNOWN
+from promptpex.synthesis.proposing.graded_examples import LONGEST_TEXT, GradedExamples
+from promptpex.synthesis.proposing.replies import ask_list
+
+INFER = "infer"
+NOTES = "notes"
+MOST = 7
+"""Criteria of a reply."""
+MOST_BAD = 12
+"""Bad outputs that a request for criteria from notes shows."""
+LONGEST_CRITERION = 1_000
+
+TITLES_TAKEN = frozenset({OUTPUT_SUBJECT})
+"""Ids that no criterion may have: a grade on the whole output has it as its subject."""
+
+
+def _as_type(value: object) -> object:
+    """The kind of candidates that a reply means; anything else is left to both."""
+    return value if value in ("code", "judge") else "both"
+
+
+class SuggestedReply(BaseModel):
+    """A criterion, whatever it comes from."""
+
+    title: Annotated[str, shortened(200)] = ""
+    criterion: Annotated[str, shortened(LONGEST_CRITERION), Field(min_length=1)]
+    type: Annotated[Means, BeforeValidator(_as_type)] = "both"
+    told_from: Literal["output", "input and output", "something else"] = "output"
+
+    def rests_on(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+        """What it rests on, as fields of a criterion."""
+        return {}
+
+
+class InferredReply(SuggestedReply):
+    """A criterion that is inferred from a prompt."""
+
+    source: Annotated[str, shortened(1000)] = ""
+
+    def rests_on(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+        """The words of the prompt."""
+        return {"source": self.source.strip()}
+
+
+class NoteReply(SuggestedReply):
+    """A criterion behind notes."""
+
+    answers: list_up_to(str, MOST_BAD)  # type: ignore[valid-type]
+
+    def rests_on(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+        """The grades of the answers that break it."""
+        return {"notes": tuple(dict.fromkeys(one for name in self.answers for one in grades.get(name.strip(), ())))}
+
+
+class WordingReply(BaseModel):
+    """A criterion in other words."""
+
+    criterion: Annotated[str, shortened(LONGEST_CRITERION), Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """What came of asking.
+
+    Attributes:
+        criteria: new ones, with ids that are free.
+        repeated: how many say the same as another one.
+        beyond: texts of those that cannot be told from inputs and output, which are left out.
+        answered: whether there was a usable reply.
+    """
+
+    criteria: tuple[Criterion, ...] = ()
+    repeated: int = 0
+    beyond: tuple[str, ...] = ()
+    answered: bool = True
+
+    def notice(self) -> str:
+        """What was left out, in words; empty where nothing was."""
+        parts = []
+        if self.repeated:
+            repeated = stored_n(
+                "{count} suggestion said the same as another one",
+                "{count} suggestions said the same as another one",
+                self.repeated,
+            )
+            parts.append(repeated)
+        if self.beyond:
+            beyond = stored_n(
+                "{count} suggestion that no output tells, such as: {example}",
+                "{count} suggestions that no output tells, such as: {example}",
+                len(self.beyond),
+                example=cut(self.beyond[0], 120),
+            )
+            parts.append(beyond)
+        return "; ".join(parts)
+
+
+async def suggest_criteria(
+    author: RoleModel,
+    prompt: Prompt,
+    graded: GradedExamples | None = None,
+    *,
+    known: Sequence[Criterion] = (),
+    taken: Collection[str] = (),
+    instructions: str = "",
+    turn: int = 0,
+    emit: Listener = ignore_events,
+) -> Suggestions:
+    """Criteria that the author infers from the prompt alone; with graded outputs those behind what people said of the
+    bad ones, none where none is bad.
+
+    Args:
+        graded: at most ``MOST_BAD`` bad outputs.
+        known: criteria that there are; none is given again.
+        taken: further ids that no criterion may have.
+        turn: how often the same was asked in vain, so that a fresh answer comes.
+
+    Raises:
+        ModelError: of a kind that holds for the whole model.
+    """
+    if graded is not None and not graded.bad:
+        return Suggestions()
+    stage, reply = (INFER, InferredReply) if graded is None else (NOTES, NoteReply)
+    rendered = render(
+        f"synthesis/{stage}",
+        prompt=prompt.text(),
+        description=prompt.description,
+        known=[one.text for one in known[:MOST_KNOWN]],
+        limit=MOST,
+        instructions=instructions,
+        **({} if graded is None else {"bad": graded.bad, "good": graded.good}),
+    )
+
+    async def ask(rendered: Rendered) -> Sequence[SuggestedReply]:
+        return (await ask_list(author, rendered, reply, MOST, stage=stage, rescue=True, repeat=turn)).items
+
+    (items,) = await map_requests(stage, author.label, [rendered], ask, emit, default=None)
+    grades = {one.id: one.grades for one in graded.bad} if graded is not None else {}
+    return _suggestions(items, known, taken, grades, emit)
+
+
+async def reword(
+    author: RoleModel,
+    prompt: Prompt,
+    text: str,
+    *,
+    response: str = "",
+    instructions: str = "",
+    turn: int = 0,
+    emit: Listener = ignore_events,
+) -> str:
+    """What somebody wrote, as a criterion; empty where the author gave no usable reply.
+
+    Args:
+        response: the output that it was said of; empty where that is not known.
+        turn: as in ``suggest_criteria``.
+
+    Raises:
+        ModelError: of a kind that holds for the whole model.
+    """
+    rendered = render(
+        "synthesis/reword",
+        prompt=prompt.text(),
+        text=cut(text, LONGEST_TEXT),
+        response=cut(response, LONGEST_TEXT),
+        instructions=instructions,
+    )
+
+    async def ask(rendered: Rendered) -> str:
+        reply = await author.ask(rendered, WordingReply, stage="reword", repeat=turn)
+        return " ".join(reply.value.criterion.split())
+
+    (text_or_none,) = await map_requests("reword", author.label, [rendered], ask, emit, default=None)
+    return text_or_none or ""
+
+
+def criterion_id(words: str, taken: Collection[str]) -> str:
+    """An id for a criterion that is called so, which no other subject of grades has."""
+    used = {*taken, *TITLES_TAKEN}
+    return free_name(slug(words) or "criterion", used)
+
+
+def _suggestions(
+    items: Sequence[SuggestedReply] | None,
+    known: Sequence[Criterion],
+    taken: Collection[str],
+    grades: Mapping[str, tuple[str, ...]],
+    emit: Listener,
+) -> Suggestions:
+    """The criteria of a reply that are new and can be told from inputs and output; what is left out is said."""
+    ids = {*taken, *(one.id for one in known)}
+    texts = {same_sentence(one.text) for one in known}
+    made: list[Criterion] = []
+    beyond: list[str] = []
+    repeated = 0
+    for item in items or ():
+        text = " ".join(item.criterion.split())
+        if item.told_from == "something else":
+            beyond.append(text)
+        elif not text or same_sentence(text) in texts:
+            repeated += 1
+        else:
+            name = criterion_id(item.title, ids)
+            ids.add(name)
+            texts.add(same_sentence(text))
+            made.append(Criterion.model_validate({"id": name, "text": text, "by": item.type, **item.rests_on(grades)}))
+    suggestions = Suggestions(tuple(made), repeated, tuple(beyond), answered=items is not None)
+    if notice := suggestions.notice():
+        emit(Notice(stored("criteria left out: {reason}", reason=notice)))
+    return suggestions

@@ -1,0 +1,1 @@
+"""What every candidate says of every example, and which candidates imply which (SPADE, sections 4.1 and 4.4)."""

@@ -1,0 +1,1 @@
+"""Comparing runs and prompts: noise, blessed figures, and what has changed."""

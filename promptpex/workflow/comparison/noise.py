@@ -1,0 +1,134 @@
+"""The noise of a model, measured from the runs of the same that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from promptpex import tables
+from promptpex.core.errors import RunError
+from promptpex.core.records import AnyRun
+from promptpex.report import runs
+from promptpex.report.percentages import TableRow
+from promptpex.report.run_tables import RunTables, rows_of
+from promptpex.report.runs.execution_folder import executions
+from promptpex.tables import Weights
+
+MOST = 4
+"""Runs of the same that are read, the latest of them."""
+
+
+def noise_around(
+    read: Sequence[RunTables],
+    folders: Sequence[Path | None],
+    results: Path,
+    *,
+    confidence: float,
+    weights: Weights | None = None,
+) -> Sequence[TableRow]:
+    """The noise of the models of some runs, from the other complete runs beside each that were made from the same, and
+    from repeats: rows with columns ``tables.NOISE_COLUMNS``, none where there are neither.
+
+    Args:
+        read: the tables of the runs.
+        folders: where each is kept; None of one that is in memory alone.
+        results: the folder of the runs, where others like those in memory are.
+        confidence: of the intervals.
+        weights: how many times each case counts.
+    """
+    groups = [_with_others(place, group) for (place, _), group in _made_alike(read, folders, results).items()]
+    repeats = max(int(made.run.manifest.settings.get("repeats", 1)) for made in read)
+    if repeats == 1 and all(len(group) == 1 for group in groups):
+        return []
+    frames = [_whose(group) for group in groups]
+    return tables.records(tables.noise(frames, repeats=repeats, confidence=confidence, weights=weights))
+
+
+def runs_alike(folder: Path) -> list[Path]:
+    """The folders of the runs that were made from the same as this one, and its own."""
+    try:
+        manifest = runs.read_manifest(folder)
+    except RunError:
+        return [folder]
+    return executions(folder.resolve().parent.parent, manifest)
+
+
+_Group = dict[Path | int, RunTables]
+"""Runs by their folders; one in memory by its number."""
+
+
+def _made_alike(
+    read: Sequence[RunTables], folders: Sequence[Path | None], results: Path
+) -> dict[tuple[Path, str], _Group]:
+    """The runs that were made from the same, by the results folder that they are in and their id."""
+    alike: dict[tuple[Path, str], _Group] = {}
+    for number, (folder, made) in enumerate(zip(folders, read, strict=True)):
+        place = results.resolve() if folder is None else folder.resolve().parent.parent
+        group = alike.setdefault((place, made.run.manifest.run), {})
+        group[number if folder is None else folder.resolve()] = made
+    return alike
+
+
+@dataclass(frozen=True, slots=True)
+class _Execution:
+    """A run of a group with its table of outputs (``RunTables.rows``); its folder where it is known."""
+
+    run: AnyRun
+    outputs: Any
+    folder: Path | None = None
+
+    @property
+    def since(self) -> tuple[str, int, str]:
+        """What the first execution of a group has the lowest of."""
+        name = "" if self.folder is None else self.folder.name
+        return self.run.manifest.created, len(name), name
+
+    @property
+    def _answers(self) -> Any:
+        """All that was measured of its outputs."""
+        rows = self.outputs.assign(answer=tables.answers(self.outputs), output=self.outputs["output"].notna())
+        return rows[list(tables.COLUMNS_OF_FIGURES)]
+
+    def same_as(self, other: _Execution) -> bool:
+        """Whether the other holds the same answers, as a run in memory and its folder do."""
+        return self.run.manifest.created == other.run.manifest.created and self._answers.equals(other._answers)
+
+
+def _with_others(results: Path, group: _Group) -> list[_Execution]:
+    """The runs of a group, with the others beside them that were made from the same; each once, also where it is given
+    in memory and kept in a folder."""
+    first = next(iter(group.values())).run
+    others = [folder for folder in executions(results, first.manifest) if folder.resolve() not in group]
+    made = [_Execution(one.run, one.rows, place) for place, one in group.items() if isinstance(place, Path)]
+    for folder in others[: MOST - len(made)]:
+        try:
+            other = runs.read_for_report(folder)
+            if other.manifest.run == first.manifest.run and not other.manifest.partial:
+                made.append(_Execution(other, rows_of(other), folder))
+        except RunError:
+            continue  # `report` says what is wrong with it
+    in_memory = (_Execution(one.run, one.rows) for place, one in group.items() if isinstance(place, int))
+    for one in in_memory:
+        if not any(map(one.same_as, made)):
+            made.append(one)
+    return made
+
+
+def _whose(group: Sequence[_Execution]) -> list[Any]:
+    """The tables of outputs of a group, with a column that says whose answers they are: a run that asked everything
+    again has its own, and so has the first, since nothing was stored before it. A recording gives everyone the same."""
+    first = min(group, key=lambda one: one.since)
+    return [
+        tables.with_owner(
+            one.outputs, is_own=one is first or bool(one.run.manifest.settings.get("fresh")), never=_replayed(one)
+        )
+        for one in group
+    ]
+
+
+def _replayed(one: _Execution) -> list[str]:
+    """The models whose answers are from a recording."""
+    manifest = one.run.manifest
+    return [model for model in manifest.models if manifest.named.get(model, model).startswith("replay/")]

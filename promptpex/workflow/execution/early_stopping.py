@@ -1,0 +1,120 @@
+"""Early stopping: the suite is run in growing parts, and a model that is decided is not asked any further.
+
+The number of looks is known beforehand, so each look's tests are as strict as all looks together need
+(``stats.looks``): early looks decide only large differences, and the last is nearly as strong as a single look. The
+cases come in the fair order that the run's seed gives. The manifest lists which cases a look adds, so that a report
+decides as the run did. The same replies give the same looks, so the same command again asks nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from promptpex import tables
+from promptpex.core.events import Notice
+from promptpex.core.records import Case, Manifest, Output, Run, RunColumns, Score, Suite, Verdict
+from promptpex.core.translation import stored
+from promptpex.report.runs import RunRecords
+from promptpex.stats import looks_at
+from promptpex.workflow.execution import run_records
+from promptpex.workflow.execution.collect import TakeOutput, cells
+from promptpex.workflow.execution.order import fair_order
+from promptpex.workflow.execution.outcomes_so_far import outcomes_so_far
+from promptpex.workflow.preconditions import require_decidable, require_expected, require_ranked_metric
+from promptpex.workflow.session import Session
+
+
+async def execute(session: Session, begun: Run) -> Run:
+    """The whole suite on every model, or with ``until_decided`` as much of it as decides, judged.
+
+    Raises:
+        InputError: the question cannot be answered (``require_decidable``, ``require_expected``,
+            ``require_ranked_metric``), or weights fit no case.
+    """
+    with records_for(session) as records:
+        manifest = await fill(session, begun, records, run_records.keeping(records))
+        return records.of_run(begun.replace(manifest=manifest))
+
+
+def records_for(session: Session, folder: Path | None = None) -> RunRecords:
+    """The records of a run, with scores in the order in which it makes them; ``folder`` as for ``RunRecords``."""
+    return RunRecords(folder, by_output=session.settings.until_decided)
+
+
+async def fill(session: Session, begun: Run, records: RunRecords, on_output: TakeOutput) -> Manifest:
+    """As ``execute``, into the records of the run, of which it gives the manifest; see ``running.fill``."""
+    require_decidable(session)
+    cases = begun.suite.usable()
+    if begun.manifest.subset is None:
+        tables.check_weights(session.settings.weights, [case.rule for case in cases], [case.inverse for case in cases])
+    require_expected(session.settings.rank_by, cases)
+    require_ranked_metric(session, begun.metrics)
+    if not session.settings.until_decided:
+        return await run_records.fill(session, begun, records, on_output)
+    return await _in_looks(session, begun, records, on_output)
+
+
+def planned_looks(cases: Sequence[Case], seed: int) -> list[list[Case]]:
+    """The cases that each look adds."""
+    order = fair_order(cases, seed)
+    return [order[start:end] for start, end in pairwise((0, *looks_at(len(order))))]
+
+
+async def _in_looks(session: Session, begun: Run, records: RunRecords, on_output: TakeOutput) -> Manifest:
+    settings, cases = session.settings, begun.suite.usable()
+    looks = planned_looks(cases, settings.seed)
+    manifest = begun.manifest.replace(looks=tuple(tuple(case.id for case in look) for look in looks))
+    partial, asked = None, list(session.roles.models())
+    every = cells(cases, asked, settings.repeats)
+    for ids in map(frozenset, manifest.looks):
+        labels = {model.label for model in asked}
+        places = [at for at, one in enumerate(every) if one.case.id in ids and one.model.label in labels]
+        known = outcomes_so_far(session, begun)
+        await run_records.collect_outputs(session, begun, (every, places), records, known, on_output)
+        judged = await run_records.judge_records(session, begun, records, places, known)
+        partial = partial or judged.partial
+        manifest = judged.replace(partial=partial, looks=manifest.looks)
+        done = records.columns(begun.replace(manifest=manifest))
+        stop = settled(session, done)
+        for model in (model for model in asked if model.label in stop):
+            count = _cases(done, model.label)
+            session.emit(Notice(stored("{model} is settled after {count} cases", model=model.label, count=count)))
+        asked = [model for model in asked if model.label not in stop]
+        if not asked:
+            break
+    return run_records.reported(manifest, records.outputs)
+
+
+def settled(session: Session, run: RunColumns) -> frozenset[str]:
+    """The models that need not be asked any further, by the tables that the report shows."""
+    settings = session.settings
+    question = tables.RankingOptions(
+        tolerance=settings.tolerance,
+        confidence=settings.confidence,
+        looks=run.manifest.looks,
+        limit=settings.decide_at,
+        weights=settings.weights,
+    )
+    return tables.rankings(tables.outputs(run), run.manifest.models, question).settled
+
+
+def _cases(run: RunColumns, model: str) -> int:
+    """How many cases the model was asked."""
+    return len({case for case, asked in zip(run.outputs["case"], run.outputs["model"], strict=True) if asked == model})
+
+
+def in_order(run: Run, models: Sequence[str]) -> Run:
+    """Outputs, verdicts and scores in the order of a run that asks everything."""
+    place = _places(run.suite, models)
+    outputs: list[Output] = sorted(run.outputs, key=lambda output: place(output.key))
+    verdicts: list[Verdict] = sorted(run.verdicts, key=lambda verdict: place(verdict.key))
+    scores: list[Score] = sorted(run.scores, key=lambda score: place(score.key))
+    return run.replace(outputs=tuple(outputs), verdicts=tuple(verdicts), scores=tuple(scores))
+
+
+def _places(suite: Suite, models: Sequence[str]) -> Callable[[tuple[str, str, int]], tuple[int, int, int]]:
+    case_rank = {case.id: index for index, case in enumerate(suite.cases)}
+    model_rank = {label: index for index, label in enumerate(models)}
+    return lambda key: (model_rank[key[1]], key[2], case_rank[key[0]])

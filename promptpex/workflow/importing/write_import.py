@@ -1,0 +1,271 @@
+"""Where what was imported goes: prompt, spec, cases and settings under the names that a project has."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from promptpex import promptfile
+from promptpex.cases.file import write_suite
+from promptpex.codecs.atomic import write_text
+from promptpex.core.errors import CheckError, InputError, PromptFileError
+from promptpex.core.ids import digest
+from promptpex.core.records import Case, Manifest, Rule, Run, Spec, Suite
+from promptpex.core.translation import tr, tr_n
+from promptpex.interchange.format import Imported, ImportedPrompt
+from promptpex.interchange.notes import Note
+from promptpex.report import runs
+from promptpex.specs.file import write_spec
+from promptpex.workflow.importing.transactional_write import DEEPEST, all_or_nothing, nests_deeper, refuse_unreadable
+from promptpex.workflow.metrics.imported_metrics import metric_file, metrics_of_run, with_usable_metrics
+from promptpex.workflow.project_files import Files, files_of
+
+SETTINGS = "promptpex.toml"
+
+
+def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str:
+    """Writes what was imported; gives the sentence that says what is where.
+
+    A suite that comes alone goes into the case file ``out``, which keeps what is people's, or as ``prompt.cases.yaml``
+    into the folder; everything else goes into the folder ``out``: prompt, spec and cases under the names that a project
+    has, runs under their prompts and ids. Where it fails, or is interrupted, everything is as it was.
+
+    Args:
+        force: whether files that are there are replaced.
+
+    Raises:
+        InputError: it holds a number that no file of ours can, or more cases than a file of cases; it cannot be
+            written, a file that is there is broken, or one is there and is not to be replaced.
+    """
+    _refuse_odd_numbers(imported)
+    try:
+        if imported.is_suite and imported.suite is not None:
+            return _write_alone(imported.suite, out, force)
+        projects = [_Project.of(part, out) for part in (imported, *imported.further)]
+        for project in projects:
+            if project.part.suite is not None:
+                refuse_unreadable(project.part.suite, project.files.suite)
+        with all_or_nothing(_places(imported, projects, out), out, replace=force):
+            return tr("{files} in {folder}", files=", ".join(_write(imported, projects, out)), folder=out)
+    except OSError as failure:
+        raise InputError(f"cannot be written ({failure.strerror}); name another place with --out", path=out) from None
+
+
+def _write_alone(suite: Suite, out: Path, force: bool) -> str:
+    """Writes cases that come without a prompt into the case file, or into the folder."""
+    file = out / "prompt.cases.yaml" if out.is_dir() or not out.suffix else out
+    refuse_unreadable(suite, file)
+    if file is out:
+        write_suite(file, suite)
+    else:
+        with all_or_nothing([file], out, replace=force):
+            write_suite(file, suite)
+    return tr("{files} in {folder}", files=_cases(suite.cases), folder=file)
+
+
+def _refuse_odd_numbers(imported: Imported) -> None:
+    for part in (imported, *imported.further):
+        held: list[tuple[str, Mapping[str, object]]] = [
+            (f"the case {case.id!r}", case.inputs) for case in (part.suite.cases if part.suite is not None else ())
+        ]
+        held += [("the front matter", part.prompt.front)] if part.prompt is not None else []
+        if part.prompt is not None and nests_deeper(part.prompt.front, DEEPEST):
+            raise InputError(f"the front matter nests more than {DEEPEST} deep; shorten it")
+        for what, values in held:
+            if not _is_finite(values):
+                message = f"{what} holds a number that is none, or is too large to be kept (NaN, 1e999)"
+                raise InputError(f"{message}; write it as a text")
+
+
+def _is_finite(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def usable(imported: Imported) -> Imported:
+    """The same without the checks and metrics that cannot be used as they are written there, which is noted."""
+    from promptpex.assertions import check_time
+
+    notes: dict[str, Note] = {}
+    with check_time():
+        first, *further = (_usable(part, notes) for part in (imported, *imported.further))
+    first, of_metrics = with_usable_metrics(first)
+    return replace(first, further=tuple(further), notes=(*imported.notes, *notes.values(), *of_metrics))
+
+
+def _usable(part: Imported, notes: dict[str, Note]) -> Imported:
+    if part.spec is None:
+        return part
+    rules = tuple(rule for rule in part.spec.rules if _is_usable(rule, part, notes))
+    return replace(part, spec=part.spec.replace(rules=rules) if rules else None)
+
+
+def _is_usable(rule: Rule, part: Imported, notes: dict[str, Note]) -> bool:
+    from promptpex.assertions import compile_checks
+
+    try:
+        compile_checks([*rule.checks, *rule.when])
+    except CheckError as failure:
+        name, path, line = part.places.get(rule.id, (rule.id, "", None))
+        notes[rule.id] = Note("left out", name, failure.message, path, line)
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """A prompt's part of an import, with the text of its file."""
+
+    part: Imported
+    files: Files
+    text: str | None
+
+    @classmethod
+    def of(cls, part: Imported, out: Path) -> _Project:
+        """The part, its cases made to fit its prompt."""
+        name, text = "prompt.md", None
+        if part.prompt is not None:
+            prompt = part.prompt
+            part, front = _fitted(part, prompt)
+            name, text = promptfile.file_of(prompt.name, prompt.messages, front, stem=prompt.stem)
+        return cls(part, files_of(out / name), text)
+
+
+def _fitted(part: Imported, prompt: ImportedPrompt) -> tuple[Imported, dict[str, Any]]:
+    """The part with a value for each variable of its prompt in each case, and what its front matter says.
+
+    A variable without a value is an empty text, as templates of most tools write it; an input that the prompt does not
+    name is declared for checks alone.
+    """
+    try:
+        name, text = promptfile.file_of(prompt.name, prompt.messages)
+        variables = promptfile.parse(text, name).variables
+    except PromptFileError as failure:  # of a file that nobody has seen
+        raise InputError(f"the prompt {prompt.name[:60]!r}: {failure.message}") from None
+    front: dict[str, Any] = {"description": prompt.description} if prompt.description else {}
+    front |= prompt.front
+    if part.suite is None:
+        return part, front
+    cases = tuple(_filled(case, variables) for case in part.suite.cases)
+    others = dict.fromkeys(name for case in cases for name in case.inputs if name not in variables)
+    if others:
+        declared = front.get("inputs")
+        known = {name: {"type": "text"} for name in variables} | (declared if isinstance(declared, dict) else {})
+        front["inputs"] = known | {name: {"checks_only": True} for name in others if name not in known}
+    return replace(part, suite=part.suite.replace(cases=cases)), front
+
+
+def _filled(case: Case, variables: tuple[str, ...]) -> Case:
+    lacking = {name: "" for name in variables if name not in case.inputs}
+    return case.replace(inputs={**case.inputs, **lacking}) if lacking else case
+
+
+def _places(imported: Imported, projects: list[_Project], out: Path) -> Iterator[Path]:
+    """The files and folders that are to be written."""
+    for project in projects:
+        part = project.part
+        given = (part.prompt, project.files.prompt), (part.spec, project.files.spec), (part.suite, project.files.suite)
+        yield from (path for record, path in given if record is not None)
+        yield from (metric_file(project.files.prompt, metric) for metric in part.metrics)
+    if imported.settings:
+        yield out / SETTINGS
+    yield from (runs.folder_for(out, run.prompt.name, run.manifest.run) for run in imported.runs)
+
+
+def _write(imported: Imported, projects: list[_Project], out: Path) -> list[str]:
+    """Writes all parts; says what they are."""
+    written = []
+    for project in projects:
+        written += _write_project(project, out, several=len(projects) > 1)
+    if imported.settings:
+        write_text(out / SETTINGS, toml(imported.settings))
+        written.append(tr("the settings"))
+    for run in imported.runs:
+        runs.finish(runs.folder_for(out, run.prompt.name, run.manifest.run), run)
+    if imported.runs:
+        written.append(tr_n("{count} run", "{count} runs", len(imported.runs)))
+    return written
+
+
+def _cases(cases: Sequence[Case]) -> str:
+    return tr_n("{count} case", "{count} cases", len(cases))
+
+
+def _write_project(project: _Project, out: Path, *, several: bool) -> list[str]:
+    part, files, written = project.part, project.files, []
+    if project.text is not None:
+        write_text(files.prompt, project.text)
+        written.append(files.prompt.name if several else tr("the prompt"))
+    for metric in part.metrics:
+        write_text(metric_file(files.prompt, metric), metric.text)
+    if part.metrics:
+        written.append(tr_n("{count} metric", "{count} metrics", len(part.metrics)))
+    if part.spec is not None:
+        write_spec(files.spec, part.spec.replace(prompt=files.prompt.name))
+        written.append(tr_n("{count} rule", "{count} rules", len(part.spec.rules)))
+    if part.suite is not None:
+        suite = write_suite(
+            files.suite, Suite(prompt=files.prompt.name, match=part.suite.match, cases=part.suite.cases)
+        )
+        written.append(_cases(part.suite.cases))
+        if part.outputs:
+            folder = _write_run(part, files, suite, out)
+            outputs = tr_n("{count} output", "{count} outputs", len(part.outputs))
+            written.append(tr("{outputs} as the run {name}", outputs=outputs, name=folder.name))
+    return written
+
+
+def _write_run(part: Imported, files: Files, suite: Suite, out: Path) -> Path:
+    """Writes a part's outputs as a run of its prompt, without verdicts; gives the folder."""
+    prompt = promptfile.read(files.prompt)
+    spec = part.spec.replace(prompt=files.prompt.name) if part.spec is not None else Spec(prompt=files.prompt.name)
+    models = tuple(dict.fromkeys(output.model for output in part.outputs))
+    digests = [prompt.fingerprint, spec.digest, digest(suite.to_dict())]
+    answers = [[*output.key, output.text, output.error] for output in part.outputs]
+    manifest = Manifest(
+        run=digest([*digests, models, answers], 10),
+        prompt=prompt.name,
+        prompt_fingerprint=prompt.fingerprint,
+        spec_digest=spec.digest,
+        suite_digest=digests[-1],
+        models=models,
+    )
+    folder = runs.folder_for(out, prompt.name, manifest.run)
+    run = Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, outputs=part.outputs)
+    runs.finish(folder, run.replace(metrics=metrics_of_run(files.prompt, part.metrics)))
+    return folder
+
+
+def toml(settings: Mapping[str, object]) -> str:
+    """Settings as TOML (1.0.0): values, then tables, then tables of tables."""
+    lines = [f"{key} = {_toml_value(value)}" for key, value in settings.items() if not isinstance(value, Mapping)]
+    for name, table in settings.items():
+        if isinstance(table, Mapping):
+            lines += _toml_table(name, table)
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _toml_table(name: str, table: Mapping[str, object]) -> list[str]:
+    plain = [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in table.items() if not isinstance(value, dict)]
+    lines = ["", f"[{name}]", *plain] if plain else []
+    for key, value in table.items():
+        if isinstance(value, dict):
+            lines += _toml_table(f"{name}.{_toml_key(key)}", value)
+    return lines
+
+
+def _toml_key(key: str) -> str:
+    bare = key.isascii() and all(letter.isalnum() or letter in "-_" for letter in key) and key
+    return key if bare else _toml_value(key)
+
+
+def _toml_value(value: object) -> str:
+    """JSON's notation, which TOML shares for texts, numbers, truth values and lists of them, but for one sign."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,1 @@
+"""The owner's metrics of a run's outputs: their code, their criteria, and their scores."""

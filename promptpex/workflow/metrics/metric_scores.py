@@ -1,0 +1,256 @@
+"""The scores of a run's outputs under its metrics, by code or by judges."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from promptpex.assertions import check_time
+from promptpex.assertions.kinds.javascript import NO_VERDICT, SCORE_WORDS
+from promptpex.assertions.kinds.python import SCORE_WORDS as PYTHON_SCORE_WORDS
+from promptpex.codecs.wording import did_you_mean, requests_in_words, with_hint
+from promptpex.core.errors import ConfigError, PromptFileError
+from promptpex.core.events import Notice, StepDone, stage_events
+from promptpex.core.ids import digest
+from promptpex.core.records import Case, Metric, Output, Prompt, Run, Score
+from promptpex.core.time_allowance import Allowance
+from promptpex.core.translation import stored, stored_n
+from promptpex.engines import run_all
+from promptpex.judging.metric_judge import STAGE, MetricJudge
+from promptpex.promptfile import RENDERING_SECONDS, sent_text
+from promptpex.promptfile.metric_files import LANGUAGES, metrics_beside
+from promptpex.workflow.instructions import instructions_of
+from promptpex.workflow.metrics.metric_code import MetricCode, code_problem, compiled
+from promptpex.workflow.metrics.metric_criteria import criteria_texts
+from promptpex.workflow.session import Session
+
+POOLED = "judges:mean"
+"""The source of the joint score of several judges: the mean of their scores, where all of them gave one."""
+
+
+def metrics_of(session: Session, prompt: Prompt) -> tuple[Metric, ...]:
+    """The metrics of a run: those beside the prompt's file, or those of them that the settings name.
+
+    Raises:
+        PromptFileError: a metric's file cannot be used, or its code is not JavaScript.
+        ConfigError: the settings name a metric that is not there.
+    """
+    chosen = session.settings.metrics
+    if chosen == () or prompt.path is None:
+        return ()
+    metrics = {metric.name: metric for metric in metrics_beside(Path(prompt.path))}
+    for name in chosen or ():
+        if name not in metrics:
+            place = f"there is no {name}.metric.md, .metric.prompty, .metric.js or .metric.py beside the prompt"
+            message = f"--metrics names {name!r}, but {place}"
+            raise ConfigError(with_hint(message, did_you_mean(name, metrics)))
+    used = tuple(metrics[name] for name in (chosen or metrics))
+    _require_code(used, Path(prompt.path))
+    return used
+
+
+_ENDINGS = {language: ending for ending, language in LANGUAGES.items()}
+
+
+def _require_code(metrics: Sequence[Metric], prompt: Path) -> None:
+    with check_time():
+        for metric in metrics:
+            problem = code_problem(metric.code, metric.language) if metric.code else None
+            if problem:
+                raise PromptFileError(
+                    problem, path=prompt.with_name(f"{metric.name}.metric{_ENDINGS[metric.language]}")
+                )
+
+
+def metrics_to_score(session: Session, run: Run) -> tuple[Metric, ...]:
+    """The run's metrics that outputs are scored by now: all, or those that the settings name.
+
+    Raises:
+        ConfigError: the settings name a metric that the run does not keep.
+    """
+    chosen = session.settings.metrics
+    names = [metric.name for metric in run.metrics]
+    for name in chosen or ():
+        if name not in names:
+            hint = did_you_mean(name, names) or "`promptpex run` scores by further metrics"
+            raise ConfigError(f"--metrics names {name!r}, by which this run was not scored; {hint}")
+    return tuple(metric for metric in run.metrics if chosen is None or metric.name in chosen)
+
+
+def metric_judges(session: Session, prompt: Prompt, metrics: Sequence[Metric]) -> tuple[MetricJudge, ...]:
+    """A judge per model and metric with criteria; none where all are code."""
+    if all(metric.criteria is None for metric in metrics):
+        return ()
+    note = instructions_of(session.settings, prompt).get(STAGE, "")
+    roles = session.roles.judges()
+    return tuple(MetricJudge(role, metric, note) for metric in metrics if metric.criteria for role in roles)
+
+
+async def metric_scores(session: Session, run: Run, judges: Sequence[MetricJudge]) -> list[Score]:
+    """The scores of all outputs under the run's metrics, in the order of the outputs, then of the metrics.
+
+    Where the settings name some metrics, the run's scores under the others stay as they are.
+    """
+    cases = {case.id: case for case in run.suite.cases}
+    usable = [output for output in run.outputs if output.error is None and output.case in cases]
+    anew = metrics_to_score(session, run)
+    by_code = _by_code(run.prompt, usable, [metric for metric in anew if metric.code], cases)
+    by_judge = await _by_judges(session, run, usable, judges, cases)
+    before: dict[Key, list[Score]] = {}
+    for score in run.scores:
+        before.setdefault((score.key, score.name), []).append(score)
+    return [
+        score
+        for output in run.outputs
+        for metric in run.metrics
+        for score in (
+            _of_output(output, metric, by_code, by_judge, known=output.case in cases)
+            if metric in anew
+            else before.get((output.key, metric.name), ())
+        )
+    ]
+
+
+def announce_requests(session: Session, metrics: Sequence[Metric], outputs: int) -> None:
+    """Says what metrics with criteria cost in requests, before the first, as their files may be a stranger's; or that
+    no judge is there to score by them."""
+    asked = [metric.name for metric in metrics if metric.criteria]
+    judges = len(session.roles.judges()) if asked else 0
+    if not asked or not outputs:
+        return
+    names = ", ".join(asked[:_NAMED]) + (", ..." if len(asked) > _NAMED else "")
+    what = stored_n(
+        "{count} metric beside the prompt ({names})",
+        "{count} metrics beside the prompt ({names})",
+        len(asked),
+        names=names,
+    )
+    if judges:
+        message = stored(
+            "{part}: {requests} at most to judges; --metrics none leaves them out",
+            part=what,
+            requests=requests_in_words(len(asked) * judges * outputs),
+        )
+        session.emit(Notice(message))
+    else:
+        message = stored("{part}: not scored, since that takes a judge and there is none", part=what)
+        session.emit(Notice(message, "warning"))
+
+
+_NAMED = 5
+"""Metrics that are named before the first request."""
+
+Key = tuple[tuple[str, str, int], str]
+"""An output's key and the name of a metric."""
+
+
+def _of_output(
+    output: Output,
+    metric: Metric,
+    by_code: Mapping[Key, Score],
+    by_judge: Mapping[Key, Sequence[Score]],
+    *,
+    known: bool,
+) -> Sequence[Score]:
+    key = (output.key, metric.name)
+    if output.error is not None:
+        return [_score(output, metric, "none", None, output.message or "", output.error)]
+    if key in by_code:
+        return [by_code[key]]
+    scores = by_judge.get(key, ())
+    if not scores and not known:
+        return [_score(output, metric, "none", None, "the run has no such case", "no-case")]
+    if not scores:
+        return [
+            _score(output, metric, "none", None, stored("a judge scores this metric, and the run has none"), "no-judge")
+        ]
+    return scores if len(scores) == 1 else [*(score.replace(counts=False) for score in scores), pooled(scores)]
+
+
+def pooled(scores: Sequence[Score]) -> Score:
+    """The joint score of several judges; unscored where one gave none: a mean over some of them is another measure."""
+    missing = next((score for score in scores if score.value is None), None)
+    values = [score.value for score in scores if score.value is not None]
+    return scores[0].replace(
+        value=None if missing else fmean(values),
+        reason=stored("the mean of {count} of {number} judges", count=len(values), number=len(scores))
+        if not missing
+        else stored("not all judges gave a score"),
+        unscored=missing.unscored if missing else None,
+        source=POOLED,
+        fingerprint=digest([score.fingerprint for score in scores], 16),
+    )
+
+
+async def _by_judges(
+    session: Session, run: Run, outputs: Sequence[Output], judges: Sequence[MetricJudge], cases: Mapping[str, Case]
+) -> dict[Key, list[Score]]:
+    pairs = [(judge, output) for output in outputs for judge in judges]
+    criteria = criteria_texts(run.prompt, run.spec)
+
+    async def one(pair: tuple[MetricJudge, Output]) -> Score:
+        judge, output = pair
+        try:
+            text = criteria.text(judge.metric, cases[output.case], output.text or "")
+        except PromptFileError as error:
+            score = _score(output, judge.metric, judge.source, None, error.message, "bad-template")
+        else:
+            score = await judge.score(output, text)
+        session.emit(StepDone(STAGE, judge.role_model.label, score.unscored))
+        return score
+
+    scores: dict[Key, list[Score]] = {}
+    with stage_events(session.emit, STAGE, Counter(judge.role_model.label for judge, _ in pairs)):
+        given = await run_all(one, pairs)
+    for (judge, output), score in zip(pairs, given, strict=True):
+        scores.setdefault((output.key, judge.metric.name), []).append(score)
+    return scores
+
+
+def _by_code(
+    prompt: Prompt, outputs: Sequence[Output], metrics: Sequence[Metric], cases: Mapping[str, Case]
+) -> dict[Key, Score]:
+    time = Allowance(RENDERING_SECONDS)
+    shown = {output.case for output in outputs} if metrics else set()
+    prompts = {case: sent_text(prompt, cases[case].inputs, time) for case in shown}
+    with check_time():
+        codes = {metric.name: compiled(metric.code or "", metric.language) for metric in metrics if outputs}
+        return {
+            (output.key, metric.name): _code_score(
+                output, metric, codes[metric.name], cases[output.case], prompts[output.case]
+            )
+            for output in outputs
+            for metric in metrics
+        }
+
+
+def _code_score(output: Output, metric: Metric, code: MetricCode, case: Case, prompt: str) -> Score:
+    variables: dict[str, Any] = {**case.inputs, **({} if case.expected is None else {"expected": case.expected})}
+    result = code.result(output.text, variables, prompt)
+    value = result.score if result.status != "unscored" else None
+    if value is not None and not 0 <= value <= 1:
+        reason = stored(
+            "{reason}: give true, false or 0 to 1", reason=stored("the code gave {number}", number=f"{value:g}")
+        )
+        return _score(output, metric, metric.language, None, reason, "out-of-range")
+    if value is not None and result.reason.endswith(NO_VERDICT):
+        reason = stored("{reason}: give true, false or 0 to 1", reason=result.reason.removesuffix(NO_VERDICT))
+        return _score(output, metric, metric.language, None, reason, "no-score")
+    by_number = value is not None and result.reason.startswith((SCORE_WORDS, PYTHON_SCORE_WORDS))
+    gives = stored("the script gives {score}") if metric.language == "javascript" else stored("the code gives {score}")
+    reason = gives.format(score=f"{value:g}") if by_number else result.reason
+    return _score(
+        output, metric, metric.language, value, reason, None if value is not None else result.unscored or "error"
+    )
+
+
+def _score(
+    output: Output, metric: Metric, source: str, value: float | None, reason: str, unscored: str | None
+) -> Score:
+    fingerprint = metric.fingerprint()
+    return Score.of(
+        output.key, metric.name, source, value=value, reason=reason, unscored=unscored, fingerprint=fingerprint
+    )

@@ -1,0 +1,42 @@
+"""Exclusions that checks take for kept where some phrases are absent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from promptpex.assertions.phrase_list_detection import guessed_phrases, is_exclusion
+from promptpex.core.records import Check
+
+STATED = 'Do not apologise, or say sorry. Never say "I can’t help".'
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "guessed"),
+    [
+        ("not-contains-any", ["I'm sorry", "I regret"], ("I'm sorry", "I regret")),
+        ("not-contains-any", ["I can't help", "**", "12"], ()),
+        ("not-regex", r"\b(?:sorry|apologies|my  bad)\b", ("apologies", "my  bad")),
+        ("not-regex", r"^\d+$|[A-Z]{3}", ()),
+        ("not-word-any", ["pardon"], ("pardon",)),
+        ("is-json", {"type": "object"}, ()),
+        ("question", "Does it apologise?", ()),
+        ("python", "def f(response):\n    return not any(p in response for p in ['I am sorry', \"my bad\"])", 2),
+        ("python", 'def f(response):\n    """I am sorry, my bad"""\n    return f"so so" not in response', ()),
+        ("python", "def f(example, response):\n    return example['the name'] in response", ()),
+    ],
+)
+def test_phrases_that_nobody_names_are_guesses(kind: str, value: Any, guessed: Any) -> None:
+    phrases = guessed_phrases(Check(kind=kind, value=value), STATED)
+    assert phrases == guessed or len(phrases) == guessed
+
+
+def test_the_parts_of_a_set_count() -> None:
+    inside = (Check(kind="not-contains", value="pardon"), Check(kind="not-contains", value="my bad"))
+    assert guessed_phrases(Check(kind="assert-set", asserts=inside), STATED) == ("pardon", "my bad")
+
+
+@pytest.mark.parametrize(("rule", "expected"), [("It doesn't apologise.", True), ("It names nobody.", False)])
+def test_exclusions_are_told_by_their_words(rule: str, expected: bool) -> None:
+    assert is_exclusion(rule) is expected

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptpex.llm.names import parse_models
+from promptpex.llm.paths_in_names import as_in_name, from_name
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_any_path_goes_into_a_name_and_comes_out_again(path: str) -> None:
+    written = as_in_name(path)
+    assert from_name(written) == path
+    if not path.endswith("/"):
+        (model,) = parse_models(f"replay/{written}")
+        assert model.name == f"replay/{written}"
+
+
+def test_usual_paths_stay_as_they_are() -> None:
+    assert as_in_name("../a-b_c/\u00fc(1).jsonl") == "../a-b_c/\u00fc(1).jsonl"
+    assert from_name(as_in_name("half\udcff")) == "half\udcff"

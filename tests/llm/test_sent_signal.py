@@ -1,0 +1,105 @@
+"""Requests are counted in the moment in which they leave; what never leaves is not."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+import pytest
+
+from promptpex.core.errors import BadRequest, ModelError, NotAuthorised, Unavailable
+from promptpex.core.events import Event, Retrying, Sent
+from promptpex.core.records import Completion, Request
+from promptpex.llm.client import Client
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.meter import Meter
+from promptpex.llm.providers.openai_compatible import OpenAICompatible
+from promptpex.llm.resolve_model import OPENAI
+from promptpex.llm.sent_signal import CountedClient, sending
+from tests.llm.questions import request
+from tests.llm.test_stack import stack
+
+
+def counted(inner: Client) -> tuple[CountedClient, Meter, list[Event]]:
+    meter, heard = Meter(), list[Event]()
+    return CountedClient(inner, meter, heard.append, gives_up_s=300.0), meter, heard
+
+
+async def test_a_request_counts_before_there_is_an_answer() -> None:
+    async def never(asked: Request) -> str:
+        await asyncio.Event().wait()
+        return "too late"
+
+    client, meter, heard = counted(FakeClient(never))
+    asking = asyncio.create_task(client.complete(request(label="m?top_p=1")))
+    await asyncio.sleep(0)
+    assert heard == [Sent("m?top_p=1", "output", request().id, "m", 300.0)]
+    asking.cancel()
+    assert (meter.total.sent, meter.total.requests) == (1, 0)
+
+
+async def test_each_attempt_is_sent_and_booked_under_the_label() -> None:
+    heard = list[Event]()
+    client = stack(FakeClient([Unavailable("down"), Unavailable("down"), "up"]), emit=heard.append, max_attempts=3)
+    await client.complete(request(label="m?top_p=1"))
+    assert (client.meter.total.sent, client.meter.total.requests) == (3, 1)
+    assert {event.model for event in heard if isinstance(event, Sent | Retrying)} == {"m?top_p=1"}
+    assert sum(isinstance(event, Sent) for event in heard) == 3
+
+
+async def test_what_a_provider_refuses_by_itself_was_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    provider = OpenAICompatible(OPENAI)
+    client, meter, heard = counted(provider)
+    with pytest.raises(NotAuthorised, match="OPENAI_API_KEY"):
+        await client.complete(request(model="gpt-4o-mini"))
+    await provider.close()
+    assert (meter.total.sent, heard) == (0, [])
+
+
+async def test_a_server_that_is_not_there_was_sent_to() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    provider = OpenAICompatible(f"http://127.0.0.1:{port}/v1")
+    client, meter, _ = counted(provider)
+    with pytest.raises(Unavailable):
+        await client.complete(request(model="openai/mine"))
+    await provider.close()
+    assert meter.total.sent == 1
+
+
+class Silent:
+    """A client of somebody else, who does not say when a request leaves."""
+
+    def __init__(self, answer: Completion | ModelError) -> None:
+        self.answer = answer
+
+    async def complete(self, request: Request) -> Completion:
+        if isinstance(self.answer, ModelError):
+            raise self.answer
+        return self.answer
+
+    async def close(self) -> None:
+        return
+
+
+async def test_an_answer_proves_that_a_request_was_sent() -> None:
+    client, meter, _ = counted(Silent(Completion(text="x")))
+    await client.complete(request())
+    assert meter.total.sent == 1
+    client, meter, _ = counted(Silent(BadRequest("no")))
+    with pytest.raises(BadRequest):
+        await client.complete(request())
+    assert meter.total.sent == 0
+
+
+def test_outside_of_a_count_sending_says_nothing() -> None:
+    sending()
+
+
+async def test_what_a_recording_answers_was_not_sent() -> None:
+    client, meter, heard = counted(FakeClient(lambda asked: "recorded"))
+    asked = request(model="replay/old.jsonl#m")
+    meter.answered(asked, await client.complete(asked))
+    assert heard == []
+    assert (meter.total.sent, meter.total.requests, meter.total.replayed) == (0, 1, 1)

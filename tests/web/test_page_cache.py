@@ -1,0 +1,67 @@
+"""Pages that are kept: made once for all who wait, and anew when their files have changed."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from promptpex.web.page_cache import MadePages
+
+
+class Maker:
+    """Makes pages of five characters, and counts them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self) -> str:
+        self.count += 1
+        return f"{self.count:5}"
+
+
+def test_a_page_is_made_anew_when_its_stamp_changes() -> None:
+    pages, make = MadePages(), Maker()
+    assert [pages.get("a", stamp, make) for stamp in (1, 1, 2, 2, 1)] == ["    1", "    1", "    2", "    2", "    3"]
+
+
+def test_the_oldest_pages_go_when_there_are_too_many_characters() -> None:
+    pages, make = MadePages(most=12), Maker()
+    for key in "abac":
+        pages.get(key, 1, make)
+    assert make.count == 3
+    pages.get("a", 1, make)
+    assert make.count == 3
+    pages.get("b", 1, make)
+    assert make.count == 4
+    large = MadePages(most=1)
+    assert [large.get("a", 1, make), large.get("a", 1, make)] == ["    5", "    5"]
+
+
+def test_a_page_that_cannot_be_made_is_tried_again() -> None:
+    def broken() -> str:
+        raise KeyError("nosuch")
+
+    pages = MadePages()
+    with pytest.raises(KeyError):
+        pages.get("a", 1, broken)
+    assert pages.get("a", 1, lambda: "made") == "made"
+
+
+def test_two_readers_wait_for_one_making() -> None:
+    pages, begun, go_on, made = MadePages(), threading.Event(), threading.Event(), Maker()
+
+    def slow() -> str:
+        begun.set()
+        go_on.wait(300)
+        return made()
+
+    texts: list[str] = []
+    readers = [threading.Thread(target=lambda: texts.append(pages.get("a", 1, slow))) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    assert begun.wait(300)
+    go_on.set()
+    for reader in readers:
+        reader.join()
+    assert (texts, made.count) == (["    1"] * 3, 1)
