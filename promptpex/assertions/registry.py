@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.codecs.wording import cut, nearest
+from promptpex.codecs.wording import cut, did_you_mean
 
 P = TypeVar("P")
 """What a kind makes of an assertion's value: a text, a pattern, bounds, a schema."""
@@ -87,10 +87,9 @@ def kind(name: str) -> Kind[Any]:
 
 def _suggestion(name: str) -> str:
     plain = name.replace("_", "-").lower()
-    meant = nearest(plain.removeprefix("not-"), KIND_NAMES)
-    if meant is None:
-        return f"; the kinds are {', '.join(KIND_NAMES)}"
-    return f"; did you mean {('not-' if plain.startswith('not-') else '') + meant!r}?"
+    before = "not-" if plain.startswith("not-") else ""
+    meant = did_you_mean(plain.removeprefix("not-"), KIND_NAMES, before=before)
+    return f"; {meant or 'the kinds are ' + ', '.join(KIND_NAMES)}"
 
 
 def _quoted(name: str) -> str:

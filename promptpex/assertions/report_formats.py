@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from promptpex.assertions.batch import RowReport
 from promptpex.assertions.model import CheckReport, CheckResult, Status
-from promptpex.codecs.control_characters import escaped, visible
+from promptpex.codecs import jsonl
+from promptpex.codecs.control_characters import visible
 from promptpex.codecs.wording import cut
-from promptpex.core.surrogates import escape_surrogates
 from promptpex.core.translation import digits, from_data, tr
 
 if TYPE_CHECKING:
@@ -25,12 +25,7 @@ Writer = Callable[[Reports], Iterator[str]]
 def json_lines(reports: Reports) -> Iterator[str]:
     """``{id, status, score, reason, assertions}`` a row, a line each."""
     for row_id, report in reports:
-        yield _json(report.to_dict(row_id)) + "\n"
-
-
-def _json(value: object) -> str:
-    """JSON on one line whatever a reader takes for a line end, lone surrogates and controls escaped."""
-    return escape_surrogates(escaped(json.dumps(value, ensure_ascii=False)))
+        yield jsonl.dumps(report.to_dict(row_id), allow_nan=True) + "\n"
 
 
 def table(reports: Reports) -> Iterator[str]:

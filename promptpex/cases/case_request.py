@@ -20,6 +20,7 @@ from promptpex.cases.input_description import input_spec_text
 from promptpex.cases.plan import TEMPLATE, Generation, Scenario
 from promptpex.cases.retrieval_context import context_variable
 from promptpex.codecs.inputs_as_text import value_text
+from promptpex.codecs.json_text import refuse_constant
 from promptpex.codecs.shared_passages import without_passages
 from promptpex.codecs.wording import cut, plural
 from promptpex.core.records import Case, Prompt, Spec, VariableSpec
@@ -112,18 +113,14 @@ def read_value(text: str, variable: VariableSpec | None) -> Any:
     if variable.type in ("text", "enum"):
         return text
     try:
-        return json.loads(text, parse_constant=_refused, parse_float=_finite)
+        return json.loads(text, parse_constant=refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         return text
 
 
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
 def _finite(text: str) -> float:
     value = float(text)
-    return value if math.isfinite(value) else _refused(text)
+    return value if math.isfinite(value) else refuse_constant(text)
 
 
 def _named_aims(batch: Batch) -> tuple[str, ...]:

@@ -79,15 +79,15 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from promptpex.codecs.wording import nearest
+            from promptpex.codecs.wording import did_you_mean, sentence
 
             if args[0] in ELSEWHERE:
                 ours = ELSEWHERE[args[0]]
                 message = f"there is no command {args[0]!r} here; it is called {ours!r}: promptpex {ours} --help"
                 raise click.UsageError(message, error.ctx) from None
-            near = nearest(args[0], COMMANDS, likeness=0.5)
-            if near is not None:
-                raise click.UsageError(f"{error.message} Did you mean '{near}'?", error.ctx) from None
+            meant = did_you_mean(args[0], COMMANDS, likeness=0.5)
+            if meant:
+                raise click.UsageError(f"{error.message} {sentence(meant)}", error.ctx) from None
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

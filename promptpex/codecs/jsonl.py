@@ -19,10 +19,11 @@ from pydantic_core import PydanticSerializationError
 
 from promptpex.codecs.control_characters import escaped
 from promptpex.codecs.gzipped import unpacked
+from promptpex.codecs.json_text import loads, why_not_json
 from promptpex.codecs.ordinary_files import created, opened
 from promptpex.core.errors import InputError
 from promptpex.core.records import Record
-from promptpex.core.surrogates import escape_surrogates, has_surrogate
+from promptpex.core.surrogates import escape_surrogates
 
 R = TypeVar("R", bound=Record)
 _BOM = b"\xef\xbb\xbf"
@@ -185,35 +186,6 @@ def values(
                 ) from None
 
 
-def why_not_json(failure: Exception) -> str:
-    """What a failure of ``loads``, or of decoding its text, says to people."""
-    if isinstance(failure, UnicodeDecodeError):
-        return f"byte {failure.start} is not UTF-8"
-    if isinstance(failure, json.JSONDecodeError):
-        return f"{failure.msg} (column {failure.colno})"
-    if isinstance(failure, RecursionError):
-        return "it is nested too deeply"
-    return "a number has too many digits" if "digits" in str(failure) else str(failure)
-
-
-def loads(text: str) -> Any:
-    """The value of a JSON text; NaN, infinities and lone surrogates are refused.
-
-    Raises:
-        ValueError: it is not JSON.
-        RecursionError: it is nested too deeply.
-    """
-    value = json.loads(text, parse_constant=_refuse_constant)
-    may_hold_one = "\\ud" in text.lower() or has_surrogate(text)
-    if may_hold_one and has_surrogate(json.dumps(value, ensure_ascii=False)):
-        raise ValueError("it holds half of a character (a lone surrogate)")
-    return value
-
-
-def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")
-
-
 def parse_record(data: bytes, kind: type[R]) -> R:
     """A record from its JSON. What pydantic's own parser refuses goes to Python's, which reads lone surrogates.
 
@@ -224,7 +196,17 @@ def parse_record(data: bytes, kind: type[R]) -> R:
     try:
         return kind.model_validate_json(data)
     except ValidationError:
-        return kind.model_validate(json.loads(data.decode("utf-8")))
+        return kind.model_validate(own_value(data))
+
+
+def own_value(data: bytes) -> Any:
+    """The value of a line that promptpex wrote, which may hold NaN, infinities and lone surrogates.
+
+    Raises:
+        ValueError: it is not JSON, or not UTF-8.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(data.decode("utf-8"))
 
 
 class Appender:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from promptpex.core.normal_forms import normal_form
+from promptpex.core.sentences import split
 
 How = Literal["exact", "near"]
 
@@ -20,7 +21,6 @@ NEAR = 80.0
 wrong in each word of five or more leaves at least that."""
 
 _GAP = re.compile(r"\.{3,}|…|\[\.{3}\]|\[…\]")
-_STOP = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _MARKS = re.compile(r"\\(?=[\"'])|[\"'“”„‘’‚«»「」『』*_`]")
 """A backslash before a quotation mark goes with it: prompts hold JSON, and authors answer in it."""
 _BREAKS = re.compile(r"\\[nrt](?![a-z])")
@@ -83,7 +83,7 @@ def match_fragments(parts: Sequence[str], inside: str, budget: ComparisonBudget 
 
 def fragments(source: str) -> list[str]:
     """The fragments of a quotation, normalized: split at gaps, and at full stops, since a list mark may follow one."""
-    parts = [piece for part in split_at_gaps(source) for piece in _STOP.split(part)]
+    parts = [piece for part in split_at_gaps(source) for piece in split(part, every_stop=True)]
     return [part for part in map(normalize, parts) if part]
 
 

@@ -86,6 +86,8 @@ def read_rows(
     error: type[InputError] = InputError,
     guarded: bool = True,
     blank_after_comma: bool = False,
+    strict: bool = True,
+    first_line: int = 1,
 ) -> Iterator[CsvRow]:
     """The rows of CSV lines of any number, one by one; lines without any cell are left out.
 
@@ -93,12 +95,14 @@ def read_rows(
         lines: with their line ends, as a file opened with ``newline=""`` gives them.
         guarded: whether guards are taken off: our own files have them, those of others do not.
         blank_after_comma: whether blanks after a comma are not part of the next cell.
+        strict: whether a quote that does not close, or that something follows, is an error and not a part of the cell.
+        first_line: the line of the file that the first of these is.
 
     Raises:
         InputError: (as ``error``) a quote that does not close, or another thing that is not CSV, with its line.
     """
-    reader = csv.reader(lines, strict=True, skipinitialspace=blank_after_comma)
-    line = 1
+    reader = csv.reader(lines, strict=strict, skipinitialspace=blank_after_comma)
+    line = first_line
     while True:
         try:
             cells = _next_cells(reader)
@@ -109,7 +113,28 @@ def read_rows(
             return
         if cells:
             yield CsvRow(line, tuple(map(unguard, cells)) if guarded else tuple(cells))
-        line = reader.line_num + 1
+        line = reader.line_num + first_line
+
+
+def cells_of(
+    text: str,
+    *,
+    path: Path | str | None = None,
+    line: int = 1,
+    error: type[InputError] = InputError,
+    strict: bool = True,
+) -> list[str]:
+    """The cells of a list that is written as CSV inside of something else, on one line or several; without guards.
+
+    Args:
+        line: of the file, that the list begins on.
+
+    Raises:
+        InputError: (as ``error``) as ``read_rows``.
+    """
+    lines = io.StringIO(text, newline="")
+    rows = read_rows(lines, path=path, error=error, guarded=False, strict=strict, first_line=line)
+    return [cell for row in rows for cell in row.cells]
 
 
 def _next_cells(reader: Any) -> list[str] | None:

@@ -34,21 +34,19 @@ def named(ids: Sequence[str]) -> str:
     return ", ".join(ids[:NAMED]) + (", ..." if len(ids) > NAMED else "")
 
 
-def nearest(name: str, names: Iterable[str], *, likeness: float = _LIKENESS) -> str | None:
-    """The name that was probably meant; None where none is near."""
-    near = close(name, names, likeness=likeness)
-    return near[0] if near else None
+def did_you_mean(
+    name: str, names: Iterable[str], *, count: int = 1, likeness: float = _LIKENESS, before: str = ""
+) -> str:
+    """``did you mean 'rule'?``, with up to ``count`` names; empty where none is near. It may be kept in a file.
 
-
-def close(name: str, names: Iterable[str], *, count: int = 1, likeness: float = _LIKENESS) -> list[str]:
-    """Up to ``count`` names of which one was probably meant, the likeliest first."""
-    return difflib.get_close_matches(name, list(names), count, cutoff=likeness)
-
-
-def did_you_mean(name: str, names: Iterable[str], *, count: int = 1, likeness: float = _LIKENESS) -> str:
-    """``did you mean 'rule'?``, with up to ``count`` names; empty where none is near."""
-    near = close(name, names, count=count, likeness=likeness)
-    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+    Args:
+        before: what stands before each name where it is written, such as ``not-``.
+    """
+    close = difflib.get_close_matches(name, list(names), count, cutoff=likeness)
+    near = [repr(before + each) for each in close]
+    if len(near) > 1:
+        return stored("did you mean one of {names}?", names=", ".join(near))
+    return stored("did you mean {name}?", name=near[0]) if near else ""
 
 
 def with_hint(message: str, hint: str) -> str:
@@ -57,8 +55,8 @@ def with_hint(message: str, hint: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """The words with a capital at the beginning and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}."
+    """The words with a capital at the beginning and a full stop, where they do not end in a question mark."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('?') else '.'}"
 
 
 def cut(text: str, length: int) -> str:

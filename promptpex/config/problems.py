@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
+from promptpex.codecs.wording import did_you_mean, with_hint
 from promptpex.config.named_models import NAMED, named_problems
 from promptpex.config.settings import Settings
 from promptpex.config.sources import Layer, setting_error
-from promptpex.config.wording import NO_KEYS, in_words, is_not_utf8, near_name, texts_in
+from promptpex.config.wording import NO_KEYS, in_words, is_not_utf8, texts_in
 from promptpex.core.errors import ConfigError
 from promptpex.core.store_address import is_address, parse_address
 from promptpex.llm.names import check_label
@@ -49,7 +50,9 @@ def problems_of(layer: Layer) -> list[ConfigError]:
 def _unknown(name: str) -> str | None:
     if name in Settings.model_fields:
         return None
-    return NO_KEYS if names_key(name) else f"there is no such setting{near_name(name, Settings.model_fields)}"
+    if names_key(name):
+        return NO_KEYS
+    return with_hint("there is no such setting", did_you_mean(name, Settings.model_fields))
 
 
 def _with_key(name: str, value: object) -> str | None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from promptpex.codecs.find_settings_files import PROJECT, find_file, not_obeyed, user_file
 from promptpex.codecs.text_file import read_text
-from promptpex.codecs.wording import nearest
+from promptpex.codecs.wording import did_you_mean
 from promptpex.config.named_models import NAMED, with_models_split
 from promptpex.config.settings import Settings
 from promptpex.config.wording import NO_KEYS, flag_of, line_of
@@ -127,11 +127,9 @@ def environment_layer(env: Mapping[str, str], warnings: list[str]) -> Layer:
         elif names_key(name):
             raise ConfigError(f"{variable}: {NO_KEYS}")
         else:
-            near = nearest(name, Settings.model_fields)
-            meant = stored(
-                "{name} is not a setting; did you mean {other}?", name=variable, other=f"{PREFIX}{(near or '').upper()}"
-            )
-            warnings.append(meant if near else stored("{name} is not a setting", name=variable))
+            meant = did_you_mean(name.upper(), map(str.upper, Settings.model_fields), before=PREFIX)
+            unknown = stored("{name} is not a setting", name=variable)
+            warnings.append(stored("{name} is not a setting; {part}", name=variable, part=meant) if meant else unknown)
     return Layer("environment", values)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from promptpex.codecs.validation_messages import MAPPING, SHAPES, wanted
-from promptpex.codecs.wording import nearest
 from promptpex.core.surrogates import has_surrogate
 from promptpex.llm.resolve_model import MAX_PRICE
 
@@ -81,12 +80,6 @@ def in_words(error: ErrorDetails, *, within: int = 1, example: object = None) ->
     ):
         given = ""
     return f"{inner[:-1] + ': ' if inner else ''}{message}{given}"
-
-
-def near_name(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence that names the likeliest of the known names; empty where none is near."""
-    near = nearest(name, known)
-    return "" if near is None else f"; did you mean {near}?"
 
 
 def dollars(name: str, price: object) -> tuple[float, float]:

@@ -110,17 +110,18 @@ def _outside_tags(text: str) -> str:
     return "".join((*outside, text[at:]))
 
 
-def split(text: str, *, small_letters: bool = False) -> Iterator[str]:
+def split(text: str, *, small_letters: bool = False, every_stop: bool = False) -> Iterator[str]:
     """The text cut behind the marks that end a sentence; the parts joined are the text.
 
     Args:
         small_letters: whether a sentence may begin with a small letter, as chats of people and models do; otherwise a
             full stop before one is taken for that of an abbreviation.
+        every_stop: whether the full stops of abbreviations and of numbers at the start end a part as well.
     """
     start = 0
     number = _NUMBER.match(text)
     for match in _END.finditer(text):
-        if match.group().startswith(".") and not _ends_here(text, match, number, small_letters):
+        if not every_stop and match.group().startswith(".") and not _ends_here(text, match, number, small_letters):
             continue
         yield text[start : match.end()]
         start = match.end()

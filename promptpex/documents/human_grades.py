@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from promptpex.codecs import jsonl
+from promptpex.codecs import json_text, jsonl
 from promptpex.codecs.append_whole import append_whole
 from promptpex.core.errors import GradeError
 from promptpex.core.records import Grade, Problem, Severity, superseded
@@ -181,7 +181,7 @@ def _take_line(line: jsonl.RawLine, reading: _Reading) -> None:
 def _parts(text: str) -> Iterator[str]:
     """The JSON texts of a line: one, or more where an unfinished line, or one without its end, met the next one."""
     try:
-        jsonl.loads(text)
+        json_text.loads(text)
         yield text
     except (ValueError, RecursionError):
         yield from (part for part in _BEGINNING.split(text) if part)
@@ -189,12 +189,12 @@ def _parts(text: str) -> Iterator[str]:
 
 def _take_grade(text: str, line: int, reading: _Reading) -> None:
     try:
-        data = jsonl.loads(text)
+        data = json_text.loads(text)
     except (ValueError, RecursionError) as failure:
         if _is_unfinished(text):
             reading.add_problem(line, "the line is unfinished: a program was stopped while it wrote", "", "warning")
         else:
-            reason = jsonl.why_not_json(failure)
+            reason = json_text.why_not_json(failure)
             reading.add_problem(line, f"the line is not valid JSON: {reason}", "take it out, or restore it from git")
         return
     if not isinstance(data, dict):

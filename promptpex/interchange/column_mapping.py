@@ -7,7 +7,6 @@ is wanted (``expected``, ``id``), a number becomes its digits.
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import re
@@ -16,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs.wording import nearest
+from promptpex.codecs import safe_csv
+from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.records import Suite
 from promptpex.core.translation import stored
@@ -105,17 +105,17 @@ def mapping_of(text: str) -> dict[str, str]:
         InputError: it is no such text, or names what is no column here.
     """
     try:
-        parts = [part for part in next(csv.reader([text], strict=True), []) if part.strip()]
-    except csv.Error as failure:
+        parts = [part for part in safe_csv.cells_of(text) if part.strip()]
+    except InputError as failure:
         raise InputError(f"--columns cannot be read ({failure}); write THEIRS=OURS,THEIRS=OURS") from None
     chosen: dict[str, str] = {}
     for part in parts:
         theirs, sign, ours = part.rpartition("=")
         ours = ours.strip()
         if not sign or not theirs.strip() or not (ours in OURS or (ours.startswith(PREFIX) and ours != PREFIX)):
-            near = nearest(ours, (*OURS, PREFIX + "NAME")) if sign else None
-            hint = f"; did you mean {near!r}?" if near else f"; there are inputs.NAME, {', '.join(OURS)}"
-            raise InputError(f"--columns: {part.strip()!r} is not THEIRS=OURS{hint}")
+            meant = did_you_mean(ours, (*OURS, PREFIX + "NAME")) if sign else ""
+            hint = meant or f"there are inputs.NAME, {', '.join(OURS)}"
+            raise InputError(f"--columns: {part.strip()!r} is not THEIRS=OURS; {hint}")
         if ours in chosen.values():
             raise InputError(f"--columns: two columns are {ours}; name one")
         chosen[theirs.strip()] = ours

@@ -7,34 +7,22 @@ that end in ``.json``.
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
 from promptpex.codecs import safe_csv
-from promptpex.codecs.jsonl import why_not_json
+from promptpex.codecs.json_text import DECODER, ValueReader, holds_half, is_too_deep
 from promptpex.codecs.ordinary_files import MEGABYTE
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
-from promptpex.core.surrogates import has_surrogate
 from promptpex.interchange.foreign_values import At
 from promptpex.interchange.format import columns, head
 
 MAX_BYTES = 300 * MEGABYTE
-MAX_DEPTH = 200
-"""How deep values may be nested, so that whoever walks through them needs no guard of its own."""
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
-_BLANK = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(r'"((?:\\.|[^"\\])*)"|[{}\[\],:]|[^"{}\[\],:]+')
-
-
-def _refuse(word: str) -> object:
-    raise ValueError(f"{word} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def json_rows(path: Path, what: str) -> Iterator[tuple[object, At]]:
@@ -44,7 +32,7 @@ def json_rows(path: Path, what: str) -> Iterator[tuple[object, At]]:
         InputError: it cannot be read, or is no JSON from some line on.
     """
     text = read_text(path, error=InputError, what=what, limit=MAX_BYTES).removeprefix("\ufeff")
-    reader = _Values(text, path)
+    reader = ValueReader(text, path)
     is_list = reader.skip("[")
     number = 0
     while not (reader.skip("]") if is_list else reader.at_end()):
@@ -57,76 +45,6 @@ def json_rows(path: Path, what: str) -> Iterator[tuple[object, At]]:
             break
     if is_list and not reader.at_end():
         raise reader.fail("there is something after the list")
-
-
-class _Values:
-    """Values of a text, one after the other, with the line that is reached."""
-
-    def __init__(self, text: str, path: Path) -> None:
-        self._text, self._path = text, path
-        self._place, self._counted, self._line = 0, 0, 1
-
-    def line(self) -> int:
-        """The line that the next value begins on, from 1."""
-        self._blank()
-        self._line += self._text.count("\n", self._counted, self._place)
-        self._counted = self._place
-        return self._line
-
-    def skip(self, sign: str) -> bool:
-        """Whether the next sign is this one, which is then behind us."""
-        self._blank()
-        is_next = self._text.startswith(sign, self._place)
-        self._place += len(sign) if is_next else 0
-        return is_next
-
-    def at_end(self) -> bool:
-        """Whether nothing follows but blanks."""
-        self._blank()
-        return self._place >= len(self._text)
-
-    def value(self) -> object:
-        """The next value."""
-        begin = self._place
-        try:
-            value, self._place = _DECODER.raw_decode(self._text, begin)
-            if is_too_deep(value):
-                raise RecursionError
-            if "\\ud" in self._text[begin : self._place].lower() and has_surrogate(
-                json.dumps(value, ensure_ascii=False)
-            ):
-                raise ValueError("it holds half of a character (a lone surrogate)")
-        except json.JSONDecodeError as failure:
-            line = self._text.count("\n", 0, failure.pos) + 1
-            raise InputError(f"this is not valid JSON: {failure.msg}", path=self._path, line=line) from None
-        except (ValueError, RecursionError) as failure:
-            raise self.fail(f"this is not valid JSON: {why_not_json(failure)}", begin) from None
-        return value
-
-    def fail(self, message: str, place: int | None = None) -> InputError:
-        """The error that something is wrong here."""
-        line = self._text.count("\n", 0, self._place if place is None else place) + 1
-        return InputError(message, path=self._path, line=line)
-
-    def _blank(self) -> None:
-        blanks = _BLANK.match(self._text, self._place)
-        self._place = blanks.end() if blanks is not None else self._place
-
-
-def is_too_deep(value: object) -> bool:
-    """Whether a value is nested deeper than ``MAX_DEPTH``."""
-    level: list[object] = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def csv_rows(path: Path, what: str) -> Iterator[tuple[Mapping[str, str], At]]:
@@ -159,10 +77,10 @@ def json_of_cell(text: str) -> object:
     if text[:1] not in ("{", "["):
         return text
     try:
-        value, end = _DECODER.raw_decode(text)
+        value, end = DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return text
-    if text[end:].strip() or is_too_deep(value) or has_surrogate(json.dumps(value, ensure_ascii=False)):
+    if text[end:].strip() or is_too_deep(value) or holds_half(value):
         return text
     return value if isinstance(value, dict | list) else text
 
@@ -180,7 +98,7 @@ def first_row(path: Path) -> Mapping[str, object]:
     if not beginning.startswith("{"):
         return {}
     try:
-        value, _ = _DECODER.raw_decode(beginning)
+        value, _ = DECODER.raw_decode(beginning)
     except (ValueError, RecursionError):
         return dict.fromkeys(_first_keys(beginning))
     return value if isinstance(value, dict) else {}

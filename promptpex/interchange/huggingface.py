@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from promptpex.codecs import jsonl, parquet
+from promptpex.codecs import json_text, jsonl, parquet
 from promptpex.codecs.gzipped import plain_name
 from promptpex.codecs.ordinary_files import MEGABYTE, inside, is_file, is_inside
 from promptpex.codecs.safe_csv import MAX_BYTES
@@ -129,9 +129,9 @@ def _objects(text: str, file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _json(text: str, file: Path) -> Any:
     try:
-        return jsonl.loads(text)
+        return json_text.loads(text)
     except (ValueError, RecursionError) as failure:
-        raise SuiteError(f"this is not valid JSON: {jsonl.why_not_json(failure)}", path=file) from None
+        raise SuiteError(f"this is not valid JSON: {json_text.why_not_json(failure)}", path=file) from None
 
 
 def _splits(folder: Path, config: str | None) -> tuple[Splits, list[Note]]:

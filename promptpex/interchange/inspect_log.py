@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from promptpex.codecs.jsonl import why_not_json
+from promptpex.codecs.json_text import is_too_deep, why_not_json
 from promptpex.codecs.ordinary_files import MEGABYTE
 from promptpex.codecs.text_file import decode, read_text
 from promptpex.codecs.zip_parts import ZipParts, opened_zip
@@ -24,7 +24,6 @@ from promptpex.core.translation import stored
 from promptpex.interchange.chats import Unfit, answer_of, messages_of
 from promptpex.interchange.column_mapping import as_text, is_plain
 from promptpex.interchange.exchanges import Exchange, Recorded, RecordedAnswer, amount, count
-from promptpex.interchange.foreign_rows import is_too_deep
 from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Format, Imported, ImportedPrompt, Mapped, begins, head
 from promptpex.interchange.inferred_project import assembled

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from promptpex.codecs.json_text import is_too_deep
 from promptpex.codecs.ordinary_files import MEGABYTE
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
-from promptpex.interchange.foreign_rows import is_too_deep
 
 MAX_BYTES = 500 * MEGABYTE
 

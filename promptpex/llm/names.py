@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 
-from promptpex.codecs.wording import close, did_you_mean, with_hint
+from promptpex.codecs.wording import did_you_mean, with_hint
 from promptpex.core.errors import ConfigError, UnknownModel
 from promptpex.core.ids import digest
 from promptpex.core.records import ModelName, Params
@@ -295,13 +295,13 @@ def _unknown(name: str) -> str:
     from promptpex.llm.providers.prices import known_models
 
     ways = {"ollama": f"ollama/{name}", "tagged": f"{name}:TAG", "openai": f"openai/{name}"}
-    near = close(name, known_models(), count=3, likeness=0.75)
-    if near:
+    meant = did_you_mean(name, known_models(), count=3, likeness=0.75)
+    if meant:
         return stored(
-            "No provider is known for the model {model}; did you mean {names}? Otherwise write {ollama} or {tagged} "
-            "for Ollama, {openai} with --api-base for a server, or PROVIDER/NAME.",
+            "No provider is known for the model {model}; {part} Otherwise write {ollama} or {tagged} for Ollama, "
+            "{openai} with --api-base for a server, or PROVIDER/NAME.",
             model=name,
-            names=", ".join(map(repr, near)),
+            part=meant,
             **ways,
         )
     return stored(

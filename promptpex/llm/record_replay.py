@@ -8,7 +8,6 @@ too, since a replay that answers where the recorded run had no answer would be a
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -247,7 +246,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
 def _line(raw: bytes, path: Path, number: int) -> dict[str, Any]:
     wrong = ConfigError("This line does not record a request; the file is not a recording.", path=path, line=number)
     try:
-        line = json.loads(raw.decode("utf-8"))
+        line = jsonl.own_value(raw)
         if "completion" in line:
             Completion.model_validate(line["completion"])
         elif not {"reason", "message"} <= line["error"].keys():

@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from promptpex.codecs.json_text import refuse_constant
+
 LONGEST, DEEPEST = 20_000, 40
 """Characters of an output that is written otherwise, and levels of its nesting; beyond them it is left alone."""
 
@@ -60,7 +62,7 @@ def _read(text: str) -> object:
         return None
     try:
         value: object = json.loads(
-            text, parse_int=_Number, parse_float=_Number, parse_constant=_refused, object_pairs_hook=_members
+            text, parse_int=_Number, parse_float=_Number, parse_constant=refuse_constant, object_pairs_hook=_members
         )
         return None if _depth(value) > DEEPEST else value
     except (ValueError, RecursionError):
@@ -71,10 +73,6 @@ def _members(pairs: list[tuple[str, object]]) -> _Members:
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("two members of one name")
     return _Members(pairs)
-
-
-def _refused(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _parts(value: object) -> list[object]:

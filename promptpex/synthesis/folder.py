@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from promptpex.codecs import jsonl
+from promptpex.codecs import json_text, jsonl
 from promptpex.codecs.atomic import write_text
 from promptpex.codecs.file_lock import lock
 from promptpex.codecs.ordinary_files import inside, opened, refuse_led_out
@@ -149,6 +149,6 @@ def _example(line: jsonl.RawLine, path: Path) -> Example:
         problem = record_problems(failure, Example)[0]
         raise SynthesisError(problem.message, path=path, line=line.number) from None
     except (ValueError, RecursionError) as failure:
-        reason = jsonl.why_not_json(failure)
+        reason = json_text.why_not_json(failure)
         message = f"the line is not valid JSON: {reason}; restore it from git, or remove the file and its labels"
         raise SynthesisError(message, path=path, line=line.number) from None

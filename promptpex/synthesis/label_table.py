@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs import jsonl, safe_csv
+from promptpex.codecs import json_text, jsonl, safe_csv
 from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.text_file import read_text
 from promptpex.codecs.wording import cut, named, plural
@@ -178,9 +178,9 @@ def _inputs(cells: Mapping[str, Any], variables: Sequence[str], path: Path, line
     values: dict[str, Any] = {}
     if isinstance(given, str) and given.strip() and "inputs" not in variables:
         try:
-            given = jsonl.loads(given)
+            given = json_text.loads(given)
         except (ValueError, RecursionError) as failure:
-            raise _wrong(f"the cell inputs is not JSON: {jsonl.why_not_json(failure)}", path, line) from None
+            raise _wrong(f"the cell inputs is not JSON: {json_text.why_not_json(failure)}", path, line) from None
     if given not in (None, "") and "inputs" not in variables:
         if not isinstance(given, Mapping):
             raise _wrong("inputs is not a JSON object of values by the names of variables", path, line)

@@ -97,7 +97,7 @@ def test_a_misspelt_setting_is_named_as_the_argument_that_it_is(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError) as caught:
         promptpex.run(prompt(), spec(), suite(), models="fake/m", repeat=3)  # type: ignore[call-arg]
-    assert str(caught.value) == "the argument 'repeat': there is no such setting; did you mean repeats?"
+    assert str(caught.value) == "the argument 'repeat': there is no such setting; did you mean 'repeats'?"
     with pytest.raises(ConfigError, match=r"the argument 'tolerance': .* is not a share: write 10% or 0.1"):
         promptpex.compare("a", "b", tolerance="much")
     assert os.listdir(tmp_path) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.codecs.wording import QUOTED, cut, did_you_mean, nearest, plural, quoted
+from promptpex.codecs.wording import QUOTED, cut, did_you_mean, plural, quoted, sentence
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 replies"), (1, "1 reply"), (2, "2 replies")])
@@ -15,13 +15,14 @@ def test_one_is_one(count: int, text: str) -> None:
 
 def test_what_was_meant_is_the_nearest_name_if_one_is_near() -> None:
     names = ["rule", "inverse", "source"]
-    assert nearest("ruel", names) == "rule"
-    assert nearest("zzz", names) is None
     assert did_you_mean("ruel", names) == "did you mean 'rule'?"
     assert did_you_mean("zzz", names) == ""
+    assert did_you_mean("ruel", names, before="not-") == "did you mean 'not-rule'?"
+    assert sentence(did_you_mean("ruel", names)) == "Did you mean 'rule'?"
+    assert sentence("it is so") == "It is so."
     assert did_you_mean("ab1", ["ab2", "ab3", "x"], count=2, likeness=0.5) in (
-        "did you mean 'ab2' or 'ab3'?",
-        "did you mean 'ab3' or 'ab2'?",
+        "did you mean one of 'ab2', 'ab3'?",
+        "did you mean one of 'ab3', 'ab2'?",
     )
 
 

@@ -112,7 +112,7 @@ def test_explicit_beats_preset(effort: str, flags: dict[str, int]) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("seed = 1\nrepaets = 2\n", 2, "did you mean repeats"),
+        ("seed = 1\nrepaets = 2\n", 2, "did you mean 'repeats'?"),
         ("seed = 1\nrepeats = 0\n", 2, "repeats: it should be 1 or more, not 0"),
         ("seed = \n", 1, "not valid TOML"),
         ("\nopenai_api_key = 'x'\n", 2, "keys do not belong"),
@@ -144,7 +144,7 @@ def test_a_bad_variable_and_a_bad_flag_are_named(tmp_path: Path) -> None:
 
 def test_an_unknown_variable_warns(tmp_path: Path) -> None:
     warnings = _load(tmp_path, PROMPTPEX_SEEDS="1").warnings
-    assert warnings == ("PROMPTPEX_SEEDS is not a setting; did you mean PROMPTPEX_SEED?",)
+    assert warnings == ("PROMPTPEX_SEEDS is not a setting; did you mean 'PROMPTPEX_SEED'?",)
 
 
 def test_tables_lists_and_prices(tmp_path: Path) -> None:

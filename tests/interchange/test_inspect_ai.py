@@ -121,6 +121,24 @@ def test_a_dataset_becomes_cases_and_names_what_it_has_more(tmp_path: Path, endi
     assert all(note.line is not None for note in made.notes)
 
 
+def _cases(path: Path) -> tuple[Case, ...]:
+    suite = read(path).suite
+    assert suite is not None
+    return suite.cases
+
+
+def test_choices_that_are_no_csv_are_read_or_refused_with_their_line(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text('input,target,choices\nWhich?,A,"x\ny, z"\nWhich?,A,"a ""b, c"\n', "utf-8")
+    cases = _cases(data)
+    assert [case.inputs["choices"] for case in cases] == [["x", "y", "z"], ['a "b', "c"]]
+    data.write_text(f'input,target,choices\nWhich?,A,"x,{"y" * 200_000}"\n', "utf-8")
+    assert len(_cases(data)[0].inputs["choices"][1]) == 200_000
+    data.write_text("input,target,choices\nWhich?,A,x\0y\n", "utf-8")
+    with pytest.raises(InputError, match="binary"):
+        read(data)
+
+
 def test_a_dataset_of_chats_brings_the_prompt_that_they_share(tmp_path: Path) -> None:
     chats = [
         {"input": [{"role": "system", "content": "Add."}, {"role": "user", "content": text}], "target": "x"}

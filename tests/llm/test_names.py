@@ -260,7 +260,7 @@ def test_an_unknown_name_comes_with_what_to_write() -> None:
         provider_of("llama3.2")
     assert caught.value.model == "llama3.2"
     assert caught.value.exit_code == 3
-    with pytest.raises(UnknownModel, match="did you mean 'claude"):
+    with pytest.raises(UnknownModel, match="did you mean one of 'claude"):
         provider_of("claude-sonnet-4-55")
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from promptpex.codecs.safe_csv import MAX_BYTES
+from promptpex.codecs import safe_csv
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE
@@ -70,17 +69,18 @@ def right_of(row: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[object, At]]:
-    text = read_text(path, error=InputError, what=_WHAT, limit=MAX_BYTES)
+    text = read_text(path, error=InputError, what=_WHAT, limit=safe_csv.MAX_BYTES)
     for line, row in suite_csv.table_of(text, path).rows:
-        yield {name: _cell(name, value) for name, value in row.items()}, At(path, row=line)
+        yield {name: _cell(name, value, path, line) for name, value in row.items()}, At(path, row=line)
 
 
-def _cell(name: str, value: object) -> object:
+def _cell(name: str, value: object, path: Path, line: int) -> object:
     """A cell as Inspect reads it: empty ones are nothing, choices stand between commas."""
     if not isinstance(value, str) or value == "":
         return None
     if name == "choices":
-        return [choice.strip() for choice in next(csv.reader([value]), []) if choice.strip()]
+        choices = safe_csv.cells_of(value, path=path, line=line, strict=False)
+        return [choice.strip() for choice in choices if choice.strip()]
     return value
 
 

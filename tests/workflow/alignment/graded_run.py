@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from random import Random
 
-from promptpex.codecs import jsonl
+from promptpex.codecs import json_text
 from promptpex.core.records import Case, Grade, Manifest, Output, Rule, Run, Spec, Suite, Verdict, output_key
 from promptpex.documents.human_grades import append_grades
 from promptpex.grading.random_sample import in_order
@@ -94,4 +94,4 @@ def graded(run: Run, folder: Path, share: float, *, subject: str = "output", pol
 
 def lines_of(path: Path) -> list[dict[str, object]]:
     """The records of a file of JSON lines."""
-    return [jsonl.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json_text.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
