@@ -1,46 +1,31 @@
 """What a command will ask and what that will cost, before anything is paid.
 
-Requests of a stage that waits for an earlier one are counted from its record in ``workflow.stages``; outputs and
-verdicts of a known suite are looked up in the store, request by request.
+Each line is made from the record of its stage in ``workflow.stages``: the requests of a stage that waits for an earlier
+one are counted, those of a run whose suite is known are looked up in the store, request by request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from promptpex.assertions import check_conditions, questions_of
+from promptpex.assertions import questions_of
 from promptpex.cases.batches import MOST_CASES, batches
 from promptpex.cases.case_request import request_text
 from promptpex.cases.plan import Generation, Plan
 from promptpex.cases.rate import unrated
-from promptpex.core.errors import PromptFileError
-from promptpex.core.records import Completion, Message, Output, Prompt, Request, Spec, Suite
-from promptpex.core.time_allowance import Allowance
+from promptpex.core.records import Message, Prompt, Spec, Suite
 from promptpex.core.translation import tr, tr_n
-from promptpex.judging.judge import Judge
 from promptpex.llm.stack import rates_for
-from promptpex.promptfile import RENDERING_SECONDS
-from promptpex.workflow.execution.check_questions import (
-    checking,
-    open_questions,
-    outputs_with_cases,
-    question_judges,
-    results_of,
-)
-from promptpex.workflow.execution.collect import Cell, cells, request_for
-from promptpex.workflow.execution.expected_scores import expected_outputs, match_judges, settled_by_code
-from promptpex.workflow.execution.judges import judges_for
-from promptpex.workflow.execution.verdicts_of_code import rules_of_outputs, verdicts_of_code
+from promptpex.workflow.execution.expected_scores import asked_about
 from promptpex.workflow.generating import generation, planned
 from promptpex.workflow.importing.embedded_tests import own_cases
-from promptpex.workflow.metrics.metric_criteria import criteria_texts
-from promptpex.workflow.metrics.metric_scores import metric_judges, metrics_of
-from promptpex.workflow.output_params import output_params
+from promptpex.workflow.metrics.metric_scores import metrics_of
+from promptpex.workflow.planned_run import plan_run
 from promptpex.workflow.session import Session
-from promptpex.workflow.stages import TYPICAL_ANSWER, Part, Role, Stage, find, stages
+from promptpex.workflow.stages import find, stages
+from promptpex.workflow.stages.stage import TYPICAL_ANSWER, ModelRequests, Role, Stage
 from promptpex.workflow.workload import Workload
 
 TYPICAL_RULES = 8
@@ -84,24 +69,16 @@ async def estimate(session: Session, prompt: Prompt, spec: Spec | None, suite: S
         lines += extraction_lines(session, prompt)
     if suite is None:
         lines += _generation(session, prompt, spec)
+    work = _workload_of_run(session, prompt, spec, suite)
     if spec is None or suite is None:
-        return lines + _guessed(
-            session, "run", _guessed_run(session, prompt, spec, number_of_cases(session, prompt, spec, suite))
-        )
-    outputs = await _output_requests(
-        session, prompt, spec, cells(suite.usable(), session.roles.models(), session.settings.repeats)
-    )
-    judging = await _judging(session, prompt, spec, suite, outputs)
-    asking = await _questioning(session, prompt, spec, suite, outputs)
-    comparing = await _comparing(session, prompt, spec, suite, outputs)
-    return [
-        *lines,
-        *outputs.lines(),
-        *judging,
-        *asking,
-        *comparing,
-        *(await _scoring(session, prompt, spec, suite, outputs)),
-    ]
+        return lines + part_lines(session, "run", work)
+    run = await plan_run(session, prompt, spec, suite)
+    for stage in stages("run"):
+        if stage.planned is None:
+            lines += _guessed(session, stage, work)
+        else:
+            lines += [_counted(session, stage, asked) for asked in await stage.planned(run)]
+    return lines
 
 
 def number_of_cases(session: Session, prompt: Prompt, spec: Spec | None, suite: Suite | None) -> int:
@@ -125,7 +102,7 @@ def extraction_lines(session: Session, prompt: Prompt) -> list[EstimateLine]:
         variables=len(prompt.variables),
         rules=min(settings.max_rules, TYPICAL_RULES),
     )
-    return _guessed(session, "extract", work)
+    return part_lines(session, "extract", work)
 
 
 def generation_lines(
@@ -147,12 +124,13 @@ def generation_lines(
         new_cases=todo.missing,
         rated=len(unrated(Suite(prompt="", cases=todo.keep), spec)) + todo.missing if rating else 0,
     )
-    return _guessed(session, "generate", work)
+    return part_lines(session, "generate", work)
 
 
-def synthesis_lines(session: Session, work: Workload) -> list[EstimateLine]:
-    """What so much of a synthesis asks for and costs; the author is chosen only where there is something to ask."""
-    return _guessed(session, "synthesize", work)
+def part_lines(session: Session, part: str, work: Workload) -> list[EstimateLine]:
+    """What so much of a part of the work asks for and costs: a line for each of its stages and each model that it asks.
+    Models are chosen only where there is something to ask."""
+    return [line for stage in stages(part) for line in _guessed(session, stage, work)]
 
 
 def sum_of(lines: Sequence[EstimateLine]) -> EstimateLine:
@@ -224,7 +202,7 @@ def _generation(session: Session, prompt: Prompt, spec: Spec | None) -> list[Est
         new_cases=cases,
         known=False,
     )
-    return _guessed(session, "generate", work)
+    return part_lines(session, "generate", work)
 
 
 def _typical_cases(session: Session, options: Generation) -> int:
@@ -233,26 +211,24 @@ def _typical_cases(session: Session, options: Generation) -> int:
     return max(1, len(options.scenarios)) * TYPICAL_RULES * (settings.cases_per_rule + settings.inverse_cases)
 
 
-def _guessed_run(session: Session, prompt: Prompt, spec: Spec | None, cases: int) -> Workload:
+def _workload_of_run(session: Session, prompt: Prompt, spec: Spec | None, suite: Suite | None) -> Workload:
     return Workload(
         settings=session.settings,
         prompt_tokens=tokens_of(prompt.messages),
-        cases=cases,
+        cases=number_of_cases(session, prompt, spec, suite),
+        asked_cases=0 if suite is None else len(asked_about(suite, session.settings.match)),
         models=len(session.roles.models()),
         metrics=sum(metric.criteria is not None for metric in metrics_of(session, prompt)),
         questions=questions_of(check for rule in spec.rules for check in rule.checks) if spec is not None else 0,
-        known=False,
+        known=spec is not None and suite is not None,
     )
 
 
-def _guessed(session: Session, part: Part, work: Workload) -> list[EstimateLine]:
-    """A line for each registered stage of this part and each model that it asks, where it asks anything."""
-    asking = [(stage, stage.requests(work)) for stage in stages(part)]
+def _guessed(session: Session, stage: Stage, work: Workload) -> list[EstimateLine]:
+    """A line for each model that a stage asks, where it asks anything."""
+    calls = stage.requests(work)
     return [
-        _guessed_line(session, stage, label, calls, work)
-        for stage, calls in asking
-        if calls
-        for label in _asked(session, stage.role)
+        _guessed_line(session, stage, label, calls, work) for label in (_asked(session, stage.role) if calls else ())
     ]
 
 
@@ -278,138 +254,23 @@ def _guessed_line(session: Session, stage: Stage, label: str, calls: int, work: 
     return _priced(session, line)
 
 
-@dataclass(frozen=True, slots=True)
-class _OutputRequests:
-    """The requests for outputs, with the answers that the store holds."""
-
-    session: Session
-    questions: Sequence[tuple[Cell, Request]]
-    stored: Mapping[str, Completion]
-
-    def lines(self) -> list[EstimateLine]:
-        """A line per model."""
-        by_model: dict[str, list[Request]] = {}
-        for cell, request in self.questions:
-            by_model.setdefault(cell.model.label, []).append(request)
-        output = find("output")
-        return [_line(self.session, output, label, requests, self.stored) for label, requests in by_model.items()]
-
-    def stored_and_missing(self) -> tuple[list[Output], list[Output]]:
-        """The stored answers as outputs, and an output of typical length for each that is missing."""
-        stored, missing = [], []
-        for cell, request in self.questions:
-            output = Output(case=cell.case.id, model=cell.model.label, repeat=cell.repeat)
-            if request.id in self.stored:
-                stored.append(output.replace(text=self.stored[request.id].text))
-            else:
-                missing.append(output.replace(text="x" * 4 * TYPICAL_ANSWER))
-        return stored, missing
-
-
-async def _output_requests(session: Session, prompt: Prompt, spec: Spec, cells: Sequence[Cell]) -> _OutputRequests:
-    defaults, time = output_params(session, prompt, spec), Allowance(RENDERING_SECONDS)
-    questions = [(cell, request_for(prompt, cell, defaults, time)) for cell in cells]
-    return _OutputRequests(session, questions, await session.store.get_many(request.id for _, request in questions))
-
-
-async def _judging(
-    session: Session, prompt: Prompt, spec: Spec, suite: Suite, outputs: _OutputRequests
-) -> list[EstimateLine]:
-    judges = judges_for(session, prompt, spec)
-    if not judges:
-        return []
-    inputs = {case.id: case.inputs for case in suite.cases}
-    stored, missing = outputs.stored_and_missing()
-    turns = range(session.settings.judge_repeat)
-    lines = []
-    rules = [rule for rule in spec.rules if not rule.stale]
-    unmet = check_conditions(rules, missing, lambda output: inputs[output.case])
-    check = checking(session.engine_for(results_of(rules, len(stored))), rules)
-    code = await verdicts_of_code(session, check, prompt, rules, suite, stored)
-    left_out = {**rules_of_outputs(unmet), **code.settled}
-
-    def requests(judge: Judge, outputs: Sequence[Output]) -> list[Request]:
-        return [
-            judge.request(output, question)
-            for output in outputs
-            for turn in turns
-            for question in judge.questions(inputs[output.case], turn=turn, left_out=left_out.get(output.key, ()))
-        ]
-
-    for judge in judges:
-        of_stored, of_missing = requests(judge, stored), requests(judge, missing)
-        replies = await session.store.get_many(request.id for request in of_stored)
-        lines.append(_line(session, find("judge"), judge.role_model.label, [*of_stored, *of_missing], replies))
-    return lines
-
-
-async def _questioning(
-    session: Session, prompt: Prompt, spec: Spec, suite: Suite, outputs: _OutputRequests
-) -> list[EstimateLine]:
-    """A line for the questions of checks. Which ones code puts is known as it runs: it is counted by its text."""
-    rules = [rule for rule in spec.rules if not rule.stale]
-    stored, missing = outputs.stored_and_missing()
-    lines = []
-    for judge in question_judges(session, prompt, rules):
-        with_cases = outputs_with_cases(prompt, rules, suite, [*stored, *missing], {})
-        requests = [judge.request(*each) for each in await open_questions(session, rules, with_cases)]
-        replies = await session.store.get_many(request.id for request in requests)
-        line = _line(session, find("question"), judge.role_model.label, requests, replies)
-        most = len(with_cases) * questions_of(check for rule in rules for check in rule.checks)
-        further = max(0, most - len(requests))
-        each_in = line.tokens_in // max(1, line.calls)
-        calls, tokens_in = line.calls + further, line.tokens_in + further * each_in
-        lines.append(_priced(session, replace(line, calls=calls, tokens_in=tokens_in, exact=not further)))
-    return lines
-
-
-async def _comparing(
-    session: Session, prompt: Prompt, spec: Spec, suite: Suite, outputs: _OutputRequests
-) -> list[EstimateLine]:
-    """A line per judge that compares outputs with expected ones."""
-    inputs = {case.id: case.inputs for case in suite.cases}
-    expected = expected_outputs(suite, session.settings.match)
-    stored, missing = (
-        [one for one in some if one.case in expected and not settled_by_code(one, expected[one.case])]
-        for some in outputs.stored_and_missing()
-    )
-    lines = []
-    for judge in match_judges(session, prompt, spec, suite):
-        requests = [
-            [judge.request(one, inputs[one.case], expected[one.case].all) for one in some] for some in (stored, missing)
-        ]
-        replies = await session.store.get_many(request.id for request in requests[0])
-        lines.append(_line(session, find("match"), judge.role_model.label, [*requests[0], *requests[1]], replies))
-    return lines
-
-
-async def _scoring(
-    session: Session, prompt: Prompt, spec: Spec, suite: Suite, outputs: _OutputRequests
-) -> list[EstimateLine]:
-    """A line per judge that scores outputs by metrics."""
-    cases = {case.id: case for case in suite.cases}
-    stored, missing = outputs.stored_and_missing()
-    requests: dict[str, list[Request]] = {}
-    criteria = criteria_texts(prompt, spec)
-    for judge in metric_judges(session, prompt, metrics_of(session, prompt)):
-        for output in [*stored, *missing]:
-            with suppress(PromptFileError):  # such an output is not asked about
-                text = criteria.text(judge.metric, cases[output.case], output.text or "")
-                requests.setdefault(judge.role_model.label, []).append(judge.request(text))
-    replies = await session.store.get_many(request.id for some in requests.values() for request in some)
-    return [_line(session, find("metric"), label, some, replies) for label, some in requests.items()]
-
-
-def _line(
-    session: Session, stage: Stage, label: str, requests: Sequence[Request], stored: Mapping[str, Completion]
-) -> EstimateLine:
-    missing = [request for request in requests if request.id not in stored]
-    lengths = [answer.tokens_out for answer in stored.values() if answer.tokens_out]
+def _counted(session: Session, stage: Stage, asked: ModelRequests) -> EstimateLine:
+    """The line of requests that are known; what comes on top of them is taken to be as long as they are."""
+    missing = [request for request in asked.requests if request.id not in asked.stored]
+    lengths = [answer.tokens_out for answer in asked.stored.values() if answer.tokens_out]
     typical = ceil(sum(lengths) / len(lengths)) if lengths else TYPICAL_ANSWER
-    tokens_in, tokens_out = sum(tokens_of(request.messages) for request in missing), typical * len(missing)
-    in_store = len(requests) - len(missing)
-    again = len(missing) * stage.most_again
-    line = EstimateLine(stage.name, label, len(missing), in_store, tokens_in, tokens_out, None, again=again)
+    tokens_in = sum(tokens_of(request.messages) for request in missing)
+    line = EstimateLine(
+        stage=stage.name,
+        model=asked.label,
+        calls=len(missing) + asked.further,
+        stored=len(asked.requests) - len(missing),
+        tokens_in=tokens_in + asked.further * (tokens_in // max(1, len(missing))),
+        tokens_out=typical * len(missing),
+        cost_usd=None,
+        exact=not asked.further,
+        again=len(missing) * stage.most_again,
+    )
     return _priced(session, line)
 
 

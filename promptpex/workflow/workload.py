@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,10 +27,9 @@ class Workload:
         models: models under test.
         metrics: metrics that a judge scores outputs by.
         questions: those that checks put about one output.
-        category_requests, criteria_requests: requests for categories and for criteria of what versions changed.
         criteria: criteria that candidates will be asked for, several of them by one request.
         criteria_alone: criteria that have a request for candidates of their own, with graded outputs.
-        inferences, note_requests: requests for criteria from the prompt alone, and from notes.
+        requests: those of stages that only their command can count, by stage.
         known: whether these counts are known; False = partly guessed, since an earlier stage has not run yet.
     """
 
@@ -46,12 +46,9 @@ class Workload:
     models: int = 0
     metrics: int = 0
     questions: int = 0
-    category_requests: int = 0
-    criteria_requests: int = 0
     criteria: int = 0
     criteria_alone: int = 0
-    inferences: int = 0
-    note_requests: int = 0
+    requests: Mapping[str, int] = field(default_factory=dict)
     known: bool = True
 
     @property

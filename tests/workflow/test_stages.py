@@ -5,44 +5,73 @@ from __future__ import annotations
 import ast
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from pydantic import BaseModel
 
 from promptpex.cli.commands.cache import command as cache
 from promptpex.cli.progress import PlainLines
 from promptpex.config import Settings, load
 from promptpex.core import stage_templates
 from promptpex.core.errors import ConfigError
-from promptpex.core.events import StageEnded, StageStarted
-from promptpex.core.records import Message, Prompt
+from promptpex.core.events import Listener, ignore_events
+from promptpex.core.records import Request, Suite
+from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.fake import FakeClient
+from promptpex.llm.map_requests import map_requests
+from promptpex.llm.schemas import reply_schema
 from promptpex.store import open_store
-from promptpex.workflow.estimate import EstimateLine, estimate
+from promptpex.workflow.estimate import EstimateLine, estimate, number_of_cases
+from promptpex.workflow.execution.run_records import begin, counted
 from promptpex.workflow.instructions import instructions_of
-from promptpex.workflow.session import open_session
-from promptpex.workflow.stages import Stage, beyond_prompt, find, names, register, stages, unregister
+from promptpex.workflow.planned_run import PlannedRun
+from promptpex.workflow.session import Session, open_session
+from promptpex.workflow.stages import find, names, register, stages, unregister
+from promptpex.workflow.stages.stage import ModelRequests, Stage, beyond_prompt
 from promptpex.workflow.workload import Workload
+from tests.samples import prompt, spec, suite
 
 ROOT = Path(__file__).resolve().parents[2]
+PROMPT = prompt().replace(meta={"instructions": {"tone": "be kind"}})
+OUTPUTS = len(suite().usable())
+
+
+class Tone(BaseModel):
+    """The reply of the stage that is tried here."""
+
+    tone: str
+
+
+def tone_request(text: str) -> Rendered:
+    return render("specs/intent", prompt=text, description="", instructions=instructions_of(Settings(), PROMPT)["tone"])
+
+
+async def ask_for_tone(session: Session, texts: Sequence[str]) -> list[str | None]:
+    """What a stage is: a function that asks in its name."""
+    author = session.roles.author()
+
+    async def ask(text: str) -> str | None:
+        return (await author.ask(tone_request(text), Tone, stage="tone")).value.tone
+
+    nothing: str | None = None
+    return await map_requests("tone", author.label, texts, ask, session.emit, default=nothing)
+
+
 TONE = Stage(
     name="tone",
     label="tone of voice",
-    part="extract",
+    part="run",
     role="author",
-    requests=lambda work: 2 * work.rules,
+    requests=lambda work: work.outputs,
     request_tokens=beyond_prompt(100),
-    templates=("specs/tone",),
+    templates=("specs/intent",),
 )
-PROMPT = Prompt(
-    name="p",
-    messages=(Message(role="user", content="Say {{x}}."),),
-    variables=("x",),
-    fingerprint="f",
-)
-INSTRUCTED = PROMPT.replace(meta={"instructions": {"tone": "be kind"}})
 
 
 @pytest.fixture
@@ -51,38 +80,94 @@ def tone() -> Iterator[Stage]:
     unregister(TONE.name)
 
 
-async def estimated(folder: Path) -> dict[str, EstimateLine]:
+def reply(request: Request) -> str:
+    return "RED" if request.stage == "output" else Tone(tone="kind").model_dump_json()
+
+
+@asynccontextmanager
+async def opened(folder: Path, client: FakeClient, emit: Listener = ignore_events) -> AsyncIterator[Session]:
     flags = {"author": "openai/gpt-4o", "models": "m", "judge": "none", "store": str(folder / "store.db")}
-    async with open_session(load(flags, start=folder, env={}), provider=FakeClient(["x"])) as session:
-        return {line.stage: line for line in await estimate(session, PROMPT, None, None)}
+    async with open_session(load(flags, start=folder, env={}), provider=client, emit=emit) as session:
+        yield session
+
+
+async def estimated(folder: Path, a_suite: Suite | None = None) -> dict[str, EstimateLine]:
+    async with opened(folder, FakeClient(reply)) as session:
+        return {line.stage: line for line in await estimate(session, PROMPT, spec(), a_suite)}
+
+
+async def test_one_record_is_enough_for_all_that_a_session_shows(
+    tmp_path: Path, tone: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = FakeClient(reply)
+    async with opened(tmp_path, client, PlainLines()) as session:
+        begun = await begin(session, PROMPT, spec(), suite())
+        assert await ask_for_tone(session, ["RED", "BLUE"]) == ["kind", "kind"]
+        assert await ask_for_tone(session, ["RED", "GREEN"]) == ["kind", "kind"]
+        held, manifest = await session.store.stats(), counted(session, begun.manifest)
+    assert ["be kind" in str(request.messages) for request in client.requests] == [True] * 3
+    assert re.findall(r"^tone of voice  openai/gpt-4o  2/2", capsys.readouterr().err, re.MULTILINE)
+    assert held.stages == {"tone": 3}
+    assert (manifest.asked, manifest.stored) == (3, 1)
+    assert "specs/intent" in manifest.templates
+    line = (await estimated(tmp_path, suite()))["tone"]
+    assert (line.model, line.calls, line.stored, line.exact) == ("openai/gpt-4o", OUTPUTS, 0, False)
+
+
+async def test_without_the_record_a_run_knows_nothing_of_the_stage(tmp_path: Path) -> None:
+    async with opened(tmp_path, FakeClient(reply)) as session:
+        begun = await begin(session, prompt(), spec(), suite())
+        with pytest.raises(ConfigError, match="no stage 'tone'"):
+            await ask_for_tone(session, ["RED"])
+        assert counted(session, begun.manifest).asked == 0
+
+
+async def test_a_stage_that_knows_its_requests_is_looked_up_in_the_store(tmp_path: Path, tone: Stage) -> None:
+    async def planned(run: PlannedRun) -> list[ModelRequests]:
+        author = run.session.roles.author()
+        requests = [
+            author.request(tone_request(text), stage="tone").replace(reply_schema=reply_schema(Tone))
+            for text in ("RED", "BLUE")
+        ]
+        return [ModelRequests(author.label, requests, await run.session.store.get_many(one.id for one in requests))]
+
+    register(replace(tone, planned=planned))
+    async with opened(tmp_path, FakeClient(reply)) as session:
+        await ask_for_tone(session, ["RED"])
+    line = (await estimated(tmp_path, suite()))["tone"]
+    assert (line.calls, line.stored, line.exact) == (1, 1, True)
 
 
 def test_its_instructions_are_read(tone: Stage) -> None:
-    assert instructions_of(Settings(), INSTRUCTED) == {"tone": "be kind"}
+    assert instructions_of(Settings(), PROMPT) == {"tone": "be kind"}
 
 
 def test_without_the_record_its_instructions_are_refused() -> None:
     with pytest.raises(ConfigError, match="no stage 'tone'"):
-        instructions_of(Settings(), INSTRUCTED)
+        instructions_of(Settings(), PROMPT)
 
 
 async def test_it_is_estimated_and_priced(tmp_path: Path, tone: Stage) -> None:
+    async with opened(tmp_path, FakeClient(reply)) as session:
+        cases = number_of_cases(session, PROMPT, spec(), None)
     line = (await estimated(tmp_path))["tone"]
-    assert (line.calls, line.exact) == (16, False)
-    assert line.tokens_in > 16 * 100
+    assert (line.calls, line.exact) == (cases, False)
+    assert line.tokens_in > cases * 100
     assert line.cost_usd is not None
     assert line.cost_usd > 0
 
 
 async def test_without_the_record_it_is_not_estimated(tmp_path: Path) -> None:
-    assert "tone" not in await estimated(tmp_path)
+    async with opened(tmp_path, FakeClient(reply)) as session:
+        assert "tone" not in {line.stage for line in await estimate(session, prompt(), spec(), suite())}
 
 
-def test_progress_shows_its_label(tone: Stage, capsys: pytest.CaptureFixture[str]) -> None:
-    hear = PlainLines()
-    hear(StageStarted("tone", 1, "m"))
-    hear(StageEnded("tone", "m"))
-    assert capsys.readouterr().err.startswith("tone of voice  m  ")
+async def test_comparisons_by_judges_are_estimated_before_there_is_a_spec(tmp_path: Path) -> None:
+    cases = suite().replace(cases=tuple(case.replace(expected="red") for case in suite().cases))
+    flags = {"author": "a", "models": "m,n", "judge": "j", "match": "asked", "store": str(tmp_path / "store.db")}
+    async with open_session(load(flags, start=tmp_path, env={}), provider=FakeClient(reply)) as session:
+        lines = {line.stage: line.calls for line in await estimate(session, prompt(), None, cases)}
+    assert lines["match"] == 2 * OUTPUTS
 
 
 async def made(path: Path) -> None:
@@ -109,7 +194,7 @@ def test_replies_of_a_misspelt_stage_are_not_pruned(tmp_path: Path) -> None:
 async def test_expected_outputs_are_estimated_too(tmp_path: Path) -> None:
     flags = {"author": "a", "models": "m", "judge": "j,k", "expected": "ref", "store": str(tmp_path / "store.db")}
     async with open_session(load(flags, start=tmp_path, env={}), provider=FakeClient(["x"])) as session:
-        lines = await estimate(session, PROMPT, None, None)
+        lines = await estimate(session, prompt(), None, None)
     lines = [line for line in lines if line.stage in ("reference", "expected")]
     assert [(line.stage, line.model) for line in lines] == [("reference", "ref"), ("expected", "j"), ("expected", "k")]
     assert len({line.calls for line in lines}) == 1
@@ -118,6 +203,11 @@ async def test_expected_outputs_are_estimated_too(tmp_path: Path) -> None:
 def test_every_template_belongs_to_one_stage() -> None:
     used = [template for stage in stages() for template in stage.templates]
     assert sorted(used) == sorted(stage_templates.names())
+
+
+def test_stages_are_in_the_module_of_their_part() -> None:
+    for part in dict.fromkeys(stage.part for stage in stages()):
+        assert stages(part) == import_module(f"promptpex.workflow.stages.{part}").STAGES
 
 
 def test_settings_of_stages_are_settings() -> None:

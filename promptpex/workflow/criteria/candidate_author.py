@@ -21,7 +21,7 @@ from promptpex.workflow.criteria.background import Background
 from promptpex.workflow.criteria.criteria_files import CriteriaFiles, taken_ids
 from promptpex.workflow.criteria.streamed_candidates import ArrivingCandidates
 from promptpex.workflow.criteria.suggesting import Suggesting, suggest, with_new_notes
-from promptpex.workflow.estimate import synthesis_lines, tokens_of, total_in_words
+from promptpex.workflow.estimate import part_lines, tokens_of, total_in_words
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.preconditions import require_author
 from promptpex.workflow.project_files import read_prompt
@@ -54,7 +54,7 @@ class CandidateAuthor:
         session = await self._background.session()
         prompt = read_prompt(session, self._files.prompt)
         work = Workload(session.settings, prompt_tokens=tokens_of(prompt.messages), criteria_alone=criteria)
-        total, label = total_in_words(synthesis_lines(session, work)), session.roles.author().label
+        total, label = total_in_words(part_lines(session, "synthesize", work)), session.roles.author().label
         return total if label in total else f"{total} ({label})"
 
     async def infer(self) -> str:

@@ -50,10 +50,15 @@ def unusable_expected(suite: Suite, chosen: str | None = None) -> dict[str, str]
     return problems
 
 
+def asked_about(suite: Suite, chosen: str | None) -> list[str]:
+    """The usable cases, by id, whose outputs judges compare with the expected ones, where code finds no match."""
+    expected = expected_outputs(suite, chosen)
+    return [case.id for case in suite.usable() if case.id in expected and expected[case.id].match == ASKED]
+
+
 def match_judges(session: Session, prompt: Prompt, spec: Spec, suite: Suite) -> tuple[MatchJudge, ...]:
     """The judges that compare outputs with expected ones; none where code makes all comparisons."""
-    expected = expected_outputs(suite, session.settings.match)
-    if not any(expected[case.id].match == ASKED for case in suite.usable() if case.id in expected):
+    if not asked_about(suite, session.settings.match):
         return ()
     note = instructions_of(session.settings, prompt).get(STAGE, "")
     return tuple(MatchJudge(role_model, spec.intent, note) for role_model in session.roles.judges())

@@ -27,10 +27,8 @@ from promptpex.judging.equivalence import STAGE as MATCH
 from promptpex.judging.equivalence import MatchJudge
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge
-from promptpex.judging.metric_judge import STAGE as METRIC
 from promptpex.judging.metric_judge import MetricJudge
 from promptpex.judging.model_families import self_preference_warnings
-from promptpex.judging.questions import STAGE as QUESTION
 from promptpex.judging.questions import QuestionJudge
 from promptpex.llm.role_model import RoleModel
 from promptpex.report.runs import RunRecords
@@ -38,7 +36,6 @@ from promptpex.workflow.execution.check_questions import (
     announce_questions,
     question_judges,
 )
-from promptpex.workflow.execution.collect import STAGE as OUTPUT
 from promptpex.workflow.execution.collect import Cell, TakeOutput, cells, requests_for
 from promptpex.workflow.execution.early_outcomes import early_outcomes
 from promptpex.workflow.execution.expected_scores import match_judges, scores_of
@@ -58,7 +55,7 @@ from promptpex.workflow.output_params import announce_missing_logprobs, in_manif
 from promptpex.workflow.output_params import shaping as of_front_matter
 from promptpex.workflow.preconditions import require_answers_within_tpm, require_requests_within_tpm
 from promptpex.workflow.session import Session
-from promptpex.workflow.stages import find
+from promptpex.workflow.stages import find, stages
 
 AnyJudge = Judge | MatchJudge | MetricJudge | QuestionJudge
 
@@ -307,13 +304,10 @@ def _manifest(
     )
 
 
-ASKING_OF_A_RUN = (OUTPUT, JUDGE, QUESTION, MATCH, METRIC)
-"""The stages whose answers a run rests on."""
-
-
 def counted(session: Session, manifest: Manifest) -> Manifest:
     """The manifest with how many answers of models and judges came from providers, and how many from the store."""
-    totals = [total for (stage, _), total in session.meter.totals.items() if stage in ASKING_OF_A_RUN]
+    asking = {stage.name for stage in stages("run")}
+    totals = [total for (stage, _), total in session.meter.totals.items() if stage in asking]
     return manifest.replace(asked=sum(total.requests for total in totals), stored=sum(total.cached for total in totals))
 
 

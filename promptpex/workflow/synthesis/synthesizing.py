@@ -32,7 +32,7 @@ from promptpex.synthesis.phrase_list_warning import exclusions_by_phrases
 from promptpex.synthesis.proposing.criteria import propose_criteria, unasked
 from promptpex.synthesis.proposing.from_rules import from_rules
 from promptpex.workflow.criteria.suggesting import TYPICAL_SUGGESTIONS, Suggesting, graded_for_notes, suggest
-from promptpex.workflow.estimate import EstimateLine, synthesis_lines, tokens_of, total_in_words
+from promptpex.workflow.estimate import EstimateLine, part_lines, tokens_of, total_in_words
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.preconditions import raise_if_cancelled, require_author
 from promptpex.workflow.project_files import Files, read_prompt
@@ -176,7 +176,7 @@ def _why_unasked(session: Session, plan: SynthesisPlan) -> str:
 def _priced(session: Session, plan: SynthesisPlan) -> SynthesisPlan:
     if session.roles.without_author:
         return plan
-    return replace(plan, lines=tuple(synthesis_lines(session, _workload(session, plan))))
+    return replace(plan, lines=tuple(part_lines(session, "synthesize", _workload(session, plan))))
 
 
 async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = SynthesisWishes()) -> Synthesised:
@@ -339,15 +339,17 @@ def _workload(session: Session, plan: SynthesisPlan) -> Workload:
     return Workload(
         settings=session.settings,
         prompt_tokens=tokens_of(plan.prompt.messages),
-        category_requests=len(
-            packs_of(delta for delta in plan.history.deltas if delta.changes and not delta.categories)
-        ),
-        criteria_requests=len(packs_of(plan.new_changes)),
         criteria=round(added * CRITERIA_PER_SENTENCE)
         + len(plan.waiting)
         + plan.suggesting.requests * TYPICAL_SUGGESTIONS,
-        inferences=int(plan.suggesting.infer),
-        note_requests=int(bool(plan.suggesting.graded)),
+        requests={
+            "categories": len(
+                packs_of(delta for delta in plan.history.deltas if delta.changes and not delta.categories)
+            ),
+            "criteria": len(packs_of(plan.new_changes)),
+            "infer": int(plan.suggesting.infer),
+            "notes": int(bool(plan.suggesting.graded)),
+        },
     )
 
 
