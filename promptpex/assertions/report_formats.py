@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +11,7 @@ from promptpex.assertions.batch import RowReport
 from promptpex.assertions.model import CheckReport, CheckResult, Status
 from promptpex.codecs import jsonl
 from promptpex.codecs.control_characters import visible
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import cut
 from promptpex.core.translation import digits, from_data, tr
 
@@ -70,7 +70,7 @@ def csv_rows(reports: Reports) -> Iterator[str]:
 
     yield safe_csv.dumps([[*_HEAD, *_TAIL]])
     for row_id, report in reports:
-        head = [_text(row_id), report.status, _number(report.score), report.unscored or "", report.reason]
+        head = [value_text(row_id), report.status, _number(report.score), report.unscored or "", report.reason]
         lines = [[*head, *_assertion(place, result)] for place, result in _flat(report.results)]
         yield safe_csv.dumps(_clean(lines or [[*head, *[""] * (len(_HEAD) + len(_TAIL) - len(head))]]))
 
@@ -95,10 +95,6 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 def junit(reports: Reports) -> Iterator[str]:
     """JUnit XML: a case a row; failures fail, unscored rows are errors."""
     from promptpex.codecs.junit import document
@@ -112,7 +108,7 @@ def _junit_case(row_id: object, report: CheckReport) -> JUnitCase:
     reasons = (f"{place} {result.kind}: {result.status}: {result.reason}" for place, result in _flat(report.results))
     return JUnitCase(
         classname="promptpex.check",
-        name=_text(row_id),
+        name=value_text(row_id),
         outcome=_OUTCOMES[report.status],
         kind=report.unscored or "assertion",
         message=report.reason,

@@ -14,6 +14,7 @@ from typing import Any
 from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import cut
 from promptpex.core.records import Case
+from promptpex.core.sentences import on_one_line
 
 LEAST_SHARE = 20
 """Characters that a value is shown of at least; a common beginning has to be as long to be left out."""
@@ -93,4 +94,9 @@ def _shares(lengths: Sequence[int], room: int) -> list[int]:
 
 
 def _on_one_line(value: Any) -> str:
-    return " ".join(value_text(value).split())
+    return on_one_line(value_text(value))
+
+
+def by_number(cases: Sequence[Case]) -> dict[str, Case]:
+    """The cases by the names that a request gives them, ``i1``, ``i2``: an id may say what the case is for."""
+    return {f"i{number}": case for number, case in enumerate(cases, 1)}

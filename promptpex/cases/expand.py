@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel
 
+from promptpex.cases.case_excerpts import by_number
 from promptpex.cases.case_request import inputs_type
 from promptpex.cases.comparable_words import folded
 from promptpex.cases.input_description import input_spec_text
@@ -147,7 +148,7 @@ def request_text(
         input_spec=input_spec_text(prompt, spec),
         samples="\n".join(how.samples),
         instructions=how.instructions,
-        items=[{"id": name, "text": _shown(case, spec, names)} for name, case in _named(cases).items()],
+        items=[{"id": name, "text": _shown(case, spec, names)} for name, case in by_number(cases).items()],
         variables=names,
         count=len(cases),
     )
@@ -183,7 +184,7 @@ async def _grown(
             rendered = request_text(prompt, spec, batch, names, how)
             reply = await _roomy(author, len(batch)).ask(rendered, reply_type(len(batch), names), stage=STAGE)
             answers = {one.input: one for one in reversed(reply.value.variants)}  # type: ignore[attr-defined]
-            return [_variant(case, fingerprints[case.id], answers.get(name)) for name, case in _named(batch).items()]
+            return [_variant(case, fingerprints[case.id], answers.get(name)) for name, case in by_number(batch).items()]
 
         nothing: Case | None = None
         replies = await map_batches(STAGE, author.label, cases, ask, emit, size=CASES_PER_REQUEST, default=nothing)
@@ -210,10 +211,6 @@ def _by_growing(cases: Sequence[Case], prompt: Prompt, spec: Spec) -> dict[tuple
     for case in cases:
         groups.setdefault(growing(case, prompt, spec), []).append(case)
     return groups
-
-
-def _named(cases: Sequence[Case]) -> dict[str, Case]:
-    return {f"i{number}": case for number, case in enumerate(cases, 1)}
 
 
 def _shown(case: Case, spec: Spec, names: tuple[str, ...]) -> str:

@@ -17,7 +17,8 @@ from promptpex.documents.kinds import CASES
 from promptpex.documents.ownership import merged
 from promptpex.documents.record_problems import as_problem
 from promptpex.interchange import suite_csv, suite_jsonl
-from promptpex.promptfile import prompt_beside, required
+from promptpex.promptfile import required
+from promptpex.promptfile.sibling_files import of_prompt_beside
 
 _YAML = (".yaml", ".yml", ".json")
 _TABLES = {ending: table for table in (suite_csv, suite_jsonl) for ending in table.FORMAT.extensions}
@@ -50,7 +51,7 @@ def examine(
 ) -> Reading[Suite]:
     """What the file says, and all its problems, not just the first; arguments as of ``read_suite``."""
     reading = _read(path)
-    reading = replace(reading, record=_placed(reading.record, path))
+    reading = replace(reading, record=of_prompt_beside(reading.record, path))
     problems = (
         problem.replace(path=str(path), line=reading.lines.get(case.id))
         for case in reading.record.cases
@@ -82,7 +83,7 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
     """
     ending = _ending(path)
     if ending in _YAML:
-        return _placed(update(CASES, path, suite, by_hand=by_hand, schema=schema), path)
+        return of_prompt_beside(update(CASES, path, suite, by_hand=by_hand, schema=schema), path)
     is_new = not Path(path).exists()
     old = Suite(prompt=suite.prompt) if is_new else read_suite(path)
     cases = merged(old.cases, suite.cases, by_hand=by_hand)
@@ -91,11 +92,6 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
         before = "" if is_new else _text(path)
         write_text(path, _TABLES[ending].text(wanted, before))
     return wanted
-
-
-def _placed(suite: Suite, path: Path | str) -> Suite:
-    """The suite with the name of its prompt, where the place of its file says it."""
-    return suite if suite.prompt else suite.replace(prompt=prompt_beside(path))
 
 
 def _read(path: Path | str) -> Reading[Suite]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel
 
+from promptpex.cases.case_excerpts import by_number
 from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import cut
 from promptpex.core.events import Listener, ignore_events
@@ -78,7 +79,7 @@ def request_text(prompt: Prompt, spec: Spec, cases: Sequence[Case], instructions
         TEMPLATE,
         prompt=prompt.text(),
         aims="\n".join(_aims(spec)),
-        items=[{"id": name, "text": _shown(case)} for name, case in _named(cases).items()],
+        items=[{"id": name, "text": _shown(case)} for name, case in by_number(cases).items()],
         instructions=instructions,
     )
 
@@ -102,7 +103,7 @@ def _aims(spec: Spec) -> list[str]:
 
 
 def _ratings(cases: Sequence[Case], spec: Spec, reply: Any) -> list[Rating | None]:
-    named = _named(cases)
+    named = by_number(cases)
     answers = {answer.case: answer for answer in reversed(reply.ratings)}
     return [_rating(case, spec, answers.get(name), named) for name, case in named.items()]
 
@@ -123,10 +124,6 @@ def _rated_words(case: Case, spec: Spec) -> str:
     rule = spec.rule(case.rule) if case.rule is not None else None
     words = [rule.rule, rule.inverse if case.inverse else None] if rule is not None else []
     return digest([case.inputs, words, fingerprint(TEMPLATE)], 12)
-
-
-def _named(cases: Sequence[Case]) -> dict[str, Case]:
-    return {f"i{number}": case for number, case in enumerate(cases, 1)}
 
 
 def _shown(case: Case) -> str:

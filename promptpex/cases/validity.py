@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel
 
+from promptpex.cases.case_excerpts import by_number
 from promptpex.cases.input_types import type_problems
 from promptpex.cases.lint import errors, lint
 from promptpex.codecs.inputs_as_text import inputs_text
@@ -125,7 +126,7 @@ async def _by_judge(
         problems = reply.value.problems  # type: ignore[attr-defined]
         return [
             _judged(case, sentences, [one for one in problems if one.input == name], source)
-            for name, case in _named(batch).items()
+            for name, case in by_number(batch).items()
         ]
 
     unread: Validity | None = None
@@ -152,7 +153,7 @@ def request_text(
         intent=spec.intent,
         sentences="\n".join(f"{name}: {' '.join(sentence.split())}" for name, sentence in sentences.items()),
         also_valid="\n".join(allowed),
-        items=[{"id": name, "text": inputs_text(case.inputs)} for name, case in _named(cases).items()],
+        items=[{"id": name, "text": inputs_text(case.inputs)} for name, case in by_number(cases).items()],
         instructions=instructions,
     )
 
@@ -182,10 +183,6 @@ def _sentences(prompt: Prompt, spec: Spec) -> list[tuple[str, str]]:
 
 def _only_allows(sentence: tuple[str, str]) -> bool:
     return sentence[1].lstrip().casefold().startswith(ALSO_VALID.casefold())
-
-
-def _named(cases: Sequence[Case]) -> dict[str, Case]:
-    return {f"i{number}": case for number, case in enumerate(cases, 1)}
 
 
 def _by_code(case: Case, how: ValidityCheck) -> Validity:

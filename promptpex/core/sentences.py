@@ -53,6 +53,11 @@ def headings(text: str) -> frozenset[str]:
     return frozenset(title for title in titles if title and title.rstrip(_CLOSING)[-1:] not in _STOPS)
 
 
+def on_one_line(text: str) -> str:
+    """The text with each run of white space, line ends too, as one blank."""
+    return " ".join(text.split())
+
+
 def folded(text: str) -> str:
     """The text as it is compared: one form per character (NFKC), white space single, case folded."""
     return " ".join(normal_form("NFKC", text).split()).casefold()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.records import Message
 from promptpex.core.records.prompt import Role
 from promptpex.core.translation import stored
@@ -108,7 +108,7 @@ def answer_of(value: object) -> str:
         if value.get("tool_calls") or value.get("function_call"):
             raise Unfit(stored("the model calls tools, which prompts here have not"))
         return text_of(value.get("parts") if "content" not in value else value["content"])
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value_text(value)
 
 
 def _short(value: object) -> str:

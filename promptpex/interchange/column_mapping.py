@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs import safe_csv
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import did_you_mean
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.records import Suite
@@ -274,9 +275,9 @@ def _as_texts(fields: Mapping[str, Any]) -> dict[str, Any]:
             made["also_right"] = [*others, *_list(made.get("also_right"))]
     for name in _TEXTS:
         if made.get(name) is not None:
-            made[name] = as_text(made[name])
+            made[name] = value_text(made[name])
     if "also_right" in made:
-        made["also_right"] = [as_text(one) for one in _list(made["also_right"])]
+        made["also_right"] = [value_text(one) for one in _list(made["also_right"])]
         if not made["also_right"]:
             del made["also_right"]
     return made
@@ -289,11 +290,6 @@ def _list(value: object) -> list[object]:
         except (ValueError, RecursionError):
             return [value]
     return value if isinstance(value, list) else [] if value in (None, "") else [value]
-
-
-def as_text(value: object) -> str:
-    """A value as a text: a text as it is, all else as JSON has it."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def is_plain(value: object, depth: int = 0) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.json_text import is_too_deep, why_not_json
 from promptpex.codecs.ordinary_files import MEGABYTE
 from promptpex.codecs.text_file import decode, read_text
@@ -22,7 +23,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Message, Output, Rule, Spec, Suite
 from promptpex.core.translation import stored
 from promptpex.interchange.chats import Unfit, answer_of, messages_of
-from promptpex.interchange.column_mapping import as_text, is_plain
+from promptpex.interchange.column_mapping import is_plain
 from promptpex.interchange.exchanges import Exchange, Recorded, RecordedAnswer, amount, count
 from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Format, Imported, ImportedPrompt, Mapped, begins, head
@@ -136,7 +137,7 @@ def _exchanges(rows: Sequence[tuple[Row, At]], model: str, log: Log) -> Iterator
         try:
             messages = messages_of(_sent(row))
             name = row.get("id")
-            named_as = "" if name is None else as_text(name)
+            named_as = "" if name is None else value_text(name)
             yield Exchange(at, messages, answers=(_reply(row, model),), name=named_as, expected=right_of(row))
         except Unfit as failure:
             log.left_out(at.name, failure.why, at.path, at.line)

@@ -8,13 +8,13 @@ observation of the type ``GENERATION``; a trace alone has what its application t
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from pathlib import Path
 
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.records import INPUT_VARIABLE
 from promptpex.core.translation import stored
 from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of
@@ -142,7 +142,7 @@ def _observation(row: Row, at: At) -> Exchange:
         raise Unfit(stored("it has no input"))
     if isinstance(value, dict) and is_chat(value.get("messages")):
         value = value["messages"]
-    value = _text(value) if isinstance(value, bool | int | float) else value
+    value = value_text(value) if isinstance(value, bool | int | float) else value
     is_input = isinstance(value, dict) and "role" not in value
     messages = () if is_input else messages_of([value] if isinstance(value, dict) else value)
     name = row.get("id")
@@ -225,13 +225,9 @@ def _item(row: Row, at: At, log: Log) -> Exchange:
     right = expected if isinstance(expected, str) else answer_of(expected) if expected is not None else None
     name = row.get("id")
     messages = messages_of(value) if is_chat(value) else ()
-    inputs = {} if messages else value if isinstance(value, dict) else {INPUT_VARIABLE: _text(value)}
+    inputs = {} if messages else value if isinstance(value, dict) else {INPUT_VARIABLE: value_text(value)}
     return Exchange(at, messages, inputs, name=name if isinstance(name, str) else "",
                     expected=(right,) if right is not None else ())  # fmt: skip
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 FORMAT = Format(

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs import excel
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Suite
 from promptpex.core.translation import stored
-from promptpex.interchange.column_mapping import COLUMNS, FIRST, Table, as_text, imported
+from promptpex.interchange.column_mapping import COLUMNS, FIRST, Table, imported
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source, begins
 from promptpex.interchange.notes import Note
 from promptpex.interchange.suite_table import Cells, rows_of
@@ -51,7 +52,7 @@ def read(path: Path, *, columns: str | None = None, first: int | None = None, sh
     name, rows = excel.rows(path, sheet=sheet, error=SuiteError)
     if not rows:
         raise SuiteError(f"the sheet {name!r} is empty; name another with --sheet", path=path)
-    head = [as_text(cell).strip() if cell is not None else "" for cell in rows[0].cells]
+    head = [value_text(cell).strip() if cell is not None else "" for cell in rows[0].cells]
     twice = next((one for one in head if one and head.count(one) > 1), None)
     if twice is not None:
         raise SuiteError(f"the column {twice!r} is there twice", path=path, line=rows[0].number)

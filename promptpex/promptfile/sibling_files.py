@@ -5,14 +5,16 @@ from __future__ import annotations
 import glob
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from promptpex.codecs.ordinary_files import read_bytes
 from promptpex.core.errors import InputError, PromptFileError
+from promptpex.core.records import Spec, Suite
 from promptpex.documents.yaml_reader import MAX_BYTES
 from promptpex.promptfile.formats import SUFFIXES, stem
 
 FileKind = Literal["spec", "cases", "grades", "blessed"]
+SpecOrSuite = TypeVar("SpecOrSuite", Spec, Suite)
 
 _OWN = {"grades": "grades.jsonl", "blessed": "blessed.json"}
 """Endings of files that earlier versions did not know by the short name."""
@@ -51,6 +53,11 @@ def prompt_beside(file: Path | str) -> str:
     beside = path.parent.glob(f"{glob.escape(own['stem'])}.*")
     names = [one.name for one in beside if one.name.lower().endswith(SUFFIXES) and stem(one) == own["stem"]]
     return names[0] if len(names) == 1 else ""
+
+
+def of_prompt_beside(record: SpecOrSuite, path: Path | str) -> SpecOrSuite:
+    """A spec or suite with the name of its prompt, where the place of its file says it."""
+    return record if record.prompt else record.replace(prompt=prompt_beside(path))
 
 
 def belongs_to(file: Path, prompt: str) -> bool:

@@ -28,7 +28,7 @@ from promptpex.report.page.cases import VERDICTS
 from promptpex.report.page.page_texts import moment, tr_n_on_page, tr_on_page
 from promptpex.report.page.run_before import RunBefore, run_before
 from promptpex.report.page.script import POLICY, script, script_policy, script_texts
-from promptpex.report.page.values import breakable, figure, pretty, visible
+from promptpex.report.page.values import breakable, figure, pictured, pretty
 from promptpex.report.percentages import at_least, ends
 from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections
@@ -103,7 +103,7 @@ def environment(folder: Path) -> jinja2.Environment:
         loader=jinja2.FileSystemLoader([folder, TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=visible,
+        finalize=pictured,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,

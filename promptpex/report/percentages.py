@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from promptpex.core.translation import digits, tr
+from promptpex.stats import Interval
 
 SMALL, ALMOST_ALL = 0.0995, 0.995
 """Below the one and above the other a share is shown with a digit after the point: 9.9%, but 10%."""
@@ -45,6 +46,11 @@ def ends(low: float, high: float) -> str:
 def with_ends(share: float, low: float, high: float) -> str:
     """A share with the ends of its interval: ``27% (17–41%)``."""
     return f"{percent(share)} ({ends(low, high)})"
+
+
+def interval_or_unknown(one: Interval) -> str:
+    """An estimate with the ends of its interval; ``unknown`` where nothing was counted."""
+    return tr("unknown") if one.estimate is None else with_ends(one.estimate, one.low, one.high)
 
 
 def points_apart(difference: float | None, low: float, high: float, *, unit: str = "") -> str:

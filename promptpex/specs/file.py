@@ -15,7 +15,7 @@ from promptpex.documents.findings import Findings
 from promptpex.documents.kinds import SPEC
 from promptpex.documents.yaml_reader import Keys
 from promptpex.judging.modes import own_rules
-from promptpex.promptfile import prompt_beside
+from promptpex.promptfile.sibling_files import of_prompt_beside
 
 
 def read_spec(path: Path | str) -> Spec:
@@ -46,7 +46,7 @@ def examine(path: Path | str) -> Reading[Spec]:
 
     with check_time():
         reading = read(SPEC, path, checker=_SpecChecker())
-    reading = replace(reading, record=_placed(reading.record, path))
+    reading = replace(reading, record=of_prompt_beside(reading.record, path))
     if reading.doc is None or reading.record.rules or reading.problems:
         return reading
     problem = Problem(
@@ -68,12 +68,7 @@ def write_spec(path: Path | str, spec: Spec, *, by_hand: bool = False, schema: s
     from promptpex.assertions import check_time
 
     with check_time():
-        return _placed(update(SPEC, path, spec, by_hand=by_hand, schema=schema, checker=_SpecChecker()), path)
-
-
-def _placed(spec: Spec, path: Path | str) -> Spec:
-    """The spec with the name of its prompt, where the place of its file says it."""
-    return spec if spec.prompt else spec.replace(prompt=prompt_beside(path))
+        return of_prompt_beside(update(SPEC, path, spec, by_hand=by_hand, schema=schema, checker=_SpecChecker()), path)
 
 
 class _SpecChecker:

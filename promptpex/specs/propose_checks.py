@@ -7,12 +7,12 @@ asked for once more, with the reason and the output that it refused, and is then
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from promptpex.assertions import compile_checks, named_variables
 from promptpex.assertions.javascript.value_templates import EXPECTED
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.wording import cut
 from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, ignore_events
@@ -170,7 +170,7 @@ def _refusal(proposal: Proposal) -> str:
 
 
 def _shown(check: Check) -> str:
-    value = check.value if isinstance(check.value, str) else json.dumps(check.value, ensure_ascii=False)
+    value = value_text(check.value)
     return f"{check.kind} {cut(value, 300)}"
 
 

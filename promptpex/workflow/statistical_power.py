@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from promptpex.config import Settings
 from promptpex.core.translation import digits, tr, tr_n
+from promptpex.report.headline import rounded_cases
 from promptpex.stats import Resolution, smallest_shown
 from promptpex.workflow.session import Session
 
@@ -79,15 +80,11 @@ def _least(shown: Resolution, rate: str) -> str:
     likely = tr(
         "models that fail {rate} of the cases, independently of each other, take about {gap} and {tie}",
         rate=rate,
-        gap=_about(shown.typical_to_call),
-        tie=_about(shown.typical_to_tie),
+        gap=rounded_cases(shown.typical_to_call),
+        tie=rounded_cases(shown.typical_to_tie),
     )
     return f"{least}; {likely}"
 
 
 def _points(share: float) -> str:
     return tr("{count} points", count=digits(f"{100 * share:.2g}"))
-
-
-def _about(cases: int) -> str:
-    return digits(f"{float(f'{cases:.2g}'):,.0f}")

@@ -16,7 +16,7 @@ from promptpex.report import summarise
 from promptpex.report import view_model as pages
 from promptpex.report.html import TEMPLATES, html, write
 from promptpex.report.page.script import script
-from promptpex.report.page.values import visible
+from promptpex.report.page.values import pictured
 from promptpex.report.view_model import heat, page
 from promptpex.tables import MODEL_COLUMNS
 from tests.samples import prompt
@@ -338,9 +338,9 @@ def test_every_text_stands_out_from_its_ground(scheme: int) -> None:
 
 
 def test_control_characters_are_made_visible() -> None:
-    assert visible("a\x00b\x1b[31m\x7f\x9b\r\nc\rd\te") == "a␀b␛[31m␡\ufffd\nc␍d\te"
-    assert visible("\u202eabc") == "[U+202E]abc"
-    assert visible("مرحبا Tiếng Việt 👩‍👩‍👧") == "مرحبا Tiếng Việt 👩‍👩‍👧"
+    assert pictured("a\x00b\x1b[31m\x7f\x9b\r\nc\rd\te") == "a␀b␛[31m␡\ufffd\nc␍d\te"
+    assert pictured("\u202eabc") == "[U+202E]abc"
+    assert pictured("مرحبا Tiếng Việt 👩‍👩‍👧") == "مرحبا Tiếng Việt 👩‍👩‍👧"
 
 
 def test_what_no_file_can_hold_does_not_stop_the_page() -> None:

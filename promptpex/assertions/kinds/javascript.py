@@ -8,6 +8,7 @@ from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
+from promptpex.core.sentences import on_one_line
 from promptpex.core.translation import stored
 
 SCORE_WORDS = stored("the script's score")
@@ -81,7 +82,7 @@ def _evaluate(assertion: Assertion, body: str | None, checked: CheckedOutput) ->
         return by_number(assertion, float(answer["score"]), SCORE_WORDS)
     if kind == "object":
         score = float(answer["score"])
-        return KindResult(answer["pass"], one_line(answer["reason"]), score, inverts=False, named=answer["named"])
+        return KindResult(answer["pass"], reason_given(answer["reason"]), score, inverts=False, named=answer["named"])
     if kind == "other":
         no_verdict = stored("the script gave {answer}, which is not a verdict", answer=answer["message"])
         return KindResult(False, no_verdict, flips=False)
@@ -105,10 +106,9 @@ def by_number(assertion: Assertion, score: float, words: str) -> KindResult:
     return KindResult(passed, reason, score, inverts=False)
 
 
-def one_line(reason: str) -> str:
+def reason_given(reason: str) -> str:
     """What a script says, on one line, cut."""
-    line = " ".join(reason.split())
-    return line[:300] or stored("the script gave no reason")
+    return on_one_line(reason)[:300] or stored("the script gave no reason")
 
 
 def _failure(answer: dict[str, object]) -> Unscorable:
@@ -123,7 +123,7 @@ def _failure(answer: dict[str, object]) -> Unscorable:
         return Unscorable("memory", stored("the script needed too much memory"))
     if kind == "stuck":
         return Unscorable("script-error", stored("the script waits for a promise that nothing settles"))
-    threw = stored("the script threw {error}", error=one_line(str(answer.get("message", ""))))
+    threw = stored("the script threw {error}", error=reason_given(str(answer.get("message", ""))))
     return Unscorable("script-error", threw)
 
 

@@ -14,6 +14,7 @@ from promptpex.assertions.javascript import v8
 from promptpex.assertions.kinds import schema_formats, schema_keywords
 from promptpex.assertions.model import Unscorable
 from promptpex.codecs.wording import cut, quoted_json
+from promptpex.core.sentences import on_one_line
 from promptpex.core.translation import stored
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ stored("{value} is not valid under any of the given schemas")
 stored("{value} is valid under each of {values}")
 stored("{value} should not be valid under {values}")
 
+_LONGEST_REASON = 200
+"""Characters of what jsonschema says."""
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas")
 """Keywords that hold a schema, a list of schemas, and schemas by name; those of later drafts are refused in checks."""
@@ -100,7 +103,7 @@ class Schema:
         if error is None:
             return None
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
-        problem = _one_line(error.message)
+        problem = cut(on_one_line(error.message), _LONGEST_REASON)
         if not place:
             return stored("the JSON does not follow the schema: {reason}", reason=problem)
         place = place[:80].lstrip(".")
@@ -163,11 +166,6 @@ def _compiled(source: str, exact: bool) -> Schema:
 
 def _bad(detail: str) -> Unscorable:
     return Unscorable("bad-schema", stored("the schema does not compile: {reason}", reason=detail))
-
-
-def _one_line(message: str) -> str:
-    line = " ".join(message.split())
-    return cut(line, 200)
 
 
 def subschemas(schema: object) -> Iterator[Mapping[str, object]]:
@@ -290,7 +288,7 @@ def _check_against(draft: type[Validator], schema: Mapping[str, object]) -> None
         check(dict(schema), format_checker=FormatChecker(formats=()))
     except SchemaError as error:
         place = ".".join(str(part) for part in error.absolute_path)
-        raise _bad(f"{place + ': ' if place else ''}{_one_line(error.message)}") from error
+        raise _bad(f"{place + ': ' if place else ''}{cut(on_one_line(error.message), _LONGEST_REASON)}") from error
 
 
 def _check_references(root: Mapping[str, object], dialect: str) -> None:

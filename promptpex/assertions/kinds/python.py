@@ -41,7 +41,7 @@ def _verify(assertion: Assertion, program: CheckProgram) -> None:
             return
         raise
     if answer["kind"] == "failed" and answer["error"] == "SyntaxError" and _TOO_DEEP not in answer["message"]:
-        raise Unscorable("bad-value", f"the code is not Python: {javascript.one_line(answer['message'])}")
+        raise Unscorable("bad-value", f"the code is not Python: {javascript.reason_given(answer['message'])}")
 
 
 def _evaluate(assertion: Assertion, program: CheckProgram, checked: CheckedOutput) -> KindResult:
@@ -205,7 +205,7 @@ def _of_object(assertion: Assertion, who: str, fields: Mapping[str, object]) -> 
     scores = named.get("named") if isinstance(named, Mapping) else None
     return KindResult(
         passed,
-        javascript.one_line(str(fields.get("reason") or stored("{function} gave no reason", function=who))),
+        javascript.reason_given(str(fields.get("reason") or stored("{function} gave no reason", function=who))),
         float(passed) if score is None else score,
         inverts=False,
         named={str(name): float(str(value)) for name, value in scores.items()} if isinstance(scores, Mapping) else None,
@@ -229,7 +229,7 @@ _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 def failure(error: str, message: str) -> Unscorable:
     """What an exception means: ``unsupported-python`` where Python would have gone on and Monty cannot; ``memory``,
     ``timeout`` or ``script-error`` else."""
-    shown = javascript.one_line(f"{error}: {message}" if message else error)
+    shown = javascript.reason_given(f"{error}: {message}" if message else error)
     if _is_unsupported(error, message):
         return Unscorable("unsupported-python", stored("the sandbox cannot run this: {error}", error=shown))
     if error == "TooManyQuestions":

@@ -11,6 +11,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
+from promptpex.core.sentences import on_one_line
 from promptpex.core.translation import Key, from_data, tr
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def sentences(diff: PromptDiff) -> list[str]:
     for change in diff.sentences:
         lines += _entry(KINDS[change.kind].tr(), change.old, change.new)
         for name in change.rules:
-            lines.append("    " + tr("rule {name}: {words}", name=name, words=_flat(diff.rule_texts.get(name, ""))))
+            lines.append(
+                "    " + tr("rule {name}: {words}", name=name, words=on_one_line(diff.rule_texts.get(name, "")))
+            )
         lines += _cases(change.cases)
     for rule in diff.rules:
         title = RULES[rule.kind].tr(rule=rule.rule)
@@ -103,12 +106,8 @@ def _sum(diff: PromptDiff) -> str:
 
 
 def _entry(title: str, old: str | None, new: str | None) -> list[str]:
-    return [title, *([f"  - {_flat(old)}"] if old else []), *([f"  + {_flat(new)}"] if new else [])]
+    return [title, *([f"  - {on_one_line(old)}"] if old else []), *([f"  + {on_one_line(new)}"] if new else [])]
 
 
 def _cases(ids: Sequence[str]) -> list[str]:
     return ["    " + tr("cases: {ids}", ids=", ".join(ids))] if ids else []
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

@@ -8,8 +8,7 @@ from promptpex.cli.in_words.layout import apart, right_aligned, wrapped
 from promptpex.cli.in_words.selection import lines
 from promptpex.codecs.wording import NAMED, sentence
 from promptpex.core.translation import from_data, tr, tr_n
-from promptpex.report.percentages import percent, with_ends
-from promptpex.stats import Interval
+from promptpex.report.percentages import interval_or_unknown, percent
 from promptpex.synthesis.choice.choose import FITTED, FolderChoice
 from promptpex.synthesis.choice.curve import CurvePoint
 from promptpex.synthesis.choice.ineligible_candidates import NOT_COMPARABLE
@@ -86,7 +85,7 @@ def _figures_elsewhere(choice: FolderChoice) -> list[str]:
                 "(prediction-powered): {share}.",
                 all=elsewhere.labelled + elsewhere.unlabelled,
                 some=elsewhere.unlabelled,
-                share=_range(elsewhere.interval),
+                share=interval_or_unknown(elsewhere.interval),
             )
         )
     return sentences
@@ -111,11 +110,7 @@ def _bootstrap(choice: FolderChoice) -> list[str]:
 
 def _shares(given: Shares) -> str:
     pairs = ((tr("coverage"), given.coverage), ("FFR", given.ffr))
-    return ", ".join(f"{name} {_range(one)}" for name, one in pairs if one is not None)
-
-
-def _range(one: Interval) -> str:
-    return tr("unknown") if one.estimate is None else with_ends(one.estimate, one.low, one.high)
+    return ", ".join(f"{name} {interval_or_unknown(one)}" for name, one in pairs if one is not None)
 
 
 def _curve(points: Sequence[CurvePoint]) -> list[str]:

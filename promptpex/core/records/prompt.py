@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from promptpex.core.records._base import Record
+from promptpex.core.sentences import on_one_line
 
 Role = Literal["system", "user", "assistant"]
 
@@ -78,4 +79,4 @@ class Prompt(Record):
 
 
 def _one_line(value: object) -> str:
-    return " ".join(value.split())[:LONGEST_DESCRIPTION] if isinstance(value, str) else ""
+    return on_one_line(value)[:LONGEST_DESCRIPTION] if isinstance(value, str) else ""

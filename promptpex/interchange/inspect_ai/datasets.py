@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from promptpex.codecs import safe_csv
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE
 from promptpex.core.translation import stored
 from promptpex.interchange import suite_csv
 from promptpex.interchange.chats import Unfit, messages_of
-from promptpex.interchange.column_mapping import as_text
 from promptpex.interchange.exchanges import Exchange
 from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_rows
 from promptpex.interchange.foreign_values import At, mapping
@@ -55,7 +55,7 @@ def _exchange(row: Mapping[str, object], at: At) -> Exchange:
     if given is None or given == "":
         raise Unfit(stored("a sample needs an input"))
     inputs: dict[str, object] = {} if choices in (None, []) else {"choices": choices}
-    named_as = "" if name is None else as_text(name)
+    named_as = "" if name is None else value_text(name)
     if isinstance(given, str):
         return Exchange(at, inputs={INPUT_VARIABLE: given, **inputs}, name=named_as, expected=right_of(row))
     return Exchange(at, messages_of(given), inputs, name=named_as, expected=right_of(row))
@@ -65,7 +65,7 @@ def right_of(row: Mapping[str, object]) -> tuple[str, ...]:
     """The right outputs of a sample, none where its target is empty."""
     target = row.get("target")
     targets = target if isinstance(target, list) else [target]
-    return tuple(as_text(one) for one in targets if one is not None and one != "")
+    return tuple(value_text(one) for one in targets if one is not None and one != "")
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[object, At]]:

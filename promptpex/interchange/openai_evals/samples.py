@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.records import Rule, Spec
 from promptpex.core.translation import stored
 from promptpex.interchange.chats import Unfit, messages_of
@@ -60,7 +60,7 @@ def _ideals(value: object) -> tuple[str, ...]:
     answers = value if isinstance(value, list) else [value]
     if any(isinstance(answer, list) for answer in answers):
         raise Unfit(stored("ideal must be a text or a list of texts, not {kind}", kind=named(value)))
-    return tuple(each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in answers)
+    return tuple(map(value_text, answers))
 
 
 def project(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.records import Message, Spec
 from promptpex.core.translation import stored
@@ -199,5 +199,5 @@ def _with(exchange: Exchange, label: str | None, named: set[str]) -> Exchange:
         expected = inputs.pop(EXPECTED)
     if expected is None:
         return exchange
-    text = expected if isinstance(expected, str) else json.dumps(expected, ensure_ascii=False)
+    text = value_text(expected)
     return replace(exchange, inputs=inputs, expected=(text,))

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.template_marks import has_template
 from promptpex.core.translation import stored
 from promptpex.interchange.foreign_values import At, items, named
@@ -261,7 +262,7 @@ def _rubric(entry: Mapping[str, object], at: At) -> str:
     base = _kind(entry, at).removeprefix("not-")
     value = entry.get("value")
     texts = value if isinstance(value, list) else [value]
-    text = "\n".join(each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in texts)
+    text = "\n".join(value_text(each) for each in texts)
     if base not in _NEEDS_INPUT and (value is None or not text.strip()):
         raise at.fail(f"{base} needs a text as its value")
     return _JUDGED[base].format(text) if base not in (RUBRIC, "g-eval") else text

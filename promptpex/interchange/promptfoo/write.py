@@ -12,10 +12,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from promptpex.codecs.inputs_as_text import named_text
+from promptpex.codecs.inputs_as_text import named_text, value_text
 from promptpex.codecs.template_marks import has_template
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Prompt, Rule, Spec, Suite
+from promptpex.core.sentences import on_one_line
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_writer
 from promptpex.interchange.format import Exported, Source
@@ -63,7 +64,7 @@ def config(
     cases = [case for case in suite.usable() if not _is_read_otherwise(case, left_out)]
     intent = _kept("the intent", spec.intent, left_out)
     content: dict[str, Any] = {
-        "description": _line(intent or _kept("the name of the prompt", prompt.name, left_out)),
+        "description": on_one_line(intent or _kept("the name of the prompt", prompt.name, left_out)),
         "prompts": [_chat(prompt, left_out)],
         "providers": _providers(models, left_out),
     }
@@ -71,7 +72,7 @@ def config(
         content["defaultTest"] = {"assert": always}
     content["tests"] = [_test(case, _of_case(case, rules, asserts, concerned or {})) for case in cases]
     texts = {rule.id: _kept(rule.id, rule.rule, left_out) for rule in rules if asserts[rule.id]}
-    content["metadata"] = {OURS: {"intent": _line(intent), "rules": texts}}
+    content["metadata"] = {OURS: {"intent": on_one_line(intent), "rules": texts}}
     schema = "# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json\n"
     return Exported(schema + yaml_writer.document(content), tuple(left_out))
 
@@ -278,7 +279,7 @@ def _is_read_otherwise(case: Case, left_out: list[str]) -> bool:
     """Whether promptfoo would read an input as something else, so that the case cannot be the same there."""
     about = {"expected": case.expected, "scenario": case.scenario, "rule": case.rule}
     for name, value in ({name: value for name, value in about.items() if value is not None} | case.inputs).items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = value_text(value)
         is_variable = name not in ("scenario", "rule") or name in case.inputs
         named = is_variable and any(name in (*case.inputs, "expected") for name in _NAME.findall(text))
         named = named or fills_in(value) or fills_in(text)
@@ -321,10 +322,6 @@ def _value(value: Any) -> Any:
 def _raw(text: str) -> str:
     """The text of a rubric so that promptfoo neither renders it nor takes it for the name of a file."""
     return literal(text, always="://" in text)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def write(source: Source, *, models: str | None, rubrics: bool) -> Exported:

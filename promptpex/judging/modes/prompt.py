@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel
 
 from promptpex.core.records import Rule, Spec
+from promptpex.core.sentences import on_one_line
 from promptpex.judging.judge_mode import JudgeFinding, JudgeMode, Material
 from promptpex.llm.schemas import list_up_to, shortened
 
@@ -58,12 +59,8 @@ class Mode(JudgeMode):
         assert isinstance(reply, PromptVerdict)
         if not reply.broken:
             return {WHOLE_PROMPT.id: JudgeFinding("pass", "the judge found no instruction that it breaks")}
-        lines = "\n".join(f"{_line(item.instruction)}: {_line(item.evidence)}" for item in reply.broken)
+        lines = "\n".join(f"{on_one_line(item.instruction)}: {on_one_line(item.evidence)}" for item in reply.broken)
         return {WHOLE_PROMPT.id: JudgeFinding("fail", lines)}
 
     def typical_tokens(self, prompt: int) -> int:
         return prompt + TEMPLATE_TOKENS
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

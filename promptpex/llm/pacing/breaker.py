@@ -7,9 +7,9 @@ the server counts as dead: requests fail at once, but for a probe now and then.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Callable
+
+from promptpex.llm.pacing.changes import Changes
 
 FAILURES_TO_OPEN = 5
 """Failures in a row, with no answer between them, that open the breaker: as many as one request has attempts."""
@@ -52,7 +52,7 @@ class Breaker:
         self._first_probe_backoff_s = self._backoff_s = first_probe_backoff_s
         self._next_probe = 0.0
         self._probing = False
-        self._changed: asyncio.Future[None] | None = None
+        self._changes = Changes()
 
     @property
     def open(self) -> bool:
@@ -66,9 +66,7 @@ class Breaker:
 
     def wake(self) -> None:
         """Lets everyone who waits look again."""
-        changed, self._changed = self._changed, None
-        if changed is not None and not changed.done():
-            changed.set_result(None)
+        self._changes.announce()
 
     async def admit(self, check: Callable[[], None]) -> bool:
         """Waits until a request may be sent; False when the server is dead. ``check`` may raise, at every look."""
@@ -124,11 +122,7 @@ class Breaker:
 
     async def _wait(self) -> None:
         """Until something changes, the next probe is due, or the longest wait is over."""
-        if self._changed is None:
-            self._changed = asyncio.get_running_loop().create_future()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(0.01, self.next_look - self._clock())):
-                await asyncio.shield(self._changed)
+        await self._changes.wait(max(0.01, self.next_look - self._clock()))
 
     @property
     def dies_at(self) -> float:

@@ -7,7 +7,6 @@ counts more tokens than the prompt has bytes for, or ignores ``max_tokens``.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -18,6 +17,7 @@ from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored
 from promptpex.llm.client import Client
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
+from promptpex.llm.pacing.changes import Changes
 
 BYTES_PER_TOKEN = 3
 """Pessimistic: English has about four."""
@@ -90,7 +90,7 @@ class Budget:
         self.spent = Spending()
         self._rates = rates
         self._reserved = Spending()
-        self._settled: asyncio.Future[None] | None = None
+        self._settlements = Changes()
 
     @property
     def unlimited(self) -> bool:
@@ -115,7 +115,7 @@ class Budget:
                     ),
                     model=request.model,
                 )
-            await self._next_settlement()
+            await self._settlements.wait()
         self._reserved = self._reserved.plus(need)
         return need
 
@@ -123,9 +123,7 @@ class Budget:
         """Replaces a reservation by what was used."""
         self._reserved = self._reserved.minus(reserved)
         self.spent = self.spent.plus(used)
-        settled, self._settled = self._settled, None
-        if settled is not None and not settled.done():
-            settled.set_result(None)
+        self._settlements.announce()
 
     def _need(self, request: Request) -> Spending:
         tokens_in = tokens_of(request)
@@ -156,11 +154,6 @@ class Budget:
         if self.max_tokens is not None and total.tokens > self.max_tokens:
             return plural(self.max_tokens, "token")
         return None
-
-    async def _next_settlement(self) -> None:
-        if self._settled is None:
-            self._settled = asyncio.get_running_loop().create_future()
-        await asyncio.shield(self._settled)
 
 
 class BudgetedClient:

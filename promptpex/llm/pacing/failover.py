@@ -9,7 +9,6 @@ that are up (``server_queue``).
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +19,7 @@ from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored
 from promptpex.llm.pacing.breaker import Breaker
+from promptpex.llm.pacing.changes import Changes
 from promptpex.llm.pacing.first_request import FATAL
 from promptpex.llm.pacing.server_queue import HeldSlot
 from promptpex.llm.resolve_model import Server
@@ -78,7 +78,7 @@ class ServerGroup:
         self._clock = clock
         self._emit = emit
         self._told: set[tuple[str, str]] = set()
-        self._changed: asyncio.Future[None] | None = None
+        self._changes = Changes()
 
     @property
     def are_up(self) -> list[Member]:
@@ -144,14 +144,12 @@ class ServerGroup:
 
     def wake(self) -> None:
         """Everyone who waits for one of the servers looks again at which are up."""
-        changed, self._changed = self._changed, None
-        if changed is not None and not changed.done():
-            changed.set_result(None)
+        self._changes.announce()
 
     async def unless_changed(self, slot: Coroutine[Any, Any, HeldSlot]) -> HeldSlot | None:
         """The slot that is waited for; None as soon as other servers are up than before."""
         waiting = asyncio.ensure_future(slot)
-        either: set[asyncio.Future[Any]] = {waiting, self._next_change()}
+        either: set[asyncio.Future[Any]] = {waiting, self._changes.next()}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         except BaseException:
@@ -200,16 +198,8 @@ class ServerGroup:
 
     async def _change(self) -> None:
         """Until something changes, a probe is due, or a server counts as dead."""
-        changed = self._next_change()
         due = min(member.breaker.next_look for member in self._members if member.refuses is None)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(0.01, due - self._clock()) if due < float("inf") else None):
-                await asyncio.shield(changed)
-
-    def _next_change(self) -> asyncio.Future[None]:
-        if self._changed is None:
-            self._changed = asyncio.get_running_loop().create_future()
-        return self._changed
+        await self._changes.wait(max(0.01, due - self._clock()) if due < float("inf") else None)
 
     def _warn_of_outage(self, member: Member) -> None:
         if len(self._members) > 1:

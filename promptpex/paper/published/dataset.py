@@ -19,6 +19,7 @@ from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError, RunError, SpecError
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Manifest, Problem, Prompt, Rule, Run, Spec, Suite, VariableSpec
+from promptpex.core.sentences import on_one_line
 from promptpex.interchange import csv_table, promptpex_tests
 from promptpex.judging.modes.prompt import WHOLE_PROMPT
 from promptpex.paper.published import prompts
@@ -216,16 +217,12 @@ def _untried(path: Path, cases: Sequence[Case], variable: str) -> list[Problem]:
     if not path.is_file():
         return []
     tests = [test.strip() for test in "\n".join(_optional(path)).split("\n===\n")]
-    asked = {_folded(str(case.inputs[variable])) for case in cases if case.rule is None}
-    missing = [test for test in tests if test and _folded(test) not in asked]
+    asked = {on_one_line(str(case.inputs[variable])) for case in cases if case.rule is None}
+    missing = [test for test in tests if test and on_one_line(test) not in asked]
     if not missing:
         return []
     message = f"{len(missing)} tests of the baseline have no result, such as {missing[0][:60]!r}"
     return [Problem.warning(path, None, message)]
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _verdict(cell: str) -> bool | None:

@@ -12,7 +12,7 @@ from promptpex.report.batches.batch_in_words import ONLY
 from promptpex.report.batches.batch_report import BatchReport
 from promptpex.report.percentages import TableRow, percent, with_ends
 from promptpex.report.terminal.brief import MOST_LINES
-from promptpex.report.terminal.ending import beginning_of, link, print_renderable
+from promptpex.report.terminal.ending import beginning_of, link, print_renderable, unbroken
 from promptpex.report.terminal.fitted_table import Column, fitted
 from promptpex.report.terminal.texts import LONG, clean, decision_text, exact, named
 from promptpex.tables import records
@@ -111,9 +111,9 @@ def _end(report: BatchReport, ending: BatchEnding, answer: str, *, full: bool) -
     lines += [Text(clean(note, LONG)) for note in (report.notes if full else [*report.incomplete, *report.marks])]
     lines += [Text(), *([Text(ending.requests)] if ending.requests else [])]
     steps = [*([ending.again] if ending.again else []), *([ending.gate] if ending.gate else [])]
-    lines += [_unbroken(tr("Next: {command}", command=exact(step))) for step in steps[:1]]
+    lines += [unbroken(tr("Next: {command}", command=exact(step))) for step in steps[:1]]
     index = report.folder / INDEX
-    lines.append(_unbroken(f"{tr('Index:')} ").append_text(link(index, index)))
+    lines.append(unbroken(f"{tr('Index:')} ").append_text(link(index, index)))
     return [*lines, Text(), Text(clean(answer, LONG))]
 
 
@@ -123,12 +123,6 @@ def _and_more(count: int) -> str:
         "... and {count} prompts that fail less: --full, or the index",
         count,
     )
-
-
-def _unbroken(text: str) -> Text:
-    from rich.text import Text
-
-    return Text(text, no_wrap=True, overflow="ignore")
 
 
 def _heights(lines: Sequence[Table | Text], console: Console) -> int:

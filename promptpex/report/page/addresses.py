@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
-from promptpex.report.page.values import visible
+from promptpex.report.page.values import pictured
 
 SHORTEST = 2
 """Characters of a model's name that is looked for: a single letter is a word of most languages."""
@@ -30,7 +30,7 @@ def address(
 
 def _quoted(value: str) -> str:
     """As ``encodeURIComponent`` writes it: what the browser holds against an ``id`` is this text."""
-    return quote(visible(value), safe="!'()*", errors="replace")
+    return quote(pictured(value), safe="!'()*", errors="replace")
 
 
 def in_answer(answer: str, names: Sequence[str]) -> Iterator[tuple[str, str | None]]:

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from promptpex.core import translation
 from promptpex.core.translation import day, tr
-from promptpex.report.page.values import visible
+from promptpex.report.page.values import pictured
 
 
 def tr_on_page(message: str, /, **values: object) -> Markup:
@@ -25,7 +25,7 @@ def tr_n_on_page(one: str, many: str, count: int, /, **values: object) -> Markup
 
 def _filled(text: str, values: dict[str, object]) -> Markup:
     safe = Markup(str(escape(text)).replace("&#39;", "'"))
-    return safe.format(**{name: visible(value) for name, value in values.items()}) if values else safe
+    return safe.format(**{name: pictured(value) for name, value in values.items()}) if values else safe
 
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)")

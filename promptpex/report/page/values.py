@@ -13,7 +13,7 @@ _DELETE = 0x7F
 _OVERRIDES = (0x202D, 0x202E)
 
 
-def visible(value: Any) -> Any:
+def pictured(value: Any) -> Any:
     """A value for the page: None as nothing; of a text, control characters as their pictures (U+2400 ...), overrides
     of the writing direction by their names, what no file can hold as U+FFFD."""
     if value is None:
@@ -37,7 +37,7 @@ _SEPARATOR = re.compile(r"(?<=[/:?&@=])(?=.)")
 
 def breakable(name: str) -> Markup:
     """A name that may go on in the next line after a slash, colon or the like."""
-    return Markup("<wbr>").join(visible(part) for part in _SEPARATOR.split(name))
+    return Markup("<wbr>").join(pictured(part) for part in _SEPARATOR.split(name))
 
 
 def figure(value: Any) -> str:

@@ -51,7 +51,7 @@ def ending(
 
 def page_line(before: str, page: Path) -> Text:
     """A line that says where a page is."""
-    return _unbroken(f"{before} ").append_text(link(page, page))
+    return unbroken(f"{before} ").append_text(link(page, page))
 
 
 def link(shown: object, page: Path | None, *, fragment: str = "", style: str = "") -> Text:
@@ -86,11 +86,12 @@ def print_renderable(line: RenderableType, console: Console) -> None:
 
 def _proposed(before: str, step: NextStep, width: int) -> Text:
     """A command on a line, with what it is for where there is room."""
-    whole = _unbroken(f"{before}{exact(step.line())}")
-    return whole if whole.cell_len <= width else _unbroken(f"{before}{exact(step.command)}")
+    whole = unbroken(f"{before}{exact(step.line())}")
+    return whole if whole.cell_len <= width else unbroken(f"{before}{exact(step.command)}")
 
 
-def _unbroken(text: str) -> Text:
+def unbroken(text: str) -> Text:
+    """A line that is not folded, so that a path or command in it can be copied."""
     from rich.text import Text
 
     return Text(text, no_wrap=True, overflow="ignore")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from promptpex.core.errors import StoreDamaged, StoreError, StoreFull, StoreLocked, StoreReadOnly
+from promptpex.core.sentences import on_one_line
 from promptpex.store.project_folder import ignore
 
 APPLICATION_ID = 0x70707831
@@ -159,17 +160,13 @@ def _refuse_altered(connection: sqlite3.Connection, path: Path) -> None:
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
         own = str(name).startswith("sqlite_") and (kind == "table" or (kind == "index" and sql is None))
         if not own:
-            present.add(_one_line(str(sql)))
-    wanted = {_one_line(each.replace("IF NOT EXISTS ", "")) for each in _TABLES.split(";") if each.strip()}
+            present.add(on_one_line(str(sql)))
+    wanted = {on_one_line(each.replace("IF NOT EXISTS ", "")) for each in _TABLES.split(";") if each.strip()}
     if present != wanted:
         raise StoreDamaged(
             f"{path}: this file says it is a promptpex store, and holds tables, views or triggers that promptpex did "
             "not make. It was not used; move it away, or name another path for the store."
         )
-
-
-def _one_line(sql: str) -> str:
-    return " ".join(sql.split())
 
 
 def _make_tables(connection: sqlite3.Connection, path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.records import OUTPUT_SUBJECT, Candidate, Check, Criterion, Grade, Synthesis
 from promptpex.core.translation import stored
 from promptpex.report.choices.records import (
@@ -164,7 +165,7 @@ def check_text(check: Check) -> str:
     data = {name: value for name, value in check.to_dict().items() if name not in ("kind", *NOT_DECIDING)}
     if data.keys() <= {"value"}:
         value = data.get("value", "")
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return value_text(value)
     return json.dumps(data, ensure_ascii=False, indent=1)
 
 

@@ -16,7 +16,7 @@ from promptpex.promptfile import messages_text, read, sibling
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.choices import files
 from promptpex.report.choices.records import ChoicePage, ChosenShare, PageCurve, PagePoint
-from promptpex.report.percentages import as_given, limits_of_choice, percent, with_ends
+from promptpex.report.percentages import as_given, interval_or_unknown, limits_of_choice, percent
 from promptpex.stats import Interval
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.choice.example_counts import shortages_of
@@ -185,7 +185,7 @@ def _elsewhere(figures: SavedFigures | None) -> str:
     if figures is None:
         return ""
     pairs = ((tr("coverage"), figures.held_out_coverage), ("FFR", figures.held_out_ffr))
-    known = [f"{name} {_range(one)}" for name, one in pairs if one is not None]
+    known = [f"{name} {interval_or_unknown(one)}" for name, one in pairs if one is not None]
     return tr("On outputs held out: {figures}.", figures=", ".join(known)) if known else ""
 
 
@@ -258,10 +258,6 @@ def _most_ffr(share: str, *, of_sets: bool) -> str:
 def _share(name: str, where: str, one: Interval, limit: str) -> ChosenShare:
     count = tr("{some} of {all}", some=round(one.estimate * one.n), all=one.n) if one.estimate is not None else ""
     return ChosenShare(name, where, one, count, limit, few=one.n < FEW)
-
-
-def _range(one: Interval) -> str:
-    return tr("unknown") if one.estimate is None else with_ends(one.estimate, one.low, one.high)
 
 
 def _curve(
