@@ -109,12 +109,13 @@ def _names(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
 
 
 def _uses(parts: list[Module]) -> Iterator[Figure]:
-    counted = usage.Usage(parts, usage.templates(ROOT), frozenset(FOR_OTHERS)).unused()
+    whole = usage.Usage(parts, usage.templates(ROOT), frozenset(FOR_OTHERS))
+    counted = whole.unused()
     places = tuple(f"{entry.path}:{entry.line} {entry.key[1]}" for entry in counted)
     yield Figure("definitions that nothing uses", len(places), 0, places)
     others = tuple(f"{name}: {reason}" for name, reason in FOR_OTHERS.items())
     yield Figure("definitions for other programs", len(others), len(FOR_OTHERS), others)
-    for name, idle in (("options", settings.unread_options(parts)), ("settings", settings.unread_settings(parts))):
+    for name, idle in (("options", settings.unread_options(whole)), ("settings", settings.unread_settings(parts))):
         yield Figure(f"{name} that nothing reads", len(idle), 0, tuple(idle))
     private = [place for place in figures.private_parts(parts) if place.split(" ", 1)[1] not in PRIVATE_PARTS]
     yield Figure("private parts of other libraries", len(private), 0, tuple(private))

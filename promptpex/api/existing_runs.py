@@ -10,9 +10,9 @@ from promptpex.api.run_result import RunResult, warn
 from promptpex.config import Resolved
 from promptpex.core.events import ignore_events
 from promptpex.core.records import ReportCard, Run
+from promptpex.core.shares import share
 from promptpex.report import runs
 from promptpex.report.run_comparison import RunComparison
-from promptpex.synthesis.selection.thresholds import share
 from promptpex.workflow.alignment import report_card as aligning
 from promptpex.workflow.comparison import compare_runs
 

@@ -12,6 +12,7 @@ from promptpex.api.open_session import in_session, listed
 from promptpex.api.run_result import RunResult
 from promptpex.core.errors import ConfigError, SynthesisError
 from promptpex.core.records import Prompt, Run, Spec, Suite, Synthesis
+from promptpex.core.shares import share
 from promptpex.llm.client import Client
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.choice.choose import FolderChoice, choose_from, set_chosen
@@ -21,10 +22,11 @@ from promptpex.synthesis.selection import methods
 from promptpex.synthesis.selection.methods import SECONDS, Method
 from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
-from promptpex.synthesis.selection.thresholds import SelectionLimits, share
+from promptpex.synthesis.selection.thresholds import SelectionLimits
 from promptpex.workflow import generating, specifying
 from promptpex.workflow.execution import early_stopping, run_records
 from promptpex.workflow.execution.judge_examples import take_judge_examples
+from promptpex.workflow.metrics.metric_scores import metrics_of
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.synthesis import synthesizing, trying_candidates
@@ -99,7 +101,7 @@ def run(
 
     async def job(session: Session) -> RunResult:
         take_judge_examples(session, _path(prompt.path), prompt, spec)
-        begun = await run_records.begin(session, prompt, spec, suite)
+        begun = await run_records.begin(session, prompt, spec, suite, metrics=metrics_of(session, prompt))
         return RunResult.of(await early_stopping.execute(session, begun))
 
     if not models:

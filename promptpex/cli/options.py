@@ -37,7 +37,7 @@ class ShareOption(click.ParamType[Fraction]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
         """The fraction that a person wrote."""
         from promptpex.core.errors import InputError
-        from promptpex.synthesis.selection.thresholds import share
+        from promptpex.core.shares import share
 
         try:
             return value if isinstance(value, Fraction) else share(value)
@@ -118,7 +118,7 @@ models = together(
 
 author = of_models("-a", "--author", metavar="NAME", help="Model that writes specs and cases.")
 
-judge_options = together(
+judging = together(
     of_judging("-j", "--judge", metavar="NAMES", help="Judges, comma-separated; none: checks alone."),
     of_judging(
         "--judge-mode",
@@ -161,14 +161,19 @@ judge_options = together(
         expert=True,
         help=f"How outputs are compared with expected ones: {', '.join(MATCH_KINDS)} [{DEFAULT_MATCH}].",
     ),
+    of_judging("--judge-confidence", is_flag=True, default=None, expert=True, help="Ask judges for log-probabilities."),
+)
+
+judge_options = together(
+    judging,
     of_judging(
         "--metrics",
         metavar="NAMES",
         expert=True,
         help="Metrics beside the prompt to score outputs by; none: no metric [all].",
     ),
-    of_judging("--judge-confidence", is_flag=True, default=None, expert=True, help="Ask judges for log-probabilities."),
 )
+"""What judges decide, and the metrics of commands that score outputs by them."""
 
 verdict_options = together(
     of_judging(
@@ -273,10 +278,10 @@ engine_options = together(
         type=click.Choice(["local", "ray"]),
         metavar="WHERE",
         expert=True,
-        help="Where checks are worked on: local, or ray, a Ray cluster [local].",
+        help="Where models are asked and checks run: local, or ray, a Ray cluster [local].",
     ),
     of_limits(
-        "--workers", type=COUNT, metavar="N", expert=True, help="Processes that work on checks [1; ray: each CPU]."
+        "--workers", type=COUNT, metavar="N", expert=True, help="Processes that do so [1; ray: one for each CPU]."
     ),
     of_limits("--address", metavar="HOST:PORT", expert=True, help="Ray cluster to use [one of this machine's own]."),
 )
@@ -354,8 +359,6 @@ extraction = together(
 
 samples_shown = of_cases(
     "--samples-shown",
-    "--samples",
-    "samples_shown",
     type=click.IntRange(0, 50),
     metavar="N",
     expert=True,

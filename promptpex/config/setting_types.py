@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -11,7 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, Wit
 
 from promptpex.config.wording import dollars
 from promptpex.core import translation
+from promptpex.core.errors import InputError
 from promptpex.core.records import Record
+from promptpex.core.shares import share
 from promptpex.judging import modes
 
 
@@ -74,14 +75,15 @@ def _path(value: object) -> object:
 
 def _share(value: object, info: ValidationInfo) -> object:
     """``5%`` is 0.05."""
-    share: object = value
+    example = "95% or 0.95" if info.field_name == "confidence" else "10% or 0.1"
     if isinstance(value, str) and value.strip():
-        number = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*", value)
-        share = float(number[1]) / (100 if number[2] else 1) if number else -1.0
-    if isinstance(share, int | float) and not 0 <= share <= 1:
-        example = "95% or 0.95" if info.field_name == "confidence" else "10% or 0.1"
+        try:
+            return float(share(value, example))
+        except InputError as error:
+            raise ValueError(error.message) from error
+    if isinstance(value, int | float) and not 0 <= value <= 1:
         raise ValueError(f"{value!r} is not a share: write {example}")
-    return share
+    return value
 
 
 def _weights(value: object) -> object:

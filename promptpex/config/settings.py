@@ -242,7 +242,7 @@ class Settings(Record):
     rounds: int = Field(
         default=1,
         ge=0,
-        description="How many times cases are generated; later rounds see the earlier cases and have to differ.",
+        description="How many times unusable cases are replaced by new ones.",
         examples=[2],
     )
     expansion: int = Field(

@@ -125,11 +125,6 @@ class Structured:
         )
 
 
-async def ask(client: Client, request: Request, reply_type: type[T]) -> Reply[T]:
-    """As ``Structured.ask``, with the client at hand."""
-    return await Structured(client).ask(request, reply_type)
-
-
 def is_useless(request: Request, completion: Completion) -> bool:
     """Whether a reply is empty, cut off, withheld, or not in the form that its request asks for: read as the stage
     that asked for it reads it, before any repair turn."""

@@ -53,7 +53,7 @@ async def evaluate_prompt(
     cases = (*sampled(suite.usable(), sample, session.settings.seed), *_without_rule(baseline.usable(), sample))
     author = session.roles.author()
     both = suite.replace(cases=cases)
-    begun = await begin(session, prompt, spec, both, author=author.label, metrics=())
+    begun = await begin(session, prompt, spec, both, author=author.label)
     run = await execute(session, begun)
     judge = author if _judged(session) else None
     valid = await validity(cases, ValidityCheck(prompt, spec, judge, emit=session.emit))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -34,12 +34,13 @@ Key = tuple[str, str]
 """A module and a name in it; a method's name is ``Class.method``."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Entry:
     """A definition, and what its body names.
 
     Attributes:
         registered: a decorator hands it to somebody.
+        node: its code, where it is one statement.
         names, attributes: what it reads; an attribute with the name that it is read from, if it is a plain one.
         dynamic: it imports modules by name, so an attribute of one may be any definition of that name.
     """
@@ -48,6 +49,7 @@ class Entry:
     path: str
     line: int
     registered: bool
+    node: ast.stmt | None = None
     names: set[str] = field(default_factory=set)
     attributes: set[tuple[str, str]] = field(default_factory=set)
     dynamic: bool = False
@@ -66,6 +68,7 @@ class Usage:
     modules: list[Module]
     pages: str = ""
     kept: frozenset[str] = frozenset()
+    _edges: dict[Key, tuple[Key, ...]] = field(default_factory=dict)
 
     @cached_property
     def entries(self) -> dict[Key, Entry]:
@@ -89,9 +92,15 @@ class Usage:
         return [entry for entry in lost if (entry.key[0], entry.key[1].partition(".")[0]) not in whole - {entry.key}]
 
     def _reached(self) -> set[Key]:
+        return self.reached_from(
+            key for key, entry in self.entries.items() if _is_root(entry) or ".".join(key) in self.kept
+        )
+
+    def reached_from(self, roots: Iterable[Key]) -> set[Key]:
+        """The definitions that some definitions reach, themselves included."""
         reached: set[Key] = set()
         read: set[str] = set(re.findall(r"\w+", self.pages))
-        todo = [key for key, entry in self.entries.items() if _is_root(entry) or ".".join(key) in self.kept]
+        todo = list(roots)
         waiting = {key for key in self.entries if "." in key[1]}
         while todo or (todo := self._methods(waiting - reached, reached, read)):
             key = todo.pop()
@@ -100,7 +109,9 @@ class Usage:
             reached.add(key)
             entry = self.entries[key]
             read |= {name for _, name in entry.attributes}
-            todo += self._named(entry)
+            if key not in self._edges:
+                self._edges[key] = tuple(self._named(entry))
+            todo += self._edges[key]
         return reached
 
     def _methods(self, waiting: set[Key], reached: set[Key], read: set[str]) -> list[Key]:
@@ -206,9 +217,26 @@ def _constant(node: ast.stmt) -> str | None:
 
 
 def _entry(module: Module, name: str, node: ast.stmt, registered: bool) -> Entry:
-    entry = Entry((module.name, name), module.path, node.lineno, registered)
+    entry = Entry((module.name, name), module.path, node.lineno, registered, node)
     _collect(node, entry)
+    entry.names -= _bound(node) if isinstance(node, FunctionNode) else set()
     return entry
+
+
+def _bound(function: FunctionNode) -> set[str]:
+    """The names that a function itself binds, its arguments and what it assigns to, which hide those of its module."""
+    own = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    wide: set[str] = set()
+    todo: list[ast.AST] = [*function.body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            wide |= {*node.names}
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            own.add(node.id)
+        if not isinstance(node, FunctionNode | ast.Lambda | ast.ClassDef | ast.comprehension):
+            todo += ast.iter_child_nodes(node)
+    return own - wide
 
 
 def _collect(node: ast.AST, entry: Entry) -> None:
@@ -276,6 +304,7 @@ def public_names() -> set[Key]:
     return {(module, name) for module, name in homes.values() if name is not None}
 
 
+@cache
 def _is_foreign(key: Key) -> bool:
     """Whether a method takes the place of one that a class of another library or of Python has, or is one that
     notebooks look for."""

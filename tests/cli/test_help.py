@@ -47,9 +47,8 @@ def test_the_commands_of_a_group_are_uncut(capsys: pytest.CaptureFixture[str]) -
     assert all(line.endswith(".") and "..." not in line for line in listed)
 
 
-def test_a_second_name_of_an_option_is_no_switch(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_other_side_of_a_switch_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     everything = "\n".join(printed(capsys, "run", "--help-all"))
-    assert "--samples-shown, --samples N" in everything
     assert "--checks/--no-checks" in everything
 
 
@@ -77,11 +76,21 @@ def test_flag_settings_key_and_variable_have_one_name(name: str, command: click.
     for parameter in command.params:
         if not isinstance(parameter, click.Option) or parameter.name in OTHER_NAMES:
             continue
-        long = next(flag for flag in parameter.opts if flag.startswith("--"))
-        if parameter.name in known:
-            assert long == f"--{parameter.name.replace('_', '-')}"
-        elif long.removeprefix("--").replace("-", "_") in known:
-            assert parameter.name in OF_A_COMMAND
+        for long in (flag for flag in parameter.opts if flag.startswith("--")):
+            if parameter.name in known:
+                assert long == f"--{parameter.name.replace('_', '-')}"
+            elif long.removeprefix("--").replace("-", "_") in known:
+                assert parameter.name in OF_A_COMMAND
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda part: part if isinstance(part, str) else "")
+def test_every_option_has_one_long_name(name: str, command: click.Command) -> None:
+    longs = [
+        [flag for flag in one.opts if flag.startswith("--")]
+        for one in command.params
+        if one.param_type_name == "option"
+    ]
+    assert all(len(names) == 1 for names in longs)
 
 
 def test_short_flags_mean_one_thing_each() -> None:

@@ -42,7 +42,8 @@ def test_no_command_takes_what_it_never_reads() -> None:
     )
     reading = by_verb["report"] | by_verb["compare"] | by_verb["gate"] | by_verb["export"]
     assert not {"--store", "--fresh", "--seed"} & reading
-    assert not any({"--repeat", "--limit"} & taken for taken in by_verb.values())
+    assert "--metrics" not in by_verb["evaluate-paper"]  # it scores by the rules alone
+    assert not any({"--repeat", "--limit", "--samples"} & taken for taken in by_verb.values())
 
 
 def test_export_takes_json_only_with_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

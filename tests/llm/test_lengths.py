@@ -14,7 +14,7 @@ from promptpex.judging.modes.prompt import BrokenInstruction
 from promptpex.judging.modes.rules import RuleVerdict
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.schemas import reply_schema
-from promptpex.llm.structured import ask
+from promptpex.llm.structured import Structured
 from promptpex.specs.check_replies import checks_reply
 from promptpex.specs.describe_inputs import InputsReply
 from promptpex.specs.extract import IntentReply
@@ -52,7 +52,7 @@ REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
 @pytest.mark.parametrize(("kind", "reply"), REPLIES, ids=range(len(REPLIES)))
 async def test_a_long_reply_is_read_at_the_first_turn(kind: type[BaseModel], reply: dict[str, Any]) -> None:
     client = FakeClient([json.dumps(reply)])
-    read = await ask(client, Request(model="m", messages=(Message(role="user", content="x"),)), kind)
+    read = await Structured(client).ask(Request(model="m", messages=(Message(role="user", content="x"),)), kind)
     assert read.turns == 1
 
 

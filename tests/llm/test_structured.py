@@ -14,7 +14,7 @@ from promptpex.core.errors import EmptyReply, Filtered, MalformedReply, ModelErr
 from promptpex.core.records import Completion, Request
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import Answer, FakeClient
-from promptpex.llm.structured import IN_VAIN, Reply, Structured, ask, is_useless
+from promptpex.llm.structured import IN_VAIN, Reply, Structured, is_useless
 from promptpex.store import SqliteStore
 from tests.llm.questions import request
 
@@ -37,7 +37,7 @@ async def verdict(*answers: Answer) -> Reply[Verdict]:
 
 async def test_a_good_reply_takes_one_turn() -> None:
     client = FakeClient([GOOD])
-    reply = await ask(client, request(), Verdict)
+    reply = await Structured(client).ask(request(), Verdict)
     assert reply.value == Verdict(verdict="pass", reason="it holds")
     assert (reply.turns, reply.json_repaired, reply.repaired) == (1, False, False)
     assert client.requests[0].reply_schema is not None
@@ -53,7 +53,7 @@ async def test_fences_thinking_and_trailing_commas_are_no_second_turn() -> None:
 
 async def test_the_repair_turn_shows_the_reply_and_what_is_wrong() -> None:
     client = FakeClient(['{"verdict": "maybe", "reason": "x"}', GOOD])
-    reply = await ask(client, request(), Verdict)
+    reply = await Structured(client).ask(request(), Verdict)
     assert reply.turns == 2
     assert reply.repaired
     assistant, user = client.requests[1].messages[-2:]
@@ -101,7 +101,7 @@ async def test_a_reply_that_ends_at_the_limit_counts_only_when_it_is_whole() -> 
 
 
 async def test_a_bare_array_is_taken_where_one_array_was_asked_for() -> None:
-    reply = await ask(FakeClient(['["a", "b"]']), request(), Cases)
+    reply = await Structured(FakeClient(['["a", "b"]'])).ask(request(), Cases)
     assert reply.value.cases == ["a", "b"]
     assert reply.json_repaired
 
@@ -121,9 +121,9 @@ async def test_a_useless_reply_from_the_store_is_asked_for_anew(tmp_path: Path) 
     async with SqliteStore(tmp_path / "store.db") as store:
         for _ in range(2):
             with pytest.raises(MalformedReply):
-                await ask(CachedClient(inner, store), request(), Verdict)
-        assert (await ask(CachedClient(inner, store), request(), Verdict)).value.verdict == "pass"
-        assert (await ask(CachedClient(inner, store), request(), Verdict)).completion.cached
+                await Structured(CachedClient(inner, store)).ask(request(), Verdict)
+        assert (await Structured(CachedClient(inner, store)).ask(request(), Verdict)).value.verdict == "pass"
+        assert (await Structured(CachedClient(inner, store)).ask(request(), Verdict)).completion.cached
     assert len(inner.requests) == 5
 
 
@@ -131,7 +131,7 @@ async def test_a_reply_that_took_a_repair_is_not_asked_for_anew(tmp_path: Path) 
     inner = FakeClient(["no", GOOD, "never asked"])
     async with SqliteStore(tmp_path / "store.db") as store:
         for _ in range(3):
-            assert (await ask(CachedClient(inner, store), request(), Verdict)).turns == 2
+            assert (await Structured(CachedClient(inner, store)).ask(request(), Verdict)).turns == 2
     assert len(inner.requests) == 2
 
 
@@ -141,7 +141,7 @@ async def test_within_one_session_a_useless_reply_is_not_asked_for_again(tmp_pat
         client = CachedClient(inner, store)
         for _ in range(3):
             with pytest.raises(MalformedReply):
-                await ask(client, request(), Verdict)
+                await Structured(client).ask(request(), Verdict)
     assert len(inner.requests) == 2
 
 
@@ -153,8 +153,8 @@ async def test_an_empty_cut_or_filtered_reply_from_the_store_is_asked_for_anew(t
     inner = FakeClient([bad, GOOD])
     async with SqliteStore(tmp_path / "store.db") as store:
         with pytest.raises((EmptyReply, TruncatedReply, Filtered)):
-            await ask(CachedClient(inner, store), request(), Verdict)
-        assert (await ask(CachedClient(inner, store), request(), Verdict)).value.verdict == "pass"
+            await Structured(CachedClient(inner, store)).ask(request(), Verdict)
+        assert (await Structured(CachedClient(inner, store)).ask(request(), Verdict)).value.verdict == "pass"
 
 
 async def test_a_judge_that_stays_broken_is_paid_for_a_few_questions_of_each_command(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ async def test_a_stored_reply_is_read_as_its_stage_reads_it(text: str, reads: bo
     completion = Completion(text=text, finish_reason=finish)
     client = FakeClient([completion, "nothing"])
     try:
-        await ask(client, request(), Deep)
+        await Structured(client).ask(request(), Deep)
         read = True
     except ModelError:
         read = False

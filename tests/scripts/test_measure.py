@@ -7,13 +7,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import measure  # noqa: E402
-from measuring import figures, usage  # noqa: E402
+from measuring import figures, settings, usage  # noqa: E402
 from measuring.tree import Module, modules  # noqa: E402
 
 
@@ -21,7 +22,7 @@ from measuring.tree import Module, modules  # noqa: E402
 def _trees_are_forgotten() -> Iterator[None]:
     """The syntax trees are 1.6 million objects, at which the garbage collector would look until the tests end."""
     yield
-    for cached in (modules, figures._bound, usage._entries):
+    for cached in (modules, figures._bound, usage._entries, settings._settings_read):
         cached.cache_clear()
 
 
@@ -59,6 +60,15 @@ def test_a_definition_counts_as_used_only_through_code_that_is_used() -> None:
     assert unused == ["UNREAD", "exported", "helper", "again", "Till.shut", "off"]
     kept = usage.Usage([root, till, price], "{{ till.shut }}", frozenset({"promptpex.shop.till.exported"}))
     assert [entry.key[1] for entry in kept.unused()] == ["UNREAD", "again", "off"]
+
+
+def test_an_option_counts_as_read_only_where_its_own_command_reads_it() -> None:
+    from promptpex.cli.commands import evaluate_paper, run
+
+    parts = usage.Usage(modules())
+    against = [option for option in run.command.params if option.name == "against"]
+    for callback, idle in ((run.command.callback, []), (evaluate_paper.command.callback, against)):
+        assert settings.idle_options(click.Command("x", params=against, callback=callback), parts) == idle
 
 
 def test_names_types_and_sizes_are_counted_where_they_stand() -> None:

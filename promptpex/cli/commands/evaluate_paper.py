@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("prompts", nargs=-1, required=True, type=options.PATH)
 @options.models
 @options.author
-@options.judge_options
+@options.judging
 @options.verdict_options
 @options.of_cases("--sample", type=options.COUNT, metavar="N", help="At most N cases of each suite, drawn by the seed.")
 @options.of_cases(

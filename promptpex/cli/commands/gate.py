@@ -16,6 +16,8 @@ from promptpex.codecs.github import plain_line
 from promptpex.codecs.wording import plural
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from promptpex.config import Resolved
     from promptpex.report import Summary
     from promptpex.report.gate import Limits
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
 )
 @options.of_statistics(
     "--max-regression",
+    type=options.SHARE,
     metavar="SHARE",
     help="Highest accepted rise against the baseline [0%]; without --baseline: against blessed.",
 )
@@ -87,7 +90,7 @@ def command(
     min_scored: int,
     decide: Any,
     baseline: str | None,
-    max_regression: str | None,
+    max_regression: Fraction | None,
     layout: str | None,
     as_json: bool,
     **flags: Any,
@@ -254,11 +257,11 @@ def _decided(
     return gate_result(summary, exceeded, figures, prompt_file_of(summary.run), risen)
 
 
-def _held_against(baseline: str | None, most: str | None) -> tuple[str, float] | None:
+def _held_against(baseline: str | None, most: Fraction | None) -> tuple[str, float] | None:
     """The baseline and the rise that is accepted; None where neither was given."""
     if baseline is None and most is None:
         return None
-    return baseline or "blessed", 0.0 if most is None else _share(most, "--max-regression")
+    return baseline or "blessed", 0.0 if most is None else float(most)
 
 
 def _risen(held: tuple[str, float], summary: Summary, folder: Path, results: Path) -> Regressions:
@@ -281,12 +284,13 @@ def _parsed(limits: Sequence[str], flag: str) -> tuple[float | None, dict[str, f
 
 
 def _share(text: str, flag: str) -> float:
-    number = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*", text)
-    value = float(number[1]) / (100 if number[2] else 1) if number else -1.0
-    if not 0 <= value <= 1:
-        example = "90% or 0.9" if flag == "--min-accuracy" else "10% or 0.1"
-        raise click.BadParameter(f"{text!r} is not a share: write {example}", param_hint=flag)
-    return value
+    from promptpex.core.errors import InputError
+    from promptpex.core.shares import share
+
+    try:
+        return float(share(text, "90% or 0.9" if flag == "--min-accuracy" else "10% or 0.1"))
+    except InputError as error:
+        raise click.BadParameter(error.message, param_hint=flag) from error
 
 
 def _metric(text: str) -> tuple[str, float]:

@@ -14,6 +14,8 @@ from promptpex.cli.output import say
 from promptpex.core.translation import tr_n
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from promptpex.workflow.grading.open_desk import GradingProject, GradingWishes
 
 
@@ -40,10 +42,10 @@ if TYPE_CHECKING:
 @options.labelling
 @options.of_cases(
     "--second-opinions",
-    type=click.FloatRange(0, 1),
+    type=options.SHARE,
     metavar="SHARE",
     expert=True,
-    help="Share of outputs that others have graded, to see how far people agree [.1].",
+    help="Share of outputs that others have graded, to see how far people agree [10%].",
 )
 @options.page_address
 @options.author
@@ -63,7 +65,7 @@ def command(
     on: tuple[str, ...],
     policy: str,
     first: int,
-    second_opinions: float | None,
+    second_opinions: Fraction | None,
     port: int | None,
     no_open: bool,
     as_json: bool,
@@ -90,7 +92,7 @@ def command(
     resolved = settings(flags)
     wishes = GradingWishes(prompt, rules, policy, _asked(all_rules, on))
     if second_opinions is not None:
-        wishes = replace(wishes, second_share=second_opinions)
+        wishes = replace(wishes, second_share=float(second_opinions))
     results = Path(resolved.settings.results)
     if file is not None:
         return _import(file, runs, results, wishes, as_json)

@@ -9,10 +9,10 @@ from pathlib import Path
 from promptpex.codecs.file_state import state_of
 from promptpex.core.events import ignore_events
 from promptpex.core.records import ReportCard
+from promptpex.core.shares import share
 from promptpex.promptfile import sibling
 from promptpex.report import runs
 from promptpex.report.runs.listing import FILES
-from promptpex.synthesis.selection.thresholds import share
 from promptpex.workflow.alignment.report_card import CardWishes, align
 
 

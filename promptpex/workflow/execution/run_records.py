@@ -48,7 +48,6 @@ from promptpex.workflow.metrics.metric_scores import (
     announce_requests,
     metric_judges,
     metric_scores,
-    metrics_of,
     metrics_to_score,
 )
 from promptpex.workflow.output_params import announce_missing_logprobs, in_manifest, output_params
@@ -67,18 +66,17 @@ async def begin(
     suite: Suite,
     *,
     author: str | None = None,
-    metrics: Sequence[Metric] | None = None,
+    metrics: Sequence[Metric] = (),
     subset: PartOfSuite | None = None,
 ) -> Run:
     """The run before its first request: it has a manifest, but no outputs yet.
 
     Args:
         author: the label of who wrote what was missing.
-        metrics: what outputs are scored by; None: the metrics beside the prompt, as the settings have it.
+        metrics: what outputs are scored by, as ``metrics_of`` gives it.
         subset: which part of the suite this is; None: all of it.
     """
     models = session.roles.models()
-    metrics = tuple(metrics_of(session, prompt) if metrics is None else metrics)
     rules = [rule for rule in spec.rules if not rule.stale]
     answering = question_judges(session, prompt, rules)
     asked: list[AnyJudge] = [*judges_for(session, prompt, spec), *answering]
@@ -92,7 +90,7 @@ async def begin(
     manifest = manifest.replace(author=author, judges=_labels(asked), subset=subset)
     manifest = with_names(session, manifest)
     warn_about_self_preference(session, manifest)
-    return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, metrics=metrics)
+    return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, metrics=tuple(metrics))
 
 
 def _labels(judges: Iterable[AnyJudge]) -> tuple[str, ...]:

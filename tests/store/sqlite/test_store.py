@@ -20,7 +20,7 @@ from promptpex.core.errors import MalformedReply, StoreDamaged, StoreError, Stor
 from promptpex.core.records import Completion, Message, Request, TokenLogprob
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.structured import ask
+from promptpex.llm.structured import Structured
 from promptpex.store import SqliteStore
 from promptpex.store.sqlite.file import store_error
 from promptpex.store.sqlite.store import LOCK_POLL_S
@@ -148,10 +148,10 @@ async def test_failed_replies_are_recognised_by_their_stages_reading(tmp_path: P
     async with SqliteStore(tmp_path / "store.db") as store:
         for name, replies in answers.items():
             with contextlib.suppress(MalformedReply):
-                await ask(CachedClient(FakeClient(replies), store), request(name), Judged)
+                await Structured(CachedClient(FakeClient(replies), store)).ask(request(name), Judged)
         assert await store.prune(failed=True) == 2
         assert {entry.request.messages[0].content async for entry in store.entries()} == {"mended", "whole"}
-        assert (await ask(CachedClient(FakeClient([]), store), request("mended"), Judged)).turns == 2
+        assert (await Structured(CachedClient(FakeClient([]), store)).ask(request("mended"), Judged)).turns == 2
 
 
 async def test_verify_names_what_is_wrong(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ KILLED = """
 import asyncio, os, signal, sys
 from promptpex.llm.cache import CachedClient
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.structured import ask
+from promptpex.llm.structured import Structured
 from promptpex.core.records import Completion, Message, Request
 from promptpex.store import SqliteStore
 

@@ -7,9 +7,10 @@ from fractions import Fraction
 import pytest
 
 from promptpex.core.errors import InputError
+from promptpex.core.shares import share
 from promptpex.synthesis.selection.methods import METHODS, Method, select
 from promptpex.synthesis.selection.problem import SelectionProblem
-from promptpex.synthesis.selection.thresholds import SelectionLimits, share
+from promptpex.synthesis.selection.thresholds import SelectionLimits
 
 
 def graph(edges: str) -> SelectionProblem:
