@@ -36,7 +36,7 @@ TYPES: dict[str, type[BaseModel]] = {
     "specs/rules": propose_rules.rules_reply(10, inverses=True),
     "specs/inverse": propose_rules.InverseReply,
     "specs/checks": check_replies.checks_reply(10, conditional=True),
-    "specs/grounded": groundedness.grounded_reply(3),
+    "specs/grounded": groundedness.groundedness_reply_type(3),
     "cases/generate": case_request.reply_type(("text",), 3, ("r1", "r2")),
     "cases/expand": expand.reply_type(2, ("text",)),
     "cases/baseline": baseline.reply_type(("text",), 3),

@@ -159,7 +159,7 @@ def _as_typed(arguments: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
-def all_problems(*files: Path | None) -> Iterator[None]:
+def reporting_all_problems(*files: Path | None) -> Iterator[None]:
     """Names all errors of these files, and of those that belong to them, where one ended the command.
 
     Raises:

@@ -92,13 +92,13 @@ def choose(policy: str, candidates: Sequence[Example], state: GradingState, *, s
     items = {item.id: item for item in candidates}
     order = in_order((item.id for item in state.pool), state.seed)
     graded = frozenset(order) - items.keys() - state.held.keys()
-    stand = Stand(order, graded, reached_by(state.book.grades, state.held), state.held)
-    draw = draw_next(stand, state.surroundings(len(items)), policy, share=share, seed=state.seed)
+    progress = GradingProgress(order, graded, reached_by(state.book.grades, state.held), state.held)
+    draw = draw_next(progress, state.surroundings(len(items)), policy, share=share, seed=state.seed)
     return Chosen(items[draw.item], draw.policy, draw.probability)
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class GradingProgress:
     """How far grading has come, by the keys of the items.
 
     Attributes:
@@ -130,7 +130,7 @@ class Draw:
 
 
 def draw_next(
-    stand: Stand,
+    progress: GradingProgress,
     around: Surroundings,
     policy: str = DEFAULT_POLICY,
     *,
@@ -144,7 +144,7 @@ def draw_next(
     its choices until all are graded.
 
     Args:
-        stand: how far grading has come.
+        progress: how far grading has come.
         around: what the policy looks at; its ``step`` should grow with each item that is chosen.
         policy: one of ``POLICIES``.
         share: how often it is the random sample's turn; 1 for the policy ``random``.
@@ -153,9 +153,9 @@ def draw_next(
     Raises:
         InputError: no policy is called that.
     """
-    chances = probabilities(policy, stand.open, around)
-    turn = next_turn(stand.order, stand.graded, stand.reached, stand.in_hand)
-    if turn.item and turn.item in stand.reached:
+    chances = probabilities(policy, progress.open, around)
+    turn = next_turn(progress.order, progress.graded, progress.reached, progress.in_hand)
+    if turn.item and turn.item in progress.reached:
         return Draw(turn.item, RANDOM, 1.0)
     share = 1.0 if policy == RANDOM else share
     name, item = policy, ""
@@ -163,7 +163,7 @@ def draw_next(
         name = policy_after(policy, turn.used_by) if turn.used_by else RANDOM
         item = turn.item
     item = item or _drawn(chances, number(str(around.step), seed, "draw"))
-    return Draw(item, name, mixture(stand, turn, chances, share)[item])
+    return Draw(item, name, mixture(progress, turn, chances, share)[item])
 
 
 def random_draws(
@@ -175,36 +175,36 @@ def random_draws(
     this program.
 
     Args:
-        order, graded, reached: as in ``Stand``, at the beginning.
+        order, graded, reached: as in ``GradingProgress``, at the beginning.
         most: draws.
         seed: of everything that is left to chance.
     """
     draws: list[Draw] = []
     done, turns = set(graded), set(reached)
     while len(draws) < most and not done.issuperset(order):
-        draws.append(draw_next(Stand(order, done, turns), Surroundings(step=len(done)), RANDOM, seed=seed))
+        draws.append(draw_next(GradingProgress(order, done, turns), Surroundings(step=len(done)), RANDOM, seed=seed))
         done.add(draws[-1].item)
         turns |= reached_by((), {draws[-1].item: draws[-1].policy})
     return tuple(draws)
 
 
-def mixture(stand: Stand, turn: Turn, chances: Chances, share: float) -> Chances:
+def mixture(progress: GradingProgress, turn: Turn, chances: Chances, share: float) -> Chances:
     """The probability of each open item at a step, the random sample's share included; they sum to 1.
 
     An item that the sample has reached and that waits for a grade comes first. Otherwise each item that it has not
     reached is as likely its next; one that is graded or in hand uses up the turn.
 
     Args:
-        stand: how far grading has come.
+        progress: how far grading has come.
         turn: what the sample would do.
         chances: the policy's, ``probabilities`` of the open items.
         share: how often it is the sample's turn.
     """
-    if turn.item and turn.item in stand.reached:
+    if turn.item and turn.item in progress.reached:
         return {item: float(item == turn.item) for item in chances}
-    waiting = sum(key not in stand.reached for key in stand.order)
+    waiting = sum(key not in progress.reached for key in progress.order)
     each = share / waiting if waiting else 0.0
-    fresh = {item for item in chances if item not in stand.reached}
+    fresh = {item for item in chances if item not in progress.reached}
     rest = 1.0 - each * len(fresh)
     return {item: rest * chance + each * (item in fresh) for item, chance in chances.items()}
 

@@ -68,7 +68,7 @@ def _kinds(book: GradeBook, item: Example, ask: Sequence[str], grader: str) -> t
     )
 
 
-def lacking_sentence(subject: str, count: int) -> str:
+def missing_grades_sentence(subject: str, count: int) -> str:
     """That outputs which are bad on the whole have no grade on a subject, and how to give it.
 
     Args:

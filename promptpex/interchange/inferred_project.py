@@ -87,7 +87,7 @@ def _matched(suite: Suite | None, match: str | None) -> Suite | None:
 
 def _project(exchanges: Sequence[Exchange], called: str, number: int, log: Log) -> Imported:
     """The prompt of chats with the same roles, with its cases and outputs."""
-    messages, inputs = folded(
+    messages, inputs = inferred_template(
         [each.messages for each in exchanges], {name for each in exchanges for name in each.inputs}
     )
     suffix = f"-{number + 1}" if number else ""
@@ -96,7 +96,7 @@ def _project(exchanges: Sequence[Exchange], called: str, number: int, log: Log) 
     return replace(gathered(pairs, log), prompt=prompt)
 
 
-def folded(
+def inferred_template(
     chats: Sequence[tuple[Message, ...]], taken: Iterable[str] = ()
 ) -> tuple[tuple[Message, ...], list[dict[str, str]]]:
     """The prompt that chats with the same roles have in common, and what each of them puts into it.

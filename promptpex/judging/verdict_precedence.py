@@ -13,7 +13,7 @@ from promptpex.judging.trust import Trust
 Quorum = Literal["majority", "unanimous"]
 
 
-def unusable(output: Output, rules: Iterable[str]) -> list[Verdict]:
+def unscored_verdicts(output: Output, rules: Iterable[str]) -> list[Verdict]:
     """Unscored verdicts on an output that is an error: nothing judges those."""
     return [
         _verdict(output, rule, output.error or "error", output.message or "", source="none", counts=True)

@@ -109,7 +109,7 @@ def gate_result(
     return GateResult(manifest.prompt, manifest.run, file, manifest.subset, notes, models, rules, baseline)
 
 
-def without_model(models: Sequence[str]) -> str:
+def unknown_models_message(models: Sequence[str]) -> str:
     """That limits are for models that a run does not have; empty where there are none."""
     return tr("Limits for models that this run does not have: {models}.", models=listed(models)) if models else ""
 

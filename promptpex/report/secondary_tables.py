@@ -54,7 +54,7 @@ def rule_section(summary: Summary, most: int = 6) -> Section:
     names = list(dict.fromkeys(model for _, model in cells))
     rules = list(dict.fromkeys(rule for rule, _ in cells)) if len(names) <= most else []
     rows = tuple((rule, *(_rule_cell(cells.get((rule, name))) for name in names)) for rule in rules)
-    note = many(len(cells), summary.confidence) if rows else ""
+    note = multiplicity_warning(len(cells), summary.confidence) if rows else ""
     return Section("by-rule", tr("Failures by rule"), note, (Key("rule"), *names), rows)
 
 
@@ -71,7 +71,7 @@ def _rule_cell(row: TableRow | None) -> str:
     return ", ".join(parts)
 
 
-def many(shares: int, confidence: float) -> str:
+def multiplicity_warning(shares: int, confidence: float) -> str:
     """A warning for tables with many shares; nothing where there are few."""
     if shares < FEW_SHARES:
         return ""
@@ -259,7 +259,7 @@ def _by_case_type(summary: Summary) -> Section:
         " ".join(
             (
                 tr("Cases that test a rule, and cases that tempt the model to break it."),
-                many(len(rows), summary.confidence),
+                multiplicity_warning(len(rows), summary.confidence),
             )
         ),
         (Key("model"), Key("case type"), Key("failures"), Key("share (interval)"), Key("unscored")),
@@ -272,7 +272,7 @@ def _scenarios(summary: Summary) -> Section:
     return Section(
         "scenarios",
         tr("Scenarios"),
-        many(len(rows), summary.confidence),
+        multiplicity_warning(len(rows), summary.confidence),
         (Key("model"), Key("scenario"), Key("failures"), Key("share (interval)"), Key("unscored")),
         tuple(_share_cells(row, row["scenario"] or tr("none")) for row in rows),
     )

@@ -45,7 +45,7 @@ class ClaimReply(BaseModel):
 
 
 @lru_cache(maxsize=32)
-def grounded_reply(count: int) -> type[BaseModel]:
+def groundedness_reply_type(count: int) -> type[BaseModel]:
     """The shape of a reply about so many rules."""
     claims = list_up_to(ClaimReply, count, wanted=count)
     return create_model("GroundedReply", claims=(Annotated[claims, readable(ClaimReply)], ...))
@@ -102,7 +102,7 @@ async def _judged(
 
     async def ask(some: Sequence[Rule]) -> dict[str, Groundedness | None]:
         rendered = render(TEMPLATE, prompt=text, rules=some, count=len(some), instructions=instructions)
-        value = (await judge.ask(rendered, grounded_reply(len(some)), stage=STAGE)).value
+        value = (await judge.ask(rendered, groundedness_reply_type(len(some)), stage=STAGE)).value
         claims: list[ClaimReply] = value.claims  # type: ignore[attr-defined]
         answers = {claim.claim: claim for claim in claims}
         if len(some) == len(claims) == 1:

@@ -73,7 +73,7 @@ def uncovered(rules: Sequence[Rule], prompt: Prompt) -> tuple[str, ...]:
     promise nothing; neither do headings, rows of tables, lines that only announce what follows (``Rules:``), those
     that say who the model is, and those that only put the inputs in their places (``Word: {{word}}``).
     """
-    text = instructions(prompt)
+    text = instruction_text(prompt)
     titles = headings(text)
     cited = [part for rule in rules if rule.source for part in cited_parts(rule.source)]
     budget = ComparisonBudget()
@@ -81,7 +81,7 @@ def uncovered(rules: Sequence[Rule], prompt: Prompt) -> tuple[str, ...]:
     return tuple(part for part in promises if not cites(cited, quote_match.normalize(part), budget))
 
 
-def instructions(prompt: Prompt) -> str:
+def instruction_text(prompt: Prompt) -> str:
     """The text of the messages that tell the model what to do."""
     role = "system" if any(turn.role == "system" for turn in prompt.messages) else "user"
     return "\n\n".join(turn.content for turn in prompt.messages if turn.role == role)

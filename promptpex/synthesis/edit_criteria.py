@@ -202,7 +202,7 @@ def delete_candidate(synthesis: Synthesis, name: str) -> Synthesis:
     return _without_dangling(synthesis.replace(candidates=left))
 
 
-def with_new(synthesis: Synthesis, new: Iterable[Candidate]) -> tuple[Synthesis, tuple[str, ...]]:
+def with_added_candidates(synthesis: Synthesis, new: Iterable[Candidate]) -> tuple[Synthesis, tuple[str, ...]]:
     """With an author's candidates under names that are free now, those of criteria that are gone left out; and the
     ids that they got."""
     criteria = {one.id for one in synthesis.criteria}

@@ -11,7 +11,7 @@ from alignment_bench.worlds import World, as_bits
 from promptpex.alignment.choose import FFR_LIMIT, GradedOutputs, Wanted, choose, chosen_of
 from promptpex.alignment.cross_fit import union
 from promptpex.grading.machine_opinions import MachineViews
-from promptpex.grading.next_item import Stand, draw_next
+from promptpex.grading.next_item import GradingProgress, draw_next
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.policies import Surroundings
 from promptpex.grading.random_sample import RANDOM, RANDOM_SHARE, in_order, random_sample, reached_key
@@ -126,7 +126,7 @@ def progress_of(world: World, way: Way, seed: int) -> Iterator[Progress]:
     while len(graded) < len(keys):
         bad = sum(graded.values())
         around = Surroundings(views, len(graded), good=len(graded) - bad, bad=bad)
-        draw = draw_next(Stand(order, graded, reached), around, way.policy, share=way.share, seed=seed)
+        draw = draw_next(GradingProgress(order, graded, reached), around, way.policy, share=way.share, seed=seed)
         graded[draw.item] = says_bad[keys[draw.item]]
         chances[keys[draw.item]] = draw.probability
         reached |= {reached_key(draw.item, draw.policy)} - {""}

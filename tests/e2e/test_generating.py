@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 from promptpex.core.sentences import sentences
 from promptpex.promptfile import read
-from promptpex.specs.source_quotes import instructions
+from promptpex.specs.source_quotes import instruction_text
 from tests.e2e.command import ROOT, Done, in_process
 from tests.e2e.scripted_author import AUTHOR, Author, fenced
 from tests.servers import ScriptedServer
@@ -200,8 +200,8 @@ async def test_cases_of_other_forms_keep_everything(place: Place) -> None:
 
 async def test_the_vietnamese_benchmark(place: Place) -> None:
     shutil.copy(ROOT / "benchmarks" / "phan-loai-y-kien" / "prompt.md", place.folder / "prompt.md")
-    instruction_text = instructions(read(place.folder / "prompt.md"))
-    sentence = next(part for part in sentences(instruction_text) if part in instruction_text and "{" not in part)
+    instructions = instruction_text(read(place.folder / "prompt.md"))
+    sentence = next(part for part in sentences(instructions) if part in instructions and "{" not in part)
     author = Author(
         {sentence: "Câu trả lời chỉ gồm một nhãn."},
         value=lambda aim, name, number: f"Khách hàng nói: hàng về trễ {number} ngày, đóng gói cẩu thả ({len(aim)}).",

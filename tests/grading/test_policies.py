@@ -14,7 +14,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Example, output_key
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.machine_opinions import MachineViews, confidence, disagreement, selectivity
-from promptpex.grading.next_item import Stand, draw_next, mixture
+from promptpex.grading.next_item import GradingProgress, draw_next, mixture
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.policies import (
     DEFAULT_POLICY,
@@ -137,9 +137,9 @@ opinions = st.builds(
 pools = st.dictionaries(st.text("abcdef", min_size=1, max_size=3), st.lists(opinions, max_size=4), min_size=1)
 
 
-def _mixture(stand: Stand, around: Surroundings, policy: str, share: float) -> Chances:
-    turn = next_turn(stand.order, stand.graded, stand.reached)
-    return mixture(stand, turn, probabilities(policy, stand.open, around), 1 if policy == RANDOM else share)
+def _mixture(progress: GradingProgress, around: Surroundings, policy: str, share: float) -> Chances:
+    turn = next_turn(progress.order, progress.graded, progress.reached)
+    return mixture(progress, turn, probabilities(policy, progress.open, around), 1 if policy == RANDOM else share)
 
 
 @given(pools, st.sampled_from(list(POLICIES)), st.integers(0, 50), st.floats(0, 1), st.data())
@@ -149,13 +149,13 @@ def test_probabilities_sum_to_one_and_the_choice_has_the_one_it_says(
     keys = sorted(pool)
     graded = data.draw(st.sets(st.sampled_from(keys), max_size=len(keys) - 1))
     reached = data.draw(st.sets(st.sampled_from(keys)))
-    stand = Stand(in_order(keys), graded, reached)
+    progress = GradingProgress(in_order(keys), graded, reached)
     around = Surroundings(MachineViews.of(pool), step)
-    chances = _mixture(stand, around, policy, share)
-    assert set(chances) == set(stand.open)
+    chances = _mixture(progress, around, policy, share)
+    assert set(chances) == set(progress.open)
     assert sum(chances.values()) == pytest.approx(1)
     assert min(chances.values()) >= 0
-    choice = draw_next(stand, around, policy, share=share)
+    choice = draw_next(progress, around, policy, share=share)
     assert choice.probability == chances[choice.item] > 0
 
 
@@ -165,9 +165,9 @@ def test_the_recorded_probability_is_how_often_it_comes_out() -> None:
     around = Surroundings(MachineViews.of(pool))
     counts = dict.fromkeys("abcd", 0)
     for seed in range(4_000):
-        choice = draw_next(Stand(in_order(pool, seed)), around, "highest", seed=seed)
+        choice = draw_next(GradingProgress(in_order(pool, seed)), around, "highest", seed=seed)
         counts[choice.item] += 1
-    expected = _mixture(Stand(in_order(pool)), around, "highest", RANDOM_SHARE)
+    expected = _mixture(GradingProgress(in_order(pool)), around, "highest", RANDOM_SHARE)
     assert expected["a"] == pytest.approx(2 / 3 + RANDOM_SHARE / 4)
     assert {key: count / 4_000 for key, count in counts.items()} == pytest.approx(expected, abs=0.03)
 
@@ -177,16 +177,16 @@ def test_a_turn_used_up_by_a_graded_item_goes_to_the_policy_and_says_so() -> Non
     around = next(
         Surroundings(step=step)
         for step in range(50)
-        if draw_next(Stand(order), Surroundings(step=step)).policy == "random"
+        if draw_next(GradingProgress(order), Surroundings(step=step)).policy == "random"
     )
-    choice = draw_next(Stand(order, {order[0]}), around)
+    choice = draw_next(GradingProgress(order, {order[0]}), around)
     assert choice.policy == f"{DEFAULT_POLICY} after {order[0]}"
     assert choice.item != order[0]
 
 
 def test_asking_again_gives_the_same_item() -> None:
-    stand, around = Stand(in_order("abcdef")), Surroundings(MachineViews.of(OPINIONS), 3)
-    assert draw_next(stand, around) == draw_next(stand, around)
+    progress, around = GradingProgress(in_order("abcdef")), Surroundings(MachineViews.of(OPINIONS), 3)
+    assert draw_next(progress, around) == draw_next(progress, around)
 
 
 class _Counted(Mapping[str, tuple[Opinion, ...]]):

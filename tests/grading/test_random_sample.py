@@ -13,7 +13,7 @@ import pytest
 
 from promptpex.core.records import Example, Grade, output_key
 from promptpex.grading.desk import GradingDesk
-from promptpex.grading.next_item import Draw, Stand, draw_next
+from promptpex.grading.next_item import Draw, GradingProgress, draw_next
 from promptpex.grading.policies import Surroundings
 from promptpex.grading.random_sample import (
     in_order,
@@ -46,7 +46,7 @@ class _Grading:
     def choose(self, policy: str, around: Surroundings, *in_hand: Draw) -> Draw:
         graded = frozenset(grade.key for grade in self.grades)
         held = {choice.item: choice.policy for choice in in_hand}
-        stand = Stand(in_order(self.pool, self.seed), graded, reached_by(self.grades, held), held)
+        stand = GradingProgress(in_order(self.pool, self.seed), graded, reached_by(self.grades, held), held)
         return draw_next(stand, around, policy, share=0.5, seed=self.seed)
 
     def give(self, choice: Draw) -> None:
@@ -184,9 +184,9 @@ def test_what_the_sample_has_reached_and_waits_for_a_grade_comes_first_whatever_
     order = in_order(KEYS)
     reached = set(order[:5])
     for step in range(20):
-        draw = draw_next(Stand(order, {order[0], order[2]}, reached), _wanting_the_first(step), "highest")
+        draw = draw_next(GradingProgress(order, {order[0], order[2]}, reached), _wanting_the_first(step), "highest")
         assert (draw.item, draw.policy, draw.probability) == (order[1], "random", 1)
-        draw = draw_next(Stand(order, {order[0], order[2]}, reached, {order[1]}), _wanting_the_first(step))
+        draw = draw_next(GradingProgress(order, {order[0], order[2]}, reached, {order[1]}), _wanting_the_first(step))
         assert draw.item == order[3]
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from promptpex.core.records import Verdict
-from promptpex.judging.verdict_precedence import agreed, left_open, unjudged, unusable, weigh
+from promptpex.judging.verdict_precedence import agreed, left_open, unjudged, unscored_verdicts, weigh
 from tests.judging.output_verdict import row_status
 from tests.samples import output, spec
 
@@ -103,6 +103,6 @@ def test_rules_that_nothing_judges_are_shown_and_do_not_count() -> None:
 
 
 def test_an_error_is_unscored_for_every_rule_with_its_own_reason() -> None:
-    verdicts = unusable(output(None, error="timed-out"), ["r1", "r2"])
+    verdicts = unscored_verdicts(output(None, error="timed-out"), ["r1", "r2"])
     assert row_status(verdicts) == ("unscored", "timed-out")
     assert {v.source for v in verdicts} == {"none"}

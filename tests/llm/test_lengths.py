@@ -18,7 +18,7 @@ from promptpex.llm.structured import Structured
 from promptpex.specs.check_replies import checks_reply
 from promptpex.specs.describe_inputs import InputsReply
 from promptpex.specs.extract import IntentReply
-from promptpex.specs.groundedness import grounded_reply
+from promptpex.specs.groundedness import groundedness_reply_type
 from promptpex.specs.propose_rules import rules_reply
 
 LONG = "word " * 600
@@ -38,7 +38,7 @@ REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
         validity.reply_type(1, ("c1",)),
         {"problems": [{"input": "i1", "sentence": "c1", "reason": LONG, "verdict": "breaks"}]},
     ),
-    (grounded_reply(1), {"claims": [{"claim": "r1", "reason": LONG, "verdict": "yes"}] * 2}),
+    (groundedness_reply_type(1), {"claims": [{"claim": "r1", "reason": LONG, "verdict": "yes"}] * 2}),
     (IntentReply, {"intent": LONG}),
     (InputsReply, {"constraints": [LONG] * 9}),
     (rules_reply(2), {"rules": [{"rule": LONG, "source": LONG}] * 3}),

@@ -109,6 +109,6 @@ def test_what_is_deleted_leaves_nothing_that_names_it() -> None:
 
 def test_candidates_of_criteria_that_went_meanwhile_are_not_added() -> None:
     new = [BOTH.replace(criteria=("gone",)), BOTH.replace(criteria=("three",))]
-    after, names = edit_criteria.with_new(SYNTHESIS, new)
+    after, names = edit_criteria.with_added_candidates(SYNTHESIS, new)
     assert names == ("both_2",)
     assert [one.id for one in after.candidates] == ["both", "for_two", "both_2"]

@@ -22,7 +22,7 @@ from promptpex.llm.remote.worker import AskingService
 from promptpex.llm.stack import Stack, build
 from promptpex.store import SqliteStore
 from promptpex.workflow.client_options import provider_options, stack_options
-from promptpex.workflow.execution.asking_on_workers import WorkerClient, asking_on_workers
+from promptpex.workflow.execution.asking_on_workers import WorkerClientFactory, asking_on_workers
 from tests.llm.remote.in_process import TaskLink, Tasks
 from tests.servers import ScriptedServer, Step, error_body
 
@@ -120,7 +120,7 @@ async def test_a_file_on_another_machine_is_refused_in_one_sentence(tmp_path: Pa
     class Elsewhere(Post):
         async def start(self, service: Service) -> TaskLink:
             assert isinstance(service, AskingService)
-            assert isinstance(service.open, WorkerClient)
+            assert isinstance(service.open, WorkerClientFactory)
             return await super().start(replace(service, open=replace(service.open, host="laptop pid:[1]")))
 
     async with SqliteStore(tmp_path / "store.db") as store:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 
 from promptpex.assertions.kinds import javascript
-from promptpex.assertions.kinds.question import NOT_ASKED, answered, shown_question
+from promptpex.assertions.kinds.question import NOT_ASKED, answered, short_question
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.python import sandbox, source
 from promptpex.assertions.python.source import CheckProgram
@@ -142,7 +142,7 @@ def _asking(assertion: Assertion, program: CheckProgram, checked: CheckedOutput)
     for question in questions:
         if question in checked.answers:
             answered(question, checked)
-    raise Unscorable("needs-judge", NOT_ASKED.format(excerpt=shown_question(questions[0])), questions=questions)
+    raise Unscorable("needs-judge", NOT_ASKED.format(excerpt=short_question(questions[0])), questions=questions)
 
 
 def _verdict(assertion: Assertion, program: CheckProgram, result: Sequence[object]) -> KindResult:

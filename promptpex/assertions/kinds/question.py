@@ -42,10 +42,10 @@ def answered(question: str, checked: CheckedOutput) -> tuple[bool, str]:
     """
     answer = checked.answers.get(question)
     if answer is None:
-        raise Unscorable("needs-judge", NOT_ASKED.format(excerpt=shown_question(question)), questions=(question,))
+        raise Unscorable("needs-judge", NOT_ASKED.format(excerpt=short_question(question)), questions=(question,))
     if answer.value is None:
         code = answer.unscored or "judge-unclear"
-        none = stored("no answer to {excerpt}: {reason}", excerpt=shown_question(question), reason=answer.reason)
+        none = stored("no answer to {excerpt}: {reason}", excerpt=short_question(question), reason=answer.reason)
         raise Unscorable(code, none)
     return answer.value, answer.reason
 
@@ -53,7 +53,7 @@ def answered(question: str, checked: CheckedOutput) -> tuple[bool, str]:
 NOT_ASKED = stored("a judge has to answer {excerpt}, and none was asked")
 
 
-def shown_question(question: str) -> str:
+def short_question(question: str) -> str:
     """A question as reasons show it, cut."""
     return f"‘{cut(question, 80)}’"
 

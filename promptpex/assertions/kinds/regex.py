@@ -7,7 +7,7 @@ schemas do; ``dialect: python`` is the package regex's.
 from __future__ import annotations
 
 from promptpex.assertions.javascript import v8
-from promptpex.assertions.kinds.text import filled
+from promptpex.assertions.kinds.text import required_text
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.strikes import StrikeCounter
@@ -16,7 +16,7 @@ from promptpex.core.translation import stored
 
 
 def _pattern(assertion: Assertion, value: object) -> str:
-    return filled(assertion, value)
+    return required_text(assertion, value)
 
 
 def _evaluate(assertion: Assertion, pattern: str, checked: CheckedOutput) -> KindResult:

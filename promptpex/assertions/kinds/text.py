@@ -26,10 +26,10 @@ def _needle(assertion: Assertion, value: object) -> str:
     """The text of ``contains``: a non-empty string or a number (the program refuses the rest)."""
     if js_values.is_number(value) and value == value:
         return js_values.number_text(value)
-    return filled(assertion, value, "a text or a number")
+    return required_text(assertion, value, "a text or a number")
 
 
-def filled(assertion: Assertion, value: object, wanted: str = "a text") -> str:
+def required_text(assertion: Assertion, value: object, wanted: str = "a text") -> str:
     """The value, which is a text that is not empty."""
     if not isinstance(value, str):
         raise bad_value(f"{assertion.kind} needs {wanted} as its value")
@@ -268,7 +268,7 @@ KINDS = (
     Kind("icontains-all", items_of, _all_of(fold=True), refuse=refuse_empty),
     Kind("icontains-any", items_of, _any_of(fold=True), refuse=refuse_empty),
     Kind("equals", _anything, _equals),
-    Kind("starts-with", filled, _starts),
-    Kind("ends-with", filled, _ends),
+    Kind("starts-with", required_text, _starts),
+    Kind("ends-with", required_text, _ends),
     Kind("levenshtein", _any_text, _levenshtein),
 )

@@ -150,7 +150,7 @@ def _gate_several(
     from promptpex.core.errors import GateFailed, InputError
     from promptpex.report.gate import require_metrics
     from promptpex.report.gate_formats import verdict_of_all
-    from promptpex.report.gate_result import told_apart, with_note, without_model
+    from promptpex.report.gate_result import told_apart, unknown_models_message, with_note
 
     models = {one.folder: _models_of(one.folder) for one in meant.runs if one.folder is not None}
     _refuse_model_of_none(asked, [name for names in models.values() for name in names])
@@ -163,7 +163,7 @@ def _gate_several(
             continue
         try:
             result = _gated(one.folder, resolved, asked.only_of(models[one.folder]), held, metrics)
-            results.append((one.prompt, with_note(result, without_model(asked.of_others(models[one.folder])))))
+            results.append((one.prompt, with_note(result, unknown_models_message(asked.of_others(models[one.folder])))))
         except InputError as error:
             where = f" ({error.path})" if error.path else ""
             problems[one.prompt or str(one.folder)] = f"{error.message}{where}"

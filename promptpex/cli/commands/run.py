@@ -95,7 +95,7 @@ def _run_one(
     opened: bool,
 ) -> int:
     from promptpex.cli.browser import open_report
-    from promptpex.cli.command_session import all_problems, work
+    from promptpex.cli.command_session import reporting_all_problems, work
     from promptpex.cli.output import exit_code, show_run
     from promptpex.report.runs import read_for_report
     from promptpex.report.terminal.ending import PAGE
@@ -103,7 +103,7 @@ def _run_one(
 
     require_files(*beside)
     files = files_of(prompt, spec=beside[0], suite=beside[1])
-    with all_problems(prompt, *beside):
+    with reporting_all_problems(prompt, *beside):
         manifest, folder, totals, stopped = work(flags, _job(files, subset, name), start=prompt.parent)
     made = read_for_report(folder)
     summary = show_run(made, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)

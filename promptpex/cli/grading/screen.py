@@ -20,7 +20,7 @@ from promptpex.core.records import OUTPUT_SUBJECT, Grade
 from promptpex.core.translation import Key, digits, from_data, tr, tr_n
 from promptpex.grading.desk import Assignment, GradingDesk
 from promptpex.grading.labels import LabelRules
-from promptpex.grading.progress import Progress, lacking_sentence
+from promptpex.grading.progress import Progress, missing_grades_sentence
 from promptpex.grading.subjects import Subject
 
 KEYS = Key("g good  b bad  u unsure  n note  z undo  p back  r rules  m all  ? help  q end")
@@ -174,7 +174,7 @@ def show_outlook(desk: GradingDesk) -> None:
     for forecast in desk.forecasts()[:_FORECASTS]:
         say(f"{forecast.sentence()}.")
     for subject, count in list(desk.lacking().items())[:_FORECASTS]:
-        say(lacking_sentence(subject, count))
+        say(missing_grades_sentence(subject, count))
 
 
 def _title(text: str) -> None:

@@ -11,7 +11,7 @@ from promptpex.core.translation import Key, shown, tr, tr_n
 from promptpex.report.percentages import as_given, limits_of_choice, percent
 from promptpex.synthesis.selection.infeasibility import Explanation, Reachable
 from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
-from promptpex.synthesis.selection.result import Selection, plain
+from promptpex.synthesis.selection.result import Selection, fraction_as_json
 
 NAME = 40
 """Columns for the name of a candidate."""
@@ -74,7 +74,7 @@ def _headline(problem: SelectionProblem, selection: Selection) -> str:
 
 
 def _objective(value: Fraction | None) -> str:
-    return f"{plain(value):g}" if value is not None else tr("nothing")
+    return f"{fraction_as_json(value):g}" if value is not None else tr("nothing")
 
 
 def _figures(selection: Selection, figures: SelectionFigures) -> list[str]:

@@ -22,7 +22,7 @@ _ANSWERED: ContextVar[tuple[int, Request]] = ContextVar("answered")
 
 
 @contextmanager
-def answering(number: int, request: Request) -> Iterator[None]:
+def sends_belong_to(number: int, request: Request) -> Iterator[None]:
     """What this task sends until the end of the block is for this request of the run."""
     token = _ANSWERED.set((number, request))
     try:

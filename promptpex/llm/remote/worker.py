@@ -13,7 +13,7 @@ from promptpex.engines.links import Receive, Send, portable
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.remote.leased_limits import Leases, TellingGate, answering, telling
+from promptpex.llm.remote.leased_limits import Leases, TellingGate, sends_belong_to, telling
 from promptpex.llm.remote.messages import Begin, Cancel, Forget, Granted, Ready, Refused, SentAnswer, SentQuestion
 from promptpex.llm.run_limits import Shared
 
@@ -91,7 +91,7 @@ class _Asking:
 
     async def _answer(self, number: int, request: Request) -> None:
         try:
-            with answering(number, request):
+            with sends_belong_to(number, request):
                 self._send(SentAnswer(number, await self._client.complete(request)), soon=True)
         except Exception as error:  # it is raised again where the run is
             self._send(SentAnswer(number, portable(error)), soon=True)

@@ -22,7 +22,7 @@ from promptpex.stats import (
     share_bootstrap,
 )
 from promptpex.synthesis.results.matrix import Matrix
-from promptpex.synthesis.selection.bitsets import bits, gathered, patterns, union
+from promptpex.synthesis.selection.bitsets import bits, gathered, membership_patterns, union
 from promptpex.synthesis.selection.problem import SelectionProblem
 
 Choose = Callable[[Sequence[int]], Sequence[int] | None]
@@ -176,4 +176,4 @@ def _predictions(matrix: Matrix, columns: Sequence[int]) -> list[float]:
     """Per example of the matrix how likely it is good: the share of candidates that it passes."""
     width = len(matrix.examples)
     fails = [matrix.fails(column) for column in columns]
-    return [pattern.count("0") / max(1, len(columns)) for pattern in patterns(fails, range(width), width)]
+    return [pattern.count("0") / max(1, len(columns)) for pattern in membership_patterns(fails, range(width), width)]

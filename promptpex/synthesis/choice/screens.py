@@ -10,7 +10,7 @@ from typing import Literal
 from promptpex.codecs.wording import NAMED, cut, named
 from promptpex.core.translation import stored, tr, tr_n
 from promptpex.synthesis.results.matrix import ERROR, PASS, Matrix, distance_from_code
-from promptpex.synthesis.selection.bitsets import patterns
+from promptpex.synthesis.selection.bitsets import membership_patterns
 from promptpex.synthesis.selection.problem import SelectionProblem
 
 ScreenState = Literal["always-errs", "never-passes", "always-passes", "same-results", "not-run", "outdated"]
@@ -130,7 +130,7 @@ def indistinct(problem: SelectionProblem) -> list[tuple[tuple[int, ...], tuple[i
     """
     groups: dict[str, tuple[list[int], list[int]]] = {}
     every = range(problem.examples)
-    for example, pattern in zip(every, patterns(problem.fails, every, problem.examples), strict=True):
+    for example, pattern in zip(every, membership_patterns(problem.fails, every, problem.examples), strict=True):
         is_bad = problem.bad >> example & 1
         groups.setdefault(pattern, ([], []))[is_bad].append(example)
     return [(tuple(good), tuple(bad)) for pattern, (good, bad) in groups.items() if good and bad and "1" in pattern]

@@ -34,7 +34,7 @@ def union(sets: Sequence[int], chosen: Iterable[int]) -> int:
     return joined
 
 
-def patterns(sets: Sequence[int], numbers: Iterable[int], width: int) -> Iterator[str]:
+def membership_patterns(sets: Sequence[int], numbers: Iterable[int], width: int) -> Iterator[str]:
     """Which of the sets hold a number, for each of the numbers: a sign for each set, ``1`` where it holds the number.
 
     Args:
@@ -46,4 +46,4 @@ def patterns(sets: Sequence[int], numbers: Iterable[int], width: int) -> Iterato
 
 def transposed(sets: Sequence[int], numbers: Iterable[int], width: int) -> dict[str, int]:
     """How many of the numbers have each of their ``patterns``."""
-    return Counter(patterns(sets, numbers, width))
+    return Counter(membership_patterns(sets, numbers, width))

@@ -37,7 +37,7 @@ def below_ffr(pairs: Iterable[Pair], fails: Sequence[int], good: int, limit: Fra
     return [(first, second) for first, second in pairs if low[first] and low[second]]
 
 
-def implied_by(candidates: int, pairs: Iterable[Pair]) -> tuple[int, ...]:
+def all_implied_by(candidates: int, pairs: Iterable[Pair]) -> tuple[int, ...]:
     """Per candidate all that it implies, through others too, as bits; itself only where it is part of a cycle."""
     following: list[set[int]] = [set() for _ in range(candidates)]
     for first, second in pairs:
@@ -55,7 +55,7 @@ def implied_by(candidates: int, pairs: Iterable[Pair]) -> tuple[int, ...]:
 
 def closed(candidates: int, pairs: Iterable[Pair]) -> list[Pair]:
     """The pairs, and all that follow from them; no candidate is paired with itself."""
-    implied = implied_by(candidates, pairs)
+    implied = all_implied_by(candidates, pairs)
     return [(first, second) for first in range(candidates) for second in bits(implied[first]) if first != second]
 
 

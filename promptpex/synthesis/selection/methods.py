@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from promptpex.synthesis.selection.goals import COV, SUB, Task
-from promptpex.synthesis.selection.implications import implied_by, sources
+from promptpex.synthesis.selection.implications import all_implied_by, sources
 from promptpex.synthesis.selection.infeasibility import explain
 from promptpex.synthesis.selection.lexicographic import Clock, optimise
 from promptpex.synthesis.selection.problem import SelectionProblem, figures
@@ -111,4 +111,4 @@ def _sources(
         for candidate, failed in enumerate(problem.fails)
         if candidate not in problem.must_not and not (screened and every and failed == every)
     ]
-    return sources(members, implied_by(problem.candidates, problem.implications), order)
+    return sources(members, all_implied_by(problem.candidates, problem.implications), order)

@@ -71,7 +71,7 @@ class Selection:
             "ffr": figures and figures.ffr,
             "size": None if self.chosen is None else len(self.chosen),
             "not_subsumed": figures and figures.not_subsumed,
-            "objective": plain(self.objective),
+            "objective": fraction_as_json(self.objective),
             "optimal": self.optimal,
             "gap": self.gap,
             "feasible": None if self.state == "undecided" else self.chosen is not None,
@@ -83,13 +83,13 @@ class Selection:
             "bad": figures and figures.bad,
             "flagged": figures and figures.flagged,
             "good": figures and figures.good,
-            "weight": plain(figures.weight if figures else None),
-            "bound": plain(self.bound),
+            "weight": fraction_as_json(figures.weight if figures else None),
+            "bound": fraction_as_json(self.bound),
             "explanation": self.explanation.to_dict() if self.explanation else None,
         }
 
 
-def plain(number: Fraction | None) -> int | float | None:
+def fraction_as_json(number: Fraction | None) -> int | float | None:
     """A fraction as JSON has it: whole where it is whole."""
     if number is None:
         return None

@@ -10,7 +10,7 @@ from promptpex.core.records import OUTPUT_SUBJECT
 from promptpex.core.translation import Key, tr, tr_n
 from promptpex.grading.book import GradeCounts
 from promptpex.grading.desk import GradingDesk
-from promptpex.grading.progress import Progress, lacking_sentence
+from promptpex.grading.progress import Progress, missing_grades_sentence
 from promptpex.web.grading.views import own_policy, trail
 
 ENOUGH_TO_CHOOSE = 8
@@ -119,7 +119,7 @@ def _measured(desk: GradingDesk) -> list[str]:
     ]
     if not sizes:
         return []
-    waiting = [lacking_sentence(name, count) for name, count in desk.lacking().items()]
+    waiting = [missing_grades_sentence(name, count) for name, count in desk.lacking().items()]
     measured = tr("Judges are measured on the random sample alone. So far it has: {sizes}.", sizes=named(sizes))
     return [measured, *waiting[:MOST_LACKING]]
 

@@ -167,7 +167,7 @@ class CandidateAuthor:
         names: list[str] = []
 
         def step(synthesis: Synthesis) -> Synthesis:
-            after, new = edit_criteria.with_new(synthesis, made.candidates)
+            after, new = edit_criteria.with_added_candidates(synthesis, made.candidates)
             names.extend(new)
             return after
 

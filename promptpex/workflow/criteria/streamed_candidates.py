@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from promptpex.core.records import Candidate, Synthesis
-from promptpex.synthesis.edit_criteria import with_new
+from promptpex.synthesis.edit_criteria import with_added_candidates
 
 
 class ArrivingCandidates:
@@ -45,5 +45,5 @@ class ArrivingCandidates:
         there = {(one.fingerprint, name) for one in synthesis.candidates for name in one.criteria}
         coming = [one for some in self._coming.values() for one in some]
         new = [one for one in coming if not all((one.fingerprint, name) in there for name in one.criteria)]
-        synthesis, names = with_new(synthesis, new)
+        synthesis, names = with_added_candidates(synthesis, new)
         return synthesis, frozenset(names)

@@ -33,7 +33,7 @@ from promptpex.workflow.client_options import stack_options
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerClient:
+class WorkerClientFactory:
     """Opens the store and the providers of a worker, in it; can be pickled, and holds no key.
 
     Attributes:
@@ -92,7 +92,7 @@ def asking_on_workers(
     """What makes the client of a run that asks on the workers that ``carrier`` starts; ``spool`` as for
     ``open_store``."""
     options = stack_options(settings)
-    opens = WorkerClient(
+    opens = WorkerClientFactory(
         store=settings.store if is_address(settings.store) else str(Path(settings.store).absolute()),
         spool=None if spool is None else str(Path(spool).absolute()),
         host=host_name(),

@@ -13,7 +13,7 @@ from promptpex.core.records import Output, OutputKey, Run, Verdict
 from promptpex.engines import LocalEngine, for_each
 from promptpex.judging.judge import STAGE, Judge
 from promptpex.judging.questions import QuestionJudge
-from promptpex.judging.verdict_precedence import after_broken, unjudged, unusable
+from promptpex.judging.verdict_precedence import after_broken, unjudged, unscored_verdicts
 from promptpex.report.runs import RunRecords
 from promptpex.workflow.execution.check_questions import checking, results_of
 from promptpex.workflow.execution.order import judging_order, serial_server
@@ -87,7 +87,7 @@ class OutputVerdicts:
         settled, unmet = code.settled, rules_of_outputs(code.unmet)
         for place, output in outputs:
             if output.error is not None:
-                self._end(place, output, unusable(output, self._names))
+                self._end(place, output, unscored_verdicts(output, self._names))
                 continue
             verdicts = by_code.pop(output.key, [])
             self._known.code(place, verdicts)

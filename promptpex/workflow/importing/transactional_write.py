@@ -94,7 +94,7 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
-def refuse_unreadable(suite: Suite, path: Path) -> None:
+def require_readable_size(suite: Suite, path: Path) -> None:
     """Refuses more cases than a file of this name can hold, which the next command could not read.
 
     Raises:

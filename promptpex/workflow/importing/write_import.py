@@ -20,7 +20,12 @@ from promptpex.interchange.format import Imported, ImportedPrompt
 from promptpex.interchange.notes import Note
 from promptpex.report import runs
 from promptpex.specs.file import write_spec
-from promptpex.workflow.importing.transactional_write import DEEPEST, all_or_nothing, nests_deeper, refuse_unreadable
+from promptpex.workflow.importing.transactional_write import (
+    DEEPEST,
+    all_or_nothing,
+    nests_deeper,
+    require_readable_size,
+)
 from promptpex.workflow.metrics.imported_metrics import metric_file, metrics_of_run, with_usable_metrics
 from promptpex.workflow.project_files import Files, files_of
 
@@ -48,7 +53,7 @@ def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str
         projects = [_Project.of(part, out) for part in (imported, *imported.further)]
         for project in projects:
             if project.part.suite is not None:
-                refuse_unreadable(project.part.suite, project.files.suite)
+                require_readable_size(project.part.suite, project.files.suite)
         with all_or_nothing(_places(imported, projects, out), out, replace=force):
             return tr("{files} in {folder}", files=", ".join(_write(imported, projects, out)), folder=out)
     except OSError as failure:
@@ -58,7 +63,7 @@ def write_imported(imported: Imported, out: Path, *, force: bool = False) -> str
 def _write_alone(suite: Suite, out: Path, force: bool) -> str:
     """Writes cases that come without a prompt into the case file, or into the folder."""
     file = out / "prompt.cases.yaml" if out.is_dir() or not out.suffix else out
-    refuse_unreadable(suite, file)
+    require_readable_size(suite, file)
     if file is out:
         write_suite(file, suite)
     else:

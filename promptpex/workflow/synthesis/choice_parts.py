@@ -22,7 +22,7 @@ from promptpex.synthesis.history.taxonomy import info_of
 from promptpex.synthesis.results.implication_states import ImplicationStates
 from promptpex.synthesis.results.matrix import ERROR, FAIL, MatrixFile, may_ask
 from promptpex.synthesis.results.same_check import NOT_DECIDING
-from promptpex.synthesis.selection.bitsets import bits, patterns, union
+from promptpex.synthesis.selection.bitsets import bits, membership_patterns, union
 
 FIRST_OTHERS = 20
 """Candidates that are named of those which an output fails and which are not chosen."""
@@ -218,7 +218,7 @@ def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[G
 
 def _failed(fails: Sequence[int], rows: Sequence[int], width: int) -> Iterator[list[int]]:
     """Per example the candidates that it fails."""
-    for pattern in patterns(fails, rows, width):
+    for pattern in membership_patterns(fails, rows, width):
         yield [number for number, sign in enumerate(pattern) if sign == "1"]
 
 
