@@ -76,7 +76,7 @@ class KeywordSettings(CompareSettings, total=False):
     max_total_tokens: int | None
 
     # where checks and matrices are worked on
-    engine: Literal["local", "ray"]
+    engine: str
     workers: int | None
     address: str | None
 

@@ -21,6 +21,7 @@ from promptpex.cli.help import (
     option,
     together,
 )
+from promptpex.core import engine_kinds, store_address
 from promptpex.core.match_kinds import DEFAULT_MATCH, MATCH_KINDS
 from promptpex.judging import modes
 
@@ -98,7 +99,10 @@ settings_options = together(
 )
 
 _STORE = partial(
-    of_files, "--store", metavar="STORE", help="Response store: a file or postgresql://... [.promptpex/store.db]."
+    of_files,
+    "--store",
+    metavar="STORE",
+    help=f"Response store: a file or {store_address.EXAMPLES} [.promptpex/store.db].",
 )
 store = _STORE()
 store_for_experts = _STORE(expert=True)
@@ -275,10 +279,10 @@ request_options = together(
 engine_options = together(
     of_limits(
         "--engine",
-        type=click.Choice(["local", "ray"]),
+        type=click.Choice(engine_kinds.names()),
         metavar="WHERE",
         expert=True,
-        help="Where models are asked and checks run: local, or ray, a Ray cluster [local].",
+        help=f"Where models are asked and checks run: {engine_kinds.places()} [{engine_kinds.DEFAULT}].",
     ),
     of_limits(
         "--workers", type=COUNT, metavar="N", expert=True, help="Processes that do so [1; ray: one for each CPU]."

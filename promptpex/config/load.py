@@ -24,6 +24,7 @@ from promptpex.config.sources import (
     switched,
     user_layer,
 )
+from promptpex.core.engine_kinds import clusters, engine_kind
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
 from promptpex.core.store_address import is_address
@@ -140,8 +141,10 @@ def load(
 def _require_sense(settings: Settings, origins: Mapping[str, str]) -> None:
     """Refuses settings that contradict each other, or of which one would do nothing."""
     require_one_meaning(settings)
-    if settings.address is not None and settings.engine != "ray" and origins["address"] in GIVEN:
-        raise setting_error(Layer(origins["address"], {}), "address", "it is where Ray is, and the engine is local")
+    has_address = engine_kind(settings.engine).cluster is not None
+    if settings.address is not None and not has_address and origins["address"] in GIVEN:
+        message = f"it is where {clusters()} is, and the engine is {settings.engine}"
+        raise setting_error(Layer(origins["address"], {}), "address", message)
 
 
 def _at_its_place(layer: Layer) -> Layer:

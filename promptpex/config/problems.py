@@ -12,7 +12,7 @@ from promptpex.config.settings import Settings
 from promptpex.config.sources import Layer, setting_error
 from promptpex.config.wording import NO_KEYS, in_words, is_not_utf8, texts_in
 from promptpex.core.errors import ConfigError
-from promptpex.core.store_address import is_address, parse_address
+from promptpex.core.store_address import is_address, server_at
 from promptpex.llm.names import check_label
 from promptpex.llm.redaction import holds_key, holds_key_field, names_key, scrub
 
@@ -76,7 +76,7 @@ def _check_texts(name: str, texts: Sequence[str]) -> None:
 
         checked_base(texts[0])
     if name == "store" and texts and is_address(texts[0]):
-        parse_address(texts[0])
+        server_at(texts[0])
 
 
 def _example(name: str) -> object:

@@ -21,7 +21,7 @@ from promptpex.config.setting_types import (
     Share,
     Weights,
 )
-from promptpex.core import translation
+from promptpex.core import engine_kinds, store_address, translation
 from promptpex.core.records import Match, Record
 from promptpex.judging import modes
 from promptpex.llm.named_models import NamedModel
@@ -125,9 +125,8 @@ class Settings(Record):
         examples=[500000],
     )
     engine: EngineName = Field(
-        default="local",
-        description="Where models are asked and checks and matrices are worked on: local, on this machine, or ray, on "
-        "a Ray cluster.",
+        default=engine_kinds.DEFAULT,
+        description=f"Where models are asked and checks and matrices are worked on: {engine_kinds.places()}.",
         examples=["ray"],
     )
     workers: int | None = Field(
@@ -150,8 +149,8 @@ class Settings(Record):
     )
     store: PathText = Field(
         default=".promptpex/store.db",
-        description="Where answers are kept: a file, relative to the settings file, or a PostgreSQL server's address "
-        "(docs/store.md).",
+        description="Where answers are kept: a file, relative to the settings file, or the address of a "
+        f"{store_address.NAMES} server (docs/store.md).",
         examples=[".cache/answers.db"],
     )
     record: PathText | None = Field(

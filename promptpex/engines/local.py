@@ -6,6 +6,7 @@ import os
 
 from promptpex.engines.in_process import LocalEngine
 from promptpex.engines.jobs import Engine
+from promptpex.engines.open_engine import OpenEngine
 
 
 def local_engine(workers: int) -> Engine:
@@ -22,6 +23,11 @@ def local_engine(workers: int) -> Engine:
     from promptpex.engines.processes import ProcessEngine  # its imports take 18 ms
 
     return ProcessEngine(processes)
+
+
+def opened(workers: int | None, address: str | None) -> OpenEngine:
+    """The engine of so many processes, by default one; see ``open_engine``."""
+    return OpenEngine(local_engine(workers or 1))
 
 
 def usable_cpus() -> int:

@@ -19,7 +19,9 @@ from promptpex.core.errors import EngineError
 from promptpex.engines.chunked import ChunkedEngine, died, pickled, portable
 from promptpex.engines.in_process import run_all
 from promptpex.engines.jobs import Item, Job, Result
+from promptpex.engines.open_engine import OpenEngine
 from promptpex.engines.ray_cluster import RayCluster
+from promptpex.engines.ray_links import RayCarrier
 
 TRIES = 3
 """Workers that may be lost at a chunk, or in a row before they have begun."""
@@ -27,6 +29,12 @@ CPU = 0.9
 """Of a CPU that a worker reserves: what asks models on the same nodes reserves hardly any of it, but not nothing."""
 EXIT_S = 5.0
 """Seconds to close what a job opened, before its worker is killed."""
+
+
+def opened(workers: int | None, address: str | None) -> OpenEngine:
+    """The engine of the cluster at an address, see ``RayCluster``, by default with a worker for each of its CPUs."""
+    cluster = RayCluster(address, workers)
+    return OpenEngine(RayEngine(cluster, workers), RayCarrier(cluster), cluster.close)
 
 
 class RayEngine(ChunkedEngine):

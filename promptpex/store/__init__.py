@@ -1,17 +1,19 @@
 """The response store: every reply is committed here before anything else happens with it.
 
-The protocol is ``core.response_store.ResponseStore``; a backend implements it and gets a line in ``open_store``.
+The protocol is ``core.response_store.ResponseStore``; a backend implements it, and a kind of server has its record in
+``core.store_address``.
 """
 
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from pathlib import Path
 
 from promptpex.core.errors import StoreError
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.response_store import ResponseStore
-from promptpex.core.store_address import is_address, parse_address
+from promptpex.core.store_address import is_address, server_at
 from promptpex.store.project_folder import SPOOL
 from promptpex.store.sqlite.store import SqliteStore
 
@@ -21,7 +23,7 @@ __all__ = ["SqliteStore", "open_store"]
 async def open_store(
     location: str, *, make: bool = True, spool: Path | str | None = None, emit: Listener = ignore_events
 ) -> ResponseStore:
-    """The store at ``location``: the path of an SQLite file, or the address of a PostgreSQL server.
+    """The store at ``location``: the path of an SQLite file, or the address of a server.
 
     Args:
         make: whether a store that is not there is made.
@@ -33,10 +35,11 @@ async def open_store(
         ConfigError: the address cannot be used, or what a server needs is not installed.
     """
     if is_address(location):
-        from promptpex.store.postgres.store import Options, PostgresStore
-
-        folder = Path(spool if spool is not None else SPOOL)
-        return await PostgresStore.open(parse_address(location), spool=folder, make=make, options=Options(emit=emit))
+        home = import_module(server_at(location).home)
+        opened: ResponseStore = await home.open_at(
+            location, spool=Path(spool if spool is not None else SPOOL), make=make, emit=emit
+        )
+        return opened
     if not make and not await asyncio.to_thread(Path(location).exists):
         raise StoreError(f"{location}: no store here yet; it is made by the first run, or name another with --store")
     return await asyncio.to_thread(SqliteStore, location)

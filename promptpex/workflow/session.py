@@ -14,10 +14,9 @@ from promptpex.config import Resolved, Settings
 from promptpex.config.env_file import in_environment
 from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.response_store import ResponseStore
-from promptpex.engines import Engine, LocalEngine, local_engine
-from promptpex.engines.ray_cluster import RayCluster
-from promptpex.engines.ray_engine import RayEngine
-from promptpex.engines.ray_links import RayCarrier
+from promptpex.engines import Engine, LocalEngine
+from promptpex.engines.links import Carrier
+from promptpex.engines.open_engine import open_engine
 from promptpex.judging.judge_mode import JudgeExample
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
@@ -47,7 +46,6 @@ class Session:
         provider_notices: warnings of the providers, in the order in which they came.
         clock: the wall clock, in UTC; it dates manifests.
         engine: where the checks on outputs run, where there are many.
-        cluster: the Ray cluster of the settings, to be connected to when it is needed; None = everything is local.
         many: results of checks from which on they are left to the engine.
         judge_examples: graded outputs that judges are shown.
         collect: how outputs are collected.
@@ -62,7 +60,6 @@ class Session:
     provider_notices: dict[str, None] = field(default_factory=dict)
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     engine: Engine = field(default_factory=LocalEngine)
-    cluster: RayCluster | None = None
     many: int = MANY_RESULTS
     judge_examples: tuple[JudgeExample, ...] = ()
     collect: Collect = collect
@@ -126,7 +123,7 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
     options = provider_options(resolved, keep)
     warn_about_unkeyed_servers(resolved, options, emit)
     store = await open_store(settings.store, spool=resolved.spool, emit=keep)
-    cluster = RayCluster(settings.address, settings.workers) if settings.engine == "ray" else None
+    opened = open_engine(settings.engine, workers=settings.workers, address=settings.address)
     try:
         client = build(
             provider if provider is not None else Router(options),
@@ -135,7 +132,7 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
             rng=random.Random(settings.seed),
             clock=time.monotonic,
             options=stack_options(settings),
-            remote=_remote(cluster, resolved, options) if provider is None else None,
+            remote=_remote(opened.carrier, resolved, options) if provider is None else None,
         )
         try:
             yield Session(
@@ -145,23 +142,18 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
                 roles=Roles(resolved, Structured(client), emit),
                 emit=emit,
                 provider_notices=provider_notices,
-                engine=_engine(settings, cluster),
-                cluster=cluster,
+                engine=opened.engine,
             )
         finally:
             await client.close()
     finally:
-        if cluster is not None:
-            await asyncio.to_thread(cluster.close)
+        if opened.end is not None:
+            await asyncio.to_thread(opened.end)
         await store.close()
 
 
-def _remote(cluster: RayCluster | None, resolved: Resolved, options: ProviderOptions) -> Remote | None:
-    """What has models asked on the cluster; None = they are asked here."""
-    if cluster is None:
+def _remote(carrier: Carrier | None, resolved: Resolved, options: ProviderOptions) -> Remote | None:
+    """What has models asked on the engine's workers; None = they are asked here."""
+    if carrier is None:
         return None
-    return asking_on_workers(RayCarrier(cluster), resolved.settings, options, spool=resolved.spool)
-
-
-def _engine(settings: Settings, cluster: RayCluster | None) -> Engine:
-    return RayEngine(cluster, settings.workers) if cluster is not None else local_engine(settings.workers or 1)
+    return asking_on_workers(carrier, resolved.settings, options, spool=resolved.spool)

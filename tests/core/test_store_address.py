@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.errors import ConfigError
-from promptpex.core.store_address import NO_PASSWORD, PARAMETERS, is_address, parse_address
+from promptpex.core.postgres_address import NO_PASSWORD, PARAMETERS, parse_address
+from promptpex.core.store_address import is_address, server_at
 
 GOOD = [
     "postgresql://",
@@ -72,7 +73,7 @@ def test_our_own_parameters_do_not_go_to_libpq() -> None:
 )
 def test_no_password_stands_in_an_address_or_in_what_is_told_of_it(address: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        parse_address(address)
+        server_at(address)
     assert "hunt" not in str(caught.value)
     assert "er2" not in str(caught.value)
     if "%77" not in address:
@@ -114,7 +115,7 @@ def test_no_password_stands_in_an_address_or_in_what_is_told_of_it(address: str)
 def test_what_cannot_be_used_is_told_in_one_sentence(address: str, why: str) -> None:
     assert is_address(address)
     with pytest.raises(ConfigError, match=why):
-        parse_address(address)
+        server_at(address)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_what_cannot_be_used_is_told_in_one_sentence(address: str, why: str) -> 
 def test_a_misspelt_address_does_not_become_a_file(location: str) -> None:
     assert is_address(location)
     with pytest.raises(ConfigError, match="is a URL") as caught:
-        parse_address(location)
+        server_at(location)
     assert "hunter" not in str(caught.value)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.core.postgres_address import parse_address
 from promptpex.core.response_store import ResponseStore
-from promptpex.core.store_address import parse_address
 from promptpex.store import SqliteStore
 from promptpex.store.postgres.store import Options, PostgresStore
 from tests.postgres import Cluster

@@ -73,7 +73,7 @@ def test_without_a_judge_it_is_said_which_rows_need_one(tmp_path: Path, capsys: 
     [
         (["--max-cost", "1"], "--max-cost is for the judge"),
         (["--rpm", "5"], "--rpm is for the judge"),
-        (["--address", "h:1"], "--address: it is where Ray is, and the engine is local"),
+        (["--address", "h:1"], "--address: it is where a Ray cluster is, and the engine is local"),
         (["--judge", "fake/j", "--workers", "2"], "goes with one process"),
     ],
 )

@@ -146,8 +146,8 @@ def verify(as_json: bool, **flags: Any) -> int:
 def copy(source: str, target: str, as_json: bool, quiet: bool, **flags: Any) -> int:
     """Copy the replies of one store into another.
 
-    SOURCE and TARGET are files or addresses of PostgreSQL servers. What the target has stays as it is there, so a copy
-    that was cut short goes on when it is started again.
+    SOURCE and TARGET are files or addresses of servers, as --store takes them. What the target has stays as it is
+    there, so a copy that was cut short goes on when it is started again.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json

@@ -6,7 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
+from promptpex.core import engine_kinds
 from promptpex.core.translation import from_data, tr, tr_n
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from promptpex.assertions.report_formats import Reports
     from promptpex.assertions.rows_to_check import CheckRow
     from promptpex.config import Settings
-    from promptpex.engines import Engine
 
 
 @click.command("check", cls=Command)
@@ -193,7 +193,7 @@ def _settings(flags: Mapping[str, Any], *, judged: bool) -> Settings:
     if idle and not judged:
         raise click.UsageError(f"--{idle[0].replace('_', '-')} is for the judge; name one with --judge")
     resolved = settings(flags)
-    several = (resolved.settings.workers or 1) > 1 or resolved.settings.engine != "local"
+    several = (resolved.settings.workers or 1) > 1 or resolved.settings.engine != engine_kinds.DEFAULT
     if judged and several and any(resolved.given(name) for name in _PLACES):
         raise click.UsageError("--judge goes with one process: leave out --workers and --engine")
     return resolved.settings
@@ -211,28 +211,15 @@ def _by_code(
     """The reports of rows as they come, without a judge; ``files`` may be read by another process."""
     from promptpex.cli.interrupts import interrupts
     from promptpex.engines import as_they_come
+    from promptpex.engines.open_engine import open_engine
     from promptpex.workflow.checks import parallel_check
 
     with (
         interrupts(),
-        _engine(settings) as engine,
-        as_they_come(parallel_check.reports(engine, checks, rows, files)) as reports,
+        closing(open_engine(settings.engine, workers=settings.workers, address=settings.address)) as opened,
+        as_they_come(parallel_check.reports(opened.engine, checks, rows, files)) as reports,
     ):
         yield reports
-
-
-@contextmanager
-def _engine(settings: Settings) -> Iterator[Engine]:
-    from promptpex.engines import local_engine
-
-    if settings.engine == "local":
-        yield local_engine(settings.workers or 1)
-        return
-    from promptpex.engines.ray_cluster import RayCluster
-    from promptpex.engines.ray_engine import RayEngine
-
-    with RayCluster(settings.address, settings.workers) as cluster:
-        yield RayEngine(cluster, settings.workers)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from promptpex.core.errors import (
 from promptpex.llm.redaction import HIDDEN, scrub
 
 if TYPE_CHECKING:
-    from promptpex.core.store_address import StoreAddress
+    from promptpex.core.postgres_address import StoreAddress
 
 AGAIN = "run the same command again, what was committed is kept"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptpex.core.errors import ConfigError, StoreError, StoreUnreachable
 from promptpex.core.events import Listener, Notice
-from promptpex.core.store_address import StoreAddress
+from promptpex.core.postgres_address import StoreAddress
 from promptpex.core.translation import stored
 from promptpex.store.postgres.failures import foreign_errors, is_away, is_busy, is_repeatable, named_errors, store_error
 

@@ -23,7 +23,7 @@ from promptpex.store.unusable_replies import UselessReplies
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
-    from promptpex.core.store_address import StoreAddress
+    from promptpex.core.postgres_address import StoreAddress
 
     Connection = AsyncConnection[Any]
 

@@ -19,7 +19,7 @@ from promptpex.store.postgres.statements import filled
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
-    from promptpex.core.store_address import StoreAddress
+    from promptpex.core.postgres_address import StoreAddress
 
 LOCK = 0x70707831
 """The advisory lock under which the tables are made: two numbers, this one and the hash of the schema's name."""

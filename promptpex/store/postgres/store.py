@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.errors import StoreDamaged, StoreError, StoreUnreachable
 from promptpex.core.events import Listener, Notice, ignore_events
+from promptpex.core.postgres_address import StoreAddress, parse_address
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import StoreEntry, StoreProblem, StoreStats
-from promptpex.core.store_address import StoreAddress
 from promptpex.core.translation import stored
 from promptpex.store.postgres import maintenance, statements
 from promptpex.store.postgres.batches import Batches
@@ -56,6 +56,11 @@ class Options:
     emit: Listener = ignore_events
     lease_s: float = LEASE_S
     host: str | None = None
+
+
+async def open_at(address: str, *, spool: Path, make: bool, emit: Listener) -> PostgresStore:
+    """The store at an address, see ``open_store``."""
+    return await PostgresStore.open(parse_address(address), spool=spool, make=make, options=Options(emit=emit))
 
 
 class PostgresStore:

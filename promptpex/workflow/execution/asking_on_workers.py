@@ -16,7 +16,7 @@ from pathlib import Path
 from promptpex.config import Settings
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import ignore_events
-from promptpex.core.store_address import is_address
+from promptpex.core.store_address import EXAMPLES, is_address
 from promptpex.engines.links import Carrier
 from promptpex.llm.client import Client
 from promptpex.llm.providers import ProviderOptions, Router
@@ -64,8 +64,7 @@ class WorkerClientFactory:
         if not is_here and not is_address(self.store):
             raise ConfigError(
                 f"the store {self.store} is a file on the machine of the run, and a worker runs on another, "
-                f"{host_name().split()[0]}; workers on several machines need a store that all reach: "
-                "--store postgresql://..."
+                f"{host_name().split()[0]}; workers on several machines need a store that all reach: --store {EXAMPLES}"
             )
         store = await open_store(self.store, spool=self.spool if is_here else _spool_elsewhere(), emit=shared.emit)
         try:

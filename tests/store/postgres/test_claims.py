@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from promptpex.core.postgres_address import parse_address
 from promptpex.core.records import Completion
-from promptpex.core.store_address import parse_address
 from promptpex.store.living_processes import process_start
 from promptpex.store.postgres import statements
 from promptpex.store.postgres.rows import columns, row_of
@@ -83,7 +83,7 @@ async def test_a_question_that_is_answered_while_it_is_claimed_is_not_asked_agai
 CLAIMS = """
 import asyncio, sys
 from pathlib import Path
-from promptpex.core.store_address import parse_address
+from promptpex.core.postgres_address import parse_address
 from promptpex.store.postgres.store import Options, PostgresStore
 
 async def main():

@@ -18,8 +18,8 @@ from promptpex.core.errors import (
     StoreUnreachable,
 )
 from promptpex.core.events import Event, Notice
+from promptpex.core.postgres_address import parse_address
 from promptpex.core.records import Completion
-from promptpex.core.store_address import parse_address
 from promptpex.store.postgres.schema import STEPS
 from promptpex.store.postgres.store import Options, PostgresStore
 from tests.e2e.faults import until

@@ -13,8 +13,8 @@ import pytest
 from promptpex.codecs.file_lock import lock
 from promptpex.core.errors import StoreError, StoreFull, StoreUnreachable
 from promptpex.core.events import Event, Notice
+from promptpex.core.postgres_address import parse_address
 from promptpex.core.records import Completion, Request
-from promptpex.core.store_address import parse_address
 from promptpex.store.postgres.rows import row_of
 from promptpex.store.postgres.spool import Spool, Spooled
 from promptpex.store.postgres.store import Options, PostgresStore

@@ -1,0 +1,184 @@
+"""The address of a response store on a PostgreSQL server.
+
+It is a URL as libpq reads it (https://www.postgresql.org/docs/current/libpq-connect.html, 34.1.1.2), taken
+apart here, so that what is checked is what is used:
+``postgresql://USER@HOST:PORT/DATABASE?sslmode=verify-full&schema=NAME``. It holds no password, and an error shows
+nothing of one that does: settings are written into manifests, and typed commands into the history of a shell.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from promptpex.core.errors import ConfigError
+
+DEFAULT_SCHEMA = "promptpex"
+"""The schema of the database that holds the store's tables."""
+
+RECONNECT_S = 60.0
+"""Seconds that a run waits for a server that has gone away."""
+
+LONGEST_NAME = 63
+"""Bytes of a name in PostgreSQL."""
+
+NO_PASSWORD = (
+    "the address of a store holds no password: leave it out, and put it into the variable PGPASSWORD, a password file "
+    "(~/.pgpass or PGPASSFILE) or a service file (?service=NAME)"
+)
+
+OWN_PARAMETERS = ("schema", "reconnect")
+"""What may stand behind the ``?`` and is ours, not libpq's."""
+
+PARAMETERS = frozenset(
+    (
+        *("host", "hostaddr", "port", "user", "dbname", "service", "passfile", "options", "application_name"),
+        *("connect_timeout", "tcp_user_timeout", "keepalives", "keepalives_idle", "keepalives_interval"),
+        *("keepalives_count", "target_session_attrs", "load_balance_hosts", "channel_binding", "require_auth"),
+        *("sslmode", "sslnegotiation", "sslcompression", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslcrldir"),
+        *("sslsni", "sslcertmode", "ssl_min_protocol_version", "ssl_max_protocol_version", "requirepeer"),
+        *("gssencmode", "krbsrvname", "gsslib", "gssdelegation"),
+    )
+)
+"""libpq's parameters that an address may give; those that are secrets, such as ``password``, are not among them."""
+
+_SECRET = re.compile(r"pass(?!file)|secret|token|client_key|server_key", re.IGNORECASE)
+_UNREADABLE = re.compile("[\x00-\x20\x7f-\x9f\ud800-\udfff\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_PLAIN_NAME = re.compile(r"[a-z_]{2,32}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAddress:
+    """A PostgreSQL server's store.
+
+    Attributes:
+        text: the address as it was given; it holds no password.
+        parameters: libpq's parameters that it gives, by name; what it leaves out comes from libpq's variables, such as
+            ``PGHOST``.
+        schema: the schema that the tables are in.
+        reconnect_s: seconds that a run waits for the server when it goes away.
+    """
+
+    text: str
+    parameters: dict[str, str]
+    schema: str = DEFAULT_SCHEMA
+    reconnect_s: float = RECONNECT_S
+
+
+def parse_address(text: str) -> StoreAddress:
+    """An address, taken apart, with whatever stands before its ``://``.
+
+    Raises:
+        ConfigError: it is not one that can be used; the message shows no value of it.
+    """
+    _, _, rest = text.partition("://")
+    if ":" in rest.rpartition("@")[0]:
+        raise ConfigError(NO_PASSWORD)
+    if _UNREADABLE.search(text):
+        raise ConfigError("the address of a store holds a blank or a character that is not shown; write it as %20")
+    place, _, query = rest.partition("?")
+    given = _parameters(query)
+    own = {name: given.pop(name) for name in OWN_PARAMETERS if name in given}
+    for name, value in _of_place(place).items():
+        if name in given:
+            raise ConfigError(f"the address of a store gives {name} twice")
+        given[name] = value
+    return StoreAddress(text, given, _schema(own.get("schema", DEFAULT_SCHEMA)), _reconnect(own.get("reconnect")))
+
+
+def _parameters(query: str) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for part in query.split("&") if query else ():
+        name, equals, value = part.partition("=")
+        if name == "ssl" and value == "true":
+            name, value = "sslmode", "require"
+        if _SECRET.search(name):
+            raise ConfigError(NO_PASSWORD)
+        if not equals or name not in (*PARAMETERS, *OWN_PARAMETERS):
+            shown = f" ({name})" if equals and _PLAIN_NAME.fullmatch(name) else ""
+            raise ConfigError(
+                f"the address of a store gives a parameter that is not known{shown}; those of libpq are, and "
+                "schema=NAME and reconnect=SECONDS"
+            )
+        if name in given:
+            raise ConfigError(f"the address of a store gives {name} twice")
+        given[name] = _decoded(value)
+    return given
+
+
+def _of_place(place: str) -> dict[str, str]:
+    """What stands before the ``?``: ``USER@HOST:PORT,HOST:PORT/DATABASE``, all of it optional."""
+    if place.count("@") > 1:
+        raise ConfigError("the address of a store holds several @; write one that is part of a name as %40")
+    authority, _, database = place.partition("/")
+    user, _, hosts = authority.rpartition("@")
+    if ":" in _decoded(user):
+        raise ConfigError(NO_PASSWORD)
+    if "/" in database or "@" in database:
+        raise ConfigError("the address of a store holds / or @ in the database's name; write %2F or %40")
+    pairs = [_host_and_port(part) for part in hosts.split(",")] if hosts else []
+    values = {
+        "user": _decoded(user),
+        "host": ",".join(host for host, _ in pairs),
+        "port": ",".join(port for _, port in pairs),
+        "dbname": _decoded(database),
+    }
+    return {name: value for name, value in values.items() if value.strip(",")}
+
+
+def _host_and_port(text: str) -> tuple[str, str]:
+    host, port = text, ""
+    if text.startswith("["):
+        host, bracket, rest = text[1:].partition("]")
+        if not bracket or (rest and not rest.startswith(":")) or not _is_ipv6(_decoded(host)):
+            raise ConfigError("the address of a store holds brackets without an IPv6 address; write [::1]:5432")
+        port = rest[1:]
+    elif text.count(":") > 1:
+        raise ConfigError("the address of a store holds an IPv6 address without brackets; write [::1]:5432")
+    else:
+        host, _, port = text.partition(":")
+    if port and not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65536):
+        raise ConfigError("the address of a store holds a port that is no number from 1 to 65535")
+    return _decoded(host), port
+
+
+def _is_ipv6(host: str) -> bool:
+    import ipaddress  # seldom wanted, and every --help loads this module
+
+    try:
+        return bool(ipaddress.IPv6Address(host))
+    except ValueError:
+        return False
+
+
+def _decoded(text: str) -> str:
+    """Percent signs taken for what they stand for; ``+`` is a plus."""
+    plain = re.split(r"%([0-9A-Fa-f]{2})", text)
+    if any("%" in part for part in plain[::2]):
+        raise ConfigError("the address of a store holds a % that is not followed by two digits; write it as %25")
+    raw = b"".join(part.encode() if number % 2 == 0 else bytes.fromhex(part) for number, part in enumerate(plain))
+    try:
+        decoded = raw.decode()
+    except UnicodeDecodeError:
+        raise ConfigError("the address of a store holds percent signs that are not UTF-8") from None
+    if re.search("[\x00-\x1f\x7f]", decoded):
+        raise ConfigError("the address of a store holds a control character")
+    return decoded
+
+
+def _schema(name: str) -> str:
+    taken = name.startswith("pg_") or name in ("information_schema", "public")
+    if not name or len(name.encode()) > LONGEST_NAME or "%" in name or taken:
+        raise ConfigError(
+            f"schema= names no schema that a store can have: 1 to {LONGEST_NAME} bytes without %, neither public "
+            "nor one of PostgreSQL's own"
+        )
+    return name
+
+
+def _reconnect(seconds: str | None) -> float:
+    if seconds is None:
+        return RECONNECT_S
+    if not re.fullmatch(r"\d{1,5}(?:\.\d{1,3})?", seconds, re.ASCII):
+        raise ConfigError("reconnect= is the number of seconds to wait for a server that has gone away, such as 60")
+    return float(seconds)

@@ -1,0 +1,24 @@
+"""A kind of server that keeps replies is named in one table, which settings, options and whoever opens it read."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from promptpex.cli.commands.cache import command as cache
+from promptpex.core import store_address
+from promptpex.core.store_address import server_at
+
+
+def test_the_option_shows_how_the_address_of_each_begins() -> None:
+    assert isinstance(cache, click.Group)
+    options = {option.name: option for option in cache.commands["stats"].params if isinstance(option, click.Option)}
+    assert f"a file or {store_address.EXAMPLES} [" in str(options["store"].help)
+
+
+def test_the_home_of_a_server_opens_its_stores() -> None:
+    server = server_at("postgresql://host/db")
+    assert server_at("postgres://host/db") is server
+    assert server.name in store_address.NAMES
+    assert callable(import_module(server.home).open_at)
