@@ -16,7 +16,7 @@ from promptpex.interchange.format import Exported, Format, Mapped, Source
 
 _OUTPUT_SHOWN = 2_000
 """Characters of an output that are shown below a failure; CI systems cut long ones."""
-_CALLED: Mapping[OutputStatus, JUnitOutcome] = {"kept": "pass", "broken": "failure", "unscored": "error"}
+_CALLED: Mapping[OutputStatus, JUnitOutcome] = {"pass": "pass", "fail": "failure", "unscored": "error"}
 
 
 def text(run: Run) -> str:
@@ -35,10 +35,10 @@ def _cases(run: Run, model: str, verdicts: dict[tuple[str, str, int], list[Verdi
 
 
 def _case(prompt: str, output: Output, verdicts: Sequence[Verdict]) -> JUnitCase:
-    outcome = outcome_of(verdicts)
+    outcome = outcome_of(verdicts, output.error)
     rules = ", ".join(dict.fromkeys(verdict.rule for verdict in outcome.deciding))
     reasons = [f"{verdict.rule}: {verdict.reason} ({verdict.source})" for verdict in outcome.deciding]
-    kind = "broken rule" if outcome.status == "broken" else outcome.code
+    kind = "broken rule" if outcome.status == "fail" else outcome.code
     return JUnitCase(
         classname=f"{prompt}.{output.model}",
         name=output.case if output.repeat == 0 else f"{output.case} (repeat {output.repeat})",

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
+from promptpex.core.outcomes import not_asked
 from promptpex.core.records import NOT_ASKED, NOT_CONCERNED, Output, Rule, Spec, Status, Verdict
 from promptpex.core.translation import stored
 from promptpex.judging.trust import Trust
@@ -90,17 +91,19 @@ def after_broken(rules: Iterable[Rule], verdicts: Sequence[Verdict]) -> list[Ver
     failure.
 
     What a check says of such a rule goes, since it could not look; what a judge says is kept and does not count. A rule
-    that does not concern the output stays so.
+    that does not concern the output stays so. So does one that a judge was no longer asked about: its output does not
+    count, whether it breaks the other rule or not.
     """
     after = {rule.id: rule.after for rule in rules if rule.after}
     if not after:
         return list(verdicts)
+    unasked = {(verdict.key, verdict.rule) for verdict in not_asked(verdicts)}
     cause_of = {failure.key: closed for failure, closed in _first_failures(after, verdicts)}
     kept: list[Verdict] = []
     closed: set[tuple[tuple[str, str, int], str]] = set()
     for verdict in verdicts:
-        of_output = cause_of.get(verdict.key, {}) if verdict.status != NOT_CONCERNED else {}
-        cause = of_output.get(verdict.rule)
+        stays = verdict.status == NOT_CONCERNED or (verdict.key, verdict.rule) in unasked
+        cause = None if stays else cause_of.get(verdict.key, {}).get(verdict.rule)
         if cause is None:
             kept.append(verdict)
             continue

@@ -37,7 +37,7 @@ class Answers:
         of_output: dict[OutputKey, list[Verdict]] = {output.key: [] for output in self.outputs}
         for verdict in self.verdicts:
             of_output[verdict.key].append(verdict)
-        return together(map(outcome_of, of_output.values()))
+        return together(outcome_of(of_output[output.key], output.error) for output in self.outputs)
 
 
 @dataclass(slots=True)

@@ -80,7 +80,7 @@ class PromptCase(pytest.Item):
     def runtest(self) -> None:
         """Fails with the rules that are broken."""
         assert self._outcome is not None
-        if self._outcome.status == "broken":
+        if self._outcome.status == "fail":
             self._fail(broken_text)
         if self._outcome.status == "unscored":
             if self._unscored_is == "skip":

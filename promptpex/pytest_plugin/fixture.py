@@ -12,7 +12,7 @@ import pytest
 
 from promptpex.codecs.control_characters import visible
 from promptpex.core.errors import ConfigError, InputError
-from promptpex.core.outcomes import outcome_of
+from promptpex.core.outcomes import decided_rules, outcome_of
 from promptpex.core.records import Case, Output, Status, Suite, Verdict
 from promptpex.pytest_plugin.failure_text import broken_text, unscored_text
 from promptpex.pytest_plugin.settings import resolved_for
@@ -32,7 +32,7 @@ class PromptAnswer:
 
     Attributes:
         output: the answer, or the error in its place.
-        verdicts: by the id of each rule.
+        verdicts: by the id of each rule, the one that decides it.
         explanation: which rules are broken and why, the inputs and the output; empty where it passed.
     """
 
@@ -127,9 +127,9 @@ def _asked(planned: Planned) -> PromptAnswer:
             return await case_model_pairs.ask(session, begun, {pair})
 
     portion = result_of(work)
-    outcome, outputs = outcome_of(portion.verdicts), portion.outputs
-    counting = {verdict.rule: verdict for verdict in portion.verdicts if verdict.counts}
-    if outcome.status == "kept":
-        return PromptAnswer(outputs[0], counting)
-    explain = broken_text if outcome.status == "broken" else unscored_text
-    return PromptAnswer(outputs[0], counting, explain(planned, pair, outcome, outputs))
+    outputs = portion.outputs
+    outcome, decided = outcome_of(portion.verdicts, outputs[0].error), decided_rules(portion.verdicts)
+    if outcome.status == "pass":
+        return PromptAnswer(outputs[0], decided)
+    explain = broken_text if outcome.status == "fail" else unscored_text
+    return PromptAnswer(outputs[0], decided, explain(planned, pair, outcome, outputs))

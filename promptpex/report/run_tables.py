@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from promptpex import tables
 from promptpex.core.records import AnyRun, RunInParts
 from promptpex.report.runs.parts import NotInOrderError
-from promptpex.tables import JointVerdicts, MetricCounts, PartTables, RuleCounts
+from promptpex.tables import MetricCounts, PartTables, RuleCounts
 from promptpex.tables.counts_per_case import COUNTED
 from promptpex.tables.part_counts import Cases
 
@@ -168,10 +168,13 @@ def rows_of(run: AnyRun) -> pd.DataFrame:
     """
     if not isinstance(run, RunInParts):
         return tables.outputs(run)
+    rows = tables.FigureRows()
     try:
-        rows = _ReadParts(run).counted(_Rows).table()
-        _require_each_once(rows)
-        return rows
+        for part in run.parts():
+            rows.add(tables.outputs(part))
+        table = rows.table()
+        _require_each_once(table)
+        return table
     except NotInOrderError:
         return tables.outputs(run.in_columns)
 
@@ -179,30 +182,6 @@ def rows_of(run: AnyRun) -> pd.DataFrame:
 def _require_each_once(rows: pd.DataFrame) -> None:
     if tables.has_one_twice(rows):
         raise NotInOrderError("an output is there twice")
-
-
-class _Counting(Protocol):
-    """What is added up part by part."""
-
-    def add(self, part: PartTables) -> None: ...
-
-
-C = TypeVar("C", bound=_Counting)
-
-
-class _Rows:
-    """The outputs alone."""
-
-    def __init__(self) -> None:
-        self._rows = tables.FigureRows()
-
-    def add(self, part: PartTables) -> None:
-        """Adds some outputs."""
-        self._rows.add(part.outputs)
-
-    def table(self) -> pd.DataFrame:
-        """All of them."""
-        return self._rows.table()
 
 
 class _Counts:
@@ -249,31 +228,11 @@ _SCORE_KIND = ["name", "source", "fingerprint", "turn", "unscored", "counts"]
 _OUTCOME = ["rule", "aim", "case", "status"]
 
 
-class _ReadParts:
-    """The parts of a run as tables.
-
-    Attributes:
-        joint: where judges have joint verdicts, as far as the run was read.
-    """
-
-    def __init__(self, run: RunInParts) -> None:
-        self._run, self.joint = run, JointVerdicts()
-
-    def __iter__(self) -> Iterator[PartTables]:
-        for part in self._run.parts():
-            cube = tables.verdicts(part)
-            self.joint |= JointVerdicts.of(cube)
-            yield PartTables(tables.outputs(part, cube, self.joint), cube, tables.scores(part), self.joint)
-
-    def counted(self, empty: Callable[[], C]) -> C:
-        """All parts, added to what ``empty`` gives; they are read twice where only their end tells that judges have
-        joint verdicts."""
-        known = None
-        while known != self.joint:
-            known, counts = self.joint, empty()
-            for part in self:
-                counts.add(part)
-        return counts
+def _parts(run: RunInParts) -> Iterator[PartTables]:
+    """The parts of a run as tables."""
+    for part in run.parts():
+        cube = tables.verdicts(part)
+        yield PartTables(tables.outputs(part, cube), cube, tables.scores(part))
 
 
 class TablesInParts(RunTables):
@@ -289,8 +248,9 @@ class TablesInParts(RunTables):
 
     def __init__(self, run: RunInParts) -> None:
         super().__init__(run)
-        self._read = _ReadParts(run)
-        self._counts = self._read.counted(lambda: _Counts(run))
+        self._in_parts, self._counts = run, _Counts(run)
+        for part in self.parts():
+            self._counts.add(part)
         _require_each_once(self.rows)
 
     @property
@@ -330,7 +290,7 @@ class TablesInParts(RunTables):
 
     def parts(self) -> Iterator[PartTables]:
         """As in ``RunTables``, a part at a time."""
-        return iter(self._read)
+        return _parts(self._in_parts)
 
     def chosen(self, places: Sequence[int]) -> PartTables:
         """As in ``RunTables``."""
@@ -346,7 +306,6 @@ class TablesInParts(RunTables):
             outputs=_together([one.outputs for one in some]),
             verdicts=_together([one.verdicts for one in some]),
             scores=_together([one.scores for one in some]),
-            joint=self._read.joint,
         )
 
     def judges(self) -> pd.DataFrame:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from promptpex.core.outcomes import HEAVIEST_FIRST
 from promptpex.core.records import (
     NOT_ASKED,
     NOT_CONCERNED,
@@ -110,48 +110,23 @@ RULE_OUTCOME_COLUMNS: Mapping[str, str] = {
 ``asked`` are as in ``outputs``."""
 
 
-@dataclass(frozen=True, slots=True)
-class JointVerdicts:
-    """What a part of a run's verdicts cannot tell alone: where several judges speak with one voice.
-
-    Attributes:
-        rules: the rules on which their joint verdicts count.
-        there: whether there are any joint verdicts.
-    """
-
-    rules: frozenset[str] = frozenset()
-    there: bool = False
-
-    @classmethod
-    def of(cls, cube: pd.DataFrame) -> JointVerdicts:
-        """Those of a table of verdicts."""
-        joint = is_from(cube, "judges")
-        if not joint.any():
-            return cls()
-        return cls(frozenset(cube.loc[cube["counts"] & joint, "rule"]), there=True)
-
-    def __or__(self, other: JointVerdicts) -> JointVerdicts:
-        return JointVerdicts(self.rules | other.rules, self.there or other.there)
-
-
-def outputs(run: AnyRun, cube: pd.DataFrame | None = None, joint: JointVerdicts | None = None) -> pd.DataFrame:
+def outputs(run: AnyRun, cube: pd.DataFrame | None = None) -> pd.DataFrame:
     """A row per output of the run, in the run's order; columns ``OUTPUT_COLUMNS``.
 
     Args:
         cube: the run's ``verdicts``, where they are at hand already.
-        joint: of the run that this one is a part of.
     """
     columns = Columns.of(run.outputs, Output)
     data = {**columns.coded, **columns.measures, **_of_cases(run, columns, _OUTPUT_CASE), "output": columns["text"]}
-    return judged(framed(data, OUTPUT_COLUMNS), verdicts(run) if cube is None else cube, joint)
+    return judged(framed(data, OUTPUT_COLUMNS), verdicts(run) if cube is None else cube)
 
 
-def judged(rows: pd.DataFrame, cube: pd.DataFrame, joint: JointVerdicts | None = None) -> pd.DataFrame:
+def judged(rows: pd.DataFrame, cube: pd.DataFrame) -> pd.DataFrame:
     """A table of outputs with what the verdicts say of each: its columns ``ROW_COLUMNS`` are filled again."""
     import numpy as np
     import pandas as pd
 
-    keyed = row_verdicts(cube, joint)
+    keyed = row_verdicts(cube)
     at = {key: place for place, key in enumerate(keys_of(keyed))}
     places = np.array([at.get(key, -1) for key in keys_of(rows)], dtype="int64")
     data = {name: _taken(keyed[name], places) for name in ROW_COLUMNS}
@@ -192,24 +167,22 @@ KEYS = ("model", "case", "repeat")
 ROW_COLUMNS = ("verdict", "unscored", "asked", "broken_rules", "contradicted", "reasons")
 
 
-def row_verdicts(cube: pd.DataFrame, joint: JointVerdicts | None = None) -> pd.DataFrame:
+def row_verdicts(cube: pd.DataFrame) -> pd.DataFrame:
     """Per output that has a verdict that counts: ``model, case, repeat`` and ``ROW_COLUMNS``.
 
-    Fail when a verdict that counts fails, else unscored when one could not judge, else pass, whether its rules are kept
-    or do not concern it; unscored also where a judge was not asked that should have been: of such outputs only failures
-    by code would be left.
+    The verdict is what ``core.outcomes.outcome_of`` gives of the same output.
     """
     import numpy as np
 
-    group, joint = grouped(cube, KEYS), joint or JointVerdicts.of(cube)
+    group = grouped(cube, KEYS)
     count = int(group.max(initial=-1)) + 1
-    counts, cut = cube["counts"].to_numpy(bool), _not_asked(cube, joint)
+    counts, cut = cube["counts"].to_numpy(bool), _not_asked(cube)
     fails = counts & marked(cube["status"], "fail".__eq__)
     opens = counts & marked(cube["status"], "unscored".__eq__)
     first_open, first_cut = (_first_of_each(marks, group, count) for marks in (opens, cut))
     failing, asked = _first_of_each(fails, group, count) >= 0, first_cut < 0
     shown = np.where(asked & failing, "fail", np.where(asked & (first_open < 0), "pass", "unscored")).astype(object)
-    stands = _first_of_each(fails & ~_contradicted(cube, group, fails, joint), group, count) >= 0
+    stands = _first_of_each(fails & ~_contradicted(cube, group, fails), group, count) >= 0
     broken, reasons = _broken(cube.loc[fails, ["rule", "reason"]], group[fails], count)
     first = _first_of_each(counts, group, count)
     order = np.argsort(first)[np.count_nonzero(first < 0) :]
@@ -241,7 +214,7 @@ def _taken(column: pd.Series[Any], positions: npt.NDArray[np.int64]) -> Any:
 
 
 def _contradicted(
-    cube: pd.DataFrame, group: npt.NDArray[np.int64], fails: npt.NDArray[np.bool_], joint: JointVerdicts
+    cube: pd.DataFrame, group: npt.NDArray[np.int64], fails: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
     """Which failures a judge contradicts.
 
@@ -258,32 +231,50 @@ def _contradicted(
     by_check = fails & is_from(cube, "check").to_numpy(bool)
     if not by_check.any():
         return by_check
-    together = is_from(cube, "judges").to_numpy(bool)
-    judged = together if joint.there else is_from(cube, "judge").to_numpy(bool) & cube["turn"].eq(0).to_numpy(bool)
-    if not judged.any():
-        return judged
-    milder = judged & marked(cube["status"], ("pass", NOT_CONCERNED).__contains__)
+    by_judge = is_from(cube, "judge").to_numpy(bool) & cube["turn"].eq(0).to_numpy(bool)
+    milder = (by_judge | is_from(cube, "judges").to_numpy(bool)) & marked(
+        cube["status"], ("pass", NOT_CONCERNED).__contains__
+    )
+    if not milder.any():
+        return milder
     rule, rules = pd.factorize(cube["rule"])
     on_rule = group * len(rules) + rule
+    looked_at, judges = np.unique(on_rule[by_judge], return_counts=True)
+    milder &= ~(by_judge & np.isin(on_rule, looked_at[judges > 1]))
     contradicted: npt.NDArray[np.bool_] = by_check & np.isin(on_rule, on_rule[milder])
     return contradicted
 
 
-def _not_asked(cube: pd.DataFrame, joint: JointVerdicts) -> npt.NDArray[np.bool_]:
-    """Where a verdict that would have decided its rule, alone or among several judges, was not asked for any more."""
-    not_asked: npt.NDArray[np.bool_] = marked(cube["unscored"], NOT_ASKED.__contains__)
-    if not not_asked.any():
-        return not_asked
-    deciding = cube["counts"].to_numpy(bool) | marked(cube["rule"], joint.rules.__contains__)
-    return not_asked & deciding & cube["turn"].eq(0).to_numpy(bool)
+def _not_asked(cube: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Where a verdict that would have decided its rule, alone or among several judges, was not asked for any more; as
+    ``core.outcomes.not_asked``."""
+    cut: npt.NDArray[np.bool_] = marked(cube["unscored"], NOT_ASKED.__contains__)
+    if not cut.any():
+        return cut
+    counts = cube["counts"].to_numpy(bool)
+    cut &= cube["turn"].eq(0).to_numpy(bool)
+    joint = counts & is_from(cube, "judges").to_numpy(bool)
+    return cut & (counts | _on_rules_of(cube, joint, cut))
 
 
-def rule_outcomes(cube: pd.DataFrame, joint: JointVerdicts | None = None) -> pd.DataFrame:
+def _on_rules_of(cube: pd.DataFrame, these: npt.NDArray[np.bool_], of: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Which verdicts ``of`` some are on the same rule of the same output as one of ``these``."""
+    import numpy as np
+
+    if not these.any():
+        return these
+    near = these | of
+    on_rule = grouped({name: cube[name].array[near] for name in (*KEYS, "rule")}, (*KEYS, "rule"))
+    beside = np.zeros(len(near), dtype=bool)
+    beside[near] = np.isin(on_rule, on_rule[these[near]])
+    return beside & of
+
+
+def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
     """A row per rule and output that have a verdict that counts, in the cube's order; ``RULE_OUTCOME_COLUMNS``.
 
-    Fail when a verdict that counts fails, else unscored when one could not judge, with the first one's reason, else
-    not concerned when one says so, else pass. Counts per rule are made of these: where a check and a judge both count,
-    the output is one all the same.
+    Its status and reason are those of the verdict that ``core.outcomes.decided_rules`` gives. Counts per rule are made
+    of these: where a check and a judge both count, the output is one all the same.
     """
     import numpy as np
     import pandas as pd
@@ -293,14 +284,14 @@ def rule_outcomes(cube: pd.DataFrame, joint: JointVerdicts | None = None) -> pd.
     telling = {name: cube[name].array.take(places) for name in (*KEYS, "rule", "status")}
     group = grouped(telling, ["case", "model", "repeat", "rule"])
     weight = np.zeros(len(places), dtype="int8")
-    for rank, status in enumerate((NOT_CONCERNED, "unscored", "fail"), 1):
+    for rank, status in enumerate(reversed(HEAVIEST_FIRST)):
         weight[marked(telling["status"], status.__eq__)] = rank
     heaviest = np.zeros(int(group.max(initial=-1)) + 1, dtype="int8")
     np.maximum.at(heaviest, group, weight)
     (deciding,) = np.nonzero(weight == heaviest[group])
     _, first = np.unique(group[deciding], return_index=True)
     cut = np.zeros(len(heaviest), dtype=bool)
-    cut[group[_not_asked(cube, joint or JointVerdicts.of(cube))[counts]]] = True
+    cut[group[_on_rules_of(cube, _not_asked(cube), counts)[counts]]] = True
     of_first = places[deciding[first]]
     data = {name: cube[name].array.take(of_first) for name in RULE_OUTCOME_COLUMNS if name in VERDICT_COLUMNS}
     data["asked"] = pd.array(~cut[group[deciding[first]]], dtype="boolean")

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from promptpex.tables.accuracy import expected_outcomes
-from promptpex.tables.frames import JointVerdicts, rule_outcomes
+from promptpex.tables.frames import rule_outcomes
 from promptpex.tables.outputs_without_texts import rows_on
 
 if TYPE_CHECKING:
@@ -22,18 +22,16 @@ class PartTables:
     Attributes:
         outputs: of the outputs, ``tables.outputs``.
         verdicts, scores: of the verdicts and the scores on them, ``tables.verdicts`` and ``tables.scores``.
-        joint: of the run that this is a part of; None where it is the whole.
     """
 
     outputs: pd.DataFrame
     verdicts: pd.DataFrame
     scores: pd.DataFrame
-    joint: JointVerdicts | None = None
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:
         """What became of the rules, ``tables.rule_outcomes``."""
-        return rule_outcomes(self.verdicts, self.joint)
+        return rule_outcomes(self.verdicts)
 
     @cached_property
     def compared(self) -> pd.DataFrame:
@@ -43,4 +41,4 @@ class PartTables:
     def chosen(self, places: Sequence[int]) -> PartTables:
         """Some of the outputs by their places, in their order, with what is said of them."""
         rows = self.outputs.iloc[list(places)]
-        return PartTables(rows, rows_on(rows, self.verdicts), rows_on(rows, self.scores), self.joint)
+        return PartTables(rows, rows_on(rows, self.verdicts), rows_on(rows, self.scores))

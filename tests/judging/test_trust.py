@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from promptpex.core.outcomes import outcome_of
 from promptpex.core.records import UNTRUSTED, JudgeCalibration, MeasuredShare, Rule, Spec, Verdict
 from promptpex.judging.trust import Trust
 from promptpex.judging.verdict_precedence import weigh
-from tests.judging.output_verdict import row_status
 from tests.samples import spec
 
 MARK = "0123456789abcdef"
@@ -76,7 +76,7 @@ def test_one_that_is_not_known_to_agree_does_not_count(
         ("unscored", UNTRUSTED, "none", True),
     ], why
     assert "kappa of 0.7 or more" in weighed[1].reason
-    assert row_status(weighed) == ("unscored", UNTRUSTED)
+    assert outcome_of(weighed).code == UNTRUSTED
     assert weigh(calibrated(*calibrations), [], [[verdict(status)]]) == [verdict(status)]
 
 
@@ -85,8 +85,9 @@ def test_a_failure_by_code_stays_one_and_what_code_leaves_open_is_unscored() -> 
     rows = {}
     for status in ("pass", "fail"):
         code = verdict(status, "r1").replace(source="check:word-count")
-        rows[status] = row_status(weigh(partly, [code], [[verdict("pass", "r1")]], min_agreement=0.5))
-    assert rows == {"pass": ("unscored", UNTRUSTED), "fail": ("fail", None)}
+        outcome = outcome_of(weigh(partly, [code], [[verdict("pass", "r1")]], min_agreement=0.5))
+        rows[status] = outcome.status, outcome.code
+    assert rows == {"pass": ("unscored", UNTRUSTED), "fail": ("fail", "")}
 
 
 def test_why_a_judge_gave_no_verdict_stays_and_rules_of_code_are_left_alone() -> None:

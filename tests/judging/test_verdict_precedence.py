@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from promptpex.core.outcomes import outcome_of
 from promptpex.core.records import Verdict
 from promptpex.judging.verdict_precedence import agreed, left_open, unjudged, unscored_verdicts, weigh
-from tests.judging.output_verdict import row_status
 from tests.samples import output, spec
 
 
@@ -22,13 +22,13 @@ def test_a_judge_beside_code_that_decides_does_not_count() -> None:
         ("r1", "judge:a", False),
         ("r2", "judge:a", True),
     ]
-    assert row_status(weighed) == ("pass", None)
+    assert outcome_of(weighed).status == "pass"
 
 
 def test_both_count_where_code_decides_in_part() -> None:
     partly = spec().replace(rules=(spec().rules[0].replace(decides="partly"), spec().rules[1]))
     weighed = weigh(partly, [verdict("pass", "r1", "check:word-count")], [[verdict("fail", "r1")]])
-    assert row_status(weighed) == ("fail", None)
+    assert outcome_of(weighed).status == "fail"
 
 
 def test_a_pass_of_checks_that_decide_in_part_is_open_without_a_judge_and_a_fail_is_not() -> None:
@@ -91,10 +91,10 @@ def test_judges_of_whom_one_was_not_asked_any_more_leave_that_as_the_reason(othe
 
 def test_a_row_fails_before_it_is_unscored_and_passes_only_when_all_do() -> None:
     open_ = verdict("unscored", unscored="judge-timed-out")
-    assert row_status([verdict("fail"), open_]) == ("fail", None)
-    assert row_status([verdict("pass"), open_]) == ("unscored", "judge-timed-out")
-    assert row_status([verdict("pass")]) == ("pass", None)
-    assert row_status([]) == ("unscored", "no-judge")
+    assert outcome_of([verdict("fail"), open_]).status == "fail"
+    assert outcome_of([verdict("pass"), open_]).code == "judge-timed-out"
+    assert outcome_of([verdict("pass")]).status == "pass"
+    assert outcome_of([]).code == "no-judge"
 
 
 def test_rules_that_nothing_judges_are_shown_and_do_not_count() -> None:
@@ -104,5 +104,5 @@ def test_rules_that_nothing_judges_are_shown_and_do_not_count() -> None:
 
 def test_an_error_is_unscored_for_every_rule_with_its_own_reason() -> None:
     verdicts = unscored_verdicts(output(None, error="timed-out"), ["r1", "r2"])
-    assert row_status(verdicts) == ("unscored", "timed-out")
+    assert outcome_of(verdicts).code == "timed-out"
     assert {v.source for v in verdicts} == {"none"}

@@ -110,12 +110,12 @@ def test_the_items_match_the_verdicts_of_the_run_that_is_left(
     )
     passed, skipped, failed = ({report.nodeid for report in group} for group in recorded.listoutcomes())
     run = only_run(pytester.path)
-    by_pair: dict[str, list[str]] = {"kept": [], "broken": [], "unscored": []}
+    by_pair: dict[str, list[str]] = {"pass": [], "fail": [], "unscored": []}
     for output in run.outputs:
         status = outcome_of(verdict for verdict in run.verdicts if verdict.key == output.key).status
         by_pair[status].append(f"prompts/colour.md::{output.case}[{output.model}]")
-    assert passed == set(by_pair["kept"])
-    assert failed == set(by_pair["broken"])
+    assert passed == set(by_pair["pass"])
+    assert failed == set(by_pair["fail"])
     assert skipped == set(by_pair["unscored"])
     assert (len(passed), len(skipped)) == (4, 1)
     assert [item.nodeid for item in items] == [

@@ -6,13 +6,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from promptpex.core.records import Case, Verdict
 from promptpex.tables import (
     OUTPUT_COLUMNS,
-    RULE_OUTCOME_COLUMNS,
     VERDICT_COLUMNS,
     outputs,
     row_verdicts,
@@ -20,7 +17,6 @@ from promptpex.tables import (
     verdicts,
 )
 from promptpex.tables.frames import is_from, marked
-from tests.judging.output_verdict import row_status, rule_status
 from tests.tables.by_hand import colours, output, run, verdict
 
 EMPTY = run()
@@ -87,52 +83,6 @@ def test_a_rule_broken_twice_is_named_once_with_both_reasons() -> None:
 def test_verdicts_stay_with_their_model_case_and_repeat() -> None:
     made = outputs(run([output(repeat=0), output(repeat=1), output(model="n")], [verdict("fail", repeat=1)]))
     assert list(made["verdict"]) == ["unscored", "fail", "unscored"]
-
-
-STATUS = st.sampled_from(["pass", "fail", "not_concerned", "unscored"])
-
-
-@given(st.lists(st.tuples(st.integers(0, 2), STATUS, st.booleans()), max_size=12))
-def test_the_table_and_the_judges_agree_on_a_row(drawn: list[tuple[int, str, bool]]) -> None:
-    judged = [
-        verdict(status, f"r{n}", f"c{case}", counts=counts, unscored=f"u{n}" if status == "unscored" else None)
-        for n, (case, status, counts) in enumerate(drawn)
-    ]
-    rows = outputs(run([output(f"c{case}") for case in range(3)], judged)).set_index("case")
-    for case in rows.index:
-        status, code = row_status(one for one in judged if one.case == case)
-        assert rows.loc[case, "verdict"] == status
-        assert (None if pd.isna(rows.loc[case, "unscored"]) else rows.loc[case, "unscored"]) == code
-
-
-KEYS = st.tuples(st.sampled_from(["c1", "c2", "c11"]), st.sampled_from(["m", "1m"]), st.integers(0, 1))
-DRAWN = st.lists(st.tuples(KEYS, st.sampled_from(["r1", "r2"]), STATUS, st.booleans()), max_size=25)
-
-
-@given(DRAWN)
-def test_a_rule_on_an_output_has_one_outcome_whatever_many_verdicts_count(
-    drawn: list[tuple[tuple[str, str, int], str, str, bool]],
-) -> None:
-    judged = [
-        verdict(
-            status, rule, *key[:2], repeat=key[2], counts=counts, unscored=f"u{n}" if status == "unscored" else None
-        )
-        for n, (key, rule, status, counts) in enumerate(drawn)
-    ]
-    outcomes = rule_outcomes(verdicts(run(verdicts=judged)))
-    assert {name: str(kind) for name, kind in outcomes.dtypes.items()} == dict(RULE_OUTCOME_COLUMNS)
-    groups: dict[tuple[str, str, int, str], list[Verdict]] = {}
-    for one in judged:
-        if one.counts:
-            groups.setdefault((*one.key, one.rule), []).append(one)
-    columns = [
-        outcomes[name].astype(object).where(outcomes[name].notna(), None)
-        for name in (*OUTCOME_KEY, "status", "unscored")
-    ]
-    assert list(zip(*columns, strict=True)) == [(*key, *rule_status(group)) for key, group in groups.items()]
-
-
-OUTCOME_KEY = ("case", "model", "repeat", "rule")
 
 
 def test_an_outcome_knows_the_aim_and_the_scenario_of_its_case() -> None:

@@ -12,6 +12,7 @@ import pytest
 from promptpex import api
 from promptpex.config import load
 from promptpex.core.events import Event, Notice
+from promptpex.core.outcomes import outcome_of
 from promptpex.core.records import Case, Check, Request, Rule, Run, Spec, Suite, VariableSpec
 from promptpex.core.stage_templates import fingerprint
 from promptpex.interchange import junit
@@ -22,7 +23,6 @@ from promptpex.report.html import html
 from promptpex.report.terminal import notes
 from promptpex.workflow.execution import early_stopping, run_records
 from promptpex.workflow.session import open_session
-from tests.judging.output_verdict import row_status
 
 SECRET = "Atlantis-7731"
 ONE_WORD = Check(kind="word-count", value=1)
@@ -160,7 +160,7 @@ def test_a_rule_decided_in_part_is_not_kept_where_no_judge_is_asked_about_it(
 ) -> None:
     run, _ = judged(tmp_path, judges, monkeypatch, decides="partly", judge_mode=mode)
     assert counted(run) == {"r1": "unscored", **also}
-    assert [row_status(run.verdicts)] == [("unscored", "no-judge")]
+    assert outcome_of(run.verdicts).code == "no-judge"
     summary = summarise(run)
     assert (summary.gaps.unscored, summary.gaps.half_judged_rules) == ({"fake/m": {"no-judge": 1}}, ("r1",))
     assert to_dict(summary)["half_judged_rules"] == ["r1"]
@@ -177,7 +177,7 @@ def test_what_fails_the_checks_of_a_rule_decided_in_part_fails_it_without_a_judg
 ) -> None:
     run, _ = judged(tmp_path, {}, monkeypatch, decides="partly", answer="Poseidonis it is")
     assert counted(run) == {"r1": "fail"}
-    assert row_status(run.verdicts) == ("fail", None)
+    assert outcome_of(run.verdicts).status == "fail"
     assert summarise(run).gaps.half_judged_rules == ()
 
 
@@ -187,7 +187,7 @@ def test_a_judge_who_is_asked_completes_what_checks_decide_in_part(
     run, _ = judged(tmp_path, {"fake/j": "pass"}, monkeypatch, decides="partly")
     counted = [(v.rule, v.source.partition(":")[0], v.status) for v in run.verdicts if v.counts]
     assert counted == [("r1", "check", "pass"), ("r1", "judge", "pass"), ("r2", "judge", "pass")]
-    assert row_status(run.verdicts) == ("pass", None)
+    assert outcome_of(run.verdicts).status == "pass"
     assert summarise(run).gaps.half_judged_rules == ()
 
 
@@ -195,7 +195,7 @@ def test_a_failed_check_that_the_judge_contradicts_counts_as_broken_and_the_repo
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, _ = judged(tmp_path, {"fake/j": "pass"}, monkeypatch, decides="partly", answer="Poseidonis it is")
-    assert row_status(run.verdicts) == ("fail", None)
+    assert outcome_of(run.verdicts).status == "fail"
     summary = summarise(run)
     assert summary.outputs["contradicted"].tolist() == [True]
     assert summary.answer is not None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from promptpex.core.outcomes import HEAVIEST_FIRST
 from promptpex.core.records import EXPECTED, NOT_CONCERNED, AnyRun, Case
 from promptpex.core.translation import Key, from_data, tr
 from promptpex.report.metrics_in_words import points, scales
@@ -27,8 +28,8 @@ judges contradict each other about it, that the repeats of its model differ in i
 ONLY = {DIFFER: Key("models differ"), DISAGREE: Key("judges or code disagree"), FLAKY: Key("repeats differ")}
 """The same as the page's filters call it."""
 
-LETTERS = {"fail": "f", "unscored": "u", "pass": "p", NOT_CONCERNED: "n"}
-"""How an output's verdict on a rule is written for the filters, the weightiest first; ``-`` stands for none."""
+LETTERS = {status: status[0] for status in HEAVIEST_FIRST}
+"""How an output's verdict on a rule is written for the filters, the heaviest first; ``-`` stands for none."""
 
 OutputKey = tuple[str, str, int]
 
@@ -191,7 +192,7 @@ def _answers(
 
 
 def _letters(verdicts: Iterable[ShownVerdict], rules: Sequence[str]) -> str:
-    """The verdict on each rule: the weightiest of those that count."""
+    """The verdict on each rule: the heaviest of those that count."""
     by_rule: dict[str, set[str]] = defaultdict(set)
     for verdict in verdicts:
         if verdict.counts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,7 +14,8 @@ from promptpex.alignment.edit_effect import effects, left_out_of_effects, verdic
 from promptpex.alignment.graded import GradedItems, with_labels
 from promptpex.core.errors import RunError
 from promptpex.core.events import Listener
-from promptpex.core.records import Example, ReportCard, Run
+from promptpex.core.outcomes import outcome_of
+from promptpex.core.records import Example, OutputKey, ReportCard, Run, Verdict
 from promptpex.core.translation import stored
 from promptpex.grading.labels import LabelRules, require_known_grader
 from promptpex.report import runs
@@ -116,17 +118,18 @@ def _graded(pool: Sequence[Example], project: GradingProject) -> GradedItems:
 
 
 def _broken(read_runs: Iterable[Run]) -> dict[str, bool]:
-    """Whether the verdicts that count break a rule, by the output's id; not where one that matters is open."""
+    """Whether an output breaks a rule, by its id; not of those without a verdict. The first of equal outputs counts."""
     broken: dict[str, bool] = {}
     for run in read_runs:
         ids = run.item_ids
-        statuses: dict[str, set[str]] = {}
+        by_output: defaultdict[OutputKey, list[Verdict]] = defaultdict(list)
         for verdict in run.verdicts:
-            if verdict.counts and verdict.turn == 0 and verdict.key in ids:
-                statuses.setdefault(ids[verdict.key], set()).add(verdict.status)
-        for item, seen in statuses.items():
-            if "fail" in seen or "unscored" not in seen:
-                broken.setdefault(item, "fail" in seen)
+            if verdict.key in ids:
+                by_output[verdict.key].append(verdict)
+        for key, verdicts in by_output.items():
+            outcome = outcome_of(verdicts)
+            if outcome.status != "unscored":
+                broken.setdefault(ids[key], outcome.status == "fail")
     return broken
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from promptpex.core.events import Listener, OutcomeKnown
-from promptpex.core.records import NOT_ASKED, Output, Rule, Run, Spec, Verdict
+from promptpex.core.outcomes import outcome_of
+from promptpex.core.records import Output, Rule, Run, Spec, Verdict
 from promptpex.judging.verdict_precedence import Weights, after_broken
 from promptpex.workflow.session import Session
 
@@ -31,10 +32,10 @@ class OutcomesSoFar:
         self._known: dict[int, str] = {}
 
     def code(self, place: int, verdicts: Iterable[Verdict]) -> None:
-        """Takes in what code says of an output; what it fails is known."""
-        for verdict in verdicts:
-            if verdict.status == "fail" and verdict.counts:
-                self._tell(place, verdict.model, "fail")
+        """Takes in what code says of an output before judges do; a failure is known, anything else is not yet."""
+        outcome = outcome_of(verdicts)
+        if outcome.status == "fail":
+            self._tell(place, outcome.deciding[0].model, outcome.status)
 
     def early(self, place: int, output: Output, verdicts: Sequence[Verdict], *, is_all: bool) -> None:
         """Tells of an output what these verdicts of code come to, which are not kept.
@@ -49,7 +50,7 @@ class OutcomesSoFar:
 
     def end(self, place: int, output: Output, verdicts: Sequence[Verdict]) -> None:
         """Tells of an output unless that was known before; these are all verdicts on it, weighed."""
-        self._tell(place, output.model, outcome_of(verdicts))
+        self._tell(place, output.model, outcome_of(verdicts, output.error).status)
 
     def _tell(self, place: int, model: str, outcome: str) -> None:
         was = self._known.get(place)
@@ -67,17 +68,3 @@ def outcomes_so_far(session: Session, run: Run) -> OutcomesSoFar:
 def weights_of(session: Session, spec: Spec) -> Weights:
     """What decides which verdicts count, by the settings."""
     return Weights(spec, quorum=session.settings.quorum, min_agreement=session.settings.min_agreement)
-
-
-def outcome_of(verdicts: Sequence[Verdict]) -> str:
-    """What the verdicts on one output come to, as in ``tables.row_verdicts``: unscored where a judge was no longer
-    asked, else ``fail`` where a verdict that counts fails, else unscored where one could not judge or none counts."""
-    counting = [verdict for verdict in verdicts if verdict.counts]
-    joint = {verdict.rule for verdict in counting if verdict.source.startswith("judges:")}
-    deciding = (verdict for verdict in verdicts if not verdict.turn and (verdict.counts or verdict.rule in joint))
-    if any(verdict.unscored in NOT_ASKED for verdict in deciding):
-        return "unscored"
-    statuses = {verdict.status for verdict in counting}
-    if "fail" in statuses:
-        return "fail"
-    return "unscored" if "unscored" in statuses or not statuses else "pass"

@@ -208,19 +208,6 @@ def test_a_judge_that_first_scores_in_a_later_part_lacks_what_was_unusable_befor
     assert parts["unscored"].tolist() == [2, 2, 2]
 
 
-def test_joint_verdicts_of_the_last_part_tell_for_those_before_it() -> None:
-    made = random_run(0)
-    places = {one.key: place for place, one in enumerate(made.outputs)}
-    last = next(one for one in reversed(made.outputs) if one.text is not None)
-    key: dict[str, Any] = {"case": last.case, "model": last.model, "repeat": last.repeat}
-    joint = [verdict("fail", rule.id, source="judges:majority", counts=True, **key) for rule in RULES]
-    verdicts = [*(one for one in made.verdicts if one.key != last.key), *joint]
-    made = made.replace(verdicts=tuple(sorted(verdicts, key=lambda one: places[one.key])))
-    whole, parts = RunTables(made), TablesInParts(in_parts(made, lambda: 6))
-    for (name, one), other in zip(of_figures(whole).items(), of_figures(parts).values(), strict=True):
-        assert_frame_equal(one, other, check_exact=True, obj=name)
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_rules_are_counted_as_outputs_are(seed: int) -> None:
     """Against what the table was made of before it was counted part by part."""
