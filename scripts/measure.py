@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from measuring import figures, settings, usage  # noqa: E402
+from measuring.fields import unread_fields  # noqa: E402
 from measuring.tree import Module, modules  # noqa: E402
 
 FOR_OTHERS = {
@@ -31,6 +32,12 @@ FOR_OTHERS = {
     "promptpex.store.sqlite.store.SqliteStore.entries": "stores: programs that go through all replies",
 }
 """Definitions that the package itself does not call, with whom they are for; what only they use needs no line."""
+
+FIELDS_FOR_OTHERS = {
+    "promptpex/interchange/format.py Format.maps": "docs/interchange.md is made of it",
+    "promptpex/interchange/format.py Format.reads": "a test holds it to what the format has a function for",
+}
+"""Fields of dataclasses that the package itself does not read, with who does."""
 
 SMALL_FILES = {
     "promptpex/codecs/control_characters.py": "what a terminal would obey: everything that prints shares it",
@@ -115,6 +122,8 @@ def _uses(parts: list[Module]) -> Iterator[Figure]:
     yield Figure("definitions that nothing uses", len(places), 0, places)
     others = tuple(f"{name}: {reason}" for name, reason in FOR_OTHERS.items())
     yield Figure("definitions for other programs", len(others), len(FOR_OTHERS), others)
+    fields = [place for place in unread_fields(parts, usage.templates(ROOT)) if place not in FIELDS_FOR_OTHERS]
+    yield Figure("fields of dataclasses that nothing reads", len(fields), 0, tuple(fields))
     for name, idle in (("options", settings.unread_options(whole)), ("settings", settings.unread_settings(parts))):
         yield Figure(f"{name} that nothing reads", len(idle), 0, tuple(idle))
     private = [place for place in figures.private_parts(parts) if place.split(" ", 1)[1] not in PRIVATE_PARTS]

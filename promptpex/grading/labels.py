@@ -176,9 +176,7 @@ def _heavier(clear: Sequence[tuple[Label, Vote]], weight: Callable[[Vote], float
 
 def accuracies(things: Iterable[Sequence[Vote]]) -> dict[str, float]:
     """Each grader's accuracy, estimated from what others say of the same things; unsure tells nothing of it."""
-    return one_coin(
-        {vote.grader: vote.value == "good" for vote in votes if vote.value != "unsure"} for votes in things
-    ).accuracy
+    return one_coin({vote.grader: vote.value == "good" for vote in votes if vote.value != "unsure"} for votes in things)
 
 
 def _who(votes: Sequence[Vote]) -> str:

@@ -21,7 +21,7 @@ class Totals:
         replayed: those of them that came from a recording, for which nothing was sent.
         cached: answered from the store.
         failed: not answered.
-        tokens_in, tokens_out: of provider answers that were counted; ``uncounted`` is the number of the others.
+        tokens_in, tokens_out: of provider answers that say how many they were.
         cost_usd: US dollars of provider answers whose price is known; ``unpriced`` is the number of the others.
         latency_ms: sum over provider answers.
     """
@@ -33,7 +33,6 @@ class Totals:
     failed: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    uncounted: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
     latency_ms: float = 0.0
@@ -77,7 +76,6 @@ class Meter:
         totals.replayed += request.is_replay
         totals.tokens_in += completion.tokens_in or 0
         totals.tokens_out += completion.tokens_out or 0
-        totals.uncounted += completion.tokens_in is None or completion.tokens_out is None
         totals.cost_usd += completion.cost_usd or 0.0
         totals.unpriced += completion.cost_usd is None
         totals.latency_ms += completion.latency_ms or 0.0

@@ -139,7 +139,6 @@ class _Fit:
     Attributes:
         estimate, variance: of the share.
         power: lambda.
-        graded_cases: cases with a grade.
         size: what the graded outputs count as one group, for an estimate near 0 or 1.
         by_verdicts, by_grades: what each case adds to the estimate's error, by its verdicts and by its grades.
     """
@@ -147,7 +146,6 @@ class _Fit:
     estimate: float
     variance: float
     power: float
-    graded_cases: int
     size: float
     by_verdicts: Floats
     by_grades: Floats
@@ -232,7 +230,6 @@ def _fitted(outputs: JudgedOutputs, verdicts: Ints) -> _Fit:
         estimate=estimate,
         variance=_variance(within, by_verdicts, by_grades),
         power=min(1.0, max(0.0, power)),
-        graded_cases=len(np.unique(every.cases)),
         size=every.size,
         by_verdicts=by_verdicts,
         by_grades=by_grades,

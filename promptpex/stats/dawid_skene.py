@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 UNKNOWN_ACCURACY = 0.75
 """Of a grader of whom nothing is known; also what the estimates of few grades are drawn towards."""
@@ -23,19 +22,6 @@ _TURNS = 200
 _CLOSE = 1e-7
 
 
-@dataclass(frozen=True, slots=True)
-class GraderAccuracy:
-    """The estimates.
-
-    Attributes:
-        accuracy: of each grader who shares a thing with another one, from ``LEAST_ACCURACY`` to ``MOST_ACCURACY``.
-        prevalence: the share of good things.
-    """
-
-    accuracy: dict[str, float]
-    prevalence: float
-
-
 def logit(share: float) -> float:
     """The natural logarithm of the odds of a probability in (0, 1)."""
     return math.log(share / (1.0 - share))
@@ -45,8 +31,8 @@ Pattern = frozenset[tuple[str, bool]]
 """What the graders of a thing say; things with the same pattern are counted together."""
 
 
-def one_coin(things: Iterable[Mapping[str, bool]]) -> GraderAccuracy:
-    """The accuracy of graders.
+def one_coin(things: Iterable[Mapping[str, bool]]) -> dict[str, float]:
+    """The accuracy of each grader who shares a thing with another one, from ``LEAST_ACCURACY`` to ``MOST_ACCURACY``.
 
     Args:
         things: of each thing what its graders say, by their names: True is good.
@@ -54,7 +40,6 @@ def one_coin(things: Iterable[Mapping[str, bool]]) -> GraderAccuracy:
     counts = Counter(frozenset(thing.items()) for thing in things if len(thing) > 1)
     good = {pattern: sum(value for _, value in pattern) / len(pattern) for pattern in counts}
     accuracy: dict[str, float] = {}
-    prevalence = 0.5
     for _ in range(_TURNS):
         before = good
         accuracy = _accuracy(counts, good)
@@ -62,7 +47,7 @@ def one_coin(things: Iterable[Mapping[str, bool]]) -> GraderAccuracy:
         good = {pattern: _posterior(pattern, accuracy, prevalence) for pattern in counts}
         if max((abs(good[one] - before[one]) for one in counts), default=0.0) < _CLOSE:
             break
-    return GraderAccuracy(accuracy, prevalence)
+    return accuracy
 
 
 def _accuracy(counts: Counter[Pattern], good: Mapping[Pattern, float]) -> dict[str, float]:

@@ -20,7 +20,7 @@ async def test_totals_tell_known_from_unknown_and_cached_from_paid() -> None:
     with pytest.raises(RateLimited):
         await client.complete(request(stage="judge"))
     assert meter.totals[("output", "m")] == Totals(
-        requests=2, cached=1, tokens_in=3, tokens_out=4, uncounted=1, cost_usd=0.5, unpriced=1, latency_ms=7.0
+        requests=2, cached=1, tokens_in=3, tokens_out=4, cost_usd=0.5, unpriced=1, latency_ms=7.0
     )
     assert meter.totals[("judge", "m")] == Totals(failed=1)
     assert meter.total.requests == 2

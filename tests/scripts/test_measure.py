@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import measure  # noqa: E402
 from measuring import figures, settings, usage  # noqa: E402
+from measuring.fields import unread_fields  # noqa: E402
 from measuring.tree import Module, modules  # noqa: E402
 
 
@@ -43,6 +44,7 @@ def test_what_is_listed_as_an_exception_still_exists() -> None:
     idle = {".".join(entry.key) for entry in usage.Usage(parts, usage.templates(ROOT)).unused()}
     used = {name for name in measure.FOR_OTHERS if not {name, name.rpartition(".")[0]} & idle}
     assert not used, "used by now: take it off the list"
+    assert set(measure.FIELDS_FOR_OTHERS) <= set(unread_fields(parts, usage.templates(ROOT)))
     assert set(measure.SMALL_FILES) <= set(figures.small_files(parts))
     assert set(measure.PRIVATE_PARTS) <= {place.split(" ", 1)[1] for place in figures.private_parts(parts)}
 
@@ -69,6 +71,16 @@ def test_an_option_counts_as_read_only_where_its_own_command_reads_it() -> None:
     against = [option for option in run.command.params if option.name == "against"]
     for callback, idle in ((run.command.callback, []), (evaluate_paper.command.callback, against)):
         assert settings.idle_options(click.Command("x", params=against, callback=callback), parts) == idle
+
+
+def test_a_field_counts_as_read_through_an_attribute_a_pattern_a_text_or_a_page() -> None:
+    till = module(
+        "@dataclass(frozen=True)\nclass Till:\n    seen: int\n    matched: int\n    column: int\n    shown: int\n"
+        "    idle: int = 0\n    LIMIT = 3\nclass Plain:\n    other: int\n"
+        "def of(till): till.idle = 3; return till.seen, 'column'\n"
+        "match Till(1):\n    case Till(matched=1): pass\n"
+    )
+    assert unread_fields([till], "{{ till.shown }}") == ["promptpex/shop/till.py Till.idle"]
 
 
 def test_names_types_and_sizes_are_counted_where_they_stand() -> None:

@@ -22,6 +22,7 @@ from promptpex.specs.file import read_spec
 from promptpex.workflow import pipeline
 from promptpex.workflow.alignment.calibrating import calibrate
 from promptpex.workflow.estimate import estimate
+from promptpex.workflow.execution.reweighing import reweighed
 from promptpex.workflow.grading.open_desk import GradingWishes, open_desk
 from promptpex.workflow.session import open_session
 from tests.e2e.command import in_process
@@ -91,6 +92,12 @@ def test_a_judge_of_the_whole_prompt_is_refused(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match="--min-agreement is about single rules"):
         judged(prompt_spec_suite()[1], min_agreement=0.6, judge_mode="prompt")
+
+
+def test_a_run_judged_by_rules_of_its_mode_is_not_weighed_again() -> None:
+    run = judged(prompt_spec_suite()[1], judge_mode="prompt")
+    with pytest.raises(ConfigError, match=", ".join(run.manifest.mode_rules)):
+        reweighed(run, 0.6)
 
 
 def calibrated_run(folder: Path) -> Path:

@@ -29,12 +29,10 @@ class GgufHead:
 
     Attributes:
         context: tokens of context it was trained for; None if it does not say.
-        architecture: such as ``llama``.
         name: as its maker calls it.
     """
 
     context: int | None
-    architecture: str
     name: str
 
 
@@ -54,7 +52,6 @@ def read_head(path: Path) -> GgufHead:
     context = pairs.get(f"{architecture}.context_length")
     return GgufHead(
         context=context if isinstance(context, int) and context > 0 else None,
-        architecture=architecture,
         name=str(pairs.get("general.name", "")),
     )
 

@@ -14,11 +14,11 @@ def reweighed(run: Run, min_agreement: float) -> Run:
     """The run as if it had been judged with this least agreement; nobody is asked, and its folder stays as it is.
 
     Raises:
-        ConfigError: its judges decided on the prompt as a whole.
+        ConfigError: its judges decided on rules of their judge mode, such as the prompt as a whole.
     """
     if run.manifest.mode_rules:
-        mode = run.manifest.settings.get("judge_mode") or "prompt"
-        raise ConfigError(f"--min-agreement is about single rules, and this run was judged in the mode {mode!r}")
+        rules = ", ".join(run.manifest.mode_rules)
+        raise ConfigError(f"--min-agreement is about rules of the spec, and a judge mode added its own here: {rules}")
     quorum: Quorum = "unanimous" if run.manifest.settings.get("quorum") == "unanimous" else "majority"
     settings = {**run.manifest.settings, "min_agreement": min_agreement}
     return run.replace(
