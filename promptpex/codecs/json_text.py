@@ -45,7 +45,7 @@ def loads(text: str) -> Any:
 def _refuse_halves(text: str, value: object) -> None:
     may_hold_one = "\\ud" in text.lower() or has_surrogate(text)
     if may_hold_one and holds_half(value):
-        raise ValueError("it holds half of a character (a lone surrogate)")
+        raise ValueError("it contains half a character (a lone surrogate)")
 
 
 def holds_half(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Turns of chats as other tools write them, as messages of ours; what is no text is said to be none."""
+"""Turns of chats as other tools write them, as our messages; what is not text is refused."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def messages_of(value: object) -> tuple[Message, ...]:
     """The turns of a chat: a list of roles and contents, or one text, which is the user's.
 
     Raises:
-        Unfit: it is no chat, has no turn, or holds more than texts.
+        Unfit: it is not a chat, has no turn, or contains more than text.
     """
     if isinstance(value, str):
         value = [{"role": "user", "content": value}]
     if not isinstance(value, list):
-        raise Unfit(stored("a chat must be a list of turns or a text, not {kind}", kind=named(value)))
+        raise Unfit(stored("a chat must be a list of turns or text, not {kind}", kind=named(value)))
     messages = tuple(message for turn in value if (message := _message(turn)).content.strip())
     if not messages:
-        raise Unfit(stored("the chat holds no text"))
+        raise Unfit(stored("the chat has no text"))
     return messages
 
 
@@ -56,9 +56,9 @@ def _message(turn: object) -> Message:
     role = turn.get("role")
     ours = ROLES.get(role.lower()) if isinstance(role, str) else None
     if ours is None:
-        raise Unfit(stored("a turn has another role than system, user or assistant: {role}", role=_short(role)))
+        raise Unfit(stored("the role of a turn must be system, user or assistant, not {role}", role=_short(role)))
     if turn.get("tool_calls") or turn.get("function_call"):
-        raise Unfit(stored("the model calls tools, which prompts here have not"))
+        raise Unfit(stored("the model calls tools, which promptpex does not support"))
     return Message(role=ours, content=text_of(turn.get("parts") if "content" not in turn else turn["content"]))
 
 
@@ -73,7 +73,7 @@ def text_of(content: object) -> str:
     if isinstance(content, dict):
         content = [content]
     if not isinstance(content, list):
-        raise Unfit(stored("a content must be a text or a list of parts, not {kind}", kind=named(content)))
+        raise Unfit(stored("content must be text or a list of parts, not {kind}", kind=named(content)))
     return "\n".join(_texts(content))
 
 
@@ -89,7 +89,7 @@ def _texts(parts: Sequence[object]) -> Iterator[str]:
                 yield text
                 continue
         if not _is_one_of(kind, _UNSEEN):
-            raise Unfit(stored("it holds parts that are no text: {kind}", kind=_short(kind)))
+            raise Unfit(stored("it has parts that are not text: {kind}", kind=_short(kind)))
 
 
 def _is_one_of(kind: object, kinds: frozenset[str]) -> bool:
@@ -100,13 +100,13 @@ def answer_of(value: object) -> str:
     """What a model said: a text, a turn, a list with one turn, or any other JSON as its text.
 
     Raises:
-        Unfit: it called tools, or said something that is no text.
+        Unfit: it called tools, or said something that is not text.
     """
     if isinstance(value, list) and len(value) == 1 and is_chat(value):
         value = value[0]
     if isinstance(value, dict) and "role" in value and _TURN & value.keys():
         if value.get("tool_calls") or value.get("function_call"):
-            raise Unfit(stored("the model calls tools, which prompts here have not"))
+            raise Unfit(stored("the model calls tools, which promptpex does not support"))
         return text_of(value.get("parts") if "content" not in value else value["content"])
     return value_text(value)
 

@@ -1,8 +1,8 @@
 """Tables of other tools as cases: which column is what, and what each type of value becomes.
 
 A text, a number, and true or false become an input as they are; dates and times are ISO texts by then. A list or a
-mapping stays one, which a prompt shows as JSON. Nothing, and NaN, is no value: the case has no such input. Where a text
-is wanted (``expected``, ``id``), a number becomes its digits.
+mapping stays one, which a prompt shows as JSON. An empty cell or NaN is not a value: the case has no such input.
+Where a text is wanted (``expected``, ``id``), a number becomes its digits.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def imported(table: Table, *, columns: str | None = None, first: int | None = No
         raise SuiteError(_sentence(table), path=table.path)
     log = Log()
     for name, holds in table.unfit.items():
-        log.left_out(name, stored("it holds {kind}, neither texts nor numbers", kind=holds), table.path, None)
+        log.left_out(name, stored("it contains {kind}, neither text nor numbers", kind=holds), table.path, None)
     rows = _limited(table, first)
     if chosen is None:
         check_columns(table.columns, table.path)
@@ -103,7 +103,7 @@ def mapping_of(text: str) -> dict[str, str]:
     CSV.
 
     Raises:
-        InputError: it is no such text, or names what is no column here.
+        InputError: it cannot be read, or names a column that does not exist.
     """
     try:
         parts = [part for part in safe_csv.cells_of(text) if part.strip()]
@@ -130,8 +130,8 @@ def _sentence(table: Table) -> str:
     names = [name for name in table.columns if name not in table.unfit]
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     if not names:
-        return "there are no columns with texts or numbers; give a table with a row of names"
-    return f"none of the columns is known here ({shown}); say what they are: --columns {_example(names)}"
+        return "there are no columns with text or numbers; give a table with a header row"
+    return f"none of the columns is known ({shown}); say what they are: --columns {_example(names)}"
 
 
 def _example(names: Sequence[str]) -> str:
@@ -188,7 +188,7 @@ class _Mapper:
         if missing is None:
             return
         if missing in self.table.unfit:
-            message = f"the column {missing!r} holds {self.table.unfit[missing]}, neither texts nor numbers"
+            message = f"the column {missing!r} contains {self.table.unfit[missing]}, neither text nor numbers"
         else:
             message = f"there is no column {missing!r}; there are {', '.join(names[:_SHOWN]) or 'none'}"
         raise SuiteError(message, path=self.table.path)
@@ -232,17 +232,22 @@ class _Mapper:
     def _usable(self, value: object, name: str, line: int) -> object:
         """The value; None where it is nothing, which is noted unless it is an empty cell of text."""
         if isinstance(value, float) and not math.isfinite(value):
-            self.log.left_out(name, stored("it is no number (NaN, or infinite)"), self.table.path, line)
+            self.log.left_out(name, stored("it is not a number (NaN, or infinite)"), self.table.path, line)
             return None
         if isinstance(value, dict | list) and not is_plain(value):
-            self.log.left_out(name, stored("it nests too deep, or holds what is no number"), self.table.path, line)
+            self.log.left_out(
+                name,
+                stored("it is nested too deeply, or contains something that is not a number"),
+                self.table.path,
+                line,
+            )
             return None
         return value
 
     def _note_nested(self, value: object, name: str, line: int) -> None:
         if isinstance(value, dict | list) and name not in self._nested:
             self._nested.add(name)
-            why = stored("lists and mappings stay such, and a prompt shows them as JSON")
+            why = stored("lists and mappings are kept, and a prompt shows them as JSON")
             self.log.changed(name, why, self.table.path, line)
 
     def _id(self, fields: Mapping[str, Any], line: int) -> str:
@@ -250,7 +255,7 @@ class _Mapper:
         given = fields.get("id")
         name = self._ids.free("" if given is None else str(given), derived_id(fields["inputs"], _NOUN), longest=100)
         if given is not None and name != given:
-            why = stored("an id is of letters, digits, '.', '_' and '-', and is there once")
+            why = stored("an id consists of letters, digits, '.', '_' and '-', and is unique")
             self.log.changed("id", why, self.table.path, line)
         return name
 

@@ -48,8 +48,8 @@ def read(
     if missing:
         present = ", ".join(names[:12]) or "nothing"
         raise error(
-            f"the header of the {what} lacks the column {missing[0]!r} (it names {present}); "
-            "give the file as it was published",
+            f"the header of the {what} lacks the column {missing[0]!r} (it has {present}); give the file as it was "
+            "published",
             path=path,
             line=1,
         )
@@ -59,8 +59,8 @@ def read(
 def _row(row: safe_csv.CsvRow, names: list[str], path: Path, what: str, error: type[InputError]) -> TableRow:
     if len(row.cells) < len(names):
         raise error(
-            f"this row of the {what} has {len(row.cells)} cells and the header {len(names)}; "
-            "the file may be cut off: get it again",
+            f"this row of the {what} has {len(row.cells)} cells, but the header has {len(names)}; the file may be cut "
+            "off: get it again",
             path=path,
             line=row.line,
         )

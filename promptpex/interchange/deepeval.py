@@ -55,7 +55,7 @@ def read(path: Path) -> Imported:
     """The goldens of a file as cases; those with answers as outputs, of a prompt that is the input as it stands.
 
     Raises:
-        InputError: it is no such file, or nothing in it can come over; with the line.
+        InputError: it is not such a file, or nothing in it can come over; with the line.
     """
     log = Log()
     exchanges = []
@@ -72,7 +72,7 @@ def read(path: Path) -> Imported:
             continue
         for key in golden:
             if key not in (_OF_CHATS if golden.get("scenario") else _READ) and golden[key] not in (None, "", [], {}):
-                log.left_out(at[key].name, stored("there is nothing like it here"), at.path, at.line)
+                log.left_out(at[key].name, stored("promptpex has no equivalent"), at.path, at.line)
     if any(each.answers for each in exchanges):
         return assembled(exchanges, path, log)
     return assembled([_alone(each) for each in exchanges], path, log)
@@ -83,7 +83,7 @@ def _golden(golden: Mapping[str, object], at: At) -> Exchange:
     if text is None:
         raise Unfit(stored("a golden needs an input"))
     if _IMAGE in text:
-        raise Unfit(stored("it holds parts that are no text: {kind}", kind="an image"))
+        raise Unfit(stored("it has parts that are not text: {kind}", kind="an image"))
     inputs: dict[str, object] = {key: _list(golden[key]) for key in _LISTS if golden.get(key) not in (None, "")}
     metadata = golden.get(_METADATA)
     if isinstance(metadata, dict) and metadata:
@@ -107,7 +107,7 @@ def _golden(golden: Mapping[str, object], at: At) -> Exchange:
 def _conversation(golden: Mapping[str, object], at: At) -> Exchange:
     """The turns of a conversation that has some: what its last turn answers, or what is to be answered."""
     if not golden.get("turns"):
-        raise Unfit(stored("its conversation has no turns; promptpex plays no user"))
+        raise Unfit(stored("its conversation has no turns, and promptpex does not play the user"))
     messages = messages_of(golden["turns"])
     is_answered = messages[-1].role == "assistant" and len(messages) > 1
     answers = (RecordedAnswer(messages[-1].content),) if is_answered else ()
@@ -128,7 +128,7 @@ def _alone(exchange: Exchange) -> Exchange:
 def _text(golden: Mapping[str, object], key: str) -> str | None:
     value = golden.get(key)
     if value is not None and not isinstance(value, str):
-        raise Unfit(stored("its {key} is no text", key=key))
+        raise Unfit(stored("its {key} is not text", key=key))
     return value
 
 
@@ -137,7 +137,7 @@ def _list(value: object) -> list[object]:
     if isinstance(value, str):
         return list(value.split("|"))
     if not isinstance(value, list):
-        raise Unfit(stored("a context must be a list of texts, not {kind}", kind=named(value)))
+        raise Unfit(stored("a context must be a list of strings, not {kind}", kind=named(value)))
     return value
 
 
@@ -151,7 +151,7 @@ def write(source: Source) -> Exported:
         left_out.append(stored("cases that are not run, and are left out: {count}", count=unused))
     if project.spec.rules:
         left_out.append(
-            stored("rules that are left out, since goldens hold none: {count}", count=len(project.spec.rules))
+            stored("rules that are left out, since goldens have none: {count}", count=len(project.spec.rules))
         )
     goldens = [golden for case in usable if (golden := _written(project, case, left_out)) is not None]
     return Exported(json.dumps(goldens, ensure_ascii=False, indent=2) + "\n", tuple(left_out))
@@ -166,7 +166,7 @@ def _written(project: Project, case: Case, left_out: list[str]) -> dict[str, Any
             left_out.append(stored("case {case} is left out: the prompt cannot be rendered with it", case=case.id))
             return None
         value = messages[-1].content
-        if (why := stored("inputs are one text there, the prompt's last turn")) not in left_out:
+        if (why := stored("deepeval has one input per golden: the prompt's last turn")) not in left_out:
             left_out.append(why)
     if case.also_right:
         left_out.append(stored("case {case}: its further right outputs", case=case.id))
@@ -195,13 +195,13 @@ FORMAT = Format(
         Mapped("`input`", "the input of a prompt with one variable", "both",
                "images; several inputs are one text there"),
         Mapped("`expected_output`", "the expected output", "both", "further right outputs"),
-        Mapped("`actual_output`, `token_cost`, token counts", "an output of a run, of a prompt that is the input as it "
-               "stands, or with `--prompt` of yours", "in"),
+        Mapped("`actual_output`, `token_cost`, token counts", "an output of a run, whose prompt is the input as it "
+                                                              "is, or your prompt with `--prompt`", "in"),
         Mapped("`context`, `retrieval_context`, `additional_metadata`", "inputs that the prompt does not name, for "
                "checks"),
         Mapped("`name`", "the case's id"),
         Mapped("`turns` of a conversational golden", "a chat; its last turn is an output where the model has it", "in",
-               "personas, what turns hold besides texts"),
+               "personas, what turns hold besides text"),
         Mapped("`expected_outcome`, `context` of one", "inputs that the prompt does not name, for checks", "in"),
         Mapped("a conversational golden without turns", "nothing", "in", "it is named"),
         Mapped("`comments`, `source_file`, tools, custom columns and others", "nothing", "in", "they are named"),

@@ -29,7 +29,7 @@ def json_rows(path: Path, what: str) -> Iterator[tuple[object, At]]:
     """The rows of a JSON file, or of one of JSON lines, with their places.
 
     Raises:
-        InputError: it cannot be read, or is no JSON from some line on.
+        InputError: it cannot be read, or stops being JSON at some line.
     """
     text = read_text(path, error=InputError, what=what, limit=MAX_BYTES).removeprefix("\ufeff")
     reader = ValueReader(text, path)
@@ -44,14 +44,14 @@ def json_rows(path: Path, what: str) -> Iterator[tuple[object, At]]:
                 raise reader.fail("a comma or ] is missing; the file may be cut off")
             break
     if is_list and not reader.at_end():
-        raise reader.fail("there is something after the list")
+        raise reader.fail("there is something after the end of the list")
 
 
 def csv_rows(path: Path, what: str) -> Iterator[tuple[Mapping[str, str], At]]:
     """The rows of a CSV file by the names in its first one; empty cells are left out.
 
     Raises:
-        InputError: it cannot be read, is no CSV, or a row has more cells than the first.
+        InputError: it cannot be read, is not CSV, or a row has more cells than the first.
     """
     text = read_text(path, error=InputError, what=what, limit=MAX_BYTES).removeprefix("\ufeff")
     rows = safe_csv.read_rows(io.StringIO(text, newline=""), path=path, guarded=False)
@@ -59,7 +59,7 @@ def csv_rows(path: Path, what: str) -> Iterator[tuple[Mapping[str, str], At]]:
     for number, row in enumerate(rows):
         if len(row.cells) > len(names):
             raise InputError(
-                f"the row has {len(row.cells)} cells, the first one {len(names)}", path=path, line=row.line
+                f"this row has {len(row.cells)} cells, the first one has {len(names)}", path=path, line=row.line
             )
         yield (
             {name: cell for name, cell in zip(names, row.cells, strict=False) if cell},

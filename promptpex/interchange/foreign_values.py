@@ -74,7 +74,7 @@ def named(value: object) -> str:
 
 
 def text_of_parts(content: object) -> str | None:
-    """The text of a turn, whether it is one or a list of parts; None where it has parts that are no texts."""
+    """The text of a turn, whether it is one or a list of parts; None where it has parts that are not texts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else [None]

@@ -172,7 +172,7 @@ class Exported:
 
     Attributes:
         text: of a text file.
-        data: of a file that is no text; None: it is one.
+        data: the bytes of a binary file; None for text.
         files: of a folder, the content of each file by its path in it; None: it is one file.
     """
 
@@ -257,7 +257,7 @@ def begins(path: Path, length: int) -> bytes:
 
 
 def columns(path: Path) -> frozenset[str]:
-    """The names in the first line of a CSV file; none where it is no such file."""
+    """The names in the first line of a CSV file; none where it is not such a file."""
     line = head(path).partition("\n")[0] if path.suffix.lower() == ".csv" else ""
     return frozenset(cell.strip().strip('"').strip() for cell in line.split(","))
 

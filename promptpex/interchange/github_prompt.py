@@ -55,7 +55,7 @@ def read(path: Path) -> Imported:
     """The prompt of a file, its test data as cases, its evaluators as rules, its model as a setting.
 
     Raises:
-        InputError: it is no such file, or something in it is of the wrong type; with its line.
+        InputError: it is not such a file, or something in it is of the wrong type; with its line.
     """
     doc = yaml_reader.read(path, error=InputError, what="prompt file")
     top, log = At(path, doc=doc), Log()
@@ -65,7 +65,7 @@ def read(path: Path) -> Imported:
     name = named_as if isinstance(named_as, str) and named_as.strip() else path.name.split(".")[0]
     for key in data:
         if key not in _READ:
-            log.left_out(key, stored("there is nothing like it here"), path, top[key].line)
+            log.left_out(key, stored("promptpex has no equivalent"), path, top[key].line)
     rules = rules_of(data, top, log)
     cases = cases_of(data, top, log, messages)
     description = data.get("description")
@@ -99,7 +99,7 @@ def _messages(value: object, at: At) -> list[Message]:
         turn = mapping(item, place, "a message")
         role, text = _ROLES.get(str(turn.get("role")).lower()), text_of_parts(turn.get("content"))
         if role is None or text is None:
-            raise place.fail("a message has a role (system, user or assistant) and a text")
+            raise place.fail("a message needs a role (system, user or assistant) and text")
         if text.strip():
             messages.append(Message(role=role, content=text.strip()))
     if not messages:
@@ -142,16 +142,16 @@ def _check(evaluator: Mapping[str, object], at: At, log: Log) -> tuple[Check | N
     if isinstance(text, dict):
         return _of_text(text, at["string"], log), None
     if isinstance(judge, dict) and isinstance(judge.get("prompt"), str) and judge["prompt"].strip():
-        why = stored("a judge of --judge says whether the output meets its prompt; choices and scores are left out")
+        why = stored("the --judge model says whether the output meets its prompt; choices and scores are left out")
         log.changed(at.name, why, at.path, at.line)
         if judge.get("systemPrompt"):
-            why = stored("judges, and what they are told, are chosen by --judge and instructions")
+            why = stored("judges and their instructions are set by --judge and the settings")
             log.left_out(at["llm"]["systemPrompt"].name, why, at.path, at["llm"]["systemPrompt"].line)
         words = re.sub(r"\{\{\s*(completion|output)\s*\}\}", "the output", " ".join(judge["prompt"].split()))
         return (Check(kind="llm-rubric", value=words) if "{{" in words else None), words
-    why = stored("it is neither of texts nor of a model")
+    why = stored("it has neither a string evaluator nor a model")
     if "uses" in evaluator:
-        why = stored("{kind} is GitHub's own", kind=evaluator["uses"])
+        why = stored("{kind} exists on GitHub only", kind=evaluator["uses"])
     log.left_out(at.name, why, at.path, at.line)
     return None, None
 
@@ -160,15 +160,15 @@ def _of_text(text: Mapping[str, object], at: At, log: Log) -> Check:
     """The check of a string evaluator: of several keys the first counts, as there; beginnings and ends of any case."""
     given = {key: text[key] for key in _KINDS if isinstance(text.get(key), str) and text[key]}
     if not given:
-        raise at.fail(f"a string evaluator has one of {', '.join(_KINDS)} with a text")
+        raise at.fail(f"a string evaluator needs one of {', '.join(_KINDS)} with text")
     (key, value), *others = given.items()
     for other, _ in others:
-        why = stored("GitHub's evaluator looks at {key} alone, where both are there", key=key)
+        why = stored("where both are given, GitHub's evaluator looks at {key} alone", key=key)
         log.left_out(at[other].name, why, at.path, at[other].line)
     if key not in ("startsWith", "endsWith"):
         return Check(kind=_KINDS[key], value=value)
     if "{{" in str(value):
-        log.changed(at.name, stored("upper and lower case have to be the same here"), at.path, at.line)
+        log.changed(at.name, stored("here the comparison is case-sensitive"), at.path, at.line)
         return Check(kind=_KINDS[key], value=value)
     return check_of_text({key: str(value)})
 
@@ -210,11 +210,14 @@ def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object
     name = github_name(model) if is_plain(model.strip()) else model
     try:
         if not is_plain(name):
-            raise ConfigError("it is more than a name")
+            raise ConfigError("it is not just a name")
         parse_model(name)
     except ConfigError:
         log.left_out(
-            "model", stored("{value} is no name of a model here", value=named(model)), top.path, top["model"].line
+            "model",
+            stored("{value} is not a model name that promptpex knows", value=named(model)),
+            top.path,
+            top["model"].line,
         )
         return {}
     log.came("model")
@@ -222,7 +225,7 @@ def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object
     table, unused = settings_of(mapping(data.get("modelParameters"), at, "modelParameters"))
     log.came("modelParameters", len(table))
     for key in unused:
-        log.left_out(at[key].name, stored("models take no such parameter here"), top.path, at[key].line)
+        log.left_out(at[key].name, stored("promptpex has no such model parameter"), top.path, at[key].line)
     if not table:
         return {"models": {"under_test": [name]}}
     alias = free_name(name.partition("/")[2])
@@ -281,14 +284,14 @@ def _evaluators(spec: Spec, left_out: list[str]) -> list[dict[str, Any]]:
         made = as_evaluator(check) if check is not None else None
         if check is None or made is None:
             why = stored(
-                "rule {rule} is left out: an evaluator of GitHub's is one text that outputs hold, begin or end with, "
-                "or are",
+                "rule {rule} is left out: a GitHub evaluator is one text that the output contains, begins or ends "
+                "with, or equals",
                 rule=rule.id,
             )
             left_out.append(why)
             continue
         if check.kind in ("contains", "starts-with", "ends-with"):
-            left_out.append(stored("rule {rule}: GitHub's evaluators do not tell upper from lower case", rule=rule.id))
+            left_out.append(stored("rule {rule}: GitHub's evaluators ignore case", rule=rule.id))
         evaluators.append({"name": rule.id, "string": {made[0]: made[1]}})
     return evaluators
 
@@ -305,7 +308,7 @@ FORMAT = Format(
     write_options=(Option("model", "its model [the first of the run].", metavar="NAME"),),
     recognise=recognise,
     maps=(
-        Mapped("`messages`", "the prompt", "both", "parts that are no text"),
+        Mapped("`messages`", "the prompt", "both", "parts that are not text"),
         Mapped("`testData`", "cases", "both", "ids, aims and reasoning"),
         Mapped("`testData[].expected`", "the expected output, where the prompt does not name it"),
         Mapped("`evaluators[].string`", "a rule with a check: `icontains`, `equals`, `regex` for a beginning or end in "
@@ -315,6 +318,6 @@ FORMAT = Format(
         Mapped("`evaluators[].uses`", "nothing", "in", "GitHub's own evaluators; they are named"),
         Mapped("`model`, `modelParameters`", "`[models]` of the settings, as `github/NAME`", "both",
                "parameters without a name here"),
-        Mapped("`responseFormat`, `jsonSchema`", "a rule `is-json`", "in", "the model is not told of it"),
+        Mapped("`responseFormat`, `jsonSchema`", "a rule `is-json`", "in", "it is not sent to the model"),
     ),
 )  # fmt: skip

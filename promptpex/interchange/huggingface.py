@@ -59,17 +59,19 @@ def read(
         SuiteError: there are no rows, several splits and none is named, a file lies outside, or a row is wrong.
     """
     if not path.is_dir():
-        raise SuiteError("a dataset of Hugging Face is a folder; name it", path=path)
+        raise SuiteError("a Hugging Face dataset is a folder; name the folder", path=path)
     splits, notes = _splits(path, config)
     if not splits:
-        raise SuiteError(f"there are no rows: no {', '.join(_KINDS)} files that README.md or names tell of", path=path)
+        raise SuiteError(
+            f"there are no rows: no {', '.join(_KINDS)} files that README.md or file names point to", path=path
+        )
     if split is None and len(splits) > 1:
         raise SuiteError(f"there are several splits ({', '.join(splits)}); name one with --split", path=path)
     chosen = split if split is not None else next(iter(splits))
     if chosen not in splits:
         raise SuiteError(f"there is no split {chosen!r}; there are {', '.join(splits)}", path=path)
     others = [name for name in splits if name != chosen]
-    notes += [Note("left out", name, stored("another split was asked for"), str(path)) for name in others]
+    notes += [Note("left out", name, stored("a different split was asked for"), str(path)) for name in others]
     made = imported(_table(splits[chosen], path), columns=columns, first=first)
     return Imported(suite=made.suite, problems=made.problems, over=made.over, notes=(*made.notes, *notes))
 
@@ -115,7 +117,7 @@ def _within_limit(lines: Iterator[str], file: Path) -> Iterator[str]:
     for line in lines:
         length += len(line)
         if length > MAX_BYTES:
-            raise SuiteError(f"the table unpacks to more than {MAX_BYTES // MEGABYTE} MB", path=file)
+            raise SuiteError(f"the table is larger unpacked than {MAX_BYTES // MEGABYTE} MB", path=file)
         yield line
 
 
@@ -209,7 +211,7 @@ def _patterns(value: object, readme: Path) -> Iterator[tuple[str, list[str]]]:
     elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
         for one in value:
             if not isinstance(one, dict):
-                raise SuiteError("data_files mixes paths and splits; name the split of each", path=readme)
+                raise SuiteError("data_files mixes paths and splits; give each path its split", path=readme)
             yield str(one.get("split") or "train"), _texts(one.get("path"), readme)
     else:
         yield "train", _texts(value, readme)
@@ -240,7 +242,7 @@ def _matching(files: Sequence[Path], folder: Path, pattern: str, within: object,
     matching = [file for file in files if exact.fullmatch(file.relative_to(folder).as_posix())]
     if not matching:
         raise SuiteError(
-            f"data_files names {pattern!r}, and no {', '.join(_KINDS)} file here is called so", path=readme
+            f"data_files names {pattern!r}, and no {', '.join(_KINDS)} file here has that name", path=readme
         )
     return matching
 
@@ -266,7 +268,10 @@ def _by_name(folder: Path) -> tuple[Splits, list[Note]]:
     kind = next((kind for kind in _KINDS if by_kind[kind]), "")
     notes = [
         Note(
-            "left out", file.relative_to(folder).as_posix(), stored("{kind} files are read here", kind=kind), str(file)
+            "left out",
+            file.relative_to(folder).as_posix(),
+            stored("only {kind} files are read here", kind=kind),
+            str(file),
         )
         for file in files
         if plain_name(file).suffix.lower() != kind
@@ -292,7 +297,7 @@ def _split_of(name: PurePosixPath) -> str:
 def write(source: Source, *, split: str) -> Exported:
     """The cases as a folder: README.md with its configuration, and a Parquet file."""
     if not re.fullmatch(r"\w+(\.\w+)*", split, re.ASCII):
-        raise InputError(f"--split: {split!r} is no name of a split; use letters, digits and _")
+        raise InputError(f"--split: {split!r} is not a split name; use letters, digits and _")
     suite = source.suite()
     place = f"data/{split}-00000-of-00001.parquet"
     front = {"configs": [{"config_name": "default", "data_files": [{"split": split, "path": place}]}]}
@@ -338,7 +343,7 @@ FORMAT = Format(
         Mapped("`configs`, `data_files` of README.md", "which files are a split", "both", "addresses are not fetched"),
         Mapped("`data/SPLIT-00000-of-00001.parquet` and other names", "the same, without a configuration", "in"),
         Mapped("a split", "the cases; `--split` names one of several", "both", "the other splits; they are named"),
-        Mapped("`.parquet`, `.csv`, `.jsonl`, `.json`, `.arrow` files", "rows, as these formats have them", "in"),
+        Mapped("`.parquet`, `.csv`, `.jsonl`, `.json`, `.arrow` files", "rows, as in these formats", "in"),
         Mapped("`state.json`, `dataset_dict.json` of `save_to_disk`", "the same", "in"),
         Mapped("images, sounds and other bytes", "nothing", "in", "they are named"),
         Mapped("class labels", "their numbers", "in", "their names"),

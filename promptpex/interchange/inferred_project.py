@@ -47,7 +47,7 @@ def assembled(
         first = next((note for note in log.notes if note.became == "left out"), None)
         why = f"; the first reason: {first.why}" if first is not None else ""
         line = first.line if first is not None else None
-        raise InputError(f"nothing in this file can come over{why}", path=path, line=line)
+        raise InputError(f"nothing in this file can be imported{why}", path=path, line=line)
     recorded = Recorded(tuple(exchanges), log.notes)
     by_roles: dict[tuple[str, ...], list[Exchange]] = {}
     for each in exchanges:
@@ -56,7 +56,7 @@ def assembled(
     if not by_roles:
         return replace(_alone(alone, log, spec, match), recorded=recorded)
     for each in alone:
-        why = stored("it has no chat, as others in the file have; name their prompt with --prompt")
+        why = stored("it has no chat, although others in the file do; name the prompt with --prompt")
         log.left_out(each.at.name, why, each.at.path, each.at.line)
     groups = sorted(by_roles.values(), key=len, reverse=True)
     for group in groups[MAX_PROMPTS:]:
@@ -75,7 +75,7 @@ def _alone(exchanges: Sequence[Exchange], log: Log, spec: Spec | None, match: st
     """The cases of requests of which only the inputs are known."""
     for each in exchanges:
         if each.answers:
-            why = stored("the file does not hold the prompt that its outputs are of; name it with --prompt")
+            why = stored("the file does not contain the prompt behind its outputs; name it with --prompt")
             log.left_out(each.at["output"].name, why, each.at.path, each.at.line)
     made = gathered([(each, each.inputs) for each in exchanges], log, outputs=False)
     return replace(made, spec=spec, suite=_matched(made.suite, match), over=dict(log.over), notes=log.notes)
@@ -102,7 +102,7 @@ def inferred_template(
     """The prompt that chats with the same roles have in common, and what each of them puts into it.
 
     Args:
-        taken: names that are no names of its variables.
+        taken: names that its variables may not have.
     """
     first, names = chats[0], Ids()
     for name in taken:
@@ -140,7 +140,7 @@ def gathered(pairs: Sequence[tuple[Exchange, Mapping[str, object]]], log: Log, *
         if key not in cases:
             cases[key] = _case(exchange, inputs, ids.free(exchange.name, f"t{number}"))
         elif not exchange.answers or not outputs:
-            why = stored("it is the same as an earlier one, and one case with it")
+            why = stored("it is the same as an earlier one, so the two are one case")
             log.changed(exchange.at.name, why, exchange.at.path, exchange.at.line)
         for reply in exchange.answers if outputs else ():
             at = cases[key].id, label(reply.model)

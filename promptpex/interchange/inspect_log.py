@@ -48,7 +48,7 @@ def read(path: Path) -> Imported:
     """The outputs of a log, with the prompt, the cases and the rules that it tells of.
 
     Raises:
-        InputError: it is no log, is damaged, or a sample is not what it has to be.
+        InputError: it is not a log, is damaged, or a sample is not what it has to be.
     """
     log = Log()
     if path.suffix.lower() == ".eval":
@@ -63,7 +63,7 @@ def read(path: Path) -> Imported:
 def _header(parts: ZipParts, path: Path) -> Row:
     name = next((name for name in _HEADERS if name in parts.names), None)
     if name is None:
-        raise InputError("this is no log of Inspect: it has no header.json", path=path)
+        raise InputError("this is not an Inspect log: it has no header.json", path=path)
     return _json(decode(parts.read(name), path=path, error=InputError, what=_WHAT), path, name)
 
 
@@ -108,7 +108,7 @@ def _imported(header: Row, samples: Iterator[tuple[str, object]], at: At, log: L
 def _note_scores(rows: Sequence[tuple[Row, At]], at: At, log: Log, scorers: Sequence[str] = ()) -> None:
     if any(row.get("scores") for row, _ in rows):
         name = f"scores ({', '.join(scorers)})" if scorers else "scores"
-        log.left_out(name, stored("promptpex judge gives verdicts of its own"), at.path, None)
+        log.left_out(name, stored("promptpex judge gives its own verdicts"), at.path, None)
 
 
 def _scorers(about: Row) -> list[str]:
@@ -121,14 +121,12 @@ def _note_beside(about: Row, rows: Sequence[tuple[Row, At]], at: At, log: Log) -
     """Notes what the log says besides requests and answers."""
     config, keys = about.get("model_generate_config"), dict[str, None]()
     for key in config if isinstance(config, dict) else ():
-        log.left_out(
-            f"model_generate_config.{key}", stored("a run keeps answers, not how they were asked for"), at.path, None
-        )
+        log.left_out(f"model_generate_config.{key}", stored("a run keeps answers, not request details"), at.path, None)
     for row, _ in rows:
         metadata = row.get("metadata")
         keys |= dict.fromkeys(metadata if isinstance(metadata, dict) else ())
     for key in keys:
-        log.left_out(f"metadata.{key}", stored("a case keeps no data of other tools"), at.path, None)
+        log.left_out(f"metadata.{key}", stored("cases keep no data of other tools"), at.path, None)
 
 
 def _exchanges(rows: Sequence[tuple[Row, At]], model: str, log: Log) -> Iterator[Exchange]:
@@ -156,7 +154,7 @@ def _reply(row: Row, model: str) -> RecordedAnswer:
     """What the model answered, or that it gave no answer.
 
     Raises:
-        Unfit: it called tools, or said something that is no text.
+        Unfit: it called tools, or said something that is not text.
     """
     output, failure = row.get("output"), row.get("error")
     about: Row = output if isinstance(output, dict) else {}
@@ -215,7 +213,7 @@ def _case(row: Row, rules: Collection[str], at: At) -> Case:
     metadata = row.get("metadata")
     kept = metadata.get(OURS) if isinstance(metadata, dict) else None
     if not isinstance(kept, dict) or not is_plain(kept.get("inputs")):
-        raise Unfit(stored("its metadata does not hold the case"))
+        raise Unfit(stored("its metadata does not contain the case"))
     names = ("id", "inputs", "rule", "inverse", "expected", "also_right", "match")
     fields = {name: kept[name] for name in names if kept.get(name) is not None}
     if fields.get("rule") not in rules:
@@ -223,7 +221,7 @@ def _case(row: Row, rules: Collection[str], at: At) -> Case:
     try:
         return Case.model_validate({**fields, "origin": "added"})
     except ValidationError as failure:
-        raise at.fail(f"the case in its metadata is broken ({failure.error_count()} mistakes)") from None
+        raise at.fail(f"the case in its metadata is invalid ({failure.error_count()} errors)") from None
 
 
 def _prompt(ours: Row, at: At) -> ImportedPrompt:
@@ -231,9 +229,9 @@ def _prompt(ours: Row, at: At) -> ImportedPrompt:
     try:
         messages = tuple(Message.model_validate(turn) for turn in turns) if isinstance(turns, list) else ()
     except ValidationError:
-        raise at.fail("the prompt in its metadata is broken") from None
+        raise at.fail("the prompt in its metadata is invalid") from None
     if not messages:
-        raise at.fail("its metadata holds no prompt")
+        raise at.fail("its metadata contains no prompt")
     return ImportedPrompt(" ".join(str(ours.get("name") or "prompt").split())[:100], messages)
 
 
@@ -242,7 +240,7 @@ def _spec(ours: Row, at: At) -> Spec | None:
     try:
         made = [Rule.model_validate({**rule, "origin": "added"}) for rule in rules] if isinstance(rules, list) else []
     except (ValidationError, TypeError):
-        raise at.fail("the rules in its metadata are broken") from None
+        raise at.fail("the rules in its metadata are invalid") from None
     return Spec(intent=intent if isinstance(intent, str) else "", rules=tuple(made)) if made else None
 
 
@@ -265,7 +263,7 @@ FORMAT = Format(
     maps=(
         Mapped("a sample", "a case; its epochs are repeats", "in"),
         Mapped("`messages`, `input`", "the prompt, where all samples say the same; else inputs", "in",
-               "samples with calls of tools, or parts that are no text; they are named"),
+               "samples with calls of tools, or parts that are not text; they are named"),
         Mapped("`target`", "the expected output", "in"),
         Mapped("`output`", "an output, with why it stopped, tokens and time", "in", "its cost, other choices"),
         Mapped("`error`", "an output that is an error", "in"),

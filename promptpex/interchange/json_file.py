@@ -17,7 +17,7 @@ def read_json(path: Path, what: str) -> object:
     """The file as data.
 
     Raises:
-        InputError: it cannot be read, is larger than ``MAX_BYTES``, or is no JSON; with the line.
+        InputError: it cannot be read, is larger than ``MAX_BYTES``, or is not JSON; with the line.
     """
     return loaded(read_text(path, error=InputError, what=what, limit=MAX_BYTES), path)
 
@@ -30,6 +30,6 @@ def loaded(text: str, path: Path) -> object:
             raise RecursionError
         return value
     except json.JSONDecodeError as failure:
-        raise InputError(f"the JSON is broken: {failure.msg}", path=path, line=failure.lineno) from None
+        raise InputError(f"this is not valid JSON: {failure.msg}", path=path, line=failure.lineno) from None
     except (RecursionError, ValueError):
-        raise InputError("the JSON is nested too deeply or holds too long a number", path=path) from None
+        raise InputError("the JSON is nested too deeply or contains a number that is too long", path=path) from None

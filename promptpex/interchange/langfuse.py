@@ -55,7 +55,7 @@ def read(path: Path) -> Imported:
     """The requests of an export as cases and outputs, or the items of a data set as cases.
 
     Raises:
-        InputError: it is no such file, or nothing in it can come over; with the line.
+        InputError: it is not such a file, or nothing in it can come over; with the line.
     """
     log = Log()
     rows = list(_rows(path))
@@ -63,7 +63,7 @@ def read(path: Path) -> Imported:
     exchanges = []
     for row, at in rows:
         if asked and row.get("type") != _ASKED:
-            why = stored("it is no request to a model, as others in the file are")
+            why = stored("it is not a request to a model, although others in the file are")
             log.left_out(at.name, why, at.path, at.line)
             continue
         try:
@@ -73,13 +73,13 @@ def read(path: Path) -> Imported:
             continue
         for key in () if _is_item(row) else _NOT_KEPT:
             if _value(row, key) not in (None, "", [], {}):
-                log.left_out(key, stored("there is nothing like it here"), at.path, None)
+                log.left_out(key, stored("promptpex has no equivalent"), at.path, None)
     return assembled(exchanges, path, log)
 
 
 def _exchange(row: Row, at: At, log: Log) -> Exchange:
     if _is_without_texts(row.keys()):
-        raise Unfit(stored("scores, sessions and items of runs hold no inputs and outputs; export observations"))
+        raise Unfit(stored("scores, sessions and run items contain no inputs and outputs; export observations"))
     return _item(row, at, log) if _is_item(row) else _observation(row, at)
 
 
@@ -137,7 +137,7 @@ def _observation(row: Row, at: At) -> Exchange:
     """The request of a generation, or what a trace took and gave."""
     value = _value(row, "input")
     if "input" not in row and row.get("type") is not None:
-        raise Unfit(stored("the download of one trace leaves out inputs and outputs; export the table of observations"))
+        raise Unfit(stored("a single downloaded trace has no inputs and outputs; export the table of observations"))
     if value in (None, "", [], {}):
         raise Unfit(stored("it has no input"))
     if isinstance(value, dict) and is_chat(value.get("messages")):
@@ -215,10 +215,10 @@ def _item(row: Row, at: At, log: Log) -> Exchange:
     if row.get("status") == "ARCHIVED":
         raise Unfit(stored("the item is archived"))
     if row.get("media_references"):
-        raise Unfit(stored("it holds parts that are no text: {kind}", kind="media"))
+        raise Unfit(stored("it has parts that are not text: {kind}", kind="media"))
     metadata = _value(row, "metadata")
     if metadata not in (None, "", {}, []):
-        log.left_out(at["metadata"].name, stored("there is nothing like it here"), at.path, at.line)
+        log.left_out(at["metadata"].name, stored("promptpex has no equivalent"), at.path, at.line)
     if isinstance(value, dict) and is_chat(value.get("messages")) and len(value) == 1:
         value = value["messages"]
     expected = _value(row, "expected_output")

@@ -112,7 +112,7 @@ def _ended(chat: object, at: At) -> Exchange:
 def _pair(chat: object, instructions: object, body: Row, at: At) -> Exchange:
     if chat is None:
         raise Unfit(
-            stored("it does not hold the messages of its request; name a batch's requests with --requests FILE")
+            stored("it does not contain the messages of its request; name the requests of a batch with --requests FILE")
         )
     before = (Message(role="system", content=instructions),) if isinstance(instructions, str) and instructions else ()
     return Exchange(at, (*before, *messages_of(chat)), answers=tuple(_replies(body)))
@@ -162,7 +162,7 @@ def _messages_text(output: object) -> str:
     if isinstance(output, list) and any(isinstance(item, dict) and "content" in item for item in output):
         kinds = [item.get("type", "message") for item in output if isinstance(item, dict)]
         if any(kind not in ("message", "reasoning") for kind in kinds):
-            raise Unfit(stored("the model calls tools, which prompts here have not"))
+            raise Unfit(stored("the model calls tools, which promptpex does not support"))
         texts = [text_of(item.get("content")) for item in output
                  if isinstance(item, dict) and item.get("type", "message") == "message"]  # fmt: skip
         return "\n".join(texts)

@@ -29,7 +29,7 @@ _TYPES = {
 """Words for a type, and JSON schema's."""
 _NO_SCHEMA_WORDS = frozenset(("name", "kind", "type", "required", "items", "properties", "sample", "example", "strict"))
 _JSON = ("json_object", "json_schema")
-_UNTOLD = stored("the output is held to it by a rule; the model is not told of it")
+_UNTOLD = stored("a rule checks the output against it; it is not sent to the model")
 
 
 def format_rules(data: Mapping[str, object], top: At, log: Log) -> list[Rule]:
@@ -109,7 +109,7 @@ def schema_of(value: object) -> dict[str, Any]:
         raise Unfit(stored("it declares no named outputs"))
     if isinstance(value, dict | list) and value:
         return {"type": "object", **_properties(value)}
-    raise Unfit(stored("it must be a mapping of names, or a list of them, not {kind}", kind=named(value)))
+    raise Unfit(stored("it must be a mapping of names, or a list, not {kind}", kind=named(value)))
 
 
 def _is_ours(value: Mapping[str, object]) -> bool:

@@ -40,7 +40,7 @@ def read(path: Path) -> Imported:
     """The outputs of a file of results, with the prompt, the cases and the rules that they are of.
 
     Raises:
-        InputError: it is no such file, or damaged; with the place.
+        InputError: it is not such a file, or damaged; with the place.
     """
     data, at = _data(path), At(path)
     rows, heads = _parts(data, at)
@@ -70,7 +70,7 @@ def _parts(data: Row, at: At) -> tuple[list[Row], list[Row]]:
     inner = mapping(table.get("head"), at["results"]["table"]["head"], "the table's head")
     heads = results.get("prompts") or inner.get("prompts")
     if not isinstance(listed, list) or not isinstance(heads, list) or not heads:
-        raise at["results"].fail("these are no results of promptfoo: there are no rows, or no prompts")
+        raise at["results"].fail("these are not promptfoo results: there are no rows, or no prompts")
     places = at["results"]["results"]
     rows = [mapping(row, places[number], "a row") for number, row in enumerate(listed)]
     return rows, [mapping(one, at["results"]["prompts"][number], "a prompt") for number, one in enumerate(heads)]
@@ -84,7 +84,7 @@ def _prompts(files: ConfigFiles, heads: Sequence[Row], at: At) -> tuple[list[The
     for number, column in enumerate(heads):
         raw, place = column.get("raw"), at["results"]["prompts"][number]
         if not isinstance(raw, str):
-            raise place.fail(f"a prompt must be a text, not {named(raw)}")
+            raise place.fail(f"a prompt must be text, not {named(raw)}")
         if raw not in place_of:
             label = column.get("label")
             made = list(prompts_of_text(files, raw, label if isinstance(label, str) and label != raw else "", place))
@@ -127,7 +127,7 @@ def _there(files: ConfigFiles, asserts: object, at: At) -> Iterator[object]:
             name = value.removeprefix(FILE)
             names = (name, name.rpartition(":")[0])
             if not any(one and is_file(files.path_of(one, at[number])) for one in names):
-                files.left_out(at[number], stored("the file of its value does not lie beside the results"))
+                files.left_out(at[number], stored("the file with its value is not beside the results"))
                 continue
         yield entry
 
@@ -152,7 +152,7 @@ def _outputs(
         column = _number(row.get("promptIdx"), 0)
         prompt = columns[column] if 0 <= column < len(columns) else None
         if prompt is None:
-            files.left_out(at["results"]["results"][place], stored("its prompt could not come over"))
+            files.left_out(at["results"]["results"][place], stored("its prompt could not be imported"))
             continue
         case, model = case_of[_number(row.get("testIdx"), place)], _model(row)
         repeat = repeats[prompt, case, model] = repeats.get((prompt, case, model), -1) + 1

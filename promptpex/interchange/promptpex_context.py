@@ -46,7 +46,7 @@ def read(path: Path) -> Imported:
     """The prompt, its spec and cases, and what models answered.
 
     Raises:
-        InputError: it is no such file, or a part of it is of the wrong type.
+        InputError: it is not such a file, or a part of it is of the wrong type.
     """
     log, top = Log(), At(path)
     text = read_text(path, error=InputError, what="context", limit=MAX_BYTES)
@@ -95,10 +95,10 @@ def _prompt(data: Mapping[str, object], top: At) -> tuple[Message, ...]:
         turn = mapping(item, at, "a message")
         role, content = ROLES.get(str(turn.get("role")).lower()), text_of_parts(turn.get("content"))
         if role is None or content is None:
-            raise at.fail("a message has a role (system, user or assistant) and a text")
+            raise at.fail("a message needs a role (system, user or assistant) and text")
         turns += [Message(role=role, content=content.strip())] if content.strip() else []
     if not turns:
-        raise top.fail("there is no prompt in this context: it needs the text of a prompt, or messages")
+        raise top.fail("there is no prompt in this context: it needs a prompt's text, or messages")
     return tuple(turns)
 
 
@@ -161,7 +161,7 @@ def _outputs(data: Mapping[str, object], top: At, case_of: Mapping[str, str], lo
         case, model = case_of.get(str(result.get("testinput"))), result.get("model")
         answer, error = result.get("output"), result.get("error")
         if case is None or not isinstance(model, str) or not model.strip():
-            log.left_out(place.name, stored("it is of no test that is here"), top.path, None)
+            log.left_out(place.name, stored("it belongs to no test in this file"), top.path, None)
         elif not isinstance(answer, str) or not answer:
             log.left_out(place.name, stored("it has no output"), top.path, None)
         else:
@@ -169,27 +169,27 @@ def _outputs(data: Mapping[str, object], top: At, case_of: Mapping[str, str], lo
             yield Output(case=case, model=model.strip(), repeat=asked[case, model] - 1, text=answer)
             log.came("testOutputs")
             if result.get("metrics") or result.get("compliance"):
-                log.left_out(_SCORES, stored("verdicts and figures of other judges are not taken over"), top.path, None)
+                log.left_out(_SCORES, stored("verdicts and figures of other judges are not imported"), top.path, None)
             if error:
-                log.changed(place.name, stored("its error is not taken over, its output is"), top.path, None)
+                log.changed(place.name, stored("its output is imported, its error is not"), top.path, None)
 
 
 def _name_the_rest(data: Mapping[str, object], front: Mapping[str, object], top: At, log: Log) -> None:
     """Notes what of the context is not here."""
     for key in front:
         if key not in _FRONT:
-            log.left_out(f"frontmatter.{key}", stored("there is nothing like it here"), top.path, None)
+            log.left_out(f"frontmatter.{key}", stored("promptpex has no equivalent"), top.path, None)
     for key, value in data.items():
         content = value.get("content") if isinstance(value, dict) and "filename" in value else value
         if key in _READ or key in _OF_THE_RUN or not content:
             continue
-        why = stored("verdicts and figures of other judges are not taken over")
+        why = stored("verdicts and figures of other judges are not imported")
         if key == "groundtruthMetrics":
-            why = stored("they rate expected outputs, and metrics here rate the outputs of models")
+            why = stored("they rate expected outputs, but metrics in promptpex rate the outputs of models")
         elif key == "options":
-            why = stored("it is said elsewhere here")
+            why = stored("the same is set elsewhere")
         elif key not in ("testEvals", "ruleEvals", "ruleCoverages", "baselineTestEvals", "rateTests"):
-            why = stored("there is nothing like it here")
+            why = stored("promptpex has no equivalent")
         log.left_out(key, why, top.path, None)
 
 

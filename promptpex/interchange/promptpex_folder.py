@@ -44,10 +44,10 @@ def read(path: Path, *, variable: str | None) -> Imported:
     """
     log = Log()
     if not path.is_dir():
-        raise InputError("this is no folder; name the one that holds rules.txt", path=path)
+        raise InputError("this is not a folder; name the one with rules.txt", path=path)
     texts, inverses = _lines(path, RULES), _lines(path, "inverse_rules.txt")
     if not texts:
-        raise InputError("there are no rules in this folder; name the one that holds rules.txt", path=path)
+        raise InputError("there are no rules in this folder; name the one with rules.txt", path=path)
     suite, name = _suite(path, len(texts), variable or INPUT_VARIABLE, log)
     rules = numbered_rules(texts, inverses)
     if inverses and len(inverses) != len(texts):
@@ -57,7 +57,7 @@ def read(path: Path, *, variable: str | None) -> Imported:
     inputs = {name: VariableSpec(constraints=constraints)} if constraints else {}
     for other in _OTHERS:
         if (path / other).is_file():
-            log.left_out(other, stored("verdicts and figures of other judges are not taken over"), path / other, None)
+            log.left_out(other, stored("verdicts and figures of other judges are not imported"), path / other, None)
     log.came("rules", len(rules))
     log.came("inverse rules", len(inverses))
     spec = Spec(intent=" ".join(_lines(path, "intent.txt")), inputs=inputs, rules=rules)

@@ -39,7 +39,7 @@ def read(path: Path, *, variable: str | None) -> Imported:
     """The cases of a file of tests.
 
     Raises:
-        InputError: it is no list of tests; with the line.
+        InputError: it is not a list of tests; with the line.
     """
     log = Log()
     suite = read_tests(path, variable or INPUT_VARIABLE, log)
@@ -101,7 +101,7 @@ def _expected(test: Mapping[str, object], at: At, log: Log) -> dict[str, object]
     if isinstance(answer, str) and answer.strip():
         if isinstance(score, int | float) and SURE <= score < 1e15:
             return {"expected": answer, "expected_from": f"{test.get('groundtruthModel') or 'a model'} ({score:g})"}
-        log.left_out(at["groundtruth"].name, stored("the reference model's answer was not found right"), at.path,
+        log.left_out(at["groundtruth"].name, stored("the reference model's answer was not judged right"), at.path,
                      at["groundtruth"].line)  # fmt: skip
     expected = test.get("expectedoutput")
     if isinstance(expected, str) and expected.strip():
@@ -122,7 +122,7 @@ def write(source: Source) -> Exported:
             number = numbers[case.rule]
             left_out.append(
                 stored(
-                    "case {case}: its rule {rule} is number {number} there", case=case.id, rule=case.rule, number=number
+                    "case {case}: its rule {rule} becomes number {number}", case=case.id, rule=case.rule, number=number
                 )
             )
         tests.append({

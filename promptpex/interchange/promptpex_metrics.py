@@ -28,7 +28,7 @@ def metrics_of(value: object, at: At, text: str, log: Log) -> tuple[ImportedMetr
         text: of the whole file, in which each is looked for.
 
     Raises:
-        InputError: they are no list of files.
+        InputError: they are not a list of files.
     """
     by_name: dict[str, ImportedMetric] = {}
     for metric in _files(value, at, text, log):
@@ -46,7 +46,7 @@ def _files(value: object, at: At, text: str, log: Log) -> Iterator[ImportedMetri
         file = mapping(item, place, "a metric")
         given, content = file.get("filename"), file.get("content")
         if not isinstance(given, str) or not isinstance(content, str) or not content.strip():
-            log.left_out(place.name, stored("it is no file with a text"), place.path, None)
+            log.left_out(place.name, stored("it is not a text file"), place.path, None)
             continue
         base = PureWindowsPath(given).name
         here = replace(place, keys=(base,), row=_line(text, given, start))

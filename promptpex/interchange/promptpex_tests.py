@@ -108,11 +108,11 @@ def _odd(row: csv_table.TableRow, path: Path) -> list[Problem]:
     problems: list[Problem] = []
     if row.beyond:
         extra = [cell.strip() for cell in row.beyond if cell.strip()]
-        ignored = f"not used: {', '.join(extra)[:80]}" if extra else "what is beyond is blank"
+        ignored = f"not used: {', '.join(extra)[:80]}" if extra else "cells beyond the header are blank"
         cells = len(row.cells) + len(row.beyond)
         problems.append(
             Problem.warning(
-                path, row.number, f"the row has {cells} cells where the header has {len(row.cells)}; {ignored}"
+                path, row.number, f"the row has {cells} cells but the header has {len(row.cells)}; {ignored}"
             )
         )
     if not row["testinput"].strip():

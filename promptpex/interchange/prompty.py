@@ -71,7 +71,7 @@ def read(path: Path) -> Imported:
     data = _with_files(data, top, log)
     for key in data:
         if key not in (*_READ, *_BESIDE):
-            log.left_out(key, stored("there is nothing like it here"), path, top[key].line)
+            log.left_out(key, stored("promptpex has no equivalent"), path, top[key].line)
     _name_odd_lines(body, path, first, log)
     name, description = data.get("name"), data.get("description")
     prompt = ImportedPrompt(
@@ -130,9 +130,7 @@ def _refuse_mustache(data: Mapping[str, object], body: str, path: Path, first: i
     for number, line in enumerate(body.split("\n"), first):
         tag = _MUSTACHE.search(line)
         if tag is not None:
-            raise InputError(
-                f"there is no {tag.group()} in Jinja; write this line of Mustache in it", path=path, line=number
-            )
+            raise InputError(f"Jinja has no {tag.group()}; rewrite this Mustache line in Jinja", path=path, line=number)
 
 
 def _name_odd_lines(body: str, path: Path, first: int, log: Log) -> None:
@@ -140,18 +138,16 @@ def _name_odd_lines(body: str, path: Path, first: int, log: Log) -> None:
     for number, line in enumerate(body.split("\n"), first):
         role = _ROLE.match(line)
         if role is not None and "[" in line:
-            log.left_out(line.strip()[:80], stored("a turn has a role and nothing else here"), path, number)
+            log.left_out(line.strip()[:80], stored("here a turn has a role and nothing else"), path, number)
         elif _IMAGE.search(line):
-            log.changed(
-                "image", stored("models are sent texts alone: it stays in the text as it is written"), path, number
-            )
+            log.changed("image", stored("only text is sent to models: it stays in the text as written"), path, number)
 
 
 def _with_files(data: Mapping[str, object], top: At, log: Log) -> Mapping[str, object]:
     """The front matter with what ``inputs`` and ``sample`` name as a file, ``${file:context.json}``, in their place.
 
     Raises:
-        InputError: the file lies outside the folder, or is no JSON or YAML.
+        InputError: the file lies outside the folder, or is not JSON or YAML.
     """
     read = dict(data)
     for key in ("inputs", "sample"):
@@ -163,7 +159,9 @@ def _with_files(data: Mapping[str, object], top: At, log: Log) -> Mapping[str, o
         file = inside(top.path.parent, name, error=InputError, what="file", path=at.path, line=at.line)
         del read[key]
         if not file.is_file() or file.suffix.lower() not in (".json", ".yaml", ".yml"):
-            log.left_out(key, stored("there is no JSON or YAML file of this name beside the prompt"), at.path, at.line)
+            log.left_out(
+                key, stored("there is no JSON or YAML file with this name beside the prompt"), at.path, at.line
+            )
             continue
         values = yaml_reader.read(file, error=InputError, what="sample").data
         read["sample"] = {**mapping(values, At(file), "a sample"), **_mapping(read.get("sample"))}
@@ -177,7 +175,7 @@ def _front(data: Mapping[str, object], top: At, log: Log) -> dict[str, object]:
     for name, about in inputs.items():
         kind = about.get("kind", about.get("type")) if isinstance(about, dict) else about
         if kind in _NO_TEXT:
-            why = stored("models are sent texts alone: {kind} is a text here", kind=str(kind))
+            why = stored("only text is sent to models: {kind} becomes text", kind=str(kind))
             log.changed(f"inputs.{name}", why, top.path, top["inputs" if "inputs" in data else "inputSchema"].line)
     if any(about not in (None, {}) for about in inputs.values()):
         front["inputs"] = inputs
@@ -199,7 +197,12 @@ def _is_file(value: object, key: str, at: At, log: Log) -> bool:
         return False
     named = isinstance(value, dict) and set(value) == {"file"}
     if named or (isinstance(value, str) and (key == "testSamples" or len(at.keys) == 1)):
-        log.left_out(at.name, stored("put the file of samples beside the prompt, and name it there"), at.path, at.line)
+        log.left_out(
+            at.name,
+            stored("put the file with the samples beside the prompt, and name it in the prompt"),
+            at.path,
+            at.line,
+        )
         return True
     return False
 
@@ -247,21 +250,21 @@ def settings_of_model(value: object, at: At, log: Log) -> dict[str, object]:
         if key not in NAMING_KEYS:
             why = stored("name the server with --api-base, or in the settings")
             if names_key(key) and not (isinstance(value, str) and "://" in value):
-                why = stored("keys are not copied; put it into the environment")
+                why = stored("keys are not copied; set it in the environment")
             log.left_out(f"model.{key}", why, at.path, at.line)
     try:
         if not is_plain(name):
-            raise ConfigError("it is more than a name")
+            raise ConfigError("it is not just a name")
         parse_model(name)
     except ConfigError:
         if bare:
-            log.left_out("model", stored("its name is none of a model here"), at.path, at.line)
+            log.left_out("model", stored("it is not a model name that promptpex knows"), at.path, at.line)
         return {}
     log.came("model")
     table, unused = settings_of({**_mapping(model.get("parameters")), **_mapping(model.get("options"))})
     log.came("parameters", len(table))
     for key in unused:
-        log.left_out(f"model parameter {key}", stored("models take no such parameter here"), at.path, at.line)
+        log.left_out(f"model parameter {key}", stored("promptpex has no such model parameter"), at.path, at.line)
     if not table:
         return {"models": {"under_test": [name]}}
     alias = free_name(bare)
@@ -289,7 +292,7 @@ def write(source: Source, *, model: str | None) -> Exported:
     rules, others = len(project.spec.rules), len(project.suite.cases) - 1
     left_out: list[str] = []
     if rules:
-        why = stored("rules that are left out, since a prompty file holds a prompt alone: {count}", count=rules)
+        why = stored("rules that are left out, since a prompty file contains only a prompt: {count}", count=rules)
         left_out.append(why)
     if others > 0:
         left_out.append(stored("cases that are left out, since a prompty file has one sample: {count}", count=others))
@@ -347,7 +350,7 @@ FORMAT = Format(
         Mapped("`model`, `parameters`, `options`", "`[models]` of the settings", "both",
                "endpoints, keys, parameters without a name here"),
         Mapped("`outputs`, `outputSchema`, `response_format`", "a rule `is-json` with the schema", "in",
-               "the model is not told of it"),
+               "it is not sent to the model"),
         Mapped("`tools`, `authors`, `tags` and others", "nothing", "in", "they are named"),
     ),
 )  # fmt: skip

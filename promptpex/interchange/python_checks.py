@@ -43,7 +43,7 @@ def write(source: Source) -> Exported:
     judged = ", ".join(rule.id for rule in rules if not rule.checks)
     partly = ", ".join(rule.id for rule in checked if rule.needs_judge)
     if judged:
-        left_out.append(stored("rules that no code decides are left out: {rules}", rules=judged))
+        left_out.append(stored("rules that code does not decide are left out: {rules}", rules=judged))
     if partly:
         left_out.append(
             stored(

@@ -78,7 +78,7 @@ def table_of(text: str, path: Path) -> Table:
     head = [safe_csv.unguard(name).strip() for name in rows[0].cells] if rows else []
     twice = next((name for name in head if head.count(name) > 1), None)
     if twice is not None:
-        raise SuiteError(f"the column {twice!r} is there twice", path=path, line=1)
+        raise SuiteError(f"the column {twice!r} appears twice", path=path, line=1)
     if is_ours(head):
         rows = [safe_csv.CsvRow(row.line, tuple(map(safe_csv.unguard, row.cells))) for row in rows]
     filled = ((row.line, _cells(head, row, path)) for row in rows[1:] if any(row.cells))

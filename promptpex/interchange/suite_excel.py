@@ -47,7 +47,7 @@ def read(path: Path, *, columns: str | None = None, first: int | None = None, sh
         sheet: the name of the sheet; by default the first.
 
     Raises:
-        SuiteError: it is no workbook, or a row is wrong; with file and row.
+        SuiteError: it is not a workbook, or a row is wrong; with file and row.
     """
     name, rows = excel.rows(path, sheet=sheet, error=SuiteError)
     if not rows:
@@ -55,7 +55,7 @@ def read(path: Path, *, columns: str | None = None, first: int | None = None, sh
     head = [value_text(cell).strip() if cell is not None else "" for cell in rows[0].cells]
     twice = next((one for one in head if one and head.count(one) > 1), None)
     if twice is not None:
-        raise SuiteError(f"the column {twice!r} is there twice", path=path, line=rows[0].number)
+        raise SuiteError(f"the column {twice!r} appears twice", path=path, line=rows[0].number)
     table = Table(path, tuple(one for one in head if one), [(row.number, _cells(head, row)) for row in rows[1:]])
     made = imported(table, columns=columns, first=first)
     notes = [note for row in rows for note in _odd(row, path)]
@@ -70,9 +70,9 @@ def _cells(head: list[str], row: excel.SheetRow) -> Mapping[str, object]:
 
 def _odd(row: excel.SheetRow, path: Path) -> Iterator[Note]:
     for letter, holds in row.odd:
-        why = stored("it is an error in the sheet ({kind})", kind=holds)
+        why = stored("the cell has an error ({kind})", kind=holds)
         if holds == "formula":
-            why = stored("it is a formula whose value the file does not keep: save it in Excel, or write the value")
+            why = stored("it is a formula without a saved value: save the file in Excel, or write the value")
         yield Note("left out", f"{letter}{row.number}", why, str(path), row.number)
 
 
@@ -85,7 +85,7 @@ def write(source: Source) -> Exported:
         longest = max(len(cell) for row in rows for cell in row if isinstance(cell, str))
         if longest > excel.LONGEST_TEXT:
             values = {"case": case.id, "count": excel.LONGEST_TEXT}
-            left_out.append(stored("case {case} is left out: a cell of Excel holds {count} characters", **values))
+            left_out.append(stored("case {case} is left out: an Excel cell holds at most {count} characters", **values))
         else:
             kept.append(case)
     return Exported(left_out=tuple(left_out), data=excel.dumps(_rows(suite.replace(cases=tuple(kept)))))

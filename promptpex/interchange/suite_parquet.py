@@ -28,7 +28,7 @@ def read(path: Path, *, columns: str | None = None, first: int | None = None) ->
         first: how many rows are read; by default all.
 
     Raises:
-        SuiteError: it is no Parquet file, or a row is wrong; with file and row.
+        SuiteError: it is not a Parquet file, or a row is wrong; with file and row.
     """
     return imported(table_of(path), columns=columns, first=first)
 
@@ -37,7 +37,7 @@ def table_of(path: Path) -> Table:
     """The rows of a Parquet file without the columns that hold bytes.
 
     Raises:
-        SuiteError: it is no Parquet file.
+        SuiteError: it is not a Parquet file.
     """
     types = parquet.columns(path, what=_WHAT, error=SuiteError)
     plain = tuple(name for name, odd in types.items() if odd is None)

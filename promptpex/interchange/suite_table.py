@@ -131,7 +131,7 @@ def check_columns(names: Sequence[str], path: Path | str) -> None:
             message, hint = unknown_key(name, [*known, PREFIX + "NAME"])
             raise SuiteError(f"{message.replace('key', 'column')}; {hint}", path=path, line=1)
         if names.count(name) > 1:
-            raise SuiteError(f"the column {name!r} is there twice", path=path, line=1)
+            raise SuiteError(f"the column {name!r} appears twice", path=path, line=1)
     if not is_ours(names):
         raise SuiteError("the first row must name the columns, with 'inputs.NAME' among them", path=path, line=1)
 

@@ -98,11 +98,9 @@ def _not_sent(lines: list[str], start: int) -> list[str]:
     warnings = []
     for number in range(start, len(lines)):
         if number not in fenced and _PROMPTY_ROLE_LINE.match(lines[number]) and "[" in lines[number]:
-            warnings.append(f"line {number + 1}: a turn has a role and nothing else here: {lines[number].strip()[:80]}")
+            warnings.append(f"line {number + 1}: here a turn has a role and nothing else: {lines[number].strip()[:80]}")
         elif _MARKDOWN_IMAGE.search(lines[number]):
-            warnings.append(
-                f"line {number + 1}: models are sent texts alone: the image stays in the text as it is written"
-            )
+            warnings.append(f"line {number + 1}: only text is sent to models: the image stays in the text as written")
     return warnings
 
 
@@ -192,9 +190,11 @@ def _from_json(text: str, path: Path | str) -> ParsedPrompt:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as failure:
-        raise PromptFileError(f"the JSON is broken: {failure.msg}", path=path, line=_line_of(failure)) from None
+        raise PromptFileError(f"this is not valid JSON: {failure.msg}", path=path, line=_line_of(failure)) from None
     except (RecursionError, ValueError):
-        raise PromptFileError("the JSON is nested too deeply or holds too long a number", path=path) from None
+        raise PromptFileError(
+            "the JSON is nested too deeply or contains a number that is too long", path=path
+        ) from None
     parsed = ParsedPrompt([])
     if isinstance(data, dict):
         parsed.front = {key: value for key, value in data.items() if key != "messages"}

@@ -236,7 +236,7 @@ USED: Mapping[str, Key] = {
     "outputs": {
         "type": ["object", "array", "null"],
         "description": "In Prompty and PromptPex: what the answer holds, by name or as a JSON schema. It becomes a "
-        "rule of a new spec, which code decides; the model is not told of it.",
+        "rule of a new spec, which code decides; it is not sent to the model.",
         "examples": [{"city": {"type": "string"}, "degrees": {"type": "number"}}],
     },
     "outputSchema": {

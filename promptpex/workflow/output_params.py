@@ -63,7 +63,7 @@ def announce_overruled(session: Session, prompt: Prompt) -> None:
                              name=name, there=there, here=here)  # fmt: skip
             session.emit(Notice(message))
     if unused:
-        message = stored("models take no such parameter here, and are not sent it: {names}", names=", ".join(unused))
+        message = stored("not sent, since promptpex has no such model parameter: {names}", names=", ".join(unused))
         session.emit(Notice(message, "warning"))
 
 

@@ -98,7 +98,7 @@ def test_promptfoo_gets_the_rules_of_some_cases_in_the_tests_of_these() -> None:
     assert (rubric["type"], rubric["metric"]) == ("llm-rubric", "r2")
     assert rubric["value"] == "It fits the thing.\nThe input was:\nthing:\nt2\n\nplace:\nhere"
     unknown = promptfoo.config(prompt(), conditional, suite(), models=["gpt-4o"], rubrics=True)
-    assert unknown.left_out == ("rule r1 is left out: which cases its 'when' holds for is not known here",)
+    assert unknown.left_out == ("rule r1 is left out: it is not known which cases its 'when' applies to",)
 
 
 async def test_a_case_file_tells_promptfoo_whom_its_rules_concern(tmp_path: Path) -> None:
@@ -136,7 +136,9 @@ def test_promptfoo_gets_the_models_by_its_own_ids(ours: str, theirs: Any) -> Non
 def test_a_model_that_promptfoo_knows_otherwise_is_named() -> None:
     made = promptfoo.config(prompt(), spec(), suite(), models=["watsonx/ibm/granite"], rubrics=True)
     assert _config(made)["providers"] == ["watsonx/ibm/granite"]
-    assert made.left_out == ("the model watsonx/ibm/granite keeps our name; write promptfoo's id of its provider",)
+    assert made.left_out == (
+        "the model watsonx/ibm/granite keeps promptpex's name; write promptfoo's provider id instead",
+    )
 
 
 def test_promptfoo_rubrics_are_asked_for() -> None:
@@ -147,7 +149,7 @@ def test_promptfoo_rubrics_are_asked_for() -> None:
         "metric": "r2",
     }
     assert _config(made)["providers"] == ["echo"]
-    assert made.left_out == ("no model: the provider is echo, which gives each prompt back, until you name one",)
+    assert made.left_out == ("no model: until you name one, the provider is echo, which returns each prompt unchanged",)
 
 
 @pytest.mark.parametrize("negated", ["", "not-"])
@@ -193,7 +195,7 @@ def test_promptfoo_gets_inputs_as_they_are_and_not_those_that_it_reads_otherwise
     assert [test["vars"] for test in _config(made)["tests"]] == [
         {"thing": text, "n": 3, "list": "[1]"} for text in plain
     ]
-    assert len([line for line in made.left_out if "is left out: its input thing holds" in line]) == len(otherwise)
+    assert len([line for line in made.left_out if "is left out: its input thing contains" in line]) == len(otherwise)
     lines = Suite(prompt="p", cases=(Case(id="c", inputs={"thing": "a\n"}),))
     (test,) = _config(promptfoo.config(prompt(), spec(), lines))["tests"]
     assert test["vars"] == {"thing": "a\n\n"}, "promptfoo cuts one"

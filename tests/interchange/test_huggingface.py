@@ -90,7 +90,7 @@ def test_names_of_files_and_folders_tell_the_split(tmp_path: Path) -> None:
     wanted = {"train": ["one"], "validation": ["two"], "test": ["three"], "hard": ["four"]}
     assert {split: _questions(huggingface.read(tmp_path, columns=COLUMNS, split=split)) for split in wanted} == wanted
     notes = huggingface.read(tmp_path, columns=COLUMNS, split="train").notes
-    assert ("data/test.jsonl", ".parquet files are read here") in {(note.name, note.why) for note in notes}
+    assert ("data/test.jsonl", "only .parquet files are read here") in {(note.name, note.why) for note in notes}
 
 
 def test_what_save_to_disk_wrote_is_read(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_suite_goes_out_as_a_folder_and_comes_back(tmp_path: Path, capsys: pyt
     assert read_suite(tmp_path / "b.cases.yaml").cases == read_suite(tmp_path / "a.cases.yaml").cases
     bad = ["export", "huggingface", str(tmp_path / "a.cases.yaml"), "--out", str(out), "--split", "../x"]
     assert run_cli(bad) == 2
-    assert "is no name of a split" in capsys.readouterr().err
+    assert "is not a split name" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

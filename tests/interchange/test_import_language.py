@@ -75,4 +75,4 @@ def test_in_vietnamese_and_for_programs(tmp_path: Path, capsys: pytest.CaptureFi
     assert "không hỏi dịch vụ nào" in printed
     assert run_cli(["import", path, "--out", out, "--force", "--json", "--report-language", "vi"]) == 0
     notes = json.loads(capsys.readouterr().out)["left_out"]
-    assert any("no service is asked" in note["why"] for note in notes)
+    assert any("no service is called" in note["why"] for note in notes)

@@ -87,7 +87,7 @@ def test_hostile_texts_stand_in_a_task_as_texts() -> None:
     assert (data["NAME"], data["INTENT"], data["CASES"][0]["inputs"]) == ("a-b", HOSTILE, {"q": f"{HOSTILE}\ud800"})
     assert data["RULES"][0]["checks"] == [{"kind": "contains", "value": HOSTILE}]
     assert data["CASES"][0]["expected"] == HOSTILE
-    assert notes == ("rules that code does not decide are decided with -T grader=MODEL",)
+    assert notes == ("rules that code does not decide need -T grader=MODEL",)
 
 
 def test_a_prompt_with_tags_brings_its_messages_along() -> None:
@@ -96,7 +96,7 @@ def test_a_prompt_with_tags_brings_its_messages_along() -> None:
     assert "messages" not in _data(_written("Say {{ q }}.", q="x")[0])["CASES"][0]
     text, notes = _written("{{q.nothing.there}}", q="x")
     assert _data(text)["CASES"] == []
-    assert notes == ("case c is left out: the prompt cannot be made of it",)
+    assert notes == ("case c is left out: the prompt cannot be rendered with it",)
 
 
 ROWS: list[dict[str, Any]] = [
@@ -260,8 +260,8 @@ HEADER = json.dumps({key: value for key, value in _log().items() if key != "samp
         ("a.eval", _zip(header_json=HEADER, samples__a_json="\0"), "binary"),
         ("a.eval", _zip(header_json=HEADER, samples__a_json="3"), "must be a mapping"),
         ("a.json", b"{", "not valid JSON"),
-        ("a.json", json.dumps(_log(messages=[{"role": "tool"}])).encode(), "nothing in this file can come over"),
-        ("a.json", json.dumps(_log(output={"choices": [IMAGE]})).encode(), "parts that are no text"),
+        ("a.json", json.dumps(_log(messages=[{"role": "tool"}])).encode(), "nothing in this file can be imported"),
+        ("a.json", json.dumps(_log(output={"choices": [IMAGE]})).encode(), "parts that are not text"),
     ],
 )
 def test_broken_logs_are_one_sentence(tmp_path: Path, name: str, data: bytes, says: str) -> None:
@@ -276,8 +276,8 @@ def test_broken_logs_are_one_sentence(tmp_path: Path, name: str, data: bytes, sa
     ("kept", "says"),
     [
         ({"prompt": []}, "no prompt"),
-        ({"prompt": [{"role": "x", "content": "y"}]}, "the prompt in its metadata is broken"),
-        ({"prompt": [{"role": "user", "content": "y"}], "rules": [3]}, "the rules in its metadata are broken"),
+        ({"prompt": [{"role": "x", "content": "y"}]}, "the prompt in its metadata is invalid"),
+        ({"prompt": [{"role": "user", "content": "y"}], "rules": [3]}, "the rules in its metadata are invalid"),
         (
             {"prompt": [{"role": "user", "content": "y"}], "rules": [{"id": "../x", "rule": "y"}]},
             "rules in its metadata",

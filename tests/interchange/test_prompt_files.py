@@ -112,7 +112,7 @@ def test_a_prompt_of_github_is_a_project(tmp_path: Path, capsys: Capture) -> Non
         "under_test": ["my-gpt-4o-mini"], "my-gpt-4o-mini": {"model": "github/gpt-4o-mini", "temperature": 0.5}
     }  # fmt: skip
     printed = capsys.readouterr().out
-    assert "github/similarity is GitHub's own" in printed
+    assert "github/similarity exists on GitHub only" in printed
     assert "modelParameters.topK" in printed
 
 
@@ -280,7 +280,7 @@ def test_every_published_folder_is_read(shared: Path) -> None:
     ("name", "text", "says", "line"),
     [
         ("a.prompt.yml", "messages: 3\n", "a prompt needs messages", 1),
-        ("a.prompt.yml", "messages: [{role: system}]\n", "a message has a role", 1),
+        ("a.prompt.yml", "messages: [{role: system}]\n", "a message needs a role", 1),
         ("a.prompt.yml", "messages: [{role: system, content: x}]\ntestData: 3\n", "testData must be a list", 2),
         ("a.prompt.yml", "messages: [{role: system, content: x}]\nevaluators: [{string: {has: x}}]\n", "contains", 2),
         ("a.prompt.yml", "\0", "binary", None),

@@ -57,7 +57,7 @@ def test_outputs_are_judged_again(tmp_path: Path, capsys: Capture) -> None:
         _row(1, 1, ""),
     ]
     out = _imported(tmp_path, _results(*rows))
-    assert "the file of its value does not lie beside the results" in capsys.readouterr().out
+    assert "the file with its value is not beside the results" in capsys.readouterr().out
     run = runs.read(runs.latest(out))
     assert [(one.case, one.model, one.repeat, one.text, one.error) for one in run.outputs] == [
         ("t1", "small", 0, "w0 it is", None),
@@ -89,10 +89,10 @@ def test_several_prompts_are_a_run_each(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"results": {"results": [}', "the JSON is broken"),
-        ('{"evalId": 1, "results": {}}', "these are no results of promptfoo"),
+        ('{"results": {"results": [}', "not valid JSON"),
+        ('{"evalId": 1, "results": {}}', "these are not promptfoo results"),
         ('{"results": {"results": [3], "prompts": [{}]}}', "a row must be a mapping, not a number"),
-        ('{"results": {"results": [], "prompts": [{"raw": 3}]}}', "a prompt must be a text, not a number"),
+        ('{"results": {"results": [], "prompts": [{"raw": 3}]}}', "a prompt must be text, not a number"),
         ('{"results": {"results": [{"vars": 3}], "prompts": [{"raw": "x"}]}}', "vars must be a mapping"),
         ("[" * 100_000, "nested too deeply"),
         ('{"results": 3}', "results must be a mapping"),

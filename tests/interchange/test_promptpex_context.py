@@ -155,10 +155,10 @@ def test_the_command_tells_the_format(tmp_path: Path) -> None:
     ("data", "words"),
     [
         ("[]", "must be a mapping"),
-        ("{", "the JSON is broken"),
+        ("{", "not valid JSON"),
         ("{}", "there is no prompt"),
         (context(promptPexTests=[3]), "a test must be a mapping"),
-        (context(promptPexTests=[], tests=file("t", "{")), "the JSON is broken"),
+        (context(promptPexTests=[], tests=file("t", "{")), "not valid JSON"),
         (context(testOutputs=file("t", "[[]]")), "a result must be a mapping"),
         (context(frontmatter=[]), "must be a mapping"),
     ],

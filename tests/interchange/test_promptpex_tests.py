@@ -50,7 +50,7 @@ def test_a_row_that_is_too_long_is_kept_and_named(tmp_path: Path) -> None:
         _file(tmp_path, TESTS + '4, 2, "x", "Y", "why",\n4, 3, "x", "Y", "why", more\n'), rules=2
     )
     assert [(problem.line, problem.message.rpartition("; ")[2]) for problem in result.problems] == [
-        (7, "what is beyond is blank"),
+        (7, "cells beyond the header are blank"),
         (8, "not used: more"),
     ]
     assert len(result.suite.cases) == 6

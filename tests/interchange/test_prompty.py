@@ -119,7 +119,7 @@ def test_inputs_that_are_no_texts_are_named(tmp_path: Path) -> None:
 
 def test_mustache_that_jinja_has_not_is_one_sentence(tmp_path: Path) -> None:
     path = _file(tmp_path, "---\ntemplate: mustache\n---\nHello\n{{#vip}}dear{{/vip}} {{who}}\n")
-    with pytest.raises(InputError, match=r"my\.prompty:5: there is no \{\{# in Jinja"):
+    with pytest.raises(InputError, match=r"my\.prompty:5: Jinja has no \{\{#"):
         prompty.read(path)
 
 

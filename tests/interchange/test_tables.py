@@ -172,12 +172,12 @@ def test_what_each_type_of_a_parquet_file_becomes(tmp_path: Path) -> None:
     notes = {note.name: (note.became, note.why, note.line) for note in made.notes}
     assert notes["image"][:2] == (
         "left out",
-        "it holds images, sounds or other files (bytes), neither texts nor numbers",
+        "it contains images, sounds or other files (bytes), neither text nor numbers",
     )
-    assert notes["raw"][:2] == ("left out", "it holds binary, neither texts nor numbers")
-    assert notes["float"] == ("left out", "it is no number (NaN, or infinite)", 2)
+    assert notes["raw"][:2] == ("left out", "it contains binary, neither text nor numbers")
+    assert notes["float"] == ("left out", "it is not a number (NaN, or infinite)", 2)
     assert notes["list"][0] == notes["struct"][0] == "changed"
-    with pytest.raises(InputError, match="'image' holds images"):
+    with pytest.raises(InputError, match="'image' contains images"):
         suite_parquet.read(tmp_path / "a.parquet", columns="image=inputs.x")
 
 
@@ -203,8 +203,8 @@ def test_what_each_type_of_a_sheet_becomes(tmp_path: Path) -> None:
     assert first.inputs == {"n": 7, "x": 0.5, "b": True, "day": "2026-01-02T00:00:00", "text": "a"}
     assert second.inputs == {"n": 8, "b": False, "text": "b"}
     notes = {note.name: (note.why, note.line) for note in made.notes}
-    assert "a formula whose value the file does not keep" in notes["E2"][0]
-    assert notes["F2"] == ("it is an error in the sheet (#N/A)", 2)
+    assert "a formula without a saved value" in notes["E2"][0]
+    assert notes["F2"] == ("the cell has an error (#N/A)", 2)
 
 
 def test_rows_that_are_alike_and_ids_that_are_unfit_are_told_apart(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_a_workbook_holds_no_formula_and_names_what_is_too_long(tmp_path: Path) 
     long = Case(id="long", inputs={"q": "x" * 40_000}, origin="added")
     hostile = Case(id="h", inputs={"q": "=cmd|' /C calc'!A0"}, expected="@SUM(1)", origin="added")
     made = suite_excel.write(_Suite(Suite(prompt="p.md", cases=(long, hostile))))
-    assert made.left_out == ("case long is left out: a cell of Excel holds 32767 characters",)
+    assert made.left_out == ("case long is left out: an Excel cell holds at most 32767 characters",)
     assert made.data is not None
     (tmp_path / "a.xlsx").write_bytes(made.data)
     cells = [cell for row in openpyxl.load_workbook(tmp_path / "a.xlsx").active.iter_rows() for cell in row]

@@ -114,7 +114,7 @@ async def test_a_file_of_promptpex_is_run_as_it_says(tmp_path: Path) -> None:
     assert {case.inputs["tone"] for case in finished.suite.cases} == {"polite"}
     assert finished.manifest.settings["temperature"] == 0.3
     assert finished.manifest.origins["max_tokens"] == "front matter"
-    assert "models take no such parameter here, and are not sent it: logit_bias" in notices
+    assert "not sent, since promptpex has no such model parameter: logit_bias" in notices
 
 
 async def test_the_model_of_the_front_matter_answers_where_none_is_named(
@@ -162,7 +162,7 @@ async def test_githubs_test_data_are_cases_and_its_evaluators_rules(tmp_path: Pa
         ({"input": "snow"}, None),
     ]
     assert {one.params.temperature for one in of_stage(fake, "output")} == {0.5}
-    assert "evaluators[1] of the prompt file: github/similarity is GitHub's own" in notices
+    assert "evaluators[1] of the prompt file: github/similarity exists on GitHub only" in notices
     assert guessed > len(own)
 
 
@@ -172,7 +172,7 @@ def test_validate_says_what_a_run_does(tmp_path: Path) -> None:
         "the model under test is azure/x where nothing else is; flags, environment and settings win over it",
         "models under test are sent temperature 0.3, max_tokens 50, top_p 0.5; flags, settings and the name of a "
         "model win over it",
-        "models take no such parameter here, and are not sent it: logit_bias",
+        "not sent, since promptpex has no such model parameter: logit_bias",
     ]
     of_github = [(one.severity, one.sentence()) for one in validate([written(tmp_path, "c.prompt.yml", GITHUB)])]
     assert of_github == [
@@ -183,7 +183,7 @@ def test_validate_says_what_a_run_does(tmp_path: Path) -> None:
         ),
         ("info", "models under test are sent temperature 0.5; flags, settings and the name of a model win over it"),
         ("info", "what the file demands becomes rules of a new spec: capital"),
-        ("warning", "evaluators[1]: github/similarity is GitHub's own"),
+        ("warning", "evaluators[1]: github/similarity exists on GitHub only"),
         ("info", "rows of 'testData' that become cases of a new suite: 2"),
         ("warning", "rows of 'testData' that lack an input, and are no cases: 1"),
     ]

@@ -41,7 +41,7 @@ def command(format_: Format, own: dict[str, Any], source: Path, out: Path | None
         say(tr("note: {words}", words=from_data(note)), err=True)
     if out is None:
         if exported.data is not None or exported.files is not None:
-            raise click.UsageError("what is exported is no text; name the file or folder to write with --out")
+            raise click.UsageError("this format is binary or a folder; name it with --out")
         click.echo(data(exported.text), nl=False)
         return 0
     _write(out, exported)

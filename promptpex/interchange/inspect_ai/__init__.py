@@ -24,7 +24,7 @@ FORMAT = Format(
         Mapped("`input`, a chat", "the prompt, where all samples say the same; else inputs", "in", "tools, images"),
         Mapped("`target`", "the expected output; of a list the first, and the others are right as well", "both"),
         Mapped("`choices`", "the input `choices`", "in"),
-        Mapped("`id`", "the id", "both", "letters that ids here have not"),
+        Mapped("`id`", "the id", "both", "characters that ids here may not have"),
         Mapped("`metadata`, `files`, `setup`, `sandbox` of a sample", "nothing", "in", "they are named"),
         Mapped("a solver with the chat", "the prompt, its variables filled", "out"),
         Mapped("a scorer, by `promptpex.RuleChecks`", "the rules' checks", "out", "scores of how near an output is"),

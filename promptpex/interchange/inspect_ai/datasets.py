@@ -31,7 +31,7 @@ def read(path: Path) -> Imported:
     """The cases of a dataset; where inputs are chats, also the prompt that they share.
 
     Raises:
-        InputError: it is no dataset of Inspect, or nothing in it can come over; with file and line.
+        InputError: it is not an Inspect dataset, or nothing in it can come over; with file and line.
     """
     log = Log()
     return assembled(list(_exchanges(path, log)), path, log)
@@ -43,7 +43,7 @@ def _exchanges(path: Path, log: Log) -> Iterator[Exchange]:
         row = mapping(value, at, "a sample")
         for name in row:
             if row[name] is not None and name not in _READ:
-                log.left_out(name, stored("there is nothing like it here"), at.path, at.line)
+                log.left_out(name, stored("promptpex has no equivalent"), at.path, at.line)
         try:
             yield _exchange(row, at)
         except Unfit as failure:

@@ -26,7 +26,7 @@ def write(source: Source) -> Exported:
     rules = [rule for rule in project.spec.rules if not rule.stale]
     stale = len(project.spec.rules) - len(rules)
     if stale:
-        left_out.append(stored("rules whose words the prompt no longer has, and are left out: {count}", count=stale))
+        left_out.append(stored("rules left out, since the prompt no longer contains their words: {count}", count=stale))
     cases = list(_cases(project, left_out))
     data = {
         "NAME": _name(project.prompt),
@@ -36,7 +36,7 @@ def write(source: Source) -> Exported:
         "CASES": cases,
     }
     if any(rule.needs_judge for rule in rules):
-        left_out.append(stored("rules that code does not decide are decided with -T grader=MODEL"))
+        left_out.append(stored("rules that code does not decide need -T grader=MODEL"))
     text = "\n\n".join(f"{name} = {literal(value)}" for name, value in data.items())
     return Exported(_template().replace(_PLACE, text), tuple(left_out))
 
@@ -51,7 +51,7 @@ def _cases(project: Project, left_out: list[str]) -> Sequence[dict[str, Any]]:
         if not plain or any(name not in case.inputs for name in names):
             turns = project.rendered(case.inputs)
             if not turns:
-                left_out.append(stored("case {case} is left out: the prompt cannot be made of it", case=case.id))
+                left_out.append(stored("case {case} is left out: the prompt cannot be rendered with it", case=case.id))
                 continue
             data["messages"] = [_turn(turn) for turn in turns]
         made.append(data)

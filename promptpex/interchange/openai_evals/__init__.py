@@ -36,7 +36,7 @@ def read(path: Path, *, template: str | None) -> Imported:
         template: what the outputs of samples are held to, by the name of a template of evals.
 
     Raises:
-        InputError: it is no such file, or nothing in it can come over; with the line.
+        InputError: it is not such a file, or nothing in it can come over; with the line.
     """
     log = Log()
     if path.suffix.lower() in _YAML:

@@ -70,7 +70,7 @@ class Grading:
         if template is None:
             return None
         if template not in TEMPLATES:
-            raise InputError(f"there is no template {template[:40]!r}; they are {', '.join(TEMPLATES)}")
+            raise InputError(f"there is no template {template[:40]!r}; choose from {', '.join(TEMPLATES)}")
         return TEMPLATES[template]
 
     def check(self, exchanges: Sequence[Exchange]) -> Check:

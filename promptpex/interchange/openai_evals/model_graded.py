@@ -39,7 +39,7 @@ def model_graded(args: Mapping[str, object], at: At, find: Callable[[str], Path 
     name = args.get(_SPEC)
     given = {key: value for key, value in mapping(args.get(_ARGS), at[_ARGS], _ARGS).items() if isinstance(value, str)}
     if not isinstance(name, str) or not name.strip() or "/" in name or "\\" in name:
-        log.left_out(at[_SPEC].name, stored("it names no spec of a grader"), at.path, at[_SPEC].line)
+        log.left_out(at[_SPEC].name, stored("it names no grader spec"), at.path, at[_SPEC].line)
         return None
     if name in _KNOWN and ("{criteria}" not in _KNOWN[name] or "criteria" in given):
         text = _KNOWN[name].replace("{criteria}", literal(" ".join(given.get("criteria", "").split())))
@@ -50,10 +50,10 @@ def model_graded(args: Mapping[str, object], at: At, find: Callable[[str], Path 
 
 def _rule(question: str, at: At, log: Log) -> Rule | None:
     if len(question) > MAX_QUESTION:
-        why = stored("it is longer than a question to a judge may be, {limit} characters", limit=MAX_QUESTION)
+        why = stored("it is longer than {limit} characters, the limit for a question to a judge", limit=MAX_QUESTION)
         log.left_out(at.name, why, at.path, at.line)
         return None
-    why = stored("a judge of --judge answers yes or no; choices and scores are left out")
+    why = stored("the --judge model answers yes or no; choices and scores are left out")
     log.changed(at.name, why, at.path, at.line)
     sentence = " ".join(question.split())
     check = Check(kind="question", value=question)
@@ -63,7 +63,7 @@ def _rule(question: str, at: At, log: Log) -> Rule | None:
 def _question(name: str, given: Mapping[str, str], file: Path | None, at: At, log: Log) -> str | None:
     """The question of a spec: its prompt, and which choices are a yes."""
     if file is None:
-        log.left_out(at.name, stored("the grader's file does not lie in the folder modelgraded"), at.path, at.line)
+        log.left_out(at.name, stored("the grader's file is not in the folder modelgraded"), at.path, at.line)
         return None
     doc = yaml_reader.read(file, error=InputError, what="file of a grader")
     top = At(file, doc=doc)
@@ -76,7 +76,7 @@ def _question(name: str, given: Mapping[str, str], file: Path | None, at: At, lo
     try:
         text = "".join(_filled(prompt, given))
     except ValueError:
-        log.left_out(at.name, stored("its prompt has braces that are no fields"), file, top["prompt"].line)
+        log.left_out(at.name, stored("its prompt has braces that are not fields"), file, top["prompt"].line)
         return None
     return f"{text.strip()}\nIs one of these the right choice: {', '.join(map(literal, best))}?"
 

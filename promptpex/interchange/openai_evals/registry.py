@@ -43,19 +43,19 @@ def read_registry(path: Path, log: Log) -> Imported:
     """All evals of a file: those over the same samples are the rules of one prompt.
 
     Raises:
-        InputError: it is no such file, or the samples that it names are damaged or lie elsewhere.
+        InputError: it is not such a file, or the samples that it names are damaged or lie elsewhere.
     """
     doc = yaml_reader.read(path, error=InputError, what="registry file")
     evals = list(_evals(mapping(doc.data, At(path, doc=doc), "a registry file"), At(path, doc=doc)))
     if not evals:
-        raise InputError("no entry of this file names the class of an eval", path=path)
+        raise InputError("no entry in this file names the class of an eval", path=path)
     by_samples: dict[str, list[_Entry]] = {}
     for each in evals:
         by_samples.setdefault(each.samples, []).append(each)
     parts = [part for group in by_samples.values() if (part := _part(group, path, log)) is not None]
     if not parts:
         first = next(iter(log.notes)).why
-        raise InputError(f"nothing in this file can come over; the first reason: {first}", path=path)
+        raise InputError(f"nothing in this file can be imported; the first reason: {first}", path=path)
     return _joined(parts, log)
 
 
@@ -92,13 +92,13 @@ def _part(evals: Sequence[_Entry], path: Path, log: Log) -> Imported | None:
 def _is_known(each: _Entry, log: Log) -> bool:
     """Whether there is something like the class here; what of its arguments is not read is noted."""
     if each.class_ not in _BY_CLASS and each.class_ != CLASS:
-        log.left_out(each.at.name, stored("there is nothing like the class {kind}", kind=each.class_[:80]),
+        log.left_out(each.at.name, stored("promptpex has no equivalent of the class {kind}", kind=each.class_[:80]),
                      each.at.path, each.at["class"].line)  # fmt: skip
         return False
     for key in each.args:
         if key not in _READ and not (each.class_ == CLASS and key == "eval_type"):
             at = each.at["args"][key]
-            log.left_out(at.name, stored("there is nothing like it here"), at.path, at.line)
+            log.left_out(at.name, stored("promptpex has no equivalent"), at.path, at.line)
     return True
 
 
@@ -127,7 +127,7 @@ def _exchanges(each: _Entry, path: Path, log: Log) -> list[Exchange]:
         return []
     file = _file(path, each.samples, "data", at)
     if file is None:
-        log.left_out(at.name, stored("the file of its samples does not lie beside it"), at.path, at.line)
+        log.left_out(at.name, stored("the file with its samples is not beside it"), at.path, at.line)
         return []
     return read_samples(file, log)
 

@@ -26,7 +26,7 @@ def read_samples(path: Path, log: Log) -> list[Exchange]:
     """The samples of a file; what cannot come over is noted.
 
     Raises:
-        InputError: it cannot be read, or a line is no JSON object.
+        InputError: it cannot be read, or a line is not a JSON object.
     """
     exchanges = []
     for row, at in json_rows(path, "file of samples"):
@@ -59,7 +59,7 @@ def _ideals(value: object) -> tuple[str, ...]:
         return ()
     answers = value if isinstance(value, list) else [value]
     if any(isinstance(answer, list) for answer in answers):
-        raise Unfit(stored("ideal must be a text or a list of texts, not {kind}", kind=named(value)))
+        raise Unfit(stored("ideal must be a string or a list of strings, not {kind}", kind=named(value)))
     return tuple(map(value_text, answers))
 
 

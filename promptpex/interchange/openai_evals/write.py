@@ -36,7 +36,7 @@ def _samples(project: Project) -> Exported:
         left_out.append(stored("cases that are not run, and are left out: {count}", count=count))
     rows = [row for case in usable if (row := _sample(project, case, left_out)) is not None]
     if project.spec.rules:
-        why = stored("samples hold no rules: --registry NAME writes those that evals has a class for")
+        why = stored("samples contain no rules: --registry NAME writes those that evals has a class for")
         left_out.append(why)
     return Exported("".join(f"{jsonl.dumps(row)}\n" for row in rows), tuple(left_out))
 
@@ -78,7 +78,7 @@ def _registry(project: Project, name: str) -> Exported:
         content[full] = {"id": f"{full}.dev.v0", "description": " ".join(rule.rule.split()), "metrics": ["accuracy"]}
         content[f"{full}.dev.v0"] = {"class": TEMPLATES[template].theirs, "args": args}
     if not content:
-        raise InputError("no rule has one check that evals has a class for; export the samples, without --registry")
+        raise InputError("no rule has a check that evals has a class for; export the samples without --registry")
     left_out.append(stored("the samples: export them without --registry, as {file}", file=f"{name}/samples.jsonl"))
     return Exported(yaml_writer.document(content), tuple(left_out))
 

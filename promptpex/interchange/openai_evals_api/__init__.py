@@ -32,7 +32,7 @@ def read(path: Path, *, items: str | None) -> Imported:
         items: the file with the items of an eval that does not hold them.
 
     Raises:
-        InputError: it is no such file, or nothing in it can come over; with the line.
+        InputError: it is not such a file, or nothing in it can come over; with the line.
     """
     if path.suffix.lower() in _LINES:
         return read_items(path)
@@ -69,7 +69,7 @@ FORMAT = Format(
         Mapped("`label_model`, `score_model`", "a rule with a question for the judge", "in",
                "labels, scores, the grader's model, images"),
         Mapped("`label_model`", "a rule for the judge, with `--judge-model`; questions", "out"),
-        Mapped("`python`", "a check `python`, in a sandbox", "both", "packages that the sandbox has not"),
+        Mapped("`python`", "a check `python`, in a sandbox", "both", "packages that the sandbox lacks"),
         Mapped("`multi` with `pass_threshold`, its formula a weighted sum, the `min` of some, or the `max` or the "
                "product of `string_check` and `label_model`", "a rule with an `assert-set` of its graders' checks, "
                "with weights and threshold", "in", "scores of models"),

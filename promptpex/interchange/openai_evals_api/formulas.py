@@ -21,8 +21,8 @@ _LONGEST = 2_000
 """Characters of a formula."""
 _DEEPEST = 50
 _NO_SUM = stored(
-    "its formula is no sum with weights, no least of some, and no greatest or product of graders that say yes or no, "
-    "which is all that checks can say"
+    "its formula is not a weighted sum, a minimum, or a maximum or product of graders that say yes or no, and checks "
+    "can express nothing else"
 )
 
 
@@ -102,7 +102,7 @@ def _parsed(formula: str) -> ast.expr:
 
 
 def _arguments(node: ast.expr, function: str) -> list[ast.expr]:
-    """What stands between the brackets of a function; nothing where it is no call of it."""
+    """What stands between the brackets of a function; nothing where it is not a call of it."""
     is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function
     return list(node.args) if is_call and isinstance(node, ast.Call) and not node.keywords else []
 

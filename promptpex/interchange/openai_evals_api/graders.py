@@ -27,9 +27,9 @@ METRICS: Mapping[str, tuple[str, int]] = {
 }  # fmt: skip
 """Metrics of similarity that are counted here, with the order of words in a row."""
 _WHY_NOT = {
-    "cosine": stored("embeddings are not compared; rouge-l or a question comes near"),
-    "meteor": stored("it needs WordNet, a list of synonyms; rouge-l comes near"),
-    "fuzzy_match": stored("OpenAI does not say which of rapidfuzz's ratios it is; levenshtein or rouge-l comes near"),
+    "cosine": stored("embeddings are not compared; rouge-l or a question comes close"),
+    "meteor": stored("it needs WordNet, a list of synonyms; rouge-l comes close"),
+    "fuzzy_match": stored("OpenAI does not say which of rapidfuzz's ratios it is; levenshtein or rouge-l comes close"),
 }
 CALL = '\n\n\ndef get_assert(output, context):\n    return grade({"output_text": output}, context["vars"])\n'
 """What makes a grader in Python one of ours: it is handed the output as the sample, and the inputs as the item."""
@@ -55,7 +55,7 @@ def rules_of(criteria: object, at: At, log: Log) -> tuple[list[Rule], dict[str, 
     """A rule for each grader, and by its id where it stands; what cannot come over is noted.
 
     Raises:
-        InputError: they are no list, or one of them is no mapping.
+        InputError: they are not a list, or one of them is not a mapping.
     """
     rules: list[Rule] = []
     places: dict[str, At] = {}
@@ -89,7 +89,9 @@ def _graders(criteria: object, at: At, log: Log) -> Iterator[tuple[Mapping[str, 
             _multi(grader, place)
             yield grader, place
         except Unfit as failure:
-            why = stored("its graders are a rule each, and its formula is left out: {reason}", reason=failure.why)
+            why = stored(
+                "each of its graders becomes a rule, and its formula is left out: {reason}", reason=failure.why
+            )
             log.changed(place.name, why, place.path, place.line)
             yield from _inner(grader, place)
 
@@ -108,7 +110,7 @@ def _multi(grader: Mapping[str, object], at: At) -> _Made:
     """A multi grader as sets of its graders' checks, with the weights of its formula.
 
     Raises:
-        Unfit: the formula is no weighted sum, or a score of it is none here.
+        Unfit: the formula is not a weighted sum, or uses a score that does not exist here.
     """
     threshold = amount(grader.get("pass_threshold"))
     if threshold is None:
@@ -118,7 +120,7 @@ def _multi(grader: Mapping[str, object], at: At) -> _Made:
     inner = [(one.get("name"), one) for one, _ in _inner(grader, at)]
     by_name = dict(zip(named, (one for _, one in inner), strict=True)) if named else dict(inner)
     formula = grader.get("calculate_output")
-    why = stored("the scores are counted here; words may be told apart otherwise")
+    why = stored("the scores are computed here; words may be split differently")
     is_reached_by_one = 0 < threshold <= 1
     if is_reached_by_one and _are_binary(any_of := greatest_of(formula), by_name):
         return _Made((_set(dict.fromkeys(any_of, 1.0), 0.5 / len(any_of), by_name),), changed=why)
@@ -143,9 +145,9 @@ def _part(name: str, graders: Mapping[object, Mapping[str, object]]) -> Check:
     """The check whose score stands for a name in a formula."""
     grader = graders.get(name)
     if grader is None:
-        raise Unfit(stored("its formula names no grader of it: {name}", name=name[:40]))
+        raise Unfit(stored("its formula names something that is not one of its graders: {name}", name=name[:40]))
     if grader.get("type") not in ("string_check", "text_similarity", "label_model", "python"):
-        raise Unfit(stored("a judge says yes or no here, which is no score for a formula: {name}", name=name[:40]))
+        raise Unfit(stored("a judge answers yes or no, which gives a formula no score: {name}", name=name[:40]))
     (check,) = (_similarity(grader, alone=False) if grader["type"] == "text_similarity" else _made(grader)).checks
     return check
 
@@ -157,21 +159,21 @@ def _made(grader: Mapping[str, object]) -> _Made:
     if kind == "multi":
         return _multi(grader, At(Path()))
     if not isinstance(kind, str) or kind not in makers:
-        raise Unfit(stored("there is no such grader here"))
+        raise Unfit(stored("promptpex has no such grader"))
     return makers[kind](grader)
 
 
 def _text(grader: Mapping[str, object], key: str) -> str:
     value = grader.get(key)
     if not isinstance(value, str):
-        raise Unfit(stored("its {key} is no text", key=key))
+        raise Unfit(stored("its {key} is not text", key=key))
     return value
 
 
 def _string_check(grader: Mapping[str, object]) -> _Made:
     operation, one, two = grader.get("operation"), _text(grader, "input"), _text(grader, "reference")
     if not isinstance(operation, str) or operation not in OPERATIONS:
-        raise Unfit(stored("its operation is none of eq, ne, like and ilike"))
+        raise Unfit(stored("its operation is not one of eq, ne, like and ilike"))
     if operation in _SWAPPED and not looked_at(one)[0]:
         one, two = two, one
     is_output, path = looked_at(one)
@@ -186,12 +188,12 @@ def _similarity(grader: Mapping[str, object], *, alone: bool = True) -> _Made:
     if not is_output:
         raise Unfit(stored("it does not look at the output alone"))
     if not isinstance(metric, str) or metric not in METRICS:
-        raise Unfit(_WHY_NOT.get(str(metric), stored("there is no such metric here")))
+        raise Unfit(_WHY_NOT.get(str(metric), stored("promptpex has no such metric")))
     if threshold is None and alone:
         raise Unfit(stored("it has no pass_threshold"))
     kind, n = METRICS[metric]
     check = Check(kind=kind, value=ours(_text(grader, "reference")), threshold=threshold, n=n, path=path)
-    return _Made((check,), changed=stored("the score is counted here; words may be told apart otherwise"))
+    return _Made((check,), changed=stored("the score is computed here; words may be split differently"))
 
 
 def _asked(grader: Mapping[str, object]) -> str:
@@ -200,12 +202,14 @@ def _asked(grader: Mapping[str, object]) -> str:
     return "\n\n".join(ours(message.content, output=THE_RESPONSE) for message in messages)
 
 
-_JUDGED = stored("a judge of --judge answers yes or no; labels, scores and the grader's model are left out")
+_JUDGED = stored("the --judge model answers yes or no; labels, scores and the grader's model are left out")
 
 
 def _question(text: str) -> _Made:
     if len(text) > MAX_QUESTION:
-        raise Unfit(stored("it is longer than a question to a judge may be, {limit} characters", limit=MAX_QUESTION))
+        raise Unfit(
+            stored("it is longer than {limit} characters, the limit for a question to a judge", limit=MAX_QUESTION)
+        )
     return _Made((Check(kind="question", value=text),), " ".join(text.split())[:300], _JUDGED)
 
 
@@ -220,7 +224,7 @@ def _label(grader: Mapping[str, object]) -> _Made:
 def _labels(grader: Mapping[str, object], key: str) -> list[str]:
     value = grader.get(key)
     if not isinstance(value, list) or not value or not all(isinstance(each, str) for each in value):
-        raise Unfit(stored("its {key} is no list of texts", key=key))
+        raise Unfit(stored("its {key} is not a list of strings", key=key))
     return [ours(each) for each in value]
 
 
@@ -238,6 +242,6 @@ def _python(grader: Mapping[str, object]) -> _Made:
     if not _GRADE.search(source):
         raise Unfit(stored("its source has no function grade"))
     check = Check(kind="python", value=source.rstrip() + CALL, threshold=amount(grader.get("pass_threshold")))
-    why = stored("it runs in a sandbox: packages that are not there leave the output unscored")
+    why = stored("it runs in a sandbox: an output that needs a missing package stays unscored")
     name = grader.get("name")
     return _Made((check,), f"The output passes the grader {' '.join(str(name).split())[:100]}.", why)

@@ -44,7 +44,7 @@ def read_items(path: Path) -> Imported:
     """The items of a file of JSON lines as cases, what a model answered to them as outputs.
 
     Raises:
-        InputError: it is no such file.
+        InputError: it is not such a file.
     """
     log = Log()
     return assembled(list(_exchanges(json_rows(path, "file of items"), log, {})), path, log)
@@ -54,7 +54,7 @@ def read_eval(path: Path, items_file: Path | None) -> Imported:
     """The rules of an eval's graders; with its run the prompt and the cases.
 
     Raises:
-        InputError: it is no such file; with the line.
+        InputError: it is not such a file; with the line.
     """
     deque(json_rows(path, "file of an eval"), maxlen=0)  # JSON that YAML would take otherwise is refused
     doc = yaml_reader.read(path, error=InputError, what="file of an eval")
@@ -72,7 +72,7 @@ def read_eval(path: Path, items_file: Path | None) -> Imported:
     spec = Spec(rules=tuple(rules)) if rules else None
     named_places = {rule: (place.name, str(place.path), place.line) for rule, place in places.items()}
     if not exchanges and spec is None:
-        raise InputError("nothing in this file can come over: it has neither graders nor items that do", path=path)
+        raise InputError("nothing in this file can be imported: it has neither graders nor items that do", path=path)
     if not exchanges:
         prompt = ImportedPrompt(parts.name, turns) if turns else None
         return Imported(
@@ -89,7 +89,7 @@ def _parts(data: Mapping[str, object], top: At, log: Log) -> _Parts:
     """The eval and its run, whether they are one body or stand under ``eval`` and ``run``."""
     for key in data:
         if key not in _READ:
-            log.left_out(key, stored("there is nothing like it here"), top.path, top[key].line)
+            log.left_out(key, stored("promptpex has no equivalent"), top.path, top[key].line)
     both = "eval" in data or "run" in data
     body, at = (mapping(data.get("eval"), top["eval"], "eval"), top["eval"]) if both else (data, top)
     run, run_at = (mapping(data.get("run"), top["run"], "run"), top["run"]) if both else (data, top)
@@ -107,14 +107,14 @@ def _settings(source: Mapping[str, object], at: At, log: Log) -> dict[str, objec
     """The run's model as a setting; what else it says of sampling is noted."""
     for key in source:
         if key not in _OF_SOURCE:
-            log.left_out(at[key].name, stored("there is nothing like it here"), at.path, at[key].line)
+            log.left_out(at[key].name, stored("promptpex has no equivalent"), at.path, at[key].line)
     model = source.get("model")
     if not isinstance(model, str) or not model.strip():
         return {}
     try:
         parse_model(model)
     except ConfigError:
-        why = stored("{value} is no name of a model here", value=named_kind(model))
+        why = stored("{value} is not a model name that promptpex knows", value=named_kind(model))
         log.left_out(at["model"].name, why, at.path, at["model"].line)
         return {}
     return {"models": {"under_test": [model]}}
@@ -126,7 +126,7 @@ def _prompt(value: object, at: At, log: Log) -> tuple[tuple[Message, ...], str |
     if about.get("type") == "item_reference":
         field = item_field(f"{{{{{about.get('item_reference')}}}}}")
         if field is None:
-            log.left_out(at.name, stored("its template names something that there is not here"), at.path, at.line)
+            log.left_out(at.name, stored("its template names something that promptpex does not have"), at.path, at.line)
         return (), field
     if "template" not in about:
         return (), None
@@ -153,7 +153,7 @@ def _content(source: Mapping[str, object], at: At, log: Log) -> Iterator[tuple[o
     """The items that the run has in the file itself."""
     origin = mapping(source.get("source"), at["source"], "source")
     if origin and origin.get("type") != "file_content":
-        why = stored("its items are not in this file; name a file with them: --items FILE")
+        why = stored("its items are not in this file; name the file that has them: --items FILE")
         log.left_out(at["source"].name, why, at.path, at["source"].line)
         return iter(())
     return items(origin.get("content"), at["source"]["content"], "content")

@@ -41,7 +41,7 @@ def ours(text: str, *, output: str | None = None) -> str:
         elif output is not None and _OUTPUT.fullmatch(field):
             parts.append(output)
         else:
-            raise Unfit(stored("its template names something that there is not here"))
+            raise Unfit(stored("its template names something that promptpex does not have"))
     return "".join((*parts, literal(text[place:])))
 
 

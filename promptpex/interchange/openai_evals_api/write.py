@@ -14,7 +14,7 @@ from promptpex.interchange.openai_evals_api.read import EXPECTED
 from promptpex.interchange.openai_evals_api.templates import ASKED_FOR, OUTPUT, theirs
 
 CHAT = "input"
-"""The field of an item with the whole chat, where the prompt is no template of theirs."""
+"""The field of an item with the whole chat, where the prompt cannot be a template of theirs."""
 _KINDS = {ours: name for name, ours in OPERATIONS.items()}
 _METRICS = {ours: name for name, ours in METRICS.items()}
 _TYPES = ((bool, "boolean"), (int | float, "number"), (str, "string"), (list, "array"), (dict, "object"))
@@ -29,7 +29,7 @@ def write(source: Source, *, model: str | None, judge_model: str | None) -> Expo
     rows = [row for case in cases if (row := _item(case, project, template is None, left_out)) is not None]
     if template is None:
         messages: dict[str, Any] = {"type": "item_reference", "item_reference": f"item.{CHAT}"}
-        left_out.append(stored("the prompt is no template there: each item has the whole chat"))
+        left_out.append(stored("the prompt is not a template in OpenAI's API: each item has the whole chat"))
     else:
         messages = {"type": "template", "template": template}
     chosen = model or next(iter(project.models), None)
@@ -99,12 +99,12 @@ def _schema(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _graders(rules: Iterable[Rule], judge_model: str | None, left_out: list[str]) -> Iterator[dict[str, Any]]:
     for rule in rules:
         if rule.stale or rule.when:
-            left_out.append(stored("rule {rule} is left out: it does not hold for all cases", rule=rule.id))
+            left_out.append(stored("rule {rule} is left out: it does not apply to all cases", rule=rule.id))
             continue
         for check in rule.checks:
             grader = _grader(rule, check, judge_model)
             if grader is None:
-                why = stored("graders there have no {kind} like this one", kind=check.kind)
+                why = stored("graders have no {kind} like this one", kind=check.kind)
                 left_out.append(stored("a check of rule {rule} is left out: {reason}", rule=rule.id, reason=why))
             else:
                 yield {"name": rule.id, **grader}

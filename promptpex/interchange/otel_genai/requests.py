@@ -15,7 +15,7 @@ from promptpex.interchange.otel_genai.telemetry import Span, SpanEvent
 
 Row = Mapping[str, object]
 _OPERATIONS = ("chat", "text_completion", "generate_content")
-_NOT_ASKED = stored("it is no request to a model")
+_NOT_ASKED = stored("it is not a request to a model")
 _INPUT, _OUTPUT, _SYSTEM = "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions"
 _PARAMETERS = ("gen_ai.request.", "gen_ai.tool.definitions")
 _KNOWN = ("gen_ai.request.model", "gen_ai.request.choice.count")
@@ -36,7 +36,7 @@ def requests_of(spans: Iterable[Span], log: Log) -> Iterator[Exchange]:
             continue
         for key in span.attributes:
             if key.startswith(_PARAMETERS) and key not in _KNOWN:
-                log.left_out(key, stored("a run keeps answers, not how they were asked for"), span.at.path, None)
+                log.left_out(key, stored("a run keeps answers, not request details"), span.at.path, None)
 
 
 def _with_listed_events(span: Span) -> Span:
@@ -55,7 +55,7 @@ def _request(span: Span) -> Exchange:
     messages = _sent(values, span)
     if not messages:
         is_asked = any(key.startswith("gen_ai.") for key in values)
-        raise Unfit(stored("it does not hold what was sent; messages are recorded where that is switched on")
+        raise Unfit(stored("it does not contain what was sent; switch on the recording of messages")
                     if is_asked else _NOT_ASKED)  # fmt: skip
     about = _about(values, span)
     answers = [replace(about, text=text, finish_reason=reason or about.finish_reason)
@@ -120,7 +120,7 @@ def _numbered(values: Row, prefix: str) -> list[Row]:
             turns.setdefault(int(number), {})[name] = content if isinstance(content, list) else value
     has_tools = any(name.startswith(("tool_calls", "function_call")) for turn in turns.values() for name in turn)
     if has_tools:
-        raise Unfit(stored("the model calls tools, which prompts here have not"))
+        raise Unfit(stored("the model calls tools, which promptpex does not support"))
     return [turns[number] for number in sorted(turns)[:_MOST_TURNS]]
 
 

@@ -49,7 +49,7 @@ FORMAT = Format(
                "a rule for the judge, or a question where its text is a template", "in", "scores and thresholds"),
         Mapped("`llm-rubric`", "rules for the judge, with `--rubrics`; questions", "out"),
         Mapped("`python`, `javascript`", "checks of these kinds, in a sandbox", "both",
-               "modules and packages that the sandbox has not; Python that asks"),
+               "modules and packages that the sandbox lacks; Python that asks a judge"),
         Mapped("`similar`, `classifier`, `moderation`, `webhook`, `select-best` and others", "nothing", "in",
                "they are named"),
         Mapped("`scenarios`", "cases with a `scenario`", "in"),

@@ -40,14 +40,14 @@ _JUDGED = {
 """Kinds that promptfoo's graders decide, with the statement that a judge is given instead."""
 _NEEDS_INPUT = frozenset(("answer-relevance", "conversation-relevance"))
 _WHY_NOT = {
-    "similar": stored("embeddings are not compared; rouge-l or a question comes near"),
+    "similar": stored("embeddings are not compared; rouge-l or a question comes close"),
     "classifier": stored("no classifier is asked"),
-    "moderation": stored("no service is asked; write a rule for the judge"),
-    "webhook": stored("no address is asked"),
-    "select-best": stored("outputs are judged one by one; promptpex compare holds two models against each other"),
-    "max-score": stored("outputs are judged one by one; promptpex compare holds two models against each other"),
+    "moderation": stored("no service is called; write a rule for the judge"),
+    "webhook": stored("no address is called"),
+    "select-best": stored("outputs are judged one by one; use promptpex compare to compare two models"),
+    "max-score": stored("outputs are judged one by one; use promptpex compare to compare two models"),
     "ruby": stored("checks are code in JavaScript or Python"),
-    "meteor": stored("it is always an error there; rouge-l comes near"),
+    "meteor": stored("it is always an error in promptfoo; rouge-l comes close"),
 }
 _KEPT = ("value", "threshold", "weight", "metric", "config", "transform")
 _READ = frozenset((*_KEPT, "type", "assert"))
@@ -109,7 +109,7 @@ def of_set(files: ConfigFiles, name: str, asserts: tuple[Written, ...], threshol
     if not parts:
         return None
     if len(parts) < sum(_counted(entry) for entry, _ in asserts):
-        files.changed(at, stored("its score is that of the assertions that are left"))
+        files.changed(at, stored("its score comes from the assertions that remain"))
     return Promise(name, check={"kind": SET, "threshold": threshold, "assert": parts}, at=at)
 
 
@@ -129,9 +129,9 @@ def _kind(entry: Mapping[str, object], at: At) -> str:
     for key in ("threshold", "weight"):
         value = entry.get(key, 0)
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _HUGE:
-            raise at[key].fail(f"it must be a number that a double holds, not {named(value)}")
+            raise at[key].fail(f"it must be a number that fits a double, not {named(value)}")
     if not isinstance(entry.get("metric", ""), str):
-        raise at["metric"].fail(f"it must be a text, not {named(entry['metric'])}")
+        raise at["metric"].fail(f"it must be a string, not {named(entry['metric'])}")
     return kind
 
 
@@ -153,7 +153,7 @@ def _check(
         files.left_out(
             at,
             stored(
-                "there is no {kind} here; {part}",
+                "promptpex has no {kind}; {part}",
                 kind=kind,
                 part=_WHY_NOT.get(base, stored("write a check or a rule for the judge")),
             ),
@@ -172,15 +172,15 @@ def _set(files: ConfigFiles, written: Written, transform: str | None) -> dict[st
     asserts = tuple(_with_config(entry, each) for each in _entries(entry, at))
     parts = _parts(files, asserts, transform, None)
     if not parts:
-        files.left_out(at, stored("none of its assertions is left"))
+        files.left_out(at, stored("none of its assertions remains"))
         return None
     if len(parts) < len(asserts):
-        files.changed(at, stored("its score is that of the assertions that are left"))
+        files.changed(at, stored("its score comes from the assertions that remain"))
     check = {"kind": _kind(entry, at), **{key: entry[key] for key in ("threshold", "weight", "metric") if key in entry}}
     _name_unread(files, entry, at)
     for key in ("value", "transform"):
         if key in entry:
-            files.left_out(at[key], stored("a set of assertions has nothing like it"))
+            files.left_out(at[key], stored("promptpex has no equivalent for it in a set of assertions"))
     files.came(SET, at)
     return {**check, "assert": parts}
 
@@ -224,7 +224,7 @@ def _scaled(files: ConfigFiles, written: Written, transform: str | None) -> list
     _name_unread(files, entry, at)
     for key in ("value", "transform", "metric"):
         if key in entry:
-            files.left_out(at[key], stored("a set inside of a test with a threshold has nothing like it"))
+            files.left_out(at[key], stored("promptpex has no equivalent for a set inside a test with a threshold"))
     total = sum(_weight(part) for part in parts)
     share = _weight(entry) / total if total > 0 else 0.0
     return [{**part, "weight": _weight(part) * share} for part in parts]
@@ -273,15 +273,17 @@ def _note_judge(files: ConfigFiles, written: Written, transform: str | None) -> 
     kind = _kind(entry, at)
     base = kind.removeprefix("not-")
     if base != RUBRIC:
-        files.changed(at, stored("{kind} becomes a statement that the judge holds the output against", kind=base))
+        files.changed(at, stored("{kind} becomes a statement that the judge checks the output against", kind=base))
     else:
         files.came(kind, at)
     if entry.get("threshold") is not None:
-        files.changed(at["threshold"], stored("a judge says yes or no, no score that could reach a threshold"))
+        files.changed(
+            at["threshold"], stored("a judge answers yes or no, not with a score that could reach a threshold")
+        )
     if transform is not None or entry.get("transform") is not None:
-        files.changed(at, stored("the judge sees the output as it is, before any transform"))
+        files.changed(at, stored("the judge sees the output as it was, before any transform"))
     for key in sorted(entry.keys() - {"type", "value", "weight", "metric", "threshold", "transform"}):
-        files.left_out(at[key], stored("judges, and what they are told, are chosen by --judge and instructions"))
+        files.left_out(at[key], stored("judges and their instructions are set by --judge and the settings"))
 
 
 def _take_value(files: ConfigFiles, check: dict[str, object], base: str, at: At) -> bool:
@@ -302,13 +304,15 @@ def _take_value(files: ConfigFiles, check: dict[str, object], base: str, at: At)
     elif base == "javascript" and ending in ENDINGS:
         script = script_of(files.text(path), function)
         if script is None:
-            files.left_out(at, stored("{name} needs modules, and the sandbox of checks has none", name=path.name))
+            files.left_out(
+                at, stored("{name} needs modules, which the sandbox for checks does not have", name=path.name)
+            )
             return False
         check["value"] = script
     elif ending in (".txt", ".md", ".html", ".xml", ".sql"):
         check["value"] = files.text(path).strip()
     else:
-        files.left_out(at, stored("no value is read from {name} for {kind}", name=path.name, kind=base))
+        files.left_out(at, stored("no value for {kind} is read from {name}", name=path.name, kind=base))
         return False
     files.came("files of values", at)
     return True
@@ -338,4 +342,4 @@ def _body(step: str) -> str:
 def _name_unread(files: ConfigFiles, entry: Mapping[str, object], at: At) -> None:
     for key in entry:
         if key not in _READ:
-            files.left_out(at[key], stored("a check has nothing like it"))
+            files.left_out(at[key], stored("promptpex has no equivalent for it in a check"))

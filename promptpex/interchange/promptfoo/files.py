@@ -67,7 +67,7 @@ class ConfigFiles:
             InputError: it is elsewhere, or outside the folder.
         """
         if _ELSEWHERE.match(name):
-            raise at.fail(f"{name.partition(':')[0]} addresses are not followed; save the file beside this one")
+            raise at.fail(f"{name.partition(':')[0]} addresses are not fetched; save the file beside this one")
         plain = name.removeprefix(FILE)
         return inside(self.folder, plain, error=InputError, what="file", path=at.path, line=at.line)
 
@@ -84,7 +84,7 @@ class ConfigFiles:
         """The rows of a CSV file, each cell as it stands.
 
         Raises:
-            InputError: as ``text``, or it is no CSV.
+            InputError: as ``text``, or it is not CSV.
         """
         lines = io.StringIO(self.text(path).removeprefix("\ufeff"), newline="")
         return list(read_rows(lines, path=path, guarded=False))
@@ -112,10 +112,10 @@ class ConfigFiles:
         if not _PATTERN.search(plain) or is_file(self.folder / plain):
             return [self.path_of(name, at)]
         if plain.startswith(("/", "\\")) or ".." in plain or plain.count("**") > 1:
-            raise at.fail(f"the pattern {plain!r} leads out of the folder of the file that names it, or too deep")
+            raise at.fail(f"the pattern {plain!r} leads out of the folder of the file that names it, or is too deep")
         files = list(islice(self._matching(plain, at), MAX_FILES + 1))
         if not files or len(files) > MAX_FILES:
-            raise at.fail(f"the pattern {plain!r} names {len(files) or 'no'} files; the limit is {MAX_FILES}")
+            raise at.fail(f"the pattern {plain!r} matches {len(files) or 'no'} files; the limit is {MAX_FILES}")
         return sorted(files)
 
     def _matching(self, pattern: str, at: At) -> Iterator[Path]:
@@ -141,7 +141,7 @@ class ConfigFiles:
             self._bytes += path.stat().st_size
         if self._read > MAX_FILES * 10 or self._bytes > MAX_BYTES_IN_ALL:
             limit = f"{MAX_FILES * 10:,} files, or {MAX_BYTES_IN_ALL // MEGABYTE} MB"
-            raise InputError(f"the configuration has more than {limit} read; name each file once", path=path)
+            raise InputError(f"the configuration reads more than {limit}; name each file once", path=path)
 
 
 def _fits(parts: Sequence[str], wanted: Sequence[str]) -> bool:

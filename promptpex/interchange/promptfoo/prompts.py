@@ -62,7 +62,7 @@ def _without_environment(files: ConfigFiles, prompt: TheirPrompt) -> TheirPrompt
     """The prompt with an input for each variable of the environment that its template names."""
 
     def as_input(name: re.Match[str]) -> str:
-        why = stored("variables of the environment are not read: it is an input, and empty")
+        why = stored("environment variables are not read: it becomes an empty input")
         files.log.changed(f"{prompt.at.name}: {name.group()}", why, prompt.at.path, prompt.at.line)
         return name.group(1)
 
@@ -86,9 +86,9 @@ def _every(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]:
             label = str(item.get("label") or "")
             read = {"raw", "file", "label"} | (set() if "raw" in item else {"id"})
             for key in sorted(item.keys() - read):
-                files.left_out(place[key], stored("a prompt has a text and a label here"))
+                files.left_out(place[key], stored("here a prompt has only text and a label"))
         if not isinstance(raw, str):
-            raise place.fail(f"a prompt must be a text or the name of a file, not {named(raw)}")
+            raise place.fail(f"a prompt must be text or the name of a file, not {named(raw)}")
         prompts += _written(files, raw, label, place)
     return prompts
 
@@ -96,12 +96,12 @@ def _every(files: ConfigFiles, value: object, at: At) -> list[TheirPrompt]:
 def _written(files: ConfigFiles, raw: str, label: str, at: At) -> Iterator[TheirPrompt]:
     """The prompts that an entry means: itself, or those of its files."""
     if raw.startswith(_ELSEWHERE):
-        return files.left_out(at, stored("it is made by a program or fetched; write its text"))
+        return files.left_out(at, stored("it is made by a program or fetched; write out its text"))
     for path in _files_of(files, raw, at):
         if path is None:
             yield from prompts_of_text(files, raw, label, at)
         elif _is_program(path.name):
-            files.left_out(at, stored("a program makes this prompt, and nothing is run at import; write its text"))
+            files.left_out(at, stored("a program makes this prompt, and import runs no programs; write out its text"))
         else:
             yield from _of_file(files, path, label, at)
 
@@ -185,7 +185,7 @@ def _chat(files: ConfigFiles, data: object, label: str, at: At) -> Iterator[Thei
         role = ROLES.get(str(turn.get("role")).lower()) if isinstance(turn, dict) else None
         text = text_of_parts(turn.get("content")) if isinstance(turn, dict) else None
         if role is None or text is None:
-            return files.left_out(at, stored("only turns of system, user and assistant with texts can be sent"))
+            return files.left_out(at, stored("only system, user and assistant turns with text can be sent"))
         if text.strip():
             messages.append(Message(role=role, content=_template(text.strip())))
     if messages:

@@ -39,7 +39,7 @@ _THEIRS = {
     "fireworks_ai": "fireworks", "cohere": "cohere", "perplexity": "perplexity", "cerebras": "cerebras",
     "github": "github", "databricks": "databricks", "replicate": "replicate", "huggingface": "huggingface:chat",
 }  # fmt: skip
-_AS_CHAT = stored("it is asked through the chat interface")
+_AS_CHAT = stored("it is called through the chat interface")
 _OTHERWISE = {
     **dict.fromkeys(
         (
@@ -49,8 +49,8 @@ _OTHERWISE = {
         ),
         _AS_CHAT,
     ),
-    "ollama:completion": stored("it is asked with the model's chat template"),
-    "ollama": stored("it is asked with the model's chat template"),
+    "ollama:completion": stored("it is called with the model's chat template"),
+    "ollama": stored("it is called with the model's chat template"),
 }
 _PARAMETERS = {
     "temperature": "temperature", "max_tokens": "max_tokens", "max_completion_tokens": "max_tokens",
@@ -96,7 +96,7 @@ def read_providers(files: ConfigFiles, value: object, at: At) -> dict[str, objec
         name, label, config = read
         table, place_config = _table(files, config, place["config"], name), place["config"]
         if not _can_be_asked(name, table):
-            files.left_out(place, stored("no provider is known here for {name}", name=name))
+            files.left_out(place, stored("promptpex knows no provider for {name}", name=name))
             continue
         files.log.came("providers")
         if table or (label and _ALIAS.match(label)):
@@ -126,7 +126,7 @@ def _entries(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[object
 def _name_odd_label(files: ConfigFiles, label: str, at: At) -> None:
     if label and not _ALIAS.match(label):
         files.changed(
-            At(at.path, (*at.keys[:-1], "label"), at.doc, at.row), stored("a model is called by a single word here")
+            At(at.path, (*at.keys[:-1], "label"), at.doc, at.row), stored("the name of a model must be a single word")
         )
 
 
@@ -144,7 +144,7 @@ def _provider(files: ConfigFiles, entry: object, at: At) -> tuple[str, str, Mapp
         config = given if isinstance(given, dict) else {}
         for key in sorted(entry.keys() - {"id", "label", "config"}):
             files.left_out(
-                at[key], stored("all models of a run are asked the same, and their outputs taken as they are")
+                at[key], stored("all models of a run get the same prompt, and their outputs are not transformed")
             )
     else:
         theirs = entry
@@ -177,12 +177,12 @@ def _prefix(theirs: str) -> str:
 
 def _why_not(theirs: str) -> str:
     if theirs == "echo":
-        return stored("it asks no model; name some by --models")
+        return stored("it calls no model; name some with --models")
     if theirs.startswith(_PROGRAM):
         return stored("a program answers; put it behind a server that speaks OpenAI's interface")
     if theirs.startswith(("http:", "https:", "ws:", "wss:", "webhook:")):
-        return stored("a server of its own kind answers; put it behind OpenAI's interface")
-    return stored("no model of this kind is asked here")
+        return stored("it answers from a custom server; put it behind OpenAI's interface")
+    return stored("promptpex does not call models of this kind")
 
 
 def _table(files: ConfigFiles, config: Mapping[str, object], at: At, name: str) -> dict[str, object]:
@@ -202,9 +202,9 @@ def _table(files: ConfigFiles, config: Mapping[str, object], at: At, name: str) 
         elif key in _BASES:
             files.left_out(at[key], stored("name the server with --api-base, or in the settings"))
         elif key == "apiKey" or names_key(key):
-            files.left_out(at[key], stored("keys are not copied; put it into the environment variable of its provider"))
+            files.left_out(at[key], stored("keys are not copied; set the environment variable of its provider"))
         else:
-            files.left_out(at[key], stored("models take no such parameter here"))
+            files.left_out(at[key], stored("promptpex has no such model parameter"))
     return table
 
 
@@ -247,7 +247,7 @@ def their_provider(label: str, left_out: list[str]) -> Any:
     if name is None:
         if route.provider is not None:
             left_out.append(
-                stored("the model {label} keeps our name; write promptfoo's id of its provider", label=label)
+                stored("the model {label} keeps promptpex's name; write promptfoo's provider id instead", label=label)
             )
         return label
     params = model.params

@@ -27,16 +27,16 @@ KNOWN_BY = ("prompts", "providers", "targets", "tests", "scenarios", "defaultTes
 _READ = frozenset((*KNOWN_BY, "description", "assertionTemplates", "evaluateOptions", "commandLineOptions", "metadata",
                    "$schema"))  # fmt: skip
 _WHY = {
-    "env": stored("variables of the environment are not written to files; set them where promptpex runs"),
-    "extensions": stored("nothing of a foreign file is run"),
-    "nunjucksFilters": stored("nothing of a foreign file is run"),
+    "env": stored("environment variables are not written to files; set them where promptpex runs"),
+    "extensions": stored("nothing in a foreign file is run"),
+    "nunjucksFilters": stored("nothing in a foreign file is run"),
     "outputPath": stored("a run has a folder of its own"),
     "sharing": stored("nothing is sent anywhere"),
-    "derivedMetrics": stored("metrics beside a prompt are files of their own (docs/metrics.md)"),
+    "derivedMetrics": stored("metrics are separate files beside the prompt (docs/metrics.md)"),
     "redteam": stored("attacks are not generated"),
     "tracing": stored("outputs are judged, not the steps towards them"),
     "writeLatestResults": stored("a run has a folder of its own"),
-    "tags": stored("a project keeps no data of other tools"),
+    "tags": stored("projects keep no data of other tools"),
 }
 _AROUND = ("promptPrefix", "promptSuffix")
 """Options of the command that change the prompt."""
@@ -69,7 +69,7 @@ def read(path: Path) -> Imported:
     top = At(path, doc=doc)
     config = mapping(merged(doc.data), top, "a promptfoo configuration")
     if not {"prompts", "tests", "scenarios"} & set(config):
-        raise top.fail("this is no promptfoo configuration: it has neither prompts nor tests")
+        raise top.fail("this is not a promptfoo configuration: it has neither prompts nor tests")
     return read_config(ConfigFiles(path.parent, Log()), config, top).imported
 
 
@@ -162,7 +162,7 @@ def _can_be_asked(files: ConfigFiles, test: TheirTest, prompts: Sequence[TheirPr
     missing = [name for name, value in test.variables.items() if isinstance(value, NotRead)]
     texts = [message.content for prompt in prompts for message in prompt.messages] if missing else []
     if any(re.search(rf"\b{re.escape(name)}\b", text) for name in missing for text in texts):
-        files.left_out(test.at, stored("what its prompt is to be filled with could not be read"))
+        files.left_out(test.at, stored("the values for its prompt could not be read"))
         return False
     return True
 
@@ -172,7 +172,7 @@ def _nothing(files: ConfigFiles, top: At) -> InputError:
         (note for note in files.log.notes if note.became == "left out" and note.name.startswith("prompts")), None
     )
     why = f"; the first reason: {first.why}" if first is not None else ""
-    return InputError(f"nothing in this file can come over{why}", path=top.path, line=first.line if first else None)
+    return InputError(f"nothing in this file can be imported{why}", path=top.path, line=first.line if first else None)
 
 
 def _resolved(config: Data, entry: Data, at: At) -> Data:
@@ -217,9 +217,9 @@ def _evaluation(files: ConfigFiles, config: Data, top: At) -> dict[str, object]:
                 settings[ours] = value
                 files.log.came(f"{name}.{key}")
             elif key in _AROUND:
-                files.left_out(at[key], stored("a prompt is the same for all cases; write it into the prompt"))
+                files.left_out(at[key], stored("the prompt is the same for all cases; write this into the prompt"))
             else:
-                files.left_out(at[key], stored("there is no such setting here"))
+                files.left_out(at[key], stored("promptpex has no such setting"))
     return settings
 
 
@@ -256,11 +256,11 @@ def _places(places: Mapping[str, At]) -> dict[str, tuple[str, str, int | None]]:
 def _name_unread(files: ConfigFiles, config: Data, top: At) -> None:
     """Names what a configuration says and nothing here reads."""
     if "targets" in config and "providers" in config:
-        files.left_out(top["providers"], stored("targets stand in their place"))
+        files.left_out(top["providers"], stored("targets are used instead"))
     for key in config:
         if key not in _READ:
-            files.left_out(top[key], _WHY.get(key, stored("there is nothing like it here")))
+            files.left_out(top[key], _WHY.get(key, stored("promptpex has no equivalent")))
     metadata = config.get("metadata")
     for key in metadata if isinstance(metadata, dict) else ():
         if key != OURS:
-            files.left_out(top["metadata"][key], stored("a project keeps no data of other tools"))
+            files.left_out(top["metadata"][key], stored("projects keep no data of other tools"))

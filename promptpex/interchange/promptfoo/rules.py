@@ -98,7 +98,7 @@ def _inputs(test: TheirTest, names: Iterable[str], expected_is_input: bool) -> t
 
 
 def _names_expected(tests: Sequence[TheirTest]) -> bool:
-    """Whether ``expected`` is no expected output: it is no text, or the same inputs have several."""
+    """Whether ``expected`` cannot be the expected output: it is not text, or the same inputs have several."""
     expected: dict[str, object] = {}
     for test in tests:
         given = test.variables.get(_EXPECTED, "")

@@ -14,7 +14,7 @@ ENDINGS = (".js", ".cjs", ".mjs")
 _PROGRAMS = (*ENDINGS, ".ts", ".py")
 _MODULES = re.compile(r"(?m)\brequire\s*\(|^\s*import\b|\bimport\s*\(")
 _EXPORTED = re.compile(r"(?m)^(\s*)export\s+default\s+")
-_NO_MODULES = stored("{name} needs modules, and the sandbox of checks has none")
+_NO_MODULES = stored("{name} needs modules, which the sandbox for checks does not have")
 
 
 def script_of(code: str, function: str) -> str | None:
@@ -43,12 +43,12 @@ def transform_of(files: ConfigFiles, value: object, at: At) -> str | None:
     name, function = named_function(value)
     path = files.path_of(name, at)
     if path.suffix.lower() not in ENDINGS:
-        files.left_out(at, stored("a transform is JavaScript here; {name} is in another language", name=path.name))
+        files.left_out(at, stored("a transform must be JavaScript; {name} is in another language", name=path.name))
         return None
     code = files.text(path)
     script = script_of(code, function)
     if script is None or has_template(code):
-        why = stored("{name} holds marks of templates, which a transform would fill in", name=path.name)
+        why = stored("{name} contains template markup, which a transform would fill in", name=path.name)
         files.left_out(at, _NO_MODULES.format(name=path.name) if script is None else why)
         return None
     if "export" not in code:

@@ -74,7 +74,7 @@ def test_of_row(files: ConfigFiles, cells: Mapping[str, str], number: int, at: A
         elif name == "__threshold":
             test |= {"threshold": float(cell)} if _NUMBER.match(cell.strip()) else {}
             if cell.strip() and "threshold" not in test:
-                files.left_out(at[name], stored("it is no number, and promptfoo passes over it"))
+                files.left_out(at[name], stored("it is not a number, and promptfoo ignores it"))
         elif name.startswith("__metadata:") and cell.strip():
             metadata[name.removeprefix("__metadata:").removesuffix("[]")] = cell
         elif name.startswith("__config:"):

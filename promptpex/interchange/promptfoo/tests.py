@@ -18,18 +18,18 @@ Written = tuple[Data, At]
 
 _READ = frozenset(("description", "vars", "assert", "threshold", "options", "metadata"))
 _WHY = {
-    "provider": stored("all models of a run answer all cases; make a suite of its own"),
-    "providers": stored("all models of a run answer all cases; make a suite of its own"),
-    "prompts": stored("a suite is of one prompt; this test is tried on all of them"),
-    "providerOutput": stored("outputs that are there already are judged by promptpex check"),
-    "assertScoringFunction": stored("scores of checks are combined by weights and thresholds alone"),
+    "provider": stored("all models of a run answer all cases; make a separate suite"),
+    "providers": stored("all models of a run answer all cases; make a separate suite"),
+    "prompts": stored("a suite belongs to one prompt; this test is run on all of them"),
+    "providerOutput": stored("use promptpex check to judge existing outputs"),
+    "assertScoringFunction": stored("scores of checks are combined by weights and thresholds only"),
 }
 _OPTIONS = frozenset(("transform", "postprocess", "disableVarExpansion", "disableDefaultAsserts", "prefix", "suffix"))
 _WHY_NO_OPTION = {
-    "transformVars": stored("inputs are as they stand; write what the program makes of them"),
+    "transformVars": stored("inputs are used as they are; write what the program makes of them"),
     "storeOutputAs": stored("cases do not use each other's outputs"),
     "runSerially": stored("cases do not depend on each other"),
-    "repeat": stored("all cases are asked as often; see --repeats"),
+    "repeat": stored("all cases are run the same number of times; see --repeats"),
 }
 MAX_VALUES = 500_000
 """Of the variables of all tests: more than a file of cases holds."""
@@ -155,7 +155,7 @@ def _listed(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[Data, A
         name = item.get("path") if isinstance(item, dict) and "path" in item else item
         if isinstance(item, dict) and name is not item:
             for key in sorted(item.keys() - {"path"}):
-                files.left_out(place[key], stored("it is for the program that makes the tests"))
+                files.left_out(place[key], stored("it is meant for the program that makes the tests"))
         if isinstance(name, str):
             yield from _of_files(files, name, place)
         else:
@@ -165,7 +165,7 @@ def _listed(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[Data, A
 def _of_files(files: ConfigFiles, name: str, at: At) -> Iterator[tuple[Data, At]]:
     if any(ending in name.lower() for ending in (".js", ".ts", ".py", ".mjs", ".cjs")) and ".json" not in name.lower():
         return files.left_out(
-            at, stored("a program makes these tests, and nothing is run at import; write them to a file")
+            at, stored("a program makes these tests, and import runs no programs; write them to a file")
         )
     for path in files.matching(name, at):
         ending = path.suffix.lower()
@@ -186,7 +186,7 @@ def _of_scenarios(files: ConfigFiles, value: object, at: At) -> Iterator[tuple[D
         scenario = mapping(item, place, "a scenario")
         name = str(scenario.get("description") or f"scenario {number}")
         for key in sorted(scenario.keys() - {"config", "tests", "description"}):
-            files.left_out(place[key], stored("a scenario has configurations and tests"))
+            files.left_out(place[key], stored("a scenario needs configurations and tests"))
         tests = list(_listed(files, scenario.get("tests"), place["tests"]))
         configs = list(_listed(files, scenario.get("config"), place["config"]))
         if len(tests) * len(configs) > MAX_TESTS:
@@ -286,7 +286,7 @@ def _text(value: object) -> str:
 
 
 def _threshold(value: object) -> float | None:
-    """The least score; promptfoo passes over one that is no number, and so does this."""
+    """The least score; promptfoo ignores one that is not a number, and so does this."""
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e9:
         return None
     return float(value)
@@ -304,25 +304,27 @@ def _name_unread_of_default(files: ConfigFiles, default: Data, at: At) -> None:
     metadata = default.get("metadata")
     for key in metadata if isinstance(metadata, dict) else ():
         if key in _OWN_METADATA:
-            files.left_out(at["metadata"][key], stored("a case keeps no data of other tools"))
+            files.left_out(at["metadata"][key], stored("cases keep no data of other tools"))
 
 
 def _name_unread(files: ConfigFiles, test: Data, at: At) -> None:
     """Names what a test says and nothing here reads."""
     for key in test:
         if key not in _READ:
-            files.left_out(at[key], _WHY.get(key, stored("a case has nothing like it")))
+            files.left_out(at[key], _WHY.get(key, stored("promptpex has no equivalent for it in a case")))
     options = test.get("options")
     for key in options if isinstance(options, dict) else ():
         if key not in _OPTIONS:
-            why = _WHY_NO_OPTION.get(key, stored("it is for promptfoo's own graders and providers"))
+            why = _WHY_NO_OPTION.get(key, stored("it is meant for promptfoo's own graders and providers"))
             files.left_out(at["options"][key], why)
     if "threshold" in test and test["threshold"] is not None and _threshold(test["threshold"]) is None:
-        files.left_out(at["threshold"], stored("it is no number, and promptfoo passes over it"))
+        files.left_out(at["threshold"], stored("it is not a number, and promptfoo ignores it"))
     for key in ("prefix", "suffix"):
         if isinstance(options, dict) and key in options and at.keys[:1] != ("defaultTest",):
-            files.left_out(at["options"][key], stored("a prompt is the same for all cases; write it into the prompt"))
+            files.left_out(
+                at["options"][key], stored("the prompt is the same for all cases; write this into the prompt")
+            )
     metadata = test.get("metadata")
     for key in metadata if isinstance(metadata, dict) else ():
         if key not in _OWN_METADATA:
-            files.left_out(at["metadata"][key], stored("a case keeps no data of other tools"))
+            files.left_out(at["metadata"][key], stored("cases keep no data of other tools"))

@@ -67,7 +67,7 @@ def _value(files: ConfigFiles, value: object, at: At) -> object:
     if isinstance(value, str) and value.startswith(FILE):
         return _of_file(files, files.path_of(value, at), at)
     if isinstance(value, str) and value.startswith("package:"):
-        files.left_out(at, stored("a program makes this value, and nothing is run at import; write the value"))
+        files.left_out(at, stored("a program makes this value, and import runs no programs; write out the value"))
         return NotRead()
     return value.removesuffix("\n") if isinstance(value, str) else value
 
@@ -76,10 +76,10 @@ def _of_file(files: ConfigFiles, path: Path, at: At) -> object:
     """The value in a file: its text, of YAML as JSON."""
     ending = path.suffix.lower()
     if ending in _MADE:
-        files.left_out(at, stored("a program makes this value, and nothing is run at import; write the value"))
+        files.left_out(at, stored("a program makes this value, and import runs no programs; write out the value"))
         return NotRead()
     if ending in _OTHER:
-        files.left_out(at, stored("only texts can be sent"))
+        files.left_out(at, stored("only text can be sent"))
         return NotRead()
     files.came("files of variables", At(path))
     if ending in (".yaml", ".yml"):

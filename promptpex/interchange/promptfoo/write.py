@@ -83,7 +83,8 @@ def _providers(models: Sequence[str], left_out: list[str]) -> list[Any]:
     if not providers:
         left_out.append(
             stored(
-                "no model: the provider is {echo}, which gives each prompt back, until you name one", echo=_PLACEHOLDER
+                "no model: until you name one, the provider is {echo}, which returns each prompt unchanged",
+                echo=_PLACEHOLDER,
             )
         )
     return providers or [_PLACEHOLDER]
@@ -93,8 +94,8 @@ def _refuse_code(prompt: Prompt) -> None:
     contents = [message.content for message in prompt.messages]
     if any(map(nunjucks_hazards.runs, contents)) or fills_in(contents):
         raise InputError(
-            f"the prompt {prompt.name!r} cannot be given to promptfoo: its template would run as code there, or be "
-            "filled with variables of the environment; put plain {{names}} into it"
+            f"the prompt {prompt.name!r} cannot be exported to promptfoo: its template would run as code there, or "
+            "be filled with environment variables; use plain {{names}} in it"
         )
 
 
@@ -110,7 +111,7 @@ def _asserts(rules: Sequence[Rule], rubrics: bool, left_out: list[str]) -> dict[
             )
     count = sum(_runs(entry) for entries in asserts.values() for entry in entries)
     if count:
-        left_out.append(stored("checks that promptfoo runs as programs, in no sandbox, so read them first: {count}",
+        left_out.append(stored("checks that promptfoo runs as programs without a sandbox, so read them first: {count}",
                                count=count))  # fmt: skip
     return asserts
 
@@ -119,7 +120,9 @@ def _kept(name: str, text: str, left_out: list[str]) -> str:
     """The text, or nothing where promptfoo would write the environment into it."""
     if not fills_in(text):
         return text
-    left_out.append(stored("{name}: its words are left out, since promptfoo fills in the environment", name=name))
+    left_out.append(
+        stored("{name}: its text is left out, since promptfoo would fill in environment variables", name=name)
+    )
     return ""
 
 
@@ -130,14 +133,14 @@ def _runs(entry: Mapping[str, Any]) -> bool:
 
 
 def _unusable(suite: Suite) -> list[str]:
-    """The cases that are no tests, with the reasons."""
+    """The cases that do not become tests, with the reasons."""
     invalid = [
         stored("case {case} is invalid: {reason}", case=case.id, reason=case.invalid)
         for case in suite.cases
         if case.invalid is not None
     ]
     aside = [
-        stored("case {case} is put aside: {reason}", case=case.id, reason=case.aside)
+        stored("case {case} is set aside: {reason}", case=case.id, reason=case.aside)
         for case in suite.valid()
         if case.aside is not None
     ]
@@ -148,7 +151,7 @@ def _is_placed(rule: Rule, concerned: Mapping[str, Collection[str]] | None, left
     """Whether it is known which tests the rule belongs to; else it is named among what is ``left_out``."""
     if rule.when and concerned is None:
         left_out.append(
-            stored("rule {rule} is left out: which cases its 'when' holds for is not known here", rule=rule.id)
+            stored("rule {rule} is left out: it is not known which cases its 'when' applies to", rule=rule.id)
         )
         return False
     return True
@@ -197,9 +200,9 @@ def _unfit(check: Check) -> str | None:
     if check.unit != "words":
         return stored("promptfoo's word-count does not count {unit}", unit=check.unit)
     if check.dialect == "python":
-        return stored("promptfoo's regex has only ECMAScript's dialect")
+        return stored("promptfoo's regex supports only the ECMAScript dialect")
     if _has_flags(check) and has_template(str(check.value)):
-        return stored("promptfoo's regex has no flags, and what a template puts into a script may break it")
+        return stored("promptfoo's regex has no flags, and a value from a template may break a script")
     if check.path is not None:
         return stored("promptfoo's assertions look at the whole output")
     if check.exact and "multipleOf" in json.dumps(check.value, default=str):
@@ -209,9 +212,9 @@ def _unfit(check: Check) -> str | None:
     held = [check.value, check.config, check.transform, check.metric]
     values = check.value if isinstance(check.value, list | tuple) else [check.value]
     if fills_in(held) or any(nunjucks_hazards.runs(value) for value in values if isinstance(value, str)):
-        return stored("promptfoo would fill in the environment, or run its template as code")
+        return stored("promptfoo would fill in environment variables, or run its template as code")
     if nunjucks_hazards.is_file(check.value) or nunjucks_hazards.is_file(check.transform):
-        return stored("promptfoo takes its value for a file")
+        return stored("promptfoo would take its value for a file name")
     if nunjucks_hazards.refers(check.config) or (
         nunjucks_hazards.refers(check.value) and "{" in "".join(nunjucks_hazards.texts(check.value))
     ):
@@ -259,8 +262,8 @@ def _chat(prompt: Prompt, left_out: list[str]) -> str:
     if any(_TAG.search(message.content) for message in prompt.messages):
         left_out.append(
             stored(
-                "the prompt's template has tags, and inputs that are lists are texts there: look whether it is "
-                "rendered as here"
+                "the prompt's template has tags, and promptfoo turns inputs that are lists into text: check that it "
+                "renders the same"
             )
         )
     return json.dumps(messages, ensure_ascii=False, indent=1)
@@ -286,10 +289,11 @@ def _is_read_otherwise(case: Case, left_out: list[str]) -> bool:
         if named or (is_variable and nunjucks_hazards.is_file(text)):
             values = {"case": case.id, "name": name, "text": repr(text[:40])}
             filled = stored(
-                "case {case} is left out: its input {name} holds {text}, which promptfoo fills in", **values
+                "case {case} is left out: its input {name} contains {text}, which promptfoo would fill in", **values
             )
             file = stored(
-                "case {case} is left out: its input {name} holds {text}, which promptfoo takes for a file", **values
+                "case {case} is left out: its input {name} contains {text}, which promptfoo would take for a file",
+                **values,
             )
             left_out.append(filled if named else file)
             return True
@@ -334,6 +338,6 @@ def write(source: Source, *, models: str | None, rubrics: bool) -> Exported:
     programs = [name for name in project.models if is_program(name)]
     named = [name for name in project.models if name not in programs]
     made = config(*parts, models=named, rubrics=rubrics, concerned=project.concerned)
-    why = [stored("the model {label} is left out: promptfoo would run a program, or ask an address of its own",
+    why = [stored("the model {label} is left out: promptfoo would run a program or call an address of its own",
                   label=name) for name in programs]  # fmt: skip
     return replace(made, left_out=(*made.left_out, *why))

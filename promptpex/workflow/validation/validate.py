@@ -270,7 +270,7 @@ def _parameters(prompt: Prompt) -> Iterator[Problem]:
         hint = "flags, settings and the name of a model win over it"
         yield Problem.info(str(prompt.path), None, f"models under test are sent {sent}", hint)
     if unused:
-        message = f"models take no such parameter here, and are not sent it: {', '.join(unused)}"
+        message = f"not sent, since promptpex has no such model parameter: {', '.join(unused)}"
         yield Problem.warning(str(prompt.path), None, message)
 
 

@@ -132,8 +132,8 @@ def test_what_a_golden_cannot_hold_is_named() -> None:
     assert json.loads(exported.text) == goldens
     assert exported.left_out == (
         "cases that are not run, and are left out: 1",
-        "rules that are left out, since goldens hold none: 1",
-        "inputs are one text there, the prompt's last turn",
+        "rules that are left out, since goldens have none: 1",
+        "deepeval has one input per golden: the prompt's last turn",
         "case c1: its further right outputs",
         "case c1: its input level",
     )

@@ -170,5 +170,5 @@ def test_lines_of_rows_are_told_wherever_they_stand(tmp_path: Path) -> None:
     wrong = {"input": 3, "actual_output": "x"}
     text = "[\n" + json.dumps(GOLDEN, indent=1) + ",\n\n" + json.dumps(wrong) + "\n]\n"
     made = read("deepeval", written(tmp_path / "g.json", text))
-    lines = [note.line for note in made.notes if "no text" in note.why]
+    lines = [note.line for note in made.notes if "not text" in note.why]
     assert lines == [text.split("\n").index(json.dumps(wrong)) + 1]

@@ -167,7 +167,7 @@ def test_what_is_no_text_is_named(tmp_path: Path) -> None:
     ]
     made = read("openai-evals", written(tmp_path / "s.jsonl", rows))
     assert left_out(made) == [(f"[{number}]", number + 1) for number in range(1, 6)]
-    with pytest.raises(InputError, match="nothing in this file can come over"):
+    with pytest.raises(InputError, match="nothing in this file can be imported"):
         read("openai-evals", written(tmp_path / "s.jsonl", rows[1:]))
 
 

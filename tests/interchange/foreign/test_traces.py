@@ -240,7 +240,7 @@ def _in_words(name: str) -> str:
 def test_exports_without_texts_are_told_and_refused(row: dict[str, Any], tmp_path: Path) -> None:
     path = written(tmp_path / "x.jsonl", [row])
     assert reads_as(path) == ["langfuse"]
-    with pytest.raises(InputError, match="hold no inputs and outputs; export observations"):
+    with pytest.raises(InputError, match="contain no inputs and outputs; export observations"):
         read("langfuse", path)
 
 
@@ -249,7 +249,9 @@ def test_a_downloaded_trace_without_texts_says_where_they_are(tmp_path: Path) ->
     trace = {"id": "t1", "projectId": "p", "input": None, "output": None, "observations": [bare]}
     path = written(tmp_path / "x.json", json.dumps({"trace": trace, "observations": [bare]}))
     assert reads_as(path) == ["langfuse"]
-    with pytest.raises(InputError, match="leaves out inputs and outputs; export the table of observations"):
+    with pytest.raises(
+        InputError, match="single downloaded trace has no inputs and outputs; export the table of observations"
+    ):
         read("langfuse", path)
     whole = {**trace, "input": "Tag: fox", "output": "NN"}
     made = read("langfuse", written(path, json.dumps({"trace": whole, "observations": [bare]})))
@@ -322,7 +324,7 @@ def test_spans_that_are_no_requests_are_named(tmp_path: Path) -> None:
     made = read("otel-genai", written(tmp_path / "s.jsonl", rows))
     place = "resourceSpans[0].scopeSpans[0].spans[0]"
     assert left_out(made) == [(f"[{n}].{place}", n + 1) for n in range(1, 5)]
-    with pytest.raises(InputError, match="nothing in this file can come over"):
+    with pytest.raises(InputError, match="nothing in this file can be imported"):
         read("otel-genai", written(tmp_path / "s.jsonl", rows[1:]))
 
 

@@ -115,7 +115,7 @@ def test_tests_that_a_program_makes_are_no_test(tmp_path: Path, capsys: Capture)
 @pytest.mark.parametrize("tests", [{}, {"tests": "file://make.py:tests"}])
 def test_a_configuration_of_which_nothing_can_come_is_one_sentence(tmp_path: Path, tests: dict[str, Any]) -> None:
     config = {"prompts": ["file://make.py:prompt"], "providers": ["openai:gpt-4o"], **tests}
-    with pytest.raises(InputError, match="nothing in this file can come over; the first reason: a program makes"):
+    with pytest.raises(InputError, match="nothing in this file can be imported; the first reason: a program makes"):
         read(_config(tmp_path, config))
 
 

@@ -39,12 +39,12 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         (HEAD + "tests:\n  - assert: [{type: contains, value: 'file:///etc/passwd'}]\n", 3, "outside the folder"),
         (HEAD + "tests:\n  - assert: [{type: contains, value: 'file://link.txt'}]\n", 3, "outside the folder"),
         (HEAD + "tests: file://../*.csv\n", 2, "leads out of the folder"),
-        (HEAD + "tests: file://out/*.csv\n", 2, "names no files"),
-        (HEAD + "tests: https://x/y.csv\n", 2, "addresses are not followed"),
+        (HEAD + "tests: file://out/*.csv\n", 2, "matches no files"),
+        (HEAD + "tests: https://x/y.csv\n", 2, "addresses are not fetched"),
         (HEAD + "tests:\n  - vars: {x: 'file://out/secret.txt'}\n", 3, "outside the folder"),
         ("prompts: [file://binary.txt]\ntests: []\n", None, "binary"),
         ("prompts: [file://missing.txt]\ntests: []\n", None, "no such file"),
-        ("prompts: [3]\ntests: []\n", 1, "a prompt must be a text"),
+        ("prompts: [3]\ntests: []\n", 1, "a prompt must be text"),
         ("providers: [x]\n", 1, "neither prompts nor tests"),
         (HEAD + "providers: [{label: x, config: {}}]\ntests: []\n", 2, "a provider must be an id"),
         (HEAD + "x: [", None, ""),
@@ -117,7 +117,7 @@ def test_a_pattern_enters_no_link_and_looks_at_so_many_files_only(tmp_path: Path
         assert suite is not None
         assert [case.inputs["x"] for case in suite.cases] == texts
     path.write_text(HEAD + "tests: [{vars: {x: 'file://" + "*/" * 40 + "x.txt'}}]\n", encoding="utf-8")
-    with pytest.raises(InputError, match="names no files"):
+    with pytest.raises(InputError, match="matches no files"):
         read(path)
 
 

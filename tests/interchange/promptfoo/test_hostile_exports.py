@@ -70,7 +70,7 @@ def test_a_reference_of_a_schema_is_not_followed() -> None:
 @pytest.mark.parametrize("body", [CODE + "{{x}}", "{{x}} {{ env.A }}", "{% include '.env' %}{{x}}",
                                   "{% raw %}{{ env.A }}{% endraw %}{{x}}", "{{ x['con' ~ 'structor'] }}"])  # fmt: skip
 def test_a_prompt_that_would_run_or_be_filled_in_is_refused(body: str) -> None:
-    with pytest.raises(InputError, match="cannot be given to promptfoo"):
+    with pytest.raises(InputError, match="cannot be exported to promptfoo"):
         _config(body=body)
 
 
@@ -78,7 +78,7 @@ def test_words_are_not_filled_in_and_code_is_named() -> None:
     made = _config(_rule("true", "See {{ env.A }}.", kind="javascript"), intent="{{ env.B }}")
     assert "env" not in made.text.replace("yaml-language-server", "")
     assert yaml.safe_load(made.text)["description"] == "p"
-    assert [sentence for sentence in made.left_out if "in no sandbox" in sentence]
+    assert [sentence for sentence in made.left_out if "without a sandbox" in sentence]
 
 
 @pytest.mark.parametrize("template", [

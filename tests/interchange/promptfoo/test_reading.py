@@ -169,7 +169,7 @@ def test_code_comes_from_files_of_the_folder(tmp_path: Path, capsys: Capture) ->
         False,
         False,
     ]
-    assert made.left_out == {"tests[0].assert[4]": "needs.js needs modules, and the sandbox of checks has none"}
+    assert made.left_out == {"tests[0].assert[4]": "needs.js needs modules, which the sandbox for checks does not have"}
 
 
 def test_transforms_of_test_and_assertion_follow_each_other(tmp_path: Path, capsys: Capture) -> None:
