@@ -45,7 +45,7 @@ DRAIN_S = 0.02
 """What a killed run had sent is received within so many seconds."""
 STDERR_FILE = "stderr.txt"
 """What the latest command wrote to stderr."""
-PATIENCE_S = 120.0
+GIVE_UP_S = 120.0
 """Seconds after which a run that neither asks nor ends is a failure."""
 
 
@@ -183,9 +183,9 @@ class Campaign:
         process = await self._started(here, concurrency)
         moment_comes = asyncio.create_task(self._moment(moment))
         ends = asyncio.create_task(process.wait())
-        await asyncio.wait({moment_comes, ends}, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({moment_comes, ends}, timeout=GIVE_UP_S, return_when=asyncio.FIRST_COMPLETED)
         if not moment_comes.done() and not ends.done():
-            self._failed(here, f"a run neither asked nor ended within {PATIENCE_S:g} s")
+            self._failed(here, f"a run neither asked nor ended within {GIVE_UP_S:g} s")
         moment_comes.cancel()
         if ends.done():
             if process.returncode != 0:

@@ -64,6 +64,10 @@ PRIVATE_PARTS = {
 """Private parts of other libraries that are used all the same, with the reason."""
 
 
+MOST_IMPORTS = 153
+"""Pairs of top-level packages of which one imports the other."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure with its limit (None: it is only shown), and what was counted."""
@@ -111,8 +115,18 @@ def _names(parts: list[Module], tests: list[Module]) -> Iterator[Figure]:
     yield Figure("the same in tests", len(places), 0, tuple(places))
     places = figures.private_words(parts)
     yield Figure("words of our own for names", len(places), 0, tuple(places))
+    places = figures.private_words_in_files(_pages_and_data())
+    yield Figure("the same in pages and keys of YAML", len(places), 0, tuple(places))
     shared = tuple(f"{name}: {', '.join(paths)}" for name, paths in figures.duplicate_classes(parts).items())
     yield Figure("class names used more than once", len(shared), 1, shared)
+
+
+def _pages_and_data() -> list[Path]:
+    """The pages of the project, and the YAML files that it ships."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    return sorted(page for page in pages if page.name != "CHANGELOG.md") + sorted(
+        file for folder in ("promptpex", "benchmarks", "docs") for file in (ROOT / folder).rglob("*.yaml")
+    )
 
 
 def _uses(parts: list[Module]) -> Iterator[Figure]:
@@ -134,7 +148,7 @@ def _packages(parts: list[Module]) -> Iterator[Figure]:
     names = sorted({figures.top(one.name) for one in parts})
     yield Figure("top-level packages and modules", len(names), 27, tuple(names))
     imports = figures.package_imports(parts)
-    yield Figure("imports between them", len(imports), None, tuple(f"{a} -> {b}" for a, b in sorted(imports)))
+    yield Figure("imports between them", len(imports), MOST_IMPORTS, tuple(f"{a} -> {b}" for a, b in sorted(imports)))
     yield Figure("levels", figures.levels(imports), 9)
 
 

@@ -117,7 +117,7 @@ class PlainLines:
         """Says what is due while nothing happens."""
         with self._turn:
             now = self._clock()
-            if waiting := self._counts.waiting(now, patience_s=self._wait_s):
+            if waiting := self._counts.waiting(now, notice_after_s=self._wait_s):
                 self._wait_s *= 2
                 say(waiting, err=True)
             if self._counts.stages and now - self._total_at >= TOTAL_EVERY_S:

@@ -22,7 +22,7 @@ from promptpex.core.translation import digits, from_data, tr
 RECENT = 50
 """Answers over which the rate is measured."""
 
-PATIENCE_S = 3.0
+WAITING_NOTICE_S = 3.0
 """Seconds without a first answer after which that is said."""
 
 
@@ -136,10 +136,10 @@ class ProgressCounts:
             known = [tr("no verdicts yet")]
         return ", ".join([*parts, *known])
 
-    def waiting(self, now: float, *, patience_s: float = PATIENCE_S) -> str:
+    def waiting(self, now: float, *, notice_after_s: float = WAITING_NOTICE_S) -> str:
         """For whose first answer one has waited longest, in words; nothing where all have answered."""
         waits = [(waited, one) for one in self.stages.values() if (waited := one.waited(now)) is not None]
-        waits = [each for each in waits if each[0] >= patience_s]
+        waits = [each for each in waits if each[0] >= notice_after_s]
         if not waits:
             return ""
         seconds, longest = max(waits, key=lambda each: each[0])

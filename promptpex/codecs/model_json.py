@@ -21,7 +21,7 @@ from promptpex.core.translation import stored
 MAX_CHARS = 4_000_000
 """Longer replies are refused unread."""
 
-MAX_MENDED = 16_000
+MAX_REPAIRED = 16_000
 """Longer texts are not given to json-repair, whose time can grow faster than its input."""
 
 MAX_MARKS_BY_LENGTH = 4_000_000
@@ -274,7 +274,7 @@ def _fenced(text: str) -> list[str]:
 def _repaired(segment: _Segment) -> ParsedReply | None:
     """What json-repair makes of a broken part, if that has the part's own shape."""
     text = segment.text
-    if len(text) > MAX_MENDED or not _JSON_LIKE.match(text) or _depth(text) > MAX_DEPTH:
+    if len(text) > MAX_REPAIRED or not _JSON_LIKE.match(text) or _depth(text) > MAX_DEPTH:
         return None
     if len(text) * len(_MARK.findall(text)) > MAX_MARKS_BY_LENGTH:
         return None

@@ -323,7 +323,7 @@ class Settings(Record):
     )
     until_decided: bool = Field(
         default=False,
-        description="Whether a growing part of the suite is asked, and a model no more once its place is settled.",
+        description="Whether a growing part of the suite is asked, and a model no more once it is decided.",
         examples=[True],
     )
     decide_at: Share | None = Field(

@@ -174,8 +174,8 @@ class Items:
         always: keys that stand in the file even where they have their default.
         named_by: the field that an item's id is made of where it says none (``documents.derived_ids``); None: it has to
             say one.
-        keeps_twins: whether an item whose id another one has is read all the same, under a name that says its line, so
-            that what else is wrong with it is found, too; the file cannot be used either way.
+        keeps_repeated_ids: whether an item whose id another one has is read all the same, under a name that says its
+            line, so that what else is wrong with it is found, too; the file cannot be used either way.
     """
 
     name: str
@@ -184,7 +184,7 @@ class Items:
     texts: tuple[str, ...]
     always: tuple[str, ...]
     named_by: str | None = None
-    keeps_twins: bool = False
+    keeps_repeated_ids: bool = False
 
     def load(self, data: Any, findings: Findings) -> Any:
         """The items that can be read, each with the origin it has in truth; an id that is there twice is an error."""
@@ -197,7 +197,7 @@ class Items:
             first = findings.places.setdefault((self.name, item.id), (self.name, number))
             if first != (self.name, number):
                 self._twice(item, first, number, findings)
-                if self.keeps_twins and self._says_id(findings.doc, number):
+                if self.keeps_repeated_ids and self._says_id(findings.doc, number):
                     twin = f"{item.id} on line {findings.doc.line(self.name, number)}"
                     findings.places[self.name, twin] = (self.name, number)
                     items.append(item.model_copy(update={"id": twin}))

@@ -67,7 +67,7 @@ CASES = DocumentKind(
             ),
             always=("id", "rule", "inverse", "inputs", "origin"),
             named_by="inputs",
-            keeps_twins=True,
+            keeps_repeated_ids=True,
         ),
     ),
 )

@@ -17,7 +17,7 @@ MAX_BATCH = 64
 """Messages that travel together at most: enough to share the cost of a transfer, few enough to be handled without
 holding up the event loop of the receiver."""
 
-LINGER_S = 0.01
+BATCH_DELAY_S = 0.01
 """Seconds for which a message that nobody waits for may wait for company: little beside an answer, and half of the
 transfers are saved where few requests are under way."""
 
@@ -33,7 +33,7 @@ Receive = Callable[[], Awaitable[Sequence[object]]]
 class Send(Protocol):
     """Sends a message that can be pickled; returns at once. Messages arrive in order.
 
-    ``soon``: nobody waits for it, so that it may go with the next, for up to ``LINGER_S``.
+    ``soon``: nobody waits for it, so that it may go with the next, for up to ``BATCH_DELAY_S``.
     """
 
     def __call__(self, message: object, *, soon: bool = False) -> None: ...
@@ -98,7 +98,7 @@ class Mailbox:
         if not soon or len(self._messages) >= MAX_BATCH:
             self._due.set()
         elif self._timer is None and not self._due.is_set():
-            self._timer = asyncio.get_running_loop().call_later(LINGER_S, self._due.set)
+            self._timer = asyncio.get_running_loop().call_later(BATCH_DELAY_S, self._due.set)
 
     def close(self) -> None:
         """Takes no more; what is there can still be taken."""

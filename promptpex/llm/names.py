@@ -68,7 +68,7 @@ def parse_models(
         if model.label in seen:
             raise ConfigError(f"The model {scrub(model.label)} is named twice; name it once, or vary its parameters.")
         seen.add(model.label)
-    _refuse_twins(models)
+    _refuse_same_models(models)
     return models
 
 
@@ -119,16 +119,16 @@ def _base_of(as_given: Spelled, name: str, own_base: str | None, api_base: str |
     return _own(own_base, name) or (_base(api_base, name) if api_base and takes_base(name) else None)
 
 
-def _refuse_twins(models: Iterable[ModelName]) -> None:
+def _refuse_same_models(models: Iterable[ModelName]) -> None:
     """Refuses two names for one model: their answers would be the same ones, paid for once."""
     first_of: dict[str, ModelName] = {}
     for model in models:
         who = sorted(model.servers) if model.servers else [model.api_base, model.backend]
         asked = digest([model.name, who, model.params.to_dict()])
-        twin = first_of.setdefault(asked, model)
-        if twin is not model and (twin.spelled or model.spelled):
+        same = first_of.setdefault(asked, model)
+        if same is not model and (same.spelled or model.spelled):
             raise ConfigError(
-                f"{scrub(twin.label)} and {scrub(model.label)} are the same model with the same parameters; name it "
+                f"{scrub(same.label)} and {scrub(model.label)} are the same model with the same parameters; name it "
                 "once, or vary its parameters."
             )
 

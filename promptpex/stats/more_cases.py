@@ -35,7 +35,7 @@ class MoreCases:
 
 
 def more_cases(grid: Grid, model: int, tolerance: float, *, alpha_worse: float, alpha_tie: float) -> MoreCases | None:
-    """How many more cases would probably decide the place of a model, either way: worse than another, or tied.
+    """How many more cases would probably decide about a model, either way: worse than another, or tied.
 
     A plan, no promise: shares of cases on which only one of two models fails are drawn from their posterior
     distribution (Jeffreys' prior for each kind of difference), and for each draw the cases are counted that the paired

@@ -9,7 +9,7 @@ from promptpex.core.errors import PromptpexError
 from promptpex.core.translation import Key, tr
 from promptpex.web.interfaces import Ports
 from promptpex.web.pages import batches, card, choice, comparison, criteria, entrance, grading, runs, static_files
-from promptpex.web.security import FAILED, App, Door, Guard, Refusal, sentence_alone, wants_page
+from promptpex.web.security import FAILED, App, BrowserSessions, Guard, Refusal, sentence_alone, wants_page
 from promptpex.web.site import Site, Tab
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ PAGES: tuple[tuple[Callable[[Site], Sequence[Route]], Tab | None], ...] = (
 """The routes of each group of pages, and its place in the navigation; a group that gives no route has none."""
 
 
-def build_app(ports: Ports, door: Door, port: int, failed: Callable[[Exception], None]) -> App:
+def build_app(ports: Ports, sessions: BrowserSessions, port: int, failed: Callable[[Exception], None]) -> App:
     """The ASGI application of a server that listens on this port of 127.0.0.1.
 
     Args:
         ports: what it shows.
-        door: whom it lets in.
+        sessions: whom it lets in.
         failed: told of what went wrong in a page.
     """
     from starlette.applications import Starlette
@@ -65,8 +65,8 @@ def build_app(ports: Ports, door: Door, port: int, failed: Callable[[Exception],
         routes=every,
         exception_handlers={HTTPException: missing, PromptpexError: refused, Refusal: closed, Exception: closed},
     )
-    pages.state.door, pages.state.port = door, port
-    return Guard(pages, door, port, failed)
+    pages.state.sessions, pages.state.port = sessions, port
+    return Guard(pages, sessions, port, failed)
 
 
 def _sentence(error: HTTPException) -> str:

@@ -68,7 +68,7 @@ FAILED = "Something went wrong in promptpex; the terminal says what."
 USED = "This link is not valid, or no longer: each lets in one browser. Open the one that the terminal shows last."
 
 
-class Door:
+class BrowserSessions:
     """One unused token at a time, and the sessions that tokens were exchanged for; only their digests are kept.
 
     Args:
@@ -123,14 +123,14 @@ class Guard:
 
     Args:
         app: what answers.
-        door: the sessions.
+        sessions: the sessions.
         port: where the server listens on 127.0.0.1.
         failed: told of an exception that ``app`` raised.
         largest_body: bytes.
     """
 
     app: App
-    door: Door
+    sessions: BrowserSessions
     port: int
     failed: Callable[[Exception], None]
     largest_body: int = LARGEST_BODY
@@ -176,7 +176,7 @@ class Guard:
 
     def is_known(self, headers: _Headers) -> bool:
         """Whether the request brings the cookie of a session."""
-        return any(self.door.knows(value) for value in headers.cookies(cookie_name(self.port)))
+        return any(self.sessions.knows(value) for value in headers.cookies(cookie_name(self.port)))
 
     def _limited(self, receive: Receive) -> Receive:
         left = self.largest_body

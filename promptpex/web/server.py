@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from promptpex.core.errors import ConfigError
 from promptpex.web.interfaces import Ports
-from promptpex.web.security import ENTER, App, Door, fresh_secret
+from promptpex.web.security import ENTER, App, BrowserSessions, fresh_secret
 
 if TYPE_CHECKING:
     import uvicorn
@@ -75,7 +75,7 @@ class LocalServer:
         further: told the link for the next browser, each time one was used.
         leave: called where a stopped server does not come to its end.
         debug: whether a page that fails shows a traceback in the terminal.
-        make: makes secrets, see ``Door``.
+        make: makes secrets, see ``BrowserSessions``.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class LocalServer:
 
         self._listener, self._say, self._leave, self._debug = listener, say, leave, debug
         self.port: int = listener.getsockname()[1]
-        self._door = Door(make, lambda: further(self.link))
-        self._uvicorn = _uvicorn(build_app(ports, self._door, self.port, self._failed))
+        self._sessions = BrowserSessions(make, lambda: further(self.link))
+        self._uvicorn = _uvicorn(build_app(ports, self._sessions, self.port, self._failed))
 
     @property
     def link(self) -> str:
         """The link that lets the next browser in."""
-        return f"http://{HOST}:{self.port}{ENTER}?token={self._door.token}"
+        return f"http://{HOST}:{self.port}{ENTER}?token={self._sessions.token}"
 
     def run(self, begun: Callable[[], None] = lambda: None) -> None:
         """Serves until Ctrl-C, SIGTERM or ``stop``; what is being answered then has a second.

@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
+from pathlib import Path
 
 from measuring.tree import PACKAGE, FunctionNode, Module, length
 from measuring.usage import foreign_bases
@@ -24,9 +25,19 @@ NARRATION = frozenset({"found", "said", "told"})
 """Names that tell what happened instead of what they hold."""
 
 PRIVATE_WORDS = frozenset(
-    {"footing", "giveaway", "kin", "lame", "mended", "residue", "salad", "standing", "standings", "tallies", "twins"}
-)
+    {
+        "footing", "giveaway", "kin", "lame", "linger", "mended", "patience", "residue", "rests", "salad", "standing",
+        "standings", "tallies", "twins",
+    }
+)  # fmt: skip
 """Words that only this project had for what its field calls otherwise."""
+
+PROSE_TOO = PRIVATE_WORDS - {"mended", "patience", "rests", "standing", "twins"}
+"""Those of them that mean nothing else in a sentence."""
+
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_YAML_KEY = re.compile(r"^\s*(?:- )?([A-Za-z][\w-]*):(?:\s|$)", re.MULTILINE)
+_WORD = re.compile(r"[a-z]+")
 
 
 def longest_function(modules: Iterable[Module]) -> tuple[int, str]:
@@ -62,16 +73,36 @@ def small_files(modules: Iterable[Module]) -> list[str]:
 
 def narration(modules: Iterable[Module]) -> list[str]:
     """Places where a variable, parameter, function or class is called ``found``, ``said`` or ``told``."""
-    return _named(modules, NARRATION)
+    return [f"{path}:{line} {name}" for path, line, name in _names(modules) if name.strip("_").lower() in NARRATION]
 
 
 def private_words(modules: Iterable[Module]) -> list[str]:
-    """Places where a variable, parameter, function or class has one of the ``PRIVATE_WORDS`` for a name."""
-    return _named(modules, PRIVATE_WORDS)
+    """Places where one of the ``PRIVATE_WORDS`` is the name of a variable, parameter, function, class or file, or a
+    part of one."""
+    parts = list(modules)
+    places = [f"{path}:{line} {name}" for path, line, name in _names(parts) if _words_of(name) & PRIVATE_WORDS]
+    return places + [one.path for one in parts if _words_of(one.path.rpartition("/")[2]) & PRIVATE_WORDS]
 
 
-def _named(modules: Iterable[Module], words: frozenset[str]) -> list[str]:
-    """Places where one of the words, in capitals or not, is the name of something."""
+def private_words_in_files(files: Iterable[Path]) -> list[str]:
+    """Places where one of the ``PRIVATE_WORDS`` is a key of a YAML file, or one of ``PROSE_TOO`` a word of a page."""
+    places = []
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".md":
+            words = ((match.start(), match[0]) for match in _WORD.finditer(text.lower()) if match[0] in PROSE_TOO)
+        else:
+            words = ((key.start(), key[1]) for key in _YAML_KEY.finditer(text) if _words_of(key[1]) & PRIVATE_WORDS)
+        places += [f"{path.name}:{text.count(chr(10), 0, at) + 1} {word}" for at, word in words]
+    return places
+
+
+def _words_of(name: str) -> set[str]:
+    return {part.lower() for part in _PART.findall(name)}
+
+
+def _names(modules: Iterable[Module]) -> list[tuple[str, int, str]]:
+    """Path, line and name of all that code names."""
     parts = list(modules)
     places = [(one.path, line, name) for one in parts for line, name in sorted(_bound(one))]
     places += [
@@ -80,7 +111,7 @@ def _named(modules: Iterable[Module], words: frozenset[str]) -> list[str]:
         for node in one.nodes
         if isinstance(node, FunctionNode | ast.ClassDef)
     ]
-    return [f"{path}:{line} {name}" for path, line, name in places if name.strip("_").lower() in words]
+    return places
 
 
 @cache
@@ -111,6 +142,12 @@ def duplicate_classes(modules: Iterable[Module]) -> dict[str, list[str]]:
 def top(name: str) -> str:
     """The top-level package or module that a dotted name is in; of the root itself, ``__init__``."""
     return name.split(".")[1] if "." in name else "__init__"
+
+
+def folder_sizes(modules: Iterable[Module]) -> dict[str, int]:
+    """How many files each folder holds directly, most first; its ``__init__`` is not counted."""
+    counted = Counter(one.path.rpartition("/")[0] for one in modules if not one.is_package)
+    return dict(counted.most_common())
 
 
 def package_imports(modules: Iterable[Module]) -> set[tuple[str, str]]:

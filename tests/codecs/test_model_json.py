@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from promptpex.codecs.model_json import MAX_CHARS, MAX_MENDED, ReplyError, read_json_reply
+from promptpex.codecs.model_json import MAX_CHARS, MAX_REPAIRED, ReplyError, read_json_reply
 from tests.work import calls, in_proportion
 
 JSON = st.recursive(
@@ -181,8 +181,8 @@ def test_time_grows_in_proportion_to_the_text(piece: str) -> None:
 @example([" ", "'", ",", "/*", "'", "//"])
 def test_what_json_repair_is_given_is_bounded_too(pieces: list[str]) -> None:
     body = "".join(pieces)
-    text = "{a:" + body * ((MAX_MENDED - 4) // max(1, len(body))) + "}"
-    assert calls(read_or_refused, text) < 1_000 * MAX_MENDED
+    text = "{a:" + body * ((MAX_REPAIRED - 4) // max(1, len(body))) + "}"
+    assert calls(read_or_refused, text) < 1_000 * MAX_REPAIRED
 
 
 def read_or_refused(text: str) -> None:

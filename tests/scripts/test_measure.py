@@ -92,14 +92,30 @@ def test_names_types_and_sizes_are_counted_where_they_stand() -> None:
     parts = [module(text), module("class Row: ...\n", "promptpex/price.py")]
     assert figures.any_per_thousand(parts) == pytest.approx(1000 / 10)
     assert [place.split(" ")[1] for place in figures.narration(parts)] == ["told", "found", "told", "_said"]
-    words = module("def _mended(kin): ...\nclass Twins: ...\nstanding = kindred = 1\n")
-    assert {place.split(" ")[1] for place in figures.private_words([words])} == {"_mended", "kin", "Twins", "standing"}
+    words = module("def _not_mended(kin): ...\nclass OddTwins: ...\nSTANDING_S = kindred = outstanding = 1\n")
+    names = {place.split(" ")[1] for place in figures.private_words([words])}
+    assert names == {"_not_mended", "kin", "OddTwins", "STANDING_S"}
+    assert figures.private_words([module("", "promptpex/word_salad.py")]) == ["promptpex/word_salad.py"]
     assert figures.duplicate_classes(parts) == {"Row": ["promptpex/shop/till.py", "promptpex/price.py"]}
     assert figures.private_parts(parts) == [
         "promptpex/shop/till.py:6 yaml._private", "promptpex/shop/till.py:9 ray._private.worker"
     ]  # fmt: skip
     assert figures.small_files(parts) == ["promptpex/shop/till.py", "promptpex/price.py"]
     assert figures.longest_function(parts) == (6, "promptpex/shop/till.py:3 f")
+
+
+def test_words_of_our_own_are_looked_for_in_pages_and_in_keys_of_yaml(tmp_path: Path) -> None:
+    page, data = tmp_path / "page.md", tmp_path / "data.yaml"
+    page.write_text("# Kin\nIt was mended, a standing rule.\nThe residue_x of kindred.\n", "utf-8")
+    data.write_text("cases:\n  - footing: kin\n    rests_on: x\n    text: standing\n", "utf-8")
+    places = figures.private_words_in_files([page, data])
+    assert places == ["page.md:1 kin", "page.md:3 residue", "data.yaml:2 footing", "data.yaml:3 rests_on"]
+
+
+def test_the_files_of_each_folder_are_counted_without_its_init() -> None:
+    paths = ("promptpex/a/__init__.py", "promptpex/a/one.py", "promptpex/a/two.py", "promptpex/b/one.py")
+    parts = [module("", path) for path in paths]
+    assert figures.folder_sizes(parts) == {"promptpex/a": 2, "promptpex/b": 1}
 
 
 def test_levels_are_counted_along_the_longest_way() -> None:

@@ -14,7 +14,7 @@ import pytest
 from promptpex.core.errors import PromptpexError, StoreLocked, SynthesisError
 from promptpex.report.choices.records import ChoicePage
 from promptpex.web.interfaces import Ports
-from promptpex.web.security import FAILED, HEADERS, LARGEST_BODY, Door, Guard, Refusal, cookie_name
+from promptpex.web.security import FAILED, HEADERS, LARGEST_BODY, BrowserSessions, Guard, Refusal, cookie_name
 from tests.web.serving import Served, served
 
 PATHS = ("/", "/runs/a/b", "/compare", "/static/page.css", "/static/report.css", "/favicon.ico", "/nothing", "/enter/x")
@@ -222,10 +222,10 @@ class Exchange:
         self.sent.append(message)
 
     async def through(self, app: Any) -> int:
-        door = Door(lambda: "s" * 32, lambda: None)
-        assert door.enter("s" * 32) == "s" * 32
+        sessions = BrowserSessions(lambda: "s" * 32, lambda: None)
+        assert sessions.enter("s" * 32) == "s" * 32
         self.failures: list[Exception] = []
-        await Guard(app, door, 8765, self.failures.append)(self.scope, self.receive, self.send)
+        await Guard(app, sessions, 8765, self.failures.append)(self.scope, self.receive, self.send)
         status = self.sent[0]["status"]
         assert isinstance(status, int)
         return status

@@ -48,7 +48,7 @@ class SuggestedReply(BaseModel):
     type: Annotated[Means, BeforeValidator(_as_type)] = "both"
     told_from: Literal["output", "input and output", "something else"] = "output"
 
-    def rests_on(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+    def evidence_fields(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
         """What it rests on, as fields of a criterion."""
         return {}
 
@@ -58,7 +58,7 @@ class InferredReply(SuggestedReply):
 
     source: Annotated[str, shortened(1000)] = ""
 
-    def rests_on(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+    def evidence_fields(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
         """The words of the prompt."""
         return {"source": self.source.strip()}
 
@@ -68,7 +68,7 @@ class NoteReply(SuggestedReply):
 
     answers: list_up_to(str, MOST_BAD)  # type: ignore[valid-type]
 
-    def rests_on(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+    def evidence_fields(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
         """The grades of the answers that break it."""
         return {"notes": tuple(dict.fromkeys(one for name in self.answers for one in grades.get(name.strip(), ())))}
 
@@ -224,7 +224,9 @@ def _suggestions(
             name = criterion_id(item.title, ids)
             ids.add(name)
             texts.add(same_sentence(text))
-            made.append(Criterion.model_validate({"id": name, "text": text, "by": item.type, **item.rests_on(grades)}))
+            made.append(
+                Criterion.model_validate({"id": name, "text": text, "by": item.type, **item.evidence_fields(grades)})
+            )
     suggestions = Suggestions(tuple(made), repeated, tuple(beyond), answered=items is not None)
     if notice := suggestions.notice():
         emit(Notice(stored("criteria left out: {reason}", reason=notice)))

@@ -16,7 +16,7 @@ SMALL = 2_000
 TINY = 400
 """Up to so many variables a search is over before anybody could want to stop it."""
 
-PATIENCE = 0.1
+INTERRUPT_CHECK_S = 0.1
 """Seconds after which it is looked for Ctrl-C while the solver runs."""
 
 _TOLERANCE = 1e-9
@@ -149,7 +149,7 @@ def _run_interruptibly(highs: highspy.Highs) -> None:
     highs.cbMipInterrupt += heed
     threading.Thread(target=search, daemon=True).start()
     try:
-        while not done.wait(PATIENCE):
+        while not done.wait(INTERRUPT_CHECK_S):
             pass
     except BaseException:
         stopped.set()

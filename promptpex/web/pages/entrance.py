@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpex.web.security import ENTER, USED, Door, Refusal, cookie, cookie_name
+from promptpex.web.security import ENTER, USED, BrowserSessions, Refusal, cookie, cookie_name
 from promptpex.web.site import Site
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ def routes(site: Site) -> list[Route]:
     from starlette.routing import Route
 
     async def enter(request: Request) -> Response:
-        door, port = request.app.state.door, request.app.state.port
-        assert isinstance(door, Door)
+        sessions, port = request.app.state.sessions, request.app.state.port
+        assert isinstance(sessions, BrowserSessions)
         if "prefetch" in request.headers.get("sec-purpose", "") or request.method != "GET":
             raise Refusal(403, "A link is used by opening it.")
-        session = door.enter(request.query_params.get("token", ""))
-        known = door.knows(request.cookies.get(cookie_name(port), ""))
+        session = sessions.enter(request.query_params.get("token", ""))
+        known = sessions.knows(request.cookies.get(cookie_name(port), ""))
         if session is None and not known:
             raise Refusal(403, USED)
         response = site.page(request, "entered.html.jinja", start=site.ports.start)
