@@ -275,6 +275,7 @@ class ScriptedServer(Served):
         otherwise: a step, or a function of the request that gives one.
         requests: what came, in order.
         max_in_flight: the most requests being answered at a time.
+        together: none is answered before so many have come; set it before they are sent.
     """
 
     def __init__(self, steps: Sequence[Step] = (), otherwise: Step | Callable[[Seen], Step] | None = None) -> None:
@@ -284,6 +285,8 @@ class ScriptedServer(Served):
         self.requests: list[Seen] = []
         self.in_flight = 0
         self.max_in_flight = 0
+        self.together = 0
+        self._all_came = asyncio.Event()
 
     @property
     def count(self) -> int:
@@ -303,6 +306,9 @@ class ScriptedServer(Served):
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
         try:
+            if self.count >= self.together:
+                self._all_came.set()
+            await self._all_came.wait()
             if step.delay_s:
                 await asyncio.sleep(step.delay_s)
             return await _play(step, request)

@@ -36,5 +36,8 @@ class Request:
 
 def receive(connection: socket.socket) -> tuple[Request, list[int]] | None:
     """The next request and its stdin, stdout and stderr; None when nobody can ask any more."""
-    packet, streams, _, _ = socket.recv_fds(connection, LARGEST, 3)
+    try:
+        packet, streams, _, _ = socket.recv_fds(connection, LARGEST, 3)
+    except ConnectionResetError:  # the other end went without having read an answer
+        return None
     return (Request(**json.loads(packet)), streams) if packet else None

@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ import pytest
 
 from tests.e2e.command import ROOT, environment
 from tests.fork_server import start
+from tests.fork_server.requests import Request, receive
 from tests.fork_server.start import forking
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="commands are forked on Linux alone")
@@ -223,3 +225,28 @@ def test_the_server_ends_with_the_tests(number: signal.Signals | None) -> None:
         assert process.stdout.readline() == b"True\n"
         process.send_signal(number) if number is not None else process.stdin.close()
         assert process.stderr.read() == b""
+
+
+def test_the_server_ends_in_silence_when_nobody_takes_its_answer() -> None:
+    """The tests may be killed at any moment: before the answer is sent, or before it is read."""
+    tests, server = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with server:
+        server.send(b"an answer")
+        tests.close()
+        assert receive(server) is None
+    tests, server = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, "-m", "tests.fork_server.serve", str(server.fileno()), "bare"]
+    with (
+        server,
+        open(os.devnull, "r+b") as nothing,
+        subprocess.Popen(
+            command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, pass_fds=[server.fileno()]
+        ) as process,
+    ):
+        request = Request(["-c", "pass"], str(ROOT), environment(), session=False, ignored=())
+        socket.send_fds(tests, [request.packed()], [nothing.fileno()] * 3)
+        tests.close()
+        server.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
