@@ -20,6 +20,7 @@ from promptpex.llm.providers.weights import DEFAULT_NAME, found_default, weights
 from tests.fork_server import start
 from tests.importing import import_share
 from tests.postgres import Cluster, missing, shared_cluster
+from tests.ray_crashes import RunsAgain, connected
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer
 from tests.shallow_model import write_shallow
 from tests.spread import costly_fixture, spread
@@ -108,6 +109,12 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Has the process that hands out tests to others say what ended one of these."""
+    if config.pluginmanager.hasplugin("xdist") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(RunsAgain(), "runs again what Ray ended")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Shares the work of importing the test modules with the other processes of the run."""
@@ -189,7 +196,7 @@ def ray_installed() -> None:
 @pytest.fixture(scope="session")
 def shared_ray(ray_installed: None, request: pytest.FixtureRequest) -> Iterator[RayCluster]:
     """What ``ray`` opens; in a run of several processes it is ended after the tests that need it, which come first."""
-    with RayCluster(workers=2) as cluster:
+    with connected(request.config), RayCluster(workers=2) as cluster:
         if hasattr(request.config, "workerinput"):
             request.config.pluginmanager.register(_EndsRay(cluster), "ends ray")
         yield cluster

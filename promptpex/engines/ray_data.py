@@ -22,6 +22,7 @@ from typing import Any
 
 from promptpex.core.chunks import in_groups
 from promptpex.core.errors import EngineError
+from promptpex.core.temporary_environment import environment_with
 from promptpex.engines.chunked import died, pickled, portable
 from promptpex.engines.in_process import run_all
 
@@ -31,15 +32,23 @@ GROWN_AFTER = 16
 """Messages after which they have one item more."""
 HARDLY_ANY_CPU = 0.001
 
+_NO_USAGE = {"RAY_USAGE_STATS_ENABLED": "0"}
+"""Ray Data looks at it at the start and at the end; else it starts a process that keeps what was done, for reports."""
+
 _Row = dict[str, Any]
 """A message: its ``number``, from 0, and its ``data``, what is pickled in it."""
 
 
 class Broken:
-    """What comes in place of items or results: what was raised, or nothing more."""
+    """What comes in place of items or results: what was raised, or nothing more.
 
-    def __init__(self, error: Exception | None = None) -> None:
+    Attributes:
+        last: whether the source has said it, so that no message follows.
+    """
+
+    def __init__(self, error: Exception | None = None, *, last: bool = False) -> None:
         self.error = error
+        self.last = last
 
 
 def outcomes(source: bytes, job: bytes, *, workers: int | None, cpu: float, tries: int) -> Generator[list[Any]]:
@@ -57,18 +66,28 @@ def outcomes(source: bytes, job: bytes, *, workers: int | None, cpu: float, trie
         Exception: of the source or of the job, in its turn.
     """
     given = 0
-    with _quiet(), contextlib.closing(_streamed(source, job, workers, cpu, tries)) as rows:
+    with environment_with(_NO_USAGE), _quiet(), contextlib.closing(_streamed(source, job, workers, cpu, tries)) as rows:
         for row in rows:
             results = pickle.loads(row["data"])  # our own worker wrote it
             if row["number"] != given:
                 break
             if isinstance(results, Broken):
+                if results.last:
+                    _let_end(rows)
                 if results.error is not None:
                     raise results.error
                 return
             yield results
             given += 1
     raise EngineError(died(tries))
+
+
+def _let_end(rows: Iterator[_Row]) -> None:
+    """Has Ray Data find that all is done. It would have the last tasks killed otherwise, as they end: the next stream
+    would have to start their processes again, and Ray may take the process of the command with them."""
+    with contextlib.suppress(EngineError):  # all that was wanted is here
+        for _ in rows:
+            pass
 
 
 def _streamed(source: bytes, job: bytes, workers: int | None, cpu: float, tries: int) -> Generator[_Row]:
@@ -125,9 +144,9 @@ def _messages(row: _Row, tries: int) -> Iterator[_Row]:
         source = pickle.loads(row["data"])  # our driver wrote it
         for number, items in enumerate(in_groups(source, _items_of)):
             yield _row(number, items)
-        last = Broken()
+        last = Broken(last=True)
     except Exception as error:
-        last = Broken(portable(error))
+        last = Broken(portable(error), last=True)
     yield _row(number + 1, last)
 
 
