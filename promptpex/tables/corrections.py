@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import Interval, JudgedOutputs, corrected_difference, corrected_share
+from promptpex.stats.corrected_share import NOTHING
 from promptpex.tables.compare_runs import name_in_both
-from promptpex.tables.counts_per_case import Weights, has_status, missing, weighed
+from promptpex.tables.counts_per_case import BROKEN, KEPT, Weights, kinds_of_outputs, missing, weighed
 from promptpex.tables.frames import typed
 from promptpex.tables.peoples_grades import NO_ITEM, PeoplesGrades
 from promptpex.tables.plain_values import plain_values
@@ -158,7 +159,8 @@ def _judged(
     wanted = rows["model"].isin([model]).to_numpy(bool) & missing(rows, "error")
     (places,) = np.nonzero(wanted & rows["case"].isin(counting).to_numpy(bool))
     own = rows.iloc[places]
-    verdicts = np.where(has_status(own["verdict"], "fail"), 1, np.where(has_status(own["verdict"], "pass"), 0, -1))
+    kind = kinds_of_outputs(own)
+    verdicts = np.select([kind == BROKEN, kind == KEPT], [1, 0], NOTHING)
     numbers = {case: number for number, case in enumerate(per_case)}
     case = np.array([numbers[name] for name in own["case"].tolist()], dtype=np.int64)
     items = np.asarray(people.items, dtype=np.int64)[places] if len(people.items) else np.full(len(own), NO_ITEM)

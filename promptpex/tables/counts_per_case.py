@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     Bools = npt.NDArray[np.bool_]
+    Ints = npt.NDArray[np.int64]
+
+KINDS = 4
+BROKEN, KEPT, OPEN, LOST = range(KINDS)
+"""What an output, or a rule on it, counts as: broken, kept, without a verdict on a usable output, or on none."""
+NOT_COUNTED = -1
+"""What counts as nothing: it was not asked for, or not judged as far as it could be."""
 
 Weights = Mapping[str, int]
 """How many times a case counts: under ``rule`` and ``inverse`` for the cases that aim at a rule or at its inverse,
@@ -67,13 +74,11 @@ def counted(rows: pd.DataFrame, order: Sequence[str] = (), *, weights: Weights |
     models = list(dict.fromkeys([*order, *map(str, names)]))
     row = np.array([models.index(str(name)) for name in names], dtype=np.int64)[model]
     case, cases = pd.factorize(rows["case"])
-    inside = asked(rows)
-    verdict, usable = rows["verdict"], inside & missing(rows, "error")
-    broken, kept = inside & has_status(verdict, "fail"), inside & has_status(verdict, "pass")
-    opened = inside & ~broken & ~kept
+    kind = kinds_of_outputs(rows)
     shape = (len(models), len(cases))
 
-    def count(marked: Bools) -> Any:
+    def count(wanted: int) -> Any:
+        marked = kind == wanted
         table = np.bincount(row[marked] * shape[1] + case[marked], minlength=shape[0] * shape[1])
         return table.reshape(shape).astype(np.int64)
 
@@ -81,17 +86,30 @@ def counted(rows: pd.DataFrame, order: Sequence[str] = (), *, weights: Weights |
     rule = _texts(rows, "rule", first)
     aims = rule_numbers([str(name) for name in cases], rule)
     weight = np.array(weighed(rule, _texts(rows, "inverse", first), weights), dtype=np.int64)
-    numbers = count(broken), count(kept)
-    left = np.bincount(row[~inside], minlength=len(models)).tolist()
+    numbers, usable = (count(BROKEN), count(KEPT)), count(OPEN)
+    left = np.bincount(row[kind == NOT_COUNTED], minlength=len(models)).tolist()
     counting = np.flatnonzero(weight)
     return Counted(
-        asked=Grid(tuple(models), *numbers, count(opened), aims, weight).only(counting),
-        usable=Grid(tuple(models), *numbers, count(opened & usable), aims, weight).only(counting),
+        asked=Grid(tuple(models), *numbers, usable + count(LOST), aims, weight).only(counting),
+        usable=Grid(tuple(models), *numbers, usable, aims, weight).only(counting),
         not_asked=dict(zip(models, left, strict=True)),
         answered=dict(
             zip(models, np.bincount(row[missing(rows, "error")], minlength=len(models)).tolist(), strict=True)
         ),
     )
+
+
+def kinds_of_outputs(rows: pd.DataFrame, column: str = "verdict") -> Ints:
+    """What each row of a table of outputs counts as: ``BROKEN``, ``KEPT``, ``OPEN``, ``LOST`` or ``NOT_COUNTED``.
+
+    Args:
+        rows: outputs, or with the ``column`` ``status`` rules on them.
+    """
+    import numpy as np
+
+    open_ = np.where(missing(rows, "error"), OPEN, LOST)
+    kept = np.where(has_status(rows[column], "pass"), KEPT, open_)
+    return np.where(asked(rows), np.where(has_status(rows[column], "fail"), BROKEN, kept), NOT_COUNTED)
 
 
 def asked(rows: pd.DataFrame) -> Bools:

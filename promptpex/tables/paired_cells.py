@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from promptpex.tables.counts_per_case import asked, has_status, missing
+from promptpex.tables.counts_per_case import BROKEN, KEPT, NOT_COUNTED, OPEN, kinds_of_outputs
 from promptpex.tables.part_counts import Numbering
 
 if TYPE_CHECKING:
@@ -104,11 +104,10 @@ class _Side:
         numbered = np.array([*(of_name.get(str(name), -1) for name in names), -1], dtype=np.int64)[model]
         case, known = pd.factorize(rows["case"])
         placed = np.append(numbers.of(list(known)), cases)[case]
-        (self._places,) = np.nonzero(asked(rows) & (numbered >= 0) & (placed < cases))
+        kind = kinds_of_outputs(rows)
+        (self._places,) = np.nonzero((kind != NOT_COUNTED) & (numbered >= 0) & (placed < cases))
         self.cells: Ints = numbered[self._places] * cases + placed[self._places]
-        some = rows.iloc[self._places]
-        failed, passed = has_status(some["verdict"], "fail"), has_status(some["verdict"], "pass")
-        self._kinds = failed, passed, ~failed & ~passed & missing(some, "error")
+        self._kinds = [kind[self._places] == one for one in (BROKEN, KEPT, OPEN)]
 
     def counts(self, cells: Ints, count: int) -> list[Ints]:
         """How many outputs of each cell are of each of the ``KINDS``."""

@@ -20,7 +20,7 @@ from promptpex.stats import (
 )
 from promptpex.stats.outcome_grid import Completion
 from promptpex.tables.compare_runs import AFTER, BEFORE, WHEN, counts_of_both, figures_of_both, name_in_both
-from promptpex.tables.counts_per_case import Counted, Weights, asked, counted, has_status, missing
+from promptpex.tables.counts_per_case import BROKEN, KEPT, LOST, OPEN, Counted, Weights, counted, kinds_of_outputs
 from promptpex.tables.frames import typed
 from promptpex.tables.proportions import estimated
 from promptpex.tables.rankings import missing_in_words
@@ -58,16 +58,14 @@ _READINGS: Mapping[Reading, tuple[Completion, Completion]] = {"against": ("best"
 def counts_of_cases(rows: pd.DataFrame, cases: Sequence[str], models: Sequence[str]) -> dict[str, list[CaseCounts]]:
     """For each case, what came of it with each of the models, from a table of outputs; unasked outputs count for
     nothing."""
-    inside, usable = asked(rows), missing(rows, "error")
-    broken, kept = has_status(rows["verdict"], "fail"), has_status(rows["verdict"], "pass")
-    kinds = {"broken": broken, "kept": kept, "unjudged": usable & ~broken & ~kept, "failed": ~usable & ~broken & ~kept}
+    kind, names = kinds_of_outputs(rows), {"broken": BROKEN, "kept": KEPT, "unjudged": OPEN, "failed": LOST}
     numbers: dict[tuple[str, str], dict[str, int]] = {(case, model): {} for case in cases for model in models}
-    for kind, marked in kinds.items():
-        some = rows[inside & marked]
+    for name, wanted in names.items():
+        some = rows[kind == wanted]
         sizes = Counter(zip(map(str, some["case"]), map(str, some["model"]), strict=True))
         for cell, count in sizes.items():
             if cell in numbers:
-                numbers[cell][kind] = count
+                numbers[cell][name] = count
     return {case: [CaseCounts(**numbers[case, model]) for model in models] for case in cases}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import Grid, repeat_correlation
-from promptpex.tables.counts_per_case import asked, has_status, missing
+from promptpex.tables.counts_per_case import BROKEN, KEPT, KINDS, NOT_COUNTED, OPEN, kinds_of_outputs
 from promptpex.tables.frames import rule_outcomes
 from promptpex.tables.part_counts import Cases, Renumbering, Tally
 from promptpex.tables.proportions import proportion_cells
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     Ints = npt.NDArray[np.int64]
-
-_COUNTS = 4
-_BROKEN, _KEPT, _OPEN, _LOST = range(_COUNTS)
-"""What a rule is on an output that it concerns: broken, kept, without a verdict on a usable output, or on none."""
-_NOT_ASKED = -1
 
 
 @dataclass(slots=True)
@@ -46,7 +41,7 @@ class _RuleTally:
 
         Args:
             cases, models: of each output, by their numbers.
-            became: which count of its model and case each output is one of; none where it is ``_NOT_ASKED``.
+            became: which count of its model and case each output is one of; none where it is ``NOT_COUNTED``.
             names: of the models.
         """
         import numpy as np
@@ -57,17 +52,17 @@ class _RuleTally:
         for number in pd.unique(models).tolist():
             of_model = models == number
             self.sizes[names[number]] += int(np.count_nonzero(of_model))
-            cells = (case * _COUNTS + became)[of_model & (became != _NOT_ASKED)]
-            counts = np.bincount(cells, minlength=len(known) * _COUNTS).reshape(-1, _COUNTS)
-            self.models.setdefault(names[number], Tally(_COUNTS)).add(places, counts)
+            cells = (case * KINDS + became)[of_model & (became != NOT_COUNTED)]
+            counts = np.bincount(cells, minlength=len(known) * KINDS).reshape(-1, KINDS)
+            self.models.setdefault(names[number], Tally(KINDS)).add(places, counts)
 
     def grid(self) -> Grid:
         """The counts of the usable outputs of all models."""
         import numpy as np
 
         count = len(self.cases)
-        rows = np.array([tally.rows(count) for tally in self.models.values()]).reshape(-1, count, _COUNTS)
-        broken, kept, left_open = (np.ascontiguousarray(rows[:, :, number]) for number in (_BROKEN, _KEPT, _OPEN))
+        rows = np.array([tally.rows(count) for tally in self.models.values()]).reshape(-1, count, KINDS)
+        broken, kept, left_open = (np.ascontiguousarray(rows[:, :, number]) for number in (BROKEN, KEPT, OPEN))
         of_one_rule, once = np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.int64)
         whole = Grid(tuple(self.models), broken, kept, left_open, of_one_rule, once)
         return whole.only(np.arange(count))
@@ -111,7 +106,7 @@ class RuleCounts:
         rule, rules = pd.factorize(outcomes["rule"].array[~left_out])
         model, models = pd.factorize(outcomes["model"].array[~left_out])
         case, cases = pd.factorize(outcomes["case"].array[~left_out])
-        names, became = [str(name) for name in models], _became(outcomes)[~left_out]
+        names, became = [str(name) for name in models], kinds_of_outputs(outcomes, "status")[~left_out]
         numbers = self._cases.of([str(name) for name in cases])
         for at, name in zip(_places_of_each(rule, len(rules)), rules, strict=True):
             of_rule = self._rules.setdefault(str(name), _RuleTally())
@@ -127,11 +122,11 @@ class RuleCounts:
         usable, in columns; 0 where there is none."""
         import numpy as np
 
-        counts = np.zeros((len(cases), _COUNTS), dtype=np.int64)
+        counts = np.zeros((len(cases), KINDS), dtype=np.int64)
         tally = self._rules[rule].models.get(model) if rule in self._rules else None
         if tally is not None:
             numbers = self._rules[rule].cases.numbers()
-            rows = np.zeros((max(len(self._cases), 1), _COUNTS), dtype=np.int64)
+            rows = np.zeros((max(len(self._cases), 1), KINDS), dtype=np.int64)
             rows[numbers] = tally.rows(len(numbers))
             known = self._cases.known(cases)
             counts[known >= 0] = rows[known[known >= 0]]
@@ -165,16 +160,6 @@ class RuleCounts:
             cells = proportion_cells(grid, row, correlation, confidence)
             made.append(((name, model), {**cells, "unscored": rule.sizes[model] - cells["scored"]}))
         return made
-
-
-def _became(outcomes: pd.DataFrame) -> Ints:
-    """What became of a rule on each output: one of the counts, or ``_NOT_ASKED``."""
-    import numpy as np
-
-    inside, status = asked(outcomes), outcomes["status"]
-    open_ = np.where(missing(outcomes, "error"), _OPEN, _LOST)
-    kept = np.where(has_status(status, "pass"), _KEPT, open_)
-    return np.where(inside, np.where(has_status(status, "fail"), _BROKEN, kept), _NOT_ASKED)
 
 
 def _places_of_each(groups: Ints, count: int) -> list[Ints]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import level_at, repeat_correlation, share, share_interval
 from promptpex.tables.accuracy import ACCURACY_COLUMNS, accuracy_cells, mirrored
-from promptpex.tables.counts_per_case import Counted, asked, counted, has_status, missing
+from promptpex.tables.counts_per_case import BROKEN, KEPT, Counted, counted, kinds_of_outputs, missing
 from promptpex.tables.frames import rule_outcomes, typed
 from promptpex.tables.plain_values import plain_values, records
 from promptpex.tables.proportions import PROPORTION_COLUMNS, estimated
@@ -242,7 +242,8 @@ def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
     if group is None:
         return dict.fromkeys(["cases", "outputs", "unscored", "errors", "contradicted", "answered", "timed"], 0)
     answered = ~np.logical_and.reduce([missing(group, name) for name in ANSWERED])
-    open_ = has_status(group["verdict"], "unscored") | ~asked(group)
+    kind = kinds_of_outputs(group)
+    open_ = ~np.isin(kind, (BROKEN, KEPT))
     reasons = Counter(plain_values(group["unscored"][open_], missing="judge not asked"))
     tokens_in, tokens_out, cost = (known_sum(group[name].array[answered]) for name in _SUMMED)
     contradicted = group["contradicted"].fillna(False).to_numpy(bool)
@@ -253,7 +254,7 @@ def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
         "outputs": len(group),
         "unscored": int(np.count_nonzero(open_)),
         "errors": int(np.count_nonzero(~missing(group, "error"))),
-        "contradicted": int(np.count_nonzero(has_status(group["verdict"], "fail") & contradicted)),
+        "contradicted": int(np.count_nonzero((kind == BROKEN) & contradicted)),
         "tokens_in": tokens_in,
         "tokens_out": tokens_out,
         "cost_usd": cost,
