@@ -7,9 +7,9 @@ from promptpex.core.records.batch import BatchManifest, BatchPart
 from promptpex.core.records.blessed_figures import Blessed, BlessedCase, CaseCounts
 from promptpex.core.records.calibration import JudgeCalibration, MeasuredShare, calibration_of
 from promptpex.core.records.call import Completion, ModelName, Params, Request, TokenLogprob
-from promptpex.core.records.candidate import Candidate, Category, Choice, Criterion, Implication, Means, Synthesis
 from promptpex.core.records.case import Case, Match, Rating, Suite
 from promptpex.core.records.columnar import AnyRun, Coded, Column, Columns, RunColumns, RunInParts
+from promptpex.core.records.example import CandidateResult, CandidateStatus, Example
 from promptpex.core.records.file_problem import Problem, Severity
 from promptpex.core.records.gc_pause import collector_paused
 from promptpex.core.records.grade import (
@@ -21,6 +21,7 @@ from promptpex.core.records.grade import (
     output_key,
     superseded,
 )
+from promptpex.core.records.history import CategorisedPhrase, Change, Delta, History, PromptVersion, Tag
 from promptpex.core.records.metric import METRIC_NAME, Language, Metric, Scale
 from promptpex.core.records.output import (
     NOT_ASKED,
@@ -54,17 +55,7 @@ from promptpex.core.records.report_card import (
 from promptpex.core.records.run import RUNNING, Manifest, PartOfSuite, Run
 from promptpex.core.records.score import EXPECTED, Score
 from promptpex.core.records.spec import ALSO_VALID, WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
-from promptpex.core.records.synthesis import (
-    CandidateResult,
-    CandidateStatus,
-    CategorisedPhrase,
-    Change,
-    Delta,
-    Example,
-    History,
-    PromptVersion,
-    Tag,
-)
+from promptpex.core.records.synthesis import Candidate, Category, Choice, Criterion, Implication, Means, Synthesis
 
 __all__ = [
     "BatchManifest",

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from promptpex.core.records._base import Record
-from promptpex.core.records.candidate import Choice, Means
+from promptpex.core.records.synthesis import Choice, Means
 
 CandidateState = Literal["aside", "waiting", "kept", "culled"]
 """``aside``: its criterion is set aside or asks for another kind; ``waiting``: not run on all outputs; ``culled``: it
