@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptpex.core.records import AnyRun
 from promptpex.tables import PartTables, plain_values, records
-from promptpex.tables.frames import marked
+from promptpex.tables.frames import is_failing, marked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,17 +132,16 @@ class _LookedAt:
 
     def add(self, rows: pd.DataFrame, cube: pd.DataFrame) -> None:
         """Adds some outputs and the verdicts on them, in the order of the run."""
-        fails = cube["counts"].to_numpy(bool) & marked(cube["status"], "fail".__eq__)
-        broken = cube.loc[fails & marked(cube["rule"], self._by_rule.__contains__), list(_Failing._fields)]
+        broken = cube.loc[is_failing(cube) & marked(cube["rule"], self._by_rule.__contains__), list(_Failing._fields)]
         columns = [plain_values(broken[name], missing="") for name in _Failing._fields]
-        failing = [_Failing(*fields) for fields in zip(*columns, strict=True)]
+        every = [_Failing(*fields) for fields in zip(*columns, strict=True)]
         kept: dict[Key, None] = {}
-        for one in failing:
+        for one in every:
             if len(of_rule := self._by_rule[one.rule]) < MOST_LOOKED_AT:
                 of_rule.append(one)
                 kept[one.key] = None
         if kept:
-            pairs = {(one.rule, one.key) for one in failing if one.key in kept}
+            pairs = {(one.rule, one.key) for one in every if one.key in kept}
             self._rules_broken.update(key for _, key in pairs)
             self.texts |= _texts(rows, list(kept))
 

@@ -17,6 +17,7 @@ from promptpex.report.regression import Regressions
 from promptpex.report.summary import Summary
 from promptpex.report.translated_values import reason_of
 from promptpex.tables import records
+from promptpex.tables.frames import is_failing
 
 MOST_FAILURES = 10
 """Rules that are named: GitHub shows ten annotations of a step."""
@@ -173,7 +174,7 @@ def _examples(summary: Summary, failing: Sequence[str]) -> dict[str, tuple[str, 
     examples: dict[str, tuple[str, str, str]] = {}
     for part in summary.made.parts():
         cube = part.verdicts
-        broken = cube[cube["counts"] & cube["status"].eq("fail") & cube["model"].isin(list(failing))]
+        broken = cube[is_failing(cube) & cube["model"].isin(list(failing))]
         for row in records(broken.drop_duplicates("rule")):
             reason = reason_of(row["reason"] or "", row["source"] or "")
             examples.setdefault(row["rule"], (row["model"], row["case"], reason))

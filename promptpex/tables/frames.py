@@ -270,6 +270,12 @@ def _on_rules_of(cube: pd.DataFrame, these: npt.NDArray[np.bool_], of: npt.NDArr
     return beside & of
 
 
+def is_failing(cube: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Where a verdict says that an output breaks a rule, and the counts of ``rule_outcomes`` have that failure."""
+    fails: npt.NDArray[np.bool_] = cube["counts"].to_numpy(bool) & marked(cube["status"], "fail".__eq__)
+    return fails & ~_on_rules_of(cube, _not_asked(cube), fails)
+
+
 def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
     """A row per rule and output that have a verdict that counts, in the cube's order; ``RULE_OUTCOME_COLUMNS``.
 

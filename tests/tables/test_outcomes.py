@@ -15,7 +15,7 @@ from promptpex.core.records import Check, OutputKey, Rule, Run, Spec, Verdict
 from promptpex.interchange import junit
 from promptpex.judging.verdict_precedence import Quorum, Weights, after_broken, closed_by_code, left_open
 from promptpex.pytest_plugin.asking import Answers
-from promptpex.tables import RULE_OUTCOME_COLUMNS, outputs, rule_outcomes, verdicts
+from promptpex.tables import RULE_OUTCOME_COLUMNS, is_failing, outputs, rule_outcomes, verdicts
 from promptpex.workflow.execution.outcomes_so_far import OutcomesSoFar
 from tests.samples import spec
 from tests.tables.by_hand import output, run, verdict
@@ -153,6 +153,9 @@ def test_the_table_of_rules_says_what_the_definition_says(made: Run) -> None:
     in_table = plain(frame, "case", "model", "repeat", "rule", "status", "unscored", "asked")
     assert {row[:4]: row[4:] for row in in_table} == wanted
     assert len(in_table) == len(wanted)
+    cube = verdicts(made)
+    failures = set(plain(cube[is_failing(cube)], "case", "model", "repeat", "rule"))
+    assert failures == {place for place, (status, _, asked) in wanted.items() if asked and status == "fail"}
 
 
 @given(RUNS)
