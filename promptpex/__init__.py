@@ -21,21 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpex import stats, tables
-    from promptpex.api import (
-        BatchResult,
-        KeywordSettings,
-        RunResult,
-        align,
-        compare,
-        extract,
-        generate,
-        judge,
-        read_run,
-        run,
-        run_batch,
-        select,
-        synthesize,
-    )
+    from promptpex.api.batches import BatchResult, run_batch
+    from promptpex.api.existing_runs import align, compare, read_run
+    from promptpex.api.keyword_settings import KeywordSettings
+    from promptpex.api.run_result import RunResult
+    from promptpex.api.steps import extract, generate, judge, run, select, synthesize
     from promptpex.assertions import check
     from promptpex.cases.file import read_suite, write_suite
     from promptpex.core import errors, records

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex import api
+import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.config import load
 from promptpex.core.errors import ConfigError
@@ -78,7 +78,7 @@ def test_an_empty_list_is_an_error_in_files_and_programs(there: Path) -> None:
     with pytest.raises(ConfigError, match="it names no model"):
         load({}, start=there.parent, env={})
     with pytest.raises(ConfigError, match="models names no model"):
-        api.run(prompt(), spec(), suite(), models=[])
+        promptpex.run(prompt(), spec(), suite(), models=[])
 
 
 @pytest.mark.parametrize(("ci", "refused"), [("true", True), ("1", True), ("false", False), ("", False)])

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
-from promptpex import api
+import promptpex
 from promptpex.config import load
 from promptpex.core.events import Event, Notice
 from promptpex.core.outcomes import outcome_of
@@ -77,7 +77,7 @@ def judged(
     voices = Voices(verdicts, answer)
     prompt, spec, suite = prompt_spec_suite(decides)
     judges = list(verdicts) or "none"
-    run = api.run(prompt, spec, suite, models=["fake/m"], judge=judges, client=FakeClient(voices), **settings)
+    run = promptpex.run(prompt, spec, suite, models=["fake/m"], judge=judges, client=FakeClient(voices), **settings)
     return run, voices
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from promptpex import api
+import promptpex
 from promptpex.config import load
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Notice, ignore_events
@@ -34,7 +34,7 @@ from tests.workflow.test_judging_modes import Voices, prompt_spec_suite
 def judged(spec: Spec, **settings: Any) -> Run:
     prompt, _, suite = prompt_spec_suite()
     client = FakeClient(Voices({"fake/j": "fail"}))
-    return api.run(prompt, spec, suite, models=["fake/m"], judge=["fake/j"], client=client, **settings)
+    return promptpex.run(prompt, spec, suite, models=["fake/m"], judge=["fake/j"], client=client, **settings)
 
 
 def calibrated(kappa: float) -> Spec:
