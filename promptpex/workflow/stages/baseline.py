@@ -1,4 +1,4 @@
-"""The stage of ``evaluate-paper`` alone: cases that an author writes without rules, to compare with."""
+"""The stage of ``generate --baseline`` and ``evaluate-paper``: cases that an author writes without rules, to compare."""
 
 from __future__ import annotations
 
