@@ -1,4 +1,4 @@
-"""The stage of ``generate --baseline`` and ``evaluate-paper``: cases that an author writes without rules, to compare."""
+"""The stage of ``generate --baseline`` and ``evaluate-paper``: cases from the prompt alone, to compare with."""
 
 from __future__ import annotations
 
