@@ -46,7 +46,7 @@ SMALL_FILES = {
     "promptpex/codecs/template_marks.py": "what begins a template: checks, imports and exports share it",
     "promptpex/core/ids.py": "how everything is hashed",
     "promptpex/core/normal_forms.py": "the one place that takes Unicode's normal forms; four packages share it",
-    "promptpex/core/records/gc_pause.py": "unlike anything around it",
+    "promptpex/core/records/gc_pause.py": "YAML, runs and reports share it (docs/written-by-hand.md)",
     "promptpex/report/colours.py": "the one place of colours: reports and progress share it",
     "promptpex/synthesis/candidate_names.py": "names of criteria and candidates: all that makes some shares it",
     "promptpex/store/project_folder.py": "our folder in a project: the stores share it",
@@ -63,6 +63,9 @@ PRIVATE_PARTS = {
 }
 """Private parts of other libraries that are used all the same, with the reason."""
 
+
+MOST_FILES = 32
+"""More than a reader takes in at a glance; a folder of so many is divided."""
 
 MOST_IMPORTS = 153
 """Pairs of top-level packages of which one imports the other."""
@@ -147,6 +150,9 @@ def _uses(parts: list[Module]) -> Iterator[Figure]:
 def _packages(parts: list[Module]) -> Iterator[Figure]:
     names = sorted({figures.top(one.name) for one in parts})
     yield Figure("top-level packages and modules", len(names), 27, tuple(names))
+    sizes = figures.folder_sizes(parts)
+    places = tuple(f"{folder}: {count}" for folder, count in sizes.items())
+    yield Figure("files directly in one folder", max(sizes.values()), MOST_FILES, places)
     imports = figures.package_imports(parts)
     yield Figure("imports between them", len(imports), MOST_IMPORTS, tuple(f"{a} -> {b}" for a, b in sorted(imports)))
     yield Figure("levels", figures.levels(imports), 9)

@@ -153,7 +153,7 @@ class ModelError(PromptpexError):
 
     exit_code: ClassVar[int] = 3
     reason: ClassVar[str] = "error"
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
     model_wide: ClassVar[bool] = False
 
     def __init__(
@@ -170,28 +170,28 @@ class RateLimited(ModelError):
     """Too many requests; the provider may have said when to try again."""
 
     reason: ClassVar[str] = "rate-limited"
-    retryable: ClassVar[bool] = True
+    retryable: bool = True
 
 
 class TimedOut(ModelError):
     """No answer within the deadline of the call."""
 
     reason: ClassVar[str] = "timed-out"
-    retryable: ClassVar[bool] = True
+    retryable: bool = True
 
 
 class DeadlinePassed(TimedOut):
     """The run's time was over; nothing was sent, or what was sent had no answer yet."""
 
     reason: ClassVar[str] = "deadline"
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
 
 
 class Unavailable(ModelError):
     """The server cannot be reached, closed the connection, or answered with an error of its own."""
 
     reason: ClassVar[str] = "unavailable"
-    retryable: ClassVar[bool] = True
+    retryable: bool = True
 
 
 class NotAuthorised(ModelError):
@@ -261,7 +261,7 @@ class MalformedReply(ModelError):
 class GarbledReply(MalformedReply):
     """The server's response is cut off or not JSON; a retry may get it whole."""
 
-    retryable: ClassVar[bool] = True
+    retryable: bool = True
 
 
 class NotRecorded(ModelError):

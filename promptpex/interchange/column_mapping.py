@@ -23,9 +23,9 @@ from promptpex.core.records import Suite
 from promptpex.core.translation import stored
 from promptpex.documents.derived_ids import derived_id
 from promptpex.documents.kinds import CASES
-from promptpex.interchange.exchanges import Ids
 from promptpex.interchange.format import Imported, Option
 from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.exchanges import Ids
 from promptpex.interchange.suite_rows import gather
 from promptpex.interchange.suite_table import PREFIX, check_columns, fields_of, is_ours
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from promptpex.core.records import INPUT_VARIABLE, Case
 from promptpex.core.translation import stored
-from promptpex.interchange.chats import Unfit, messages_of
-from promptpex.interchange.exchanges import Exchange, RecordedAnswer, amount, count
-from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_of_cell, rows_of
-from promptpex.interchange.foreign_values import At, mapping, named
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Project, Source
-from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.chats import Unfit, messages_of
+from promptpex.interchange.reading.exchanges import Exchange, RecordedAnswer, amount, count
+from promptpex.interchange.reading.foreign_rows import JSON_ENDINGS, first_row, json_of_cell, rows_of
+from promptpex.interchange.reading.foreign_values import At, mapping, named
+from promptpex.interchange.reading.inferred_project import assembled
 
 _INPUT, _ANSWER, _EXPECTED = "input", "actual_output", "expected_output"
 _LISTS = ("context", "retrieval_context")

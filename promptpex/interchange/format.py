@@ -16,8 +16,8 @@ from typing import Any, Literal, Protocol
 from promptpex.codecs.ordinary_files import opened
 from promptpex.core.errors import InputError
 from promptpex.core.records import Message, Output, Params, Problem, Prompt, Run, Spec, Suite
-from promptpex.interchange.exchanges import Recorded
 from promptpex.interchange.notes import Note
+from promptpex.interchange.reading.exchanges import Recorded
 
 RECORD = "FORMAT"
 """The name of a format's record in its module."""

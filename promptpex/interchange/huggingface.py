@@ -23,9 +23,9 @@ from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader, yaml_writer
 from promptpex.interchange import suite_csv, suite_jsonl, suite_parquet
 from promptpex.interchange.column_mapping import COLUMNS, FIRST, Table, imported
-from promptpex.interchange.foreign_values import named
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source, head
 from promptpex.interchange.notes import Note
+from promptpex.interchange.reading.foreign_values import named
 
 README, INFO, STATE, DICT = "README.md", "dataset_info.json", "state.json", "dataset_dict.json"
 _KINDS = (".parquet", ".jsonl", ".ndjson", ".csv", ".json", ".arrow")

@@ -22,14 +22,14 @@ from promptpex.codecs.zip_parts import ZipParts, opened_zip
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Message, Output, Rule, Spec, Suite
 from promptpex.core.translation import stored
-from promptpex.interchange.chats import Unfit, answer_of, messages_of
 from promptpex.interchange.column_mapping import is_plain
-from promptpex.interchange.exchanges import Exchange, Recorded, RecordedAnswer, amount, count
-from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Format, Imported, ImportedPrompt, Mapped, begins, head
-from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.inspect_ai.datasets import right_of
 from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.chats import Unfit, answer_of, messages_of
+from promptpex.interchange.reading.exchanges import Exchange, Recorded, RecordedAnswer, amount, count
+from promptpex.interchange.reading.foreign_values import At, mapping
+from promptpex.interchange.reading.inferred_project import assembled
 
 Row = Mapping[str, Any]
 

@@ -17,13 +17,13 @@ from pathlib import Path
 from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.records import INPUT_VARIABLE
 from promptpex.core.translation import stored
-from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of
-from promptpex.interchange.exchanges import Exchange, RecordedAnswer, amount, count
-from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_of_cell, rows_of
-from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Format, Imported, Mapped
-from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.chats import Unfit, answer_of, is_chat, messages_of
+from promptpex.interchange.reading.exchanges import Exchange, RecordedAnswer, amount, count
+from promptpex.interchange.reading.foreign_rows import JSON_ENDINGS, first_row, json_of_cell, rows_of
+from promptpex.interchange.reading.foreign_values import At, mapping
+from promptpex.interchange.reading.inferred_project import assembled
 
 Row = Mapping[str, object]
 _CAPITAL = re.compile(r"(?<=[a-z0-9])([A-Z])")

@@ -15,13 +15,13 @@ from typing import Any
 from promptpex.codecs import jsonl
 from promptpex.core.records import Message, Output
 from promptpex.core.translation import stored
-from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of, text_of
-from promptpex.interchange.exchanges import Exchange, RecordedAnswer, amount, count
-from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_rows
-from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source
-from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.chats import Unfit, answer_of, is_chat, messages_of, text_of
+from promptpex.interchange.reading.exchanges import Exchange, RecordedAnswer, amount, count
+from promptpex.interchange.reading.foreign_rows import JSON_ENDINGS, first_row, json_rows
+from promptpex.interchange.reading.foreign_values import At, mapping
+from promptpex.interchange.reading.inferred_project import assembled
 
 Row = Mapping[str, object]
 _OBJECTS = ("chat.completion", "eval.run.output_item", "response")

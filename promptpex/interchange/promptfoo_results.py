@@ -14,14 +14,14 @@ from pathlib import Path
 from promptpex.codecs.ordinary_files import is_file
 from promptpex.core.records import Output
 from promptpex.core.translation import stored
-from promptpex.interchange.foreign_values import At, mapping, named
 from promptpex.interchange.format import Format, Imported, Mapped, head
-from promptpex.interchange.json_file import read_json
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.promptfoo.prompts import TheirPrompt, prompts_of_text
 from promptpex.interchange.promptfoo.providers import our_name
 from promptpex.interchange.promptfoo.read import read_config
+from promptpex.interchange.reading.foreign_values import At, mapping, named
+from promptpex.interchange.reading.json_file import read_json
 from promptpex.llm.redaction import scrub
 
 Row = Mapping[str, object]

@@ -15,15 +15,15 @@ from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE, Message, Output, Spec, Suite, VariableSpec
 from promptpex.core.translation import stored
-from promptpex.interchange.foreign_values import At, items, mapping, text_of_parts
 from promptpex.interchange.format import Format, Imported, ImportedPrompt, Mapped, head
-from promptpex.interchange.json_file import MAX_BYTES, loaded
 from promptpex.interchange.notes import Log
-from promptpex.interchange.output_schemas import KEYS, format_rules
 from promptpex.interchange.promptpex_folder import lines_of, numbered_rules
 from promptpex.interchange.promptpex_json import suite_of
 from promptpex.interchange.promptpex_metrics import metrics_of
 from promptpex.interchange.prompty import ROLES, divided, messages_of, settings_of_model
+from promptpex.interchange.reading.foreign_values import At, items, mapping, text_of_parts
+from promptpex.interchange.reading.json_file import MAX_BYTES, loaded
+from promptpex.interchange.reading.output_schemas import KEYS, format_rules
 
 NAME = "promptpex_context.json"
 _BESIDE = ("scenarios", "instructions")

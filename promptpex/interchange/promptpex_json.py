@@ -15,10 +15,10 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE, Case, Suite
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
-from promptpex.interchange.exchanges import Ids
-from promptpex.interchange.foreign_values import At, items, mapping
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source, head
 from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.exchanges import Ids
+from promptpex.interchange.reading.foreign_values import At, items, mapping
 
 SURE = 80
 """The score from which PromptPex takes a reference model's answer for right."""

@@ -10,9 +10,9 @@ from pathlib import PureWindowsPath
 
 from promptpex.core.records import EXPECTED
 from promptpex.core.translation import stored
-from promptpex.interchange.foreign_values import At, items, mapping
 from promptpex.interchange.format import ImportedMetric
 from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.foreign_values import At, items, mapping
 
 _ENDING = ".metric.prompty"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")

@@ -14,8 +14,8 @@ from promptpex.codecs.ordinary_files import is_file, is_inside, read_bytes
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import INPUT_VARIABLE, Case, Problem, Suite
 from promptpex.interchange import csv_table
-from promptpex.interchange.exchanges import Ids
 from promptpex.interchange.format import Format, Imported, Mapped, Option, columns
+from promptpex.interchange.reading.exchanges import Ids
 
 COLUMNS = ("ruleid", "testid", "testinput", "expectedoutput", "reasoning")
 WHAT = "promptpex test file"

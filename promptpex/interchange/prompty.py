@@ -20,11 +20,11 @@ from promptpex.core.records import Case, Message, Prompt, Spec, Suite
 from promptpex.core.records.prompt import Role
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader, yaml_writer
-from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Exported, Format, Imported, ImportedPrompt, Mapped, Option, Source
-from promptpex.interchange.model_names import NAMING_KEYS, OURS, about_model, bare_name, is_plain, names_of
 from promptpex.interchange.notes import Log
-from promptpex.interchange.output_schemas import KEYS, format_rules
+from promptpex.interchange.reading.foreign_values import At, mapping
+from promptpex.interchange.reading.model_names import NAMING_KEYS, OURS, about_model, bare_name, is_plain, names_of
+from promptpex.interchange.reading.output_schemas import KEYS, format_rules
 from promptpex.llm.named_models import free_name
 from promptpex.llm.names import parse_model
 from promptpex.llm.prompt_file_parameters import settings_of

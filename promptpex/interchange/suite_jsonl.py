@@ -18,8 +18,8 @@ from promptpex.core.records import Suite
 from promptpex.documents.editable_file import Reading
 from promptpex.documents.kinds import CASES
 from promptpex.interchange.column_mapping import COLUMNS, FIRST, Table, first_of, imported
-from promptpex.interchange.foreign_rows import first_row
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Source
+from promptpex.interchange.reading.foreign_rows import first_row
 from promptpex.interchange.suite_rows import gather
 
 

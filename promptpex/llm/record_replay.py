@@ -225,14 +225,17 @@ def _question(request: dict[str, Any]) -> str:
 
 
 def _recorded_error(error: dict[str, Any], model: str) -> ModelError:
-    return _final_kinds().get(error["reason"], ModelError)(error["message"], model=model)
+    """The error that was recorded, not to be tried again: the recorded run has done that."""
+    final = _kinds().get(error["reason"], ModelError)(error["message"], model=model)
+    final.retryable = False
+    return final
 
 
 @cache
-def _final_kinds() -> dict[str, type[ModelError]]:
-    """The model errors by reason, each as a kind that is not tried again: the recorded run has done that."""
+def _kinds() -> dict[str, type[ModelError]]:
+    """The model errors by reason."""
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ModelError)]
-    return {kind.reason: type(kind.__name__, (kind,), {"retryable": False}) for kind in kinds}
+    return {kind.reason: kind for kind in kinds}
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:

@@ -17,7 +17,7 @@ from promptpex.core.events import Notice
 from promptpex.core.records import ModelName, Prompt
 from promptpex.core.translation import stored
 from promptpex.interchange.github_prompt import ENDINGS
-from promptpex.interchange.model_names import is_plain, names_of
+from promptpex.interchange.reading.model_names import is_plain, names_of
 from promptpex.llm.names import parse_model
 from promptpex.llm.providers.prices import key_variable, known_models
 from promptpex.llm.redaction import scrub

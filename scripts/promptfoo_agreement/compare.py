@@ -17,10 +17,10 @@ from promptfoo_agreement.program import Promptfoo
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run, Verdict
 from promptpex.documents import yaml_reader
-from promptpex.interchange.foreign_values import At
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo.files import ConfigFiles, merged
 from promptpex.interchange.promptfoo.read import read_config
+from promptpex.interchange.reading.foreign_values import At
 from promptpex.report import runs
 
 MODELS = ("m1", "m2")

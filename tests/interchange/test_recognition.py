@@ -14,8 +14,8 @@ import pytest
 
 from promptpex import interchange
 from promptpex.core.errors import InputError
-from promptpex.interchange.foreign_rows import first_row
 from promptpex.interchange.format import Format, formats
+from promptpex.interchange.reading.foreign_rows import first_row
 from promptpex.paper import published
 from promptpex.workflow.importing.exchange import FileSource, guessed_format, whole_of
 from tests.paper.published import recordings

@@ -12,13 +12,13 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE
 from promptpex.core.translation import stored
 from promptpex.interchange import suite_csv
-from promptpex.interchange.chats import Unfit, messages_of
-from promptpex.interchange.exchanges import Exchange
-from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_rows
-from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Imported
-from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.chats import Unfit, messages_of
+from promptpex.interchange.reading.exchanges import Exchange
+from promptpex.interchange.reading.foreign_rows import JSON_ENDINGS, first_row, json_rows
+from promptpex.interchange.reading.foreign_values import At, mapping
+from promptpex.interchange.reading.inferred_project import assembled
 
 _READ = frozenset(("input", "target", "choices", "id"))
 _KEYS = _READ | {"metadata", "files", "setup", "sandbox", "description"}

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row
 from promptpex.interchange.format import Format, Imported, Mapped, Option, head
 from promptpex.interchange.notes import Log
 from promptpex.interchange.openai_evals.classes import TEMPLATES, Grading
 from promptpex.interchange.openai_evals.registry import read_registry
 from promptpex.interchange.openai_evals.samples import project, read_samples
 from promptpex.interchange.openai_evals.write import write
+from promptpex.interchange.reading.foreign_rows import JSON_ENDINGS, first_row
 
 _YAML = (".yaml", ".yml")
 _ENTRY = re.compile(r"(?m)^[ \t]+class:[ \t]*[\"']?evals\.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import Check, Rule
-from promptpex.interchange.exchanges import Exchange
+from promptpex.interchange.reading.exchanges import Exchange
 
 IDEAL = "ideal"
 """The input with all right answers, where a check has to see more than the expected one."""

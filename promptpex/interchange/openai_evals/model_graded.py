@@ -11,9 +11,9 @@ from promptpex.core.judge_answers import MAX_QUESTION
 from promptpex.core.records import Check, Rule
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
-from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo.rules import literal
+from promptpex.interchange.reading.foreign_values import At, mapping
 
 CLASS = "evals.elsuite.modelgraded.classify:ModelBasedClassify"
 _ARGS = "modelgraded_spec_args"

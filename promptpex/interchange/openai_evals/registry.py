@@ -11,13 +11,13 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Rule, Spec
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
-from promptpex.interchange.exchanges import Exchange, Ids
-from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Imported
 from promptpex.interchange.notes import Log
 from promptpex.interchange.openai_evals.classes import TEMPLATES
 from promptpex.interchange.openai_evals.model_graded import CLASS, model_graded
 from promptpex.interchange.openai_evals.samples import project, read_samples
+from promptpex.interchange.reading.exchanges import Exchange, Ids
+from promptpex.interchange.reading.foreign_values import At, mapping
 
 _BY_CLASS = {grading.theirs: name for name, grading in TEMPLATES.items() if name != "includes-ignore-case"}
 _READ = frozenset(("samples_jsonl", "ignore_case", "modelgraded_spec", "modelgraded_spec_args", "max_tokens"))

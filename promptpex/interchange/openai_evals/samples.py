@@ -9,14 +9,14 @@ from pathlib import Path
 from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.records import Rule, Spec
 from promptpex.core.translation import stored
-from promptpex.interchange.chats import Unfit, messages_of
-from promptpex.interchange.exchanges import Exchange
-from promptpex.interchange.foreign_rows import json_rows
-from promptpex.interchange.foreign_values import At, mapping, named
 from promptpex.interchange.format import Imported
-from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.notes import Log
 from promptpex.interchange.openai_evals.classes import IDEAL, sees_all
+from promptpex.interchange.reading.chats import Unfit, messages_of
+from promptpex.interchange.reading.exchanges import Exchange
+from promptpex.interchange.reading.foreign_rows import json_rows
+from promptpex.interchange.reading.foreign_values import At, mapping, named
+from promptpex.interchange.reading.inferred_project import assembled
 
 INPUT = "input"
 _NAME = "id"

@@ -9,10 +9,10 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Rule
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_writer
-from promptpex.interchange.exchanges import Ids
 from promptpex.interchange.format import Exported, Project, Source
 from promptpex.interchange.openai_evals.classes import IDEAL, TEMPLATES
 from promptpex.interchange.openai_evals.samples import INPUT
+from promptpex.interchange.reading.exchanges import Ids
 
 _KEPT = "id"
 _RESERVED = frozenset((INPUT, IDEAL, _KEPT))

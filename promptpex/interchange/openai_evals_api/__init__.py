@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row
 from promptpex.interchange.format import Format, Imported, Mapped, Option, head
 from promptpex.interchange.openai_evals_api.read import read_eval, read_items
 from promptpex.interchange.openai_evals_api.write import write
+from promptpex.interchange.reading.foreign_rows import JSON_ENDINGS, first_row
 
 _LINES = (".jsonl", ".ndjson")
 

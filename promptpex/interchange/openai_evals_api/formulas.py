@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TypeGuard
 
 from promptpex.core.translation import stored
-from promptpex.interchange.chats import Unfit
+from promptpex.interchange.reading.chats import Unfit
 
 _LONGEST = 2_000
 """Characters of a formula."""

@@ -11,13 +11,13 @@ from pathlib import Path
 from promptpex.core.judge_answers import MAX_QUESTION
 from promptpex.core.records import Check, Rule
 from promptpex.core.translation import stored
-from promptpex.interchange.chats import Unfit, messages_of
-from promptpex.interchange.exchanges import Ids, amount
-from promptpex.interchange.foreign_values import At, items, mapping
 from promptpex.interchange.notes import Log
 from promptpex.interchange.openai_evals_api.formulas import greatest_of, product_of, sums_of
 from promptpex.interchange.openai_evals_api.templates import ASKED_FOR, OUTPUT, THE_RESPONSE, looked_at, ours
 from promptpex.interchange.promptfoo.rule_sentences import sentence_of
+from promptpex.interchange.reading.chats import Unfit, messages_of
+from promptpex.interchange.reading.exchanges import Ids, amount
+from promptpex.interchange.reading.foreign_values import At, items, mapping
 
 OPERATIONS = {"eq": "equals", "ne": "not-equals", "like": "contains", "ilike": "icontains"}
 _SWAPPED = ("eq", "ne")

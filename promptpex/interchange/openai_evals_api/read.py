@@ -12,16 +12,16 @@ from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.records import Message, Spec
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
-from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of
-from promptpex.interchange.exchanges import Exchange, Recorded, RecordedAnswer, count
-from promptpex.interchange.foreign_rows import json_rows
-from promptpex.interchange.foreign_values import At, items, mapping
-from promptpex.interchange.foreign_values import named as named_kind
 from promptpex.interchange.format import Imported, ImportedPrompt
-from promptpex.interchange.inferred_project import assembled, gathered
 from promptpex.interchange.notes import Log
 from promptpex.interchange.openai_evals_api.graders import rules_of
 from promptpex.interchange.openai_evals_api.templates import item_field, looked_at, names, ours
+from promptpex.interchange.reading.chats import Unfit, answer_of, is_chat, messages_of
+from promptpex.interchange.reading.exchanges import Exchange, Recorded, RecordedAnswer, count
+from promptpex.interchange.reading.foreign_rows import json_rows
+from promptpex.interchange.reading.foreign_values import At, items, mapping
+from promptpex.interchange.reading.foreign_values import named as named_kind
+from promptpex.interchange.reading.inferred_project import assembled, gathered
 from promptpex.llm.names import parse_model
 
 EXPECTED = "expected"

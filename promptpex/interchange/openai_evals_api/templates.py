@@ -6,9 +6,9 @@ import re
 from itertools import islice
 
 from promptpex.core.translation import stored
-from promptpex.interchange.chats import Unfit
 from promptpex.interchange.promptfoo.nunjucks_hazards import fields
 from promptpex.interchange.promptfoo.rules import literal
+from promptpex.interchange.reading.chats import Unfit
 
 _ITEM = re.compile(r"item\.([A-Za-z_]\w*(?:\.\w+|\[\d+\])*)", re.ASCII)
 _OUTPUT = re.compile(r"sample\.(?:output_text|choices\[0\]\.message\.content)")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptpex.interchange.foreign_rows import JSON_ENDINGS, first_row, json_rows
 from promptpex.interchange.format import Format, Imported, Mapped, Option
-from promptpex.interchange.inferred_project import assembled
 from promptpex.interchange.notes import Log
 from promptpex.interchange.otel_genai.requests import requests_of
 from promptpex.interchange.otel_genai.telemetry import is_console_record, telemetry_of
+from promptpex.interchange.reading.foreign_rows import JSON_ENDINGS, first_row, json_rows
+from promptpex.interchange.reading.inferred_project import assembled
 
 _TOPS = ("resourceSpans", "resourceLogs", "batches", "resource_spans", "resource_logs")
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from promptpex.core.records import Message
 from promptpex.core.translation import stored
-from promptpex.interchange.chats import Unfit, answer_of, is_chat, messages_of, text_of
-from promptpex.interchange.exchanges import Exchange, RecordedAnswer, amount, count
-from promptpex.interchange.foreign_rows import json_of_cell
 from promptpex.interchange.notes import Log
 from promptpex.interchange.otel_genai.telemetry import Span, SpanEvent
+from promptpex.interchange.reading.chats import Unfit, answer_of, is_chat, messages_of, text_of
+from promptpex.interchange.reading.exchanges import Exchange, RecordedAnswer, amount, count
+from promptpex.interchange.reading.foreign_rows import json_of_cell
 
 Row = Mapping[str, object]
 _OPERATIONS = ("chat", "text_completion", "generate_content")

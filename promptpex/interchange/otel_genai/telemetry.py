@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from promptpex.interchange.foreign_values import At, items, mapping
+from promptpex.interchange.reading.foreign_values import At, items, mapping
 
 Row = Mapping[str, object]
 _MILLION = 1_000_000

@@ -12,10 +12,10 @@ from pathlib import Path
 from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.template_marks import has_template
 from promptpex.core.translation import stored
-from promptpex.interchange.foreign_values import At, items, named
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
 from promptpex.interchange.promptfoo.scripts import ENDINGS, named_function, script_of, transform_of
 from promptpex.interchange.promptfoo.tests import Written
+from promptpex.interchange.reading.foreign_values import At, items, named
 
 CODE_KINDS = frozenset(
     ("contains", "contains-all", "contains-any", "contains-json", "contains-html", "contains-sql", "contains-xml",

@@ -20,8 +20,8 @@ from promptpex.codecs.safe_csv import CsvRow, read_rows
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.documents import yaml_reader
-from promptpex.interchange.foreign_values import At
 from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.foreign_values import At
 
 FILE = "file://"
 MAX_BYTES = yaml_reader.MAX_BYTES

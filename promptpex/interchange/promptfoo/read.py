@@ -11,7 +11,6 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Message, Spec, Suite
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
-from promptpex.interchange.foreign_values import At, mapping
 from promptpex.interchange.format import Imported, ImportedPrompt, head
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo import rules
@@ -21,6 +20,7 @@ from promptpex.interchange.promptfoo.prompts import TheirPrompt, read_prompts
 from promptpex.interchange.promptfoo.providers import read_providers
 from promptpex.interchange.promptfoo.tests import Data, TheirTest, Written, read_tests
 from promptpex.interchange.promptfoo.variables import NotRead, with_filled_metric
+from promptpex.interchange.reading.foreign_values import At, mapping
 
 KNOWN_BY = ("prompts", "providers", "targets", "tests", "scenarios", "defaultTest")
 """Keys of which a configuration has two, or its tests."""

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 from promptpex.codecs.template_marks import has_template
 from promptpex.core.records import Case, Check, InputCheck, Rule
-from promptpex.interchange.exchanges import Ids
-from promptpex.interchange.foreign_values import At
 from promptpex.interchange.promptfoo.assertions import Promise
 from promptpex.interchange.promptfoo.rule_sentences import sentence_of
 from promptpex.interchange.promptfoo.tests import TheirTest
+from promptpex.interchange.reading.exchanges import Ids
+from promptpex.interchange.reading.foreign_values import At
 
 _LONG = 80
 """Characters of a value beyond which a condition names its beginning."""

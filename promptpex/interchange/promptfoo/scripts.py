@@ -7,8 +7,8 @@ import re
 
 from promptpex.codecs.template_marks import has_template, raw
 from promptpex.core.translation import stored
-from promptpex.interchange.foreign_values import At
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
+from promptpex.interchange.reading.foreign_values import At
 
 ENDINGS = (".js", ".cjs", ".mjs")
 _PROGRAMS = (*ENDINGS, ".ts", ".py")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from promptpex.core.errors import InputError
 from promptpex.core.translation import stored
-from promptpex.interchange.foreign_values import At
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
+from promptpex.interchange.reading.foreign_values import At
 
 _WITH_THRESHOLD = frozenset(
     ("answer-relevance", "classifier", "context-faithfulness", "context-recall", "context-relevance", "cost", "latency",

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from promptpex.core.translation import stored
-from promptpex.interchange.foreign_values import At, items, mapping, named
 from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.interchange.promptfoo.scripts import transform_of
 from promptpex.interchange.promptfoo.table_tests import table_tests
 from promptpex.interchange.promptfoo.variables import MAX_TESTS, combinations
+from promptpex.interchange.reading.foreign_values import At, items, mapping, named
 
 Data = Mapping[str, object]
 Written = tuple[Data, At]

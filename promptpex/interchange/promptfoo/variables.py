@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from promptpex.core.translation import stored
-from promptpex.interchange.foreign_values import At
 from promptpex.interchange.promptfoo.files import FILE, ConfigFiles
+from promptpex.interchange.reading.foreign_values import At
 
 MAX_TESTS = 100_000
 """That a configuration may make."""

@@ -11,8 +11,8 @@ from promptpex.core.events import Notice
 from promptpex.core.records import Case, Problem, Prompt, Rule, Spec, Suite
 from promptpex.core.translation import stored, stored_n
 from promptpex.interchange import github_prompt
-from promptpex.interchange.foreign_values import At
 from promptpex.interchange.notes import Log, Note
+from promptpex.interchange.reading.foreign_values import At
 from promptpex.workflow.session import Session
 
 

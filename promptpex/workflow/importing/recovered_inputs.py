@@ -10,10 +10,10 @@ from promptpex import promptfile
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE, Prompt, Spec
 from promptpex.core.translation import stored
-from promptpex.interchange.exchanges import Exchange
 from promptpex.interchange.format import Imported, ImportedPrompt
-from promptpex.interchange.inferred_project import gathered
 from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.exchanges import Exchange
+from promptpex.interchange.reading.inferred_project import gathered
 from promptpex.promptfile.recover import NotThisPrompt, recoverer
 from promptpex.specs.file import read_spec
 from promptpex.workflow.project_files import files_of

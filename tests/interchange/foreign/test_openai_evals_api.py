@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, Rule, Spec, Suite
-from promptpex.interchange.chats import Unfit
 from promptpex.interchange.format import Project
 from promptpex.interchange.openai_evals_api.formulas import greatest_of, product_of, sums_of
 from promptpex.interchange.openai_evals_api.write import write
+from promptpex.interchange.reading.chats import Unfit
 from promptpex.promptfile import parse, renderer
 from tests.interchange.foreign.imported import ProjectSource, imported, left_out, read, written
 

@@ -14,10 +14,10 @@ from promptpex.assertions import check, check_inputs
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Spec
 from promptpex.documents import yaml_reader
-from promptpex.interchange.foreign_values import At
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo.files import ConfigFiles, merged
 from promptpex.interchange.promptfoo.read import read_config
+from promptpex.interchange.reading.foreign_values import At
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))

@@ -10,10 +10,10 @@ import pytest
 
 from promptpex.assertions import check
 from promptpex.core.errors import CheckError, InputError
-from promptpex.interchange.foreign_values import At
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.interchange.promptfoo.read import read_config
+from promptpex.interchange.reading.foreign_values import At
 
 CASES = Path(__file__).resolve().parents[4] / "shared" / "assertions" / "cases.jsonl"
 needs_cases = pytest.mark.skipif(not CASES.is_file(), reason="the recorded cases are not beside the repository")

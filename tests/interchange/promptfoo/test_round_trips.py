@@ -13,12 +13,12 @@ from promptpex.assertions import check_inputs
 from promptpex.core.errors import InputError
 from promptpex.core.records import Case, Check, InputCheck, Message, Prompt, Rule, Spec, Suite
 from promptpex.documents import yaml_reader
-from promptpex.interchange.foreign_values import At
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo import config
 from promptpex.interchange.promptfoo.files import ConfigFiles
 from promptpex.interchange.promptfoo.providers import our_name, their_provider
 from promptpex.interchange.promptfoo.read import read_config
+from promptpex.interchange.reading.foreign_values import At
 
 _WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12).filter(
     lambda text: bool(text.strip()) and not text.startswith(("file://", "package:"))

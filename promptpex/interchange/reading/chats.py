@@ -8,7 +8,7 @@ from promptpex.codecs.inputs_as_text import value_text
 from promptpex.core.records import Message
 from promptpex.core.records.prompt import Role
 from promptpex.core.translation import stored
-from promptpex.interchange.foreign_values import named
+from promptpex.interchange.reading.foreign_values import named
 
 ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant",

@@ -17,8 +17,8 @@ from promptpex.codecs.json_text import DECODER, ValueReader, holds_half, is_too_
 from promptpex.codecs.ordinary_files import MEGABYTE
 from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
-from promptpex.interchange.foreign_values import At
 from promptpex.interchange.format import columns, head
+from promptpex.interchange.reading.foreign_values import At
 
 MAX_BYTES = 300 * MEGABYTE
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")

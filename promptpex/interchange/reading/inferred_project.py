@@ -14,10 +14,10 @@ from pathlib import Path
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE, Case, Message, Output, Spec, Suite
 from promptpex.core.translation import stored
-from promptpex.interchange.exchanges import Exchange, Ids, Recorded, label
 from promptpex.interchange.format import Imported, ImportedPrompt
 from promptpex.interchange.notes import Log
 from promptpex.interchange.promptfoo.rules import literal
+from promptpex.interchange.reading.exchanges import Exchange, Ids, Recorded, label
 
 MAX_PROMPTS = 20
 """Sequences of roles in one file that become prompts."""

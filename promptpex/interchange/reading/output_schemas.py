@@ -14,10 +14,10 @@ from promptpex.core.ids import canonical
 from promptpex.core.records import Check, Rule
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader
-from promptpex.interchange.chats import Unfit
-from promptpex.interchange.exchanges import Ids
-from promptpex.interchange.foreign_values import At, named
 from promptpex.interchange.notes import Log
+from promptpex.interchange.reading.chats import Unfit
+from promptpex.interchange.reading.exchanges import Ids
+from promptpex.interchange.reading.foreign_values import At, named
 
 KEYS = ("outputs", "outputSchema", "response_format", "responseFormat", "jsonSchema")
 """Front matter that is read here."""
