@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import promptpex
+from promptpex import tables
 from promptpex.config import load
 from promptpex.core.events import Event, OutcomeKnown
-from promptpex.core.records import Request
+from promptpex.core.records import Case, Request, Run
 from promptpex.llm.fake import FakeClient
 from promptpex.report.runs import RunRecords
 from promptpex.workflow.execution import run_records
 from promptpex.workflow.execution.judges import judges_for
+from promptpex.workflow.execution.order import fair_order
 from promptpex.workflow.execution.outcomes_so_far import outcomes_so_far
-from promptpex.workflow.execution.verdicts_on_outputs import OutputVerdicts
+from promptpex.workflow.execution.verdicts_on_outputs import OutputVerdicts, questions_before
 from promptpex.workflow.session import open_session
 from tests.numbers.world import Fate, World, cases, material
+from tests.samples import prompt, spec, suite
 
 FATES: tuple[Fate, ...] = ("kept", "broken", "judged broken", "cut", "kept", "unjudged broken", "kept")
 JUDGES = ["fake/judge", "fake/judge?top_p=0.5"]
@@ -73,3 +78,49 @@ async def test_verdicts_on_an_output_are_put_away_while_others_are_still_judged(
             held.go.set()
             await filling
             assert [verdict.case for verdict in records.verdicts] == [case.id for case in suite.cases for _ in range(3)]
+
+
+COLOURS = tuple(Case(id=f"c{n}", inputs={"thing": f"thing {n}"}) for n in range(12))
+
+
+def coloured(request: Request) -> str:
+    """A colour, of every third thing in two words; a judge that passes every colour."""
+    if request.stage == "judge":
+        return json.dumps({"r2": {"reason": "fine", "verdict": "pass"}})
+    number = int(request.messages[-1].content.rpartition(" ")[2])
+    return f"light RED{number}" if number % 3 == 0 else f"RED{number}"
+
+
+def colours(**settings: Any) -> Run:
+    """A run of ``COLOURS``, whose judge has nothing to be asked of an output that breaks the rule before its own."""
+    rules = (spec().rules[0], spec().rules[1].replace(after="r1"))
+    made = prompt(variables=("thing",)), spec().replace(rules=rules), suite().replace(cases=COLOURS)
+    return promptpex.run(*made, models=["fake/m"], judge=["fake/j"], client=FakeClient(coloured), **settings)
+
+
+def test_failures_that_leave_a_judge_nothing_to_ask_count_as_others_do_where_judging_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole = tables.outputs(colours(store="whole.db"))
+    assert whole["verdict"].tolist().count("fail") == 4
+    assert all(whole["asked"])
+    for judged in range(8):
+        rows = tables.outputs(colours(store=f"{judged}.db", max_requests=len(COLOURS) + judged))
+        order = [case.id for case in fair_order(COLOURS, 0)]
+        asked = sorted(rows.loc[rows["asked"], "case"], key=order.index)
+        assert rows["verdict"].tolist().count("pass") == judged
+        assert len(asked) == len(rows[rows["verdict"].ne("unscored")])
+        if judged:
+            assert asked == order[: len(asked)], "the first of the order count, whatever they are"
+
+
+def test_what_has_no_question_goes_with_the_question_before_it_to_the_same_judge() -> None:
+    order = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 2, 0), (1, 2, 0)]
+    assert questions_before(order, {(0, 0), (0, 2), (1, 2)}) == {
+        (0, 0, 0): (0, 1, 0),
+        (0, 2, 0): (0, 1, 0),
+        (1, 2, 0): (1, 1, 0),
+    }
+    assert questions_before(order[::2], {(0, 0), (0, 1), (0, 2)}) == dict.fromkeys(order[::2])
+    assert questions_before(order, ()) == {}

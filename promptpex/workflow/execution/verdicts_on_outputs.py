@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from promptpex.core.events import StepDone, stage_events
+from promptpex.core.outcomes import not_asked
 from promptpex.core.records import Output, OutputKey, Run, Verdict
 from promptpex.engines import LocalEngine, for_each
 from promptpex.judging.judge import STAGE, Judge
@@ -99,28 +100,46 @@ class OutputVerdicts:
         self.reasons.update(output.error for _, output in outputs)
 
     async def _ask_judges(self) -> None:
-        """Asks each judge about each output, turn by turn."""
+        """Asks each judge about each output, turn by turn; at last those that code left it nothing to ask about.
+
+        Where judges stop being asked before the end, an output without a question counts only if the one before it
+        was asked: such outputs are failures by code above all, and all of them would be left among few of the others.
+        """
         session, judges, to_judge, suite = self._session, self._judges, self._to_judge, self._run.suite
         turns, seed = session.settings.judge_repeat, session.settings.seed
         models = [judge.role_model.model for judge in judges]
         order = judging_order(to_judge.keys, suite.usable(), models, turns=turns, seed=seed, serial=serial_server)
         totals = {judge.role_model.label: len(to_judge.keys) * turns for judge in judges}
         to_judge.begin(len(judges), turns)
+        before = questions_before(order, to_judge.without_questions(judges))
+        cut: dict[AskedJudge | None, Verdict | None] = dict.fromkeys(before.values())
 
         async def judge_one(asked: AskedJudge) -> None:
+            (output,) = self._records.outputs.at(to_judge.places[asked[1]])
+            settled, inputs = to_judge.settled.get(asked[1], ()), inputs_of(suite, output.case)
+            verdicts = await judges[asked[0]].judge(output, inputs, turn=asked[2], left_out=settled)
+            if asked in cut:
+                cut[asked] = next(iter(not_asked(verdicts)), None)
+            take(asked, output, verdicts)
+
+        def take_without_question(asked: AskedJudge) -> None:
+            (output,) = self._records.outputs.at(to_judge.places[asked[1]])
+            why = cut.get(before[asked])
+            of = {"case": output.case, "model": output.model, "repeat": output.repeat}
+            take(asked, output, [why.replace(**of, rule=rule.id) for rule in judges[asked[0]].rules] if why else [])
+
+        def take(asked: AskedJudge, output: Output, verdicts: Sequence[Verdict]) -> None:
             judge, at = judges[asked[0]], asked[1]
-            place = to_judge.places[at]
-            (output,) = self._records.outputs.at(place)
-            settled = to_judge.settled.get(at, ())
-            verdicts = await judge.judge(output, inputs_of(suite, output.case), turn=asked[2], left_out=settled)
             missing = next((verdict.unscored for verdict in verdicts if verdict.unscored), None)
             session.emit(StepDone(STAGE, judge.role_model.label, missing))
             heard = to_judge.heard(asked, verdicts)
             if heard is not None:
-                self._end(place, output, self._weighed(to_judge.by_code.at(at), heard))
+                self._end(to_judge.places[at], output, self._weighed(to_judge.by_code.at(at), heard))
 
         with stage_events(session.emit, STAGE, totals):
-            await for_each(judge_one, order)
+            await for_each(judge_one, (asked for asked in order if asked not in before))
+            for asked in before:
+                take_without_question(asked)
 
     def _weighed(self, by_code: Sequence[Verdict], judged: Sequence[Sequence[Verdict]]) -> list[Verdict]:
         return after_broken(self._rules, self._weights.weigh(by_code, judged))
@@ -164,6 +183,13 @@ class _ToJudge:
         self._judges, self._turns = judges, turns
         self._missing = array("q", [judges * turns]) * len(self.keys)
 
+    def without_questions(self, judges: Sequence[Judge]) -> set[tuple[int, int]]:
+        """The judges and outputs, by their numbers, where all that the judge gives verdicts on is settled."""
+        rules = [{rule.id for rule in judge.rules} for judge in judges]
+        return {
+            (judge, at) for at, settled in self.settled.items() for judge, own in enumerate(rules) if own <= settled
+        }
+
     def heard(self, asked: AskedJudge, verdicts: Sequence[Verdict]) -> list[list[Verdict]] | None:
         """Takes in what a judge says; where all have spoken of the output, what each of them has said."""
         at = asked[1]
@@ -186,6 +212,25 @@ class _ToJudge:
     def _slot(self, asked: AskedJudge) -> int:
         judge, at, turn = asked
         return (judge * self._turns + turn) * len(self.keys) + at
+
+
+def questions_before(
+    order: Sequence[AskedJudge], without: Collection[tuple[int, int]]
+) -> dict[AskedJudge, AskedJudge | None]:
+    """By what is ``without`` a question, in its order, the question to the same judge that comes last before it, else
+    first after it; None where there is none."""
+    before: dict[AskedJudge, AskedJudge | None] = {}
+    last: dict[int, AskedJudge] = {}
+    waiting: dict[int, list[AskedJudge]] = defaultdict(list)
+    for asked in order if without else ():
+        if asked[:2] in without:
+            before[asked] = last.get(asked[0])
+            if asked[0] not in last:
+                waiting[asked[0]].append(asked)
+            continue
+        last[asked[0]] = asked
+        before |= dict.fromkeys(waiting.pop(asked[0], ()), asked)
+    return before
 
 
 def _parts(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:
