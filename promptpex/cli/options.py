@@ -287,7 +287,12 @@ engine_options = together(
     of_limits(
         "--workers", type=COUNT, metavar="N", expert=True, help="Processes that do so [1; ray: one for each CPU]."
     ),
-    of_limits("--address", metavar="HOST:PORT", expert=True, help="Ray cluster to use [one of this machine's own]."),
+    of_limits(
+        "--address",
+        metavar="HOST:PORT",
+        expert=True,
+        help=f"{engine_kinds.clusters()} to use [one of this machine's own].",
+    ),
 )
 
 page_address = together(

@@ -143,7 +143,7 @@ def _require_sense(settings: Settings, origins: Mapping[str, str]) -> None:
     require_one_meaning(settings)
     has_address = engine_kind(settings.engine).cluster is not None
     if settings.address is not None and not has_address and origins["address"] in GIVEN:
-        message = f"it is where {clusters()} is, and the engine is {settings.engine}"
+        message = f"it is where a {clusters()} is, and the engine is {settings.engine}"
         raise setting_error(Layer(origins["address"], {}), "address", message)
 
 

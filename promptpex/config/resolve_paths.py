@@ -104,7 +104,7 @@ def refuse_reaching_out(values: Mapping[str, object], refuse: Refuse) -> None:
     if values.get("pull"):
         raise refuse("pull", f"missing models would be downloaded; {if_meant}")
     if values.get("address"):
-        raise refuse("address", f"prompts and outputs would be sent to that Ray cluster; {if_meant}")
+        raise refuse("address", f"prompts and outputs would be sent to that cluster; {if_meant}")
     if is_address(str(values.get("store", ""))):
         raise refuse(
             "store",

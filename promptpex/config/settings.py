@@ -127,19 +127,19 @@ class Settings(Record):
     engine: EngineName = Field(
         default=engine_kinds.DEFAULT,
         description=f"Where models are asked and checks and matrices are worked on: {engine_kinds.places()}.",
-        examples=["ray"],
+        examples=list(engine_kinds.names()[1:]),
     )
     workers: int | None = Field(
         default=None,
         ge=1,
-        description="How many processes work on them; left out: one, on a Ray cluster as many as it has CPUs.",
+        description="How many processes work on them; left out: one, on a cluster as many as it has CPUs.",
         examples=[4],
     )
     address: str | None = Field(
         default=None,
         min_length=1,
-        description="Where the Ray cluster is; left out: as RAY_ADDRESS says, else one is started on this machine. In "
-        "a project's file it needs --trust-settings.",
+        description=f"Where the {engine_kinds.clusters()} is; left out: {engine_kinds.without_address()}. "
+        "In a project's file it needs --trust-settings.",
         examples=["10.0.0.5:6379"],
     )
     results: PathText = Field(

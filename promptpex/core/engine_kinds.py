@@ -14,19 +14,27 @@ class EngineKind:
         place: where its workers are, in words.
         home: the module whose ``opened(workers, address)`` opens it.
         cluster: what its address leads to, in words; None = it has no address.
+        otherwise: where that is without an address, in words.
     """
 
     name: str
     place: str
     home: str
     cluster: str | None = None
+    otherwise: str = ""
 
 
 DEFAULT = "local"
 
 _KINDS = (
-    EngineKind(DEFAULT, "on this machine", "promptpex.engines.local"),
-    EngineKind("ray", "on a Ray cluster", "promptpex.engines.ray_engine", "a Ray cluster"),
+    EngineKind(name=DEFAULT, place="on this machine", home="promptpex.engines.local"),
+    EngineKind(
+        name="ray",
+        place="on a Ray cluster",
+        home="promptpex.engines.ray_engine",
+        cluster="Ray cluster",
+        otherwise="as RAY_ADDRESS says, else one is started on this machine",
+    ),
 )
 
 
@@ -50,5 +58,10 @@ def places() -> str:
 
 
 def clusters() -> str:
-    """What an address may lead to, in words."""
+    """What an address may lead to, in words, without an article."""
     return " or ".join(kind.cluster for kind in _KINDS if kind.cluster is not None)
+
+
+def without_address() -> str:
+    """Where these clusters are without an address, in words."""
+    return "; ".join(kind.otherwise for kind in _KINDS if kind.otherwise)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -24,6 +25,16 @@ def test_the_option_offers_the_engines_that_there_are() -> None:
     assert option.type.choices == engine_kinds.names()
     assert isinstance(option, click.Option)
     assert "local, on this machine, or ray, on a Ray cluster [local]" in str(option.help)
+
+
+def test_no_engine_is_named_elsewhere() -> None:
+    further = "|".join(set(engine_kinds.names()) - {engine_kinds.DEFAULT})
+    named = re.compile(rf"[\"']({further})[\"']|\bRay cluster")
+    package = Path(engine_kinds.__file__).parents[1]
+    places = {
+        path.relative_to(package).as_posix() for path in package.rglob("*.py") if named.search(path.read_text("utf-8"))
+    }
+    assert {place for place in places if not place.startswith("engines/")} == {"core/engine_kinds.py"}
 
 
 @pytest.mark.parametrize("name", engine_kinds.names())

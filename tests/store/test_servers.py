@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 import click
 
@@ -15,6 +16,17 @@ def test_the_option_shows_how_the_address_of_each_begins() -> None:
     assert isinstance(cache, click.Group)
     options = {option.name: option for option in cache.commands["stats"].params if isinstance(option, click.Option)}
     assert f"a file or {store_address.EXAMPLES} [" in str(options["store"].help)
+
+
+def test_no_server_is_named_elsewhere() -> None:
+    package = Path(store_address.__file__).parents[1]
+    places = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if "postgresql://" in path.read_text("utf-8") or "PostgreSQL server" in path.read_text("utf-8")
+    }
+    own = {"core/store_address.py", "core/postgres_address.py"}
+    assert {place for place in places if not place.startswith("store/postgres/")} <= own
 
 
 def test_the_home_of_a_server_opens_its_stores() -> None:
