@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.core.errors import InputError
 from promptpex.core.records import NOT_ASKED
 from promptpex.stats import Grid, rule_numbers
-from promptpex.tables.frames import marked
+from promptpex.tables.frames import marked, numbered
 from promptpex.tables.plain_values import plain_values
 
 if TYPE_CHECKING:
@@ -68,12 +68,11 @@ def counted(rows: pd.DataFrame, order: Sequence[str] = (), *, weights: Weights |
         weights: how many times each case counts.
     """
     import numpy as np
-    import pandas as pd
 
-    model, names = pd.factorize(rows["model"])
+    model, names = numbered(rows["model"])
     models = list(dict.fromkeys([*order, *map(str, names)]))
     row = np.array([models.index(str(name)) for name in names], dtype=np.int64)[model]
-    case, cases = pd.factorize(rows["case"])
+    case, cases = numbered(rows["case"])
     kind = kinds_of_outputs(rows)
     shape = (len(models), len(cases))
 

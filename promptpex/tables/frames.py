@@ -309,13 +309,13 @@ def rule_outcomes(cube: pd.DataFrame) -> pd.DataFrame:
 def grouped(frame: pd.DataFrame | Mapping[str, Any], columns: Sequence[str]) -> npt.NDArray[np.int64]:
     """For each row the number of its group: rows that are equal in these columns, counted as they first appear."""
     import numpy as np
-    import pandas as pd
 
     groups: npt.NDArray[np.int64] = np.zeros(len(frame[columns[0]]), dtype="int64")
     for column in columns:
-        codes, values = pd.factorize(frame[column], use_na_sentinel=False)
-        groups, _ = pd.factorize(groups * max(1, len(values)) + codes)
-    return groups.astype("int64")
+        codes, values = numbered(frame[column])
+        codes[codes < 0] = len(values)
+        groups, _ = numbered(groups * (len(values) + 1) + codes)
+    return groups
 
 
 def is_from(cube: pd.DataFrame, kind: str) -> pd.Series[bool]:
@@ -329,10 +329,34 @@ def marked(texts: Any, of: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
     """Where a text of a column is such that a function says so, which is asked once for each different text; not where
     it is missing."""
     import numpy as np
+
+    codes, known = numbered(texts)
+    return np.array([*map(of, known), False], dtype=bool)[codes]
+
+
+SMALL = 300
+"""Rows up to which Python numbers values sooner than pandas, which takes a tenth of a millisecond for any column."""
+
+
+def numbered(values: Any) -> tuple[npt.NDArray[np.int64], list[Any]]:
+    """What ``pandas.factorize`` gives: for each value its number among the different ones, -1 where it is missing; and
+    these, in the order in which they first appear.
+
+    Args:
+        values: a column, or an array.
+    """
+    import numpy as np
     import pandas as pd
 
-    codes, known = pd.factorize(texts)
-    return np.array([*map(of, known), False], dtype=bool)[codes]
+    if len(values) > SMALL:
+        codes, known = pd.factorize(values)
+        return codes.astype("int64"), list(known)
+    numbers: dict[Any, int] = {}
+    found = [
+        -1 if value is None or value is pd.NA or value != value else numbers.setdefault(value, len(numbers))
+        for value in values.tolist()
+    ]
+    return np.array(found, dtype="int64"), list(numbers)
 
 
 def typed(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:

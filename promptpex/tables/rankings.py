@@ -20,7 +20,7 @@ from promptpex.stats import (
     suitability,
     versus_limit,
 )
-from promptpex.tables.counts_per_case import Counted, Weights, counted
+from promptpex.tables.counts_per_case import COUNTED, Counted, Weights, counted
 from promptpex.tables.proportions import difference
 
 if TYPE_CHECKING:
@@ -192,6 +192,7 @@ def counts_at_looks(rows: pd.DataFrame, order: Sequence[str], options: RankingOp
     if not options.looks:
         return []
     whole = counted(rows, order, weights=options.weights)
+    rows = rows[[name for name in rows.columns if name in COUNTED]]
     looks: list[Counted] = []
     cases: set[str] = set()
     for added in options.looks:

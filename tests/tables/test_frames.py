@@ -16,7 +16,7 @@ from promptpex.tables import (
     rule_outcomes,
     verdicts,
 )
-from promptpex.tables.frames import is_from, marked
+from promptpex.tables.frames import SMALL, grouped, is_from, marked, numbered
 from tests.tables.by_hand import colours, output, run, verdict
 
 EMPTY = run()
@@ -148,3 +148,32 @@ def test_texts_are_those_of_python_whatever_else_is_installed() -> None:
     texts = [*outputs(made).dtypes, *verdicts(made).dtypes]
     assert {kind.storage for kind in texts if isinstance(kind, pd.StringDtype)} == {"python"}
     assert outputs(made)["output"].tolist() == ["a\ud800b"]
+
+
+TEXTS = st.sampled_from(["a", "b", "", "0", "\ud800", None])
+NUMBERS = st.sampled_from([0, 1, -1, 2**40, None])
+COLUMNS_OF_VALUES = st.one_of(
+    st.lists(TEXTS).map(lambda values: pd.array(values, dtype=pd.StringDtype("python"))),
+    st.lists(NUMBERS).map(lambda values: pd.array(values, dtype="Int64")),
+    st.lists(st.sampled_from([0.0, 0.5, float("nan")])).map(lambda values: pd.Series(values, dtype="float64")),
+)
+
+
+@given(COLUMNS_OF_VALUES, st.booleans())
+def test_small_columns_are_numbered_as_pandas_does(column: Any, many: bool) -> None:
+    column = column.repeat(SMALL if many else 1)
+    codes, known = numbered(column)
+    expected, values = pd.factorize(column)
+    assert codes.dtype == "int64"
+    assert codes.tolist() == expected.tolist()
+    assert known == list(values)
+
+
+@given(st.lists(st.tuples(TEXTS, NUMBERS), min_size=1), st.sampled_from([1, SMALL]))
+def test_rows_that_are_equal_are_one_group_in_the_order_of_their_first(rows: list[Any], times: int) -> None:
+    data = {
+        "text": pd.array([text for text, _ in rows] * times, dtype=pd.StringDtype("python")),
+        "number": pd.array([number for _, number in rows] * times, dtype="Int64"),
+    }
+    first: dict[Any, int] = {}
+    assert grouped(data, ["text", "number"]).tolist() == [first.setdefault(row, len(first)) for row in rows] * times
