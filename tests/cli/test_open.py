@@ -40,7 +40,7 @@ def test_the_report_is_what_the_browser_is_given(here: Place) -> None:
     browser.write_text(f'#!/bin/sh\necho "$1" > {here.folder}/opened\n', encoding="utf-8")
     browser.chmod(0o755)
     shown = {**NO_SCREEN, "BROWSER": str(browser)}
-    done = promptpex("report", "--open", "--results", "results", cwd=here.folder, env=shown, forked=False)
+    done = promptpex("report", "--open", "--results", "results", cwd=here.folder, env=shown)
     assert done.code == 0, done.err
     (report,) = here.folder.glob("results/*/*/report.html")
     assert (here.folder / "opened").read_text(encoding="utf-8").strip() == report.as_uri()

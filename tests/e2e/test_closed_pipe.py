@@ -12,12 +12,13 @@ from tests.e2e.command import ROOT, environment
 from tests.fork_server.start import forking
 
 MAKE = ["run", "benchmarks/speech-tag/prompt.md", "--models", "fake/NN", "--judge", "none"]
+HELP = ["--help"]
 
 
-@pytest.mark.parametrize("arguments", [MAKE, ["--help"], ["validate", "benchmarks/speech-tag/prompt.md", "--json"]])
+@pytest.mark.parametrize("arguments", [MAKE, HELP, ["validate", "benchmarks/speech-tag/prompt.md", "--json"]])
 def test_a_closed_pipe_has_a_code_of_its_own(tmp_path: Path, arguments: list[str]) -> None:
     own = ["--results", str(tmp_path / "results"), "--store", str(tmp_path / "s.db")] if arguments is MAKE else []
-    with forking(arguments is not MAKE):
+    with forking(arguments is not HELP):
         process = subprocess.Popen(
             [sys.executable, "-m", "promptpex", *arguments, *own],
             cwd=ROOT,

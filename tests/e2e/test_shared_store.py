@@ -21,7 +21,7 @@ from tests.postgres import GUEST, PASSWORD, SUPERUSER, Cluster, own_cluster
 from tests.servers import ScriptedServer, Step
 
 SLOW = Step(body=GOOD.body, delay_s=0.05)
-CLIENTS = 8
+CLIENTS = 5
 
 
 @dataclass(frozen=True, slots=True)

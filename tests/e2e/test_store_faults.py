@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import os
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -27,6 +26,12 @@ from tests.servers import ScriptedServer, Step, completion_body
 
 LONG = Step(body=completion_body("NN " * 20000), delay_s=0.01)
 DAY_S = 86400.0
+LIMITED = """
+import resource, runpy
+resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
+runpy.run_module("promptpex", run_name="__main__", alter_sys=True)
+"""
+"""The command, in a process that may write no larger file."""
 
 
 def is_one_sentence(done: Done, *says: str) -> None:
@@ -93,14 +98,14 @@ async def test_a_full_disk_is_named_and_nothing_committed_is_lost(tmp_path: Path
 async def test_a_limit_on_the_size_of_files(tmp_path: Path, scripted: ScriptedServer) -> None:
     here = place(tmp_path, cells=30)
     script = scripted.otherwise = Script(good=LONG)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "promptpex", *asked(here, scripted)),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000)),
-    )
+    with forking():
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", LIMITED, *asked(here, scripted)),
+            cwd=tmp_path,
+            env=environment(),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
     out, err = await process.communicate()
     done = Done(process.returncode or 0, out.decode(), err.decode())
     is_one_sentence(done, "store.db")

@@ -23,13 +23,13 @@ COLOUR = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-7]|38|9[0-7])[;m]")
 ESCAPES = re.compile(r"\x1b\][^\x1b\x07]*(?:\x1b\\|\x07)|\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def in_terminal(arguments: list[str], folder: Path, *, forked: bool, **more: str) -> tuple[int, str]:
+def in_terminal(arguments: list[str], folder: Path, **more: str) -> tuple[int, str]:
     """A command on a terminal of this size: its exit code, and all that it wrote there."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     env = {**environment(**more), "TERM": "xterm-256color"}
     del env["COLUMNS"]
-    with forking(forked):
+    with forking():
         process = subprocess.Popen(
             [sys.executable, "-m", "promptpex", *arguments],
             cwd=folder,
@@ -60,7 +60,7 @@ async def test_a_run_ends_with_one_screen_and_links_to_its_report(tmp_path: Path
     here = place(tmp_path, cells=6)
     scripted.otherwise = Script(good=Step(body=completion_body("A noun.")))
     arguments = here.arguments("--models", MODEL, "--judge", "none", "--api-base", f"{scripted.url}/v1")
-    code, written = await asyncio.to_thread(in_terminal, arguments, tmp_path, forked=False)
+    code, written = await asyncio.to_thread(in_terminal, arguments, tmp_path)
     assert code == 0, written
     lines = at_the_end(written)
     assert len(lines) <= ROWS - 1
@@ -82,7 +82,7 @@ async def test_no_color_leaves_no_colour_on_a_terminal(tmp_path: Path, scripted:
     here = place(tmp_path, cells=2)
     scripted.otherwise = Script(good=Step(body=completion_body("A noun.")))
     arguments = here.arguments("--models", MODEL, "--judge", "none", "--api-base", f"{scripted.url}/v1")
-    _, written = await asyncio.to_thread(in_terminal, arguments, tmp_path, forked=True, NO_COLOR="1")
+    _, written = await asyncio.to_thread(in_terminal, arguments, tmp_path, NO_COLOR="1")
     assert "\x1b" in written
     assert not COLOUR.search(written)
 

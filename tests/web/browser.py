@@ -39,6 +39,7 @@ FLAGS = (
     "--disable-quic",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
+    "--disable-site-isolation-trials",
     "--disable-component-update",
     "--disable-default-apps",
     "--disable-extensions",

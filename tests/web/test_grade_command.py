@@ -30,7 +30,7 @@ def graded(folder: Path) -> list[Grade]:
 async def test_twenty_outputs_by_keyboard_with_a_server_that_is_killed(tmp_path: Path, browser: Browser) -> None:
     project(tmp_path, THINGS)
     page = await browser.page()
-    async with serving("grade", "--as", "ada", "--no-open", "--port", "0", cwd=tmp_path, forked=False) as command:
+    async with serving("grade", "--as", "ada", "--no-open", "--port", "0", cwd=tmp_path) as command:
         link = await command.link()
         await page.open(link)
         await ready(page)
