@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from promptpex.core.records import Case, Verdict
 from promptpex.tables import (
