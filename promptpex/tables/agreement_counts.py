@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import clustered_agreement
-from promptpex.tables.frames import is_from, typed
+from promptpex.tables.frames import is_from, numbered, typed
 from promptpex.tables.part_counts import Numbering, Renumbering, Tally
 
 if TYPE_CHECKING:
@@ -123,16 +123,14 @@ class AgreementCounts:
         return typed(rows, AGREEMENT_COLUMNS)
 
     def _add(self, name: _Pair, one: pd.DataFrame, two: pd.DataFrame) -> None:
-        import pandas as pd
-
         both = one[[*KEYS, "status"]].merge(two[[*KEYS, "status"]], on=KEYS, suffixes=("_one", "_two"))
         if both.empty:
             return
         pair = self._pairs.setdefault(name, _PairCells())
-        codes, cases = pd.factorize(both["case"])
+        codes, cases = numbered(both["case"])
         places = pair.cases.of(self._cases.of([str(case) for case in cases]))
         cells, left_out = _cells(both), _left_out(both)
-        rules, names = pd.factorize(both["rule"])
+        rules, names = numbered(both["rule"])
         for number, rule in enumerate(names):
             here = rules == number
             _add_rule(pair.rules.setdefault(str(rule), _RuleCells()), places, codes[here], cells[here], left_out[here])

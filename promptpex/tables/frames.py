@@ -226,7 +226,6 @@ def _contradicted(
         fails: the failures.
     """
     import numpy as np
-    import pandas as pd
 
     by_check = fails & is_from(cube, "check").to_numpy(bool)
     if not by_check.any():
@@ -237,7 +236,7 @@ def _contradicted(
     )
     if not milder.any():
         return milder
-    rule, rules = pd.factorize(cube["rule"])
+    rule, rules = numbered(cube["rule"])
     on_rule = group * len(rules) + rule
     looked_at, judges = np.unique(on_rule[by_judge], return_counts=True)
     milder &= ~(by_judge & np.isin(on_rule, looked_at[judges > 1]))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import Grid, repeat_correlation
 from promptpex.tables.counts_per_case import BROKEN, KEPT, KINDS, NOT_COUNTED, OPEN, kinds_of_outputs
-from promptpex.tables.frames import rule_outcomes
+from promptpex.tables.frames import numbered, rule_outcomes
 from promptpex.tables.part_counts import Cases, Renumbering, Tally
 from promptpex.tables.proportions import proportion_cells
 
@@ -45,11 +45,10 @@ class _RuleTally:
             names: of the models.
         """
         import numpy as np
-        import pandas as pd
 
-        case, known = pd.factorize(cases)
-        places = self.cases.of(known)
-        for number in pd.unique(models).tolist():
+        case, known = numbered(cases)
+        places = self.cases.of(np.array(known, dtype=np.int64))
+        for number in dict.fromkeys(models.tolist()):
             of_model = models == number
             self.sizes[names[number]] += int(np.count_nonzero(of_model))
             cells = (case * KINDS + became)[of_model & (became != NOT_COUNTED)]
@@ -94,7 +93,6 @@ class RuleCounts:
     def add(self, outcomes: pd.DataFrame) -> None:
         """Adds what became of the rules on some outputs, a table of ``rule_outcomes``."""
         import numpy as np
-        import pandas as pd
 
         self._cases.add(outcomes)
         left_out = outcomes["status"].eq(NOT_CONCERNED).to_numpy(bool)
@@ -103,9 +101,9 @@ class RuleCounts:
             self._pairs.setdefault(pair, 0)
         for place in np.flatnonzero(left_out).tolist():
             self._pairs[pairs[place]] += 1
-        rule, rules = pd.factorize(outcomes["rule"].array[~left_out])
-        model, models = pd.factorize(outcomes["model"].array[~left_out])
-        case, cases = pd.factorize(outcomes["case"].array[~left_out])
+        rule, rules = numbered(outcomes["rule"].array[~left_out])
+        model, models = numbered(outcomes["model"].array[~left_out])
+        case, cases = numbered(outcomes["case"].array[~left_out])
         names, became = [str(name) for name in models], kinds_of_outputs(outcomes, "status")[~left_out]
         numbers = self._cases.of([str(name) for name in cases])
         for at, name in zip(_places_of_each(rule, len(rules)), rules, strict=True):

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import lru_cache
+from string import Formatter
 
 from markupsafe import Markup, escape
 
@@ -24,8 +26,33 @@ def tr_n_on_page(one: str, many: str, count: int, /, **values: object) -> Markup
 
 
 def _filled(text: str, values: dict[str, object]) -> Markup:
+    safe, pieces = _parsed(text)
+    if not values:
+        return safe
+    if pieces is None:
+        return safe.format(**{name: pictured(value) for name, value in values.items()})
+    return Markup("".join([before + ("" if name is None else _escaped(values[name])) for before, name in pieces]))
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> tuple[Markup, tuple[tuple[str, str | None], ...] | None]:
+    """A sentence as HTML, and its pieces: what stands before each place, and the value's name; None where a place says
+    how its value is written.
+
+    A page has the same few sentences a thousand times, which ``Markup.format`` would take apart each time.
+    """
     safe = Markup(str(escape(text)).replace("&#39;", "'"))
-    return safe.format(**{name: pictured(value) for name, value in values.items()}) if values else safe
+    try:
+        pieces = tuple(Formatter().parse(str(safe)))
+    except ValueError:  # a brace of a sentence without values
+        return safe, None
+    plain = all(name is None or (name.isidentifier() and not how and not as_what) for _, name, how, as_what in pieces)
+    return safe, tuple((before, name) for before, name, _, _ in pieces) if plain else None
+
+
+def _escaped(value: object) -> str:
+    shown = pictured(value)
+    return str(escape(shown if isinstance(shown, str) or hasattr(shown, "__html__") else format(shown)))
 
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)")
