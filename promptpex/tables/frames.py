@@ -351,11 +351,11 @@ def numbered(values: Any) -> tuple[npt.NDArray[np.int64], list[Any]]:
         codes, known = pd.factorize(values)
         return codes.astype("int64"), list(known)
     numbers: dict[Any, int] = {}
-    found = [
+    codes_of_rows = [
         -1 if value is None or value is pd.NA or value != value else numbers.setdefault(value, len(numbers))
         for value in values.tolist()
     ]
-    return np.array(found, dtype="int64"), list(numbers)
+    return np.array(codes_of_rows, dtype="int64"), list(numbers)
 
 
 def typed(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
