@@ -14,6 +14,11 @@ PACKAGE = "promptpex"
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = FunctionNode | ast.ClassDef
 
+_KINDS = [kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)]
+_LEAVES = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "kind"})
+_FIELDS = {kind: tuple(name for name in kind._fields if name not in _LEAVES) for kind in _KINDS}
+"""Of each kind of node, the fields in which there may be others that are counted."""
+
 
 @dataclass(frozen=True)
 class Module:
@@ -31,7 +36,7 @@ class Module:
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
         """Every node of the tree, walked once for all figures."""
-        return tuple(ast.walk(self.tree))
+        return tuple(walk(self.tree))
 
     def functions(self) -> Iterator[FunctionNode]:
         """Every function and method, nested ones included."""
@@ -39,6 +44,19 @@ class Module:
 
     def classes(self) -> Iterator[ast.ClassDef]:
         return (node for node in self.nodes if isinstance(node, ast.ClassDef))
+
+
+def walk(node: ast.AST) -> list[ast.AST]:
+    """What ``ast.walk`` gives, in its order, but for the contexts of names and the operators, which nobody counts."""
+    nodes = [node]
+    for one in nodes:
+        for name in _FIELDS[type(one)]:
+            value = getattr(one, name, None)
+            if isinstance(value, list):
+                nodes += [inner for inner in value if isinstance(inner, ast.AST)]
+            elif isinstance(value, ast.AST):
+                nodes.append(value)
+    return nodes
 
 
 @cache

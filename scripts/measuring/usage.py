@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
-from measuring.tree import PACKAGE, FunctionNode, Module
+from measuring.tree import PACKAGE, FunctionNode, Module, walk
 
 NEUTRAL = frozenset(
     {
@@ -243,7 +243,7 @@ def _collect(node: ast.AST, entry: Entry) -> None:
     """Notes each name and attribute that a piece of code reads; ``__all__`` reads nothing."""
     if entry.key[1] == "__all__":
         return
-    inside = list(ast.walk(node))
+    inside = walk(node)
     calls = {_called(one.func) for one in inside if isinstance(one, ast.Call)}
     entry.dynamic |= "import_module" in calls
     dynamic = bool(calls & DYNAMIC)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from promptpex.assertions import time_limits
+from promptpex.assertions import time_limits, worker_process
 from promptpex.assertions.javascript import v8
 
 SECONDS = 0.25
@@ -15,13 +15,15 @@ SECONDS = 0.25
 
 @contextmanager
 def little_time() -> Iterator[None]:
-    """The process of V8 and the parsers gives whatever it is asked in the block a quarter of a second.
+    """The process of V8 and the parsers gives whatever it is asked in the block a quarter of a second, and is given as
+    much more to say so.
 
     Only for what has no end: a busy machine may take as long over something small.
     """
     with pytest.MonkeyPatch.context() as patch:
         for name in ("MATCH_SECONDS", "SCRIPT_SECONDS", "HTML_SECONDS", "SQL_SECONDS"):
             patch.setattr(v8, name, SECONDS)
+        patch.setattr(worker_process, "_GRACE_SECONDS", SECONDS)
         yield
 
 

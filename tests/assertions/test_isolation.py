@@ -256,6 +256,6 @@ def test_endless_work_in_the_lasting_context_is_stopped() -> None:
     script = "if (output !== 'bad') return true; \nfor (;;) {}"
     assert after_an_endless_one(script) == ["pass", "pass", "unscored", "pass", "pass"]
     bomb = "if (output !== 'bad') return true;\nconst a = []; for (;;) a.push('x'.repeat(1000) + a.length)"
-    assert verdicts(bomb, ["a", "b", "bad", "c", "d"]) == ["pass", "pass", "unscored", "pass", "pass"]
+    assert after_an_endless_one(bomb) == ["pass", "pass", "unscored", "pass", "pass"]
     native = "if (output !== 'bad') return true;\nreturn new Array(1e9).fill(0).length > 0"
     assert after_an_endless_one(native) == ["pass", "pass", "unscored", "pass", "pass"]

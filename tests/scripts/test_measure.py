@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,9 +23,11 @@ from measuring.tree import Module, modules  # noqa: E402
 @pytest.fixture(scope="module", autouse=True)
 def _trees_are_forgotten() -> Iterator[None]:
     """The syntax trees are 1.6 million objects, at which the garbage collector would look until the tests end."""
+    gc.disable()
     yield
     for cached in (modules, figures._bound, usage._entries, settings._settings_read):
         cached.cache_clear()
+    gc.enable()
 
 
 def module(text: str, path: str = "promptpex/shop/till.py") -> Module:

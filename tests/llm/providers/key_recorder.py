@@ -3,23 +3,29 @@
 Each is asked as a model under test is, and as an author or a judge is whose name carries every parameter there is; with
 OpenAI's key alone, a plain name in the one way and a name with an address in the other.
 
+Before that it notes what the import of litellm does to the process and its surroundings.
+
 All ways out (httpx, aiohttp, requests, urllib3) are replaced by ones that note address and headers and fail. Prints
-JSON: with OpenAI's key alone and with all of them, per model's name the list of ``[origin, [variables whose canaries
-were sent]]``.
+JSON: what the import did; with OpenAI's key alone and with all of them, per model's name the list of ``[origin,
+[variables whose canaries were sent]]``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
+import logging
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import Context
 from pathlib import Path
 from typing import Any, NoReturn, TypeVarTuple
 
+from promptpex.__main__ import GARBAGE_AFTER
 from promptpex.core.errors import ModelError
 from promptpex.core.records import Message, Request
 from promptpex.llm.names import parse_model
@@ -40,6 +46,9 @@ PLACES = {
 LOGINS = ("github_copilot", "chatgpt")
 """They ask people to log in, and take no key of the environment."""
 
+IMPORTED = "litellm is imported"
+"""What is written into stderr then: whatever stands before it, the import wrote."""
+
 DEADLINE_S = 4.0
 """Seconds that a call may take; libraries wait less than that before they try again."""
 
@@ -51,6 +60,38 @@ PARAMETERS = (
 """All that may be said behind a name."""
 
 seen: list[tuple[str, str]] = []
+
+
+def imported() -> tuple[Any, dict[str, object]]:
+    """litellm, imported for the first time, and what that reached for, read, set up, and left to be set up later."""
+    reached: list[str] = []
+    watched = ("socket.connect", "socket.getaddrinfo")
+    sys.addaudithook(lambda event, args: reached.append(str(args)) if event in watched else None)
+    before = dict(os.environ)
+    litellm = loaded()
+    shown = {
+        "reached": [*reached],
+        "planted": os.environ.get("PLANTED_BY_DOTENV"),
+        "callbacks": [[*of] for of in _callbacks(litellm)],
+        "cache": litellm.cache is None,
+        "retries": litellm.num_retries,
+        "environment": before == dict(os.environ),
+    }
+    theirs, litellm.success_callback = litellm.success_callback, ["host"]
+    was = _state(litellm)
+    loaded()
+    later = was == _state(litellm)
+    litellm.success_callback = theirs
+    return litellm, {**shown, "what a host sets up later": later}
+
+
+def _callbacks(litellm: Any) -> list[list[object]]:
+    return [litellm.callbacks, litellm.success_callback, litellm.failure_callback, litellm.input_callback]
+
+
+def _state(litellm: Any) -> list[object]:
+    callbacks = [[str(each) for each in of] for of in _callbacks(litellm)]
+    return [callbacks, litellm.num_retries, str(litellm.cache), logging.getLogger("LiteLLM").level]
 
 
 def note(url: object, headers: Mapping[Any, Any] | None) -> None:
@@ -148,7 +189,10 @@ async def tried(requests: Iterable[Request]) -> None:
 
 
 def recorded(litellm: Any, only: str | None) -> dict[str, list[tuple[str, list[str]]]]:
-    """What is sent with a canary in every variable; or in one alone, where each name is asked one of the questions."""
+    """What is sent with a canary in every variable; or in one alone, where each name is asked one of the questions.
+
+    With all of them a plain name is asked both, and one with an address the longer.
+    """
     canaries = plant(litellm, only)
     listed = {str(getattr(provider, "value", provider)) for provider in litellm.provider_list}
     sent_keys: dict[str, list[tuple[str, list[str]]]] = {}
@@ -157,7 +201,7 @@ def recorded(litellm: Any, only: str | None) -> dict[str, list[tuple[str, list[s
             for number, model in enumerate((f"{provider}/m", f"{provider}/evil.example/m")):
                 seen.clear()
                 both = questions(model)
-                runner.run(tried(both if only is None else both[number : number + 1]))
+                runner.run(tried(both[number:] if only is None else both[number : number + 1]))
                 sent = {
                     (origin(url), tuple(name for canary, name in canaries.items() if canary in all_))
                     for url, all_ in seen
@@ -167,10 +211,12 @@ def recorded(litellm: Any, only: str | None) -> dict[str, list[tuple[str, list[s
 
 
 def main() -> None:
-    litellm = loaded()
+    gc.set_threshold(GARBAGE_AFTER)
+    litellm, its_import = imported()
+    print(IMPORTED, file=sys.stderr)
     block()
     openai_alone = recorded(litellm, "OPENAI_API_KEY")  # first, since no key is taken out of the environment again
-    print(json.dumps({"openai alone": openai_alone, "all": recorded(litellm, None)}))
+    print(json.dumps({"import": its_import, "openai alone": openai_alone, "all": recorded(litellm, None)}))
 
 
 if __name__ == "__main__":

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,55 +20,11 @@ from tests.servers import ScriptedServer, Step, error_body
 pytestmark = [pytest.mark.slow, pytest.mark.litellm]
 
 MODEL = "hosted_vllm/any"
-IMPORT = """
-import logging, os, sys
-reached = []
-WATCHED = ("socket.connect", "socket.getaddrinfo")
-sys.addaudithook(lambda event, args: reached.append(str(args)) if event in WATCHED else None)
-before = dict(os.environ)
-from promptpex.llm.providers.litellm import loaded
-litellm = loaded()
-shown = {
-    "reached": reached,
-    "planted": os.environ.get("PLANTED_BY_DOTENV"),
-    "callbacks": [litellm.callbacks, litellm.success_callback, litellm.failure_callback, litellm.input_callback],
-    "cache": litellm.cache is None,
-    "retries": litellm.num_retries,
-    "environment": before == dict(os.environ),
-}
-def state():
-    return [[str(each) for each in litellm.callbacks], litellm.success_callback, litellm.num_retries,
-            str(litellm.cache), logging.getLogger("LiteLLM").level]
-litellm.success_callback = ["host"]
-was = state()
-loaded()
-print(json.dumps({**shown, "what a host sets up later": was == state()}))
-"""
 
 
 @pytest.fixture(autouse=True)
 def _vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOSTED_VLLM_API_BASE", "http://127.0.0.1:1")
-
-
-def test_its_import_reaches_for_no_network_reads_no_dotenv_and_leaves_what_comes_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / ".env").write_text("PLANTED_BY_DOTENV=yes\n")
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "False")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
-    code = f"import json{IMPORT}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert json.loads(done.stdout) == {
-        "reached": [],
-        "planted": None,
-        "callbacks": [[], [], [], []],
-        "cache": True,
-        "retries": None,
-        "environment": True,
-        "what a host sets up later": True,
-    }
-    assert done.stderr == ""
 
 
 def test_a_hosts_litellm_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
