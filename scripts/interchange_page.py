@@ -31,7 +31,7 @@ def _overview(every: list[Format]) -> Iterator[str]:
     yield "| format | what it is | in | out |\n|---|---|---|---|"
     for each in every:
         marks = " | ".join("yes" if way is not None else "–" for way in (each.read, each.write))
-        yield f"| [`{each.name}`](#{each.name}) | {each.summary} | {marks} |"
+        yield f"| [`{each.name}`](#{each.name}) | {each.described()} | {marks} |"
 
 
 def _table(format_: Format) -> str:

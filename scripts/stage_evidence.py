@@ -156,7 +156,7 @@ def commands(folder: Path, author: Sequence[str]) -> list[list[str]]:
         author: the options that say who the author is.
     """
     mapping, prompt = stated_by_hand(folder), str(prompt_of(folder))
-    more = [["extract", prompt, "--more", *author] for _ in range(mapping.get("more", 0))]
+    more = [["extract", prompt, "--more-rules", *author] for _ in range(mapping.get("more", 0))]
     return [["extract", prompt, *author], *more, ["generate", prompt, *author, *mapping.get("generate", ())]]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Unpack
 
-from promptpex.api.keyword_settings import CompareSettings, RunPlaceSettings, resolved_settings
+from promptpex.api.keyword_settings import CompareSettings, RunPlaceSettings, Share, resolved_settings
 from promptpex.api.run_result import RunResult, warn
 from promptpex.config import Resolved
 from promptpex.core.events import ignore_events
@@ -35,6 +35,7 @@ def compare(
     after: Run | str | Path,
     *,
     graders: str = "majority",
+    regression_margin: Share | None = None,
     **settings: Unpack[CompareSettings],
 ) -> RunComparison:
     """What has changed from one run to another, on the cases of both, as ``promptpex compare`` has it.
@@ -42,6 +43,7 @@ def compare(
     Args:
         before, after: runs, or what ``read_run`` takes.
         graders: whose grades count where graders differ, as ``promptpex compare --graders``.
+        regression_margin: a loss that is no regression where it is shown to be smaller.
 
     Raises:
         errors.PromptpexError: there is no such run, or the two have no model or no case in common.
@@ -51,7 +53,9 @@ def compare(
     old, new = (
         run if isinstance(run, Run) else runs.read_for_report(_folder(run, resolved)) for run in (before, after)
     )
-    return compare_runs.compare(old, new, resolved, warn, folders=(one, two), rules=aligning.counting(graders))
+    margin = None if regression_margin is None else float(share(str(regression_margin)))
+    rules = aligning.counting(graders)
+    return compare_runs.compare(old, new, resolved, warn, folders=(one, two), rules=rules, margin=margin)
 
 
 def align(

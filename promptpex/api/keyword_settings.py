@@ -34,12 +34,11 @@ class RunPlaceSettings(TypedDict, total=False):
 class CompareSettings(RunPlaceSettings, total=False):
     """The settings that a comparison of two runs depends on.
 
-    ``confidence`` of the intervals; ``tolerance``, a loss that is no regression where it is shown to be smaller;
-    ``weights`` of the cases, by kind or rule; ``rank_by``, what decides whether a model is worse.
+    ``confidence`` of the intervals; ``weights`` of the cases, by type or rule; ``rank_by``, what decides whether a
+    model is worse.
     """
 
     confidence: Share
-    tolerance: Share
     weights: Mapping[str, int] | str
     rank_by: str
 
@@ -106,8 +105,8 @@ class KeywordSettings(CompareSettings, total=False):
     # runs
     repeats: int
     until_decided: bool
-    decide_at: Share | None
-    fail_over: Share | None
+    decision_threshold: Share | None
+    fail_above: Share | None
     allow_missing_models: bool
 
     # judging
@@ -125,6 +124,7 @@ class KeywordSettings(CompareSettings, total=False):
     allow_self_judging: bool
 
     # statistics
+    tolerance: Share
     against: str | None
 
 

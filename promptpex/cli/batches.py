@@ -67,7 +67,7 @@ def ending_of(report: BatchReport, totals: Mapping[str, Any]) -> BatchEnding:
     return BatchEnding(asked_in_words(totals), again, gate, then)
 
 
-def batch_exit_code(made: MadeBatch, *, stopped: bool, fail_over: float | None, allow_missing: bool) -> int:
+def batch_exit_code(made: MadeBatch, *, stopped: bool, fail_above: float | None, allow_missing: bool) -> int:
     """The gravest exit code of the prompts; what lacks an answer, and what is above the limit, is named on stderr.
 
     Args:
@@ -75,7 +75,7 @@ def batch_exit_code(made: MadeBatch, *, stopped: bool, fail_over: float | None, 
 
     Raises:
         Interrupted: the command was stopped.
-        GateFailed: a model is above ``fail_over``, and nothing graver happened.
+        GateFailed: a model is above ``fail_above``, and nothing graver happened.
     """
     from promptpex.cli.command_session import kept_and_resumed
 
@@ -91,7 +91,7 @@ def batch_exit_code(made: MadeBatch, *, stopped: bool, fail_over: float | None, 
         for sentence in sentences:
             say(f"promptpex: {name}: {sentence}", err=True)
         codes += [NO_ANSWER] if sentences else []
-        if over := over_limit(one.summary, fail_over):
+        if over := over_limit(one.summary, fail_above):
             failing.append(f"{name}: {over}")
     code = gravest(codes)
     if failing and code == 0:

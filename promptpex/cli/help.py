@@ -16,9 +16,10 @@ JUDGING = "Judging"
 SPEC_AND_CASES = "Spec and cases"
 LIMITS = "Limits and budget"
 STATISTICS = "Statistics"
+FILTERS = "Filters"
 FILES = "Files"
 OUTPUT = "Output"
-GROUPS = (MODELS, JUDGING, SPEC_AND_CASES, LIMITS, STATISTICS, FILES, OUTPUT)
+GROUPS = (MODELS, JUDGING, SPEC_AND_CASES, LIMITS, STATISTICS, FILTERS, FILES, OUTPUT)
 """In the order in which they are shown."""
 
 WORTH_HIDING = 3
@@ -67,23 +68,18 @@ class Command(click.Command):
     is shown by ``--help-all`` alone."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        parameters = super().get_params(ctx)
-        return [*parameters, _help_all()] if self._hides(ctx, parameters) else parameters
+        return [*super().get_params(ctx), _help_all()]
 
     def _hides(self, ctx: click.Context, parameters: Iterable[click.Parameter]) -> bool:
         experts = sum(isinstance(parameter, GroupedOption) and parameter.expert for parameter in parameters)
         return experts >= WORTH_HIDING or "\f" in (self.help or "")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        daily, _, rest = inspect.cleandoc(self.help or "").partition("\f")
-        text = f"{daily.rstrip()}\n\n{rest.strip()}" if rest and ctx.meta.get(_EVERYTHING) else daily.rstrip()
-        formatter.write_paragraph()
-        with formatter.indentation():
-            formatter.write_text(text)
+        write_help_text(inspect.cleandoc(self.help or ""), ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         parameters = [parameter for parameter in self.get_params(ctx) if isinstance(parameter, click.Option)]
-        everything = bool(ctx.meta.get(_EVERYTHING)) or not self._hides(ctx, parameters)
+        everything = shows_everything(ctx) or not self._hides(ctx, parameters)
         grouped: dict[str, Rows] = {name: [] for name in GROUPS}
         for parameter in parameters:
             record = parameter.get_help_record(ctx)
@@ -96,6 +92,24 @@ class CommandGroup(click.Group):
     """A group whose commands have their options in groups."""
 
     command_class = Command
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), _help_all()]
+
+
+def shows_everything(ctx: click.Context) -> bool:
+    """Whether ``--help-all`` was given."""
+    return bool(ctx.meta.get(_EVERYTHING))
+
+
+def write_help_text(text: str, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Writes the text of a command; what follows a form feed only with ``--help-all``."""
+    daily, _, rest = text.partition("\f")
+    formatter.write_paragraph()
+    with formatter.indentation():
+        formatter.write_text(
+            f"{daily.rstrip()}\n\n{rest.strip()}" if rest and shows_everything(ctx) else daily.rstrip()
+        )
 
 
 def write_aligned(formatter: click.HelpFormatter, sections: Iterable[tuple[str, Rows]]) -> None:
@@ -117,7 +131,7 @@ def _help_all() -> GroupedOption:
         is_eager=True,
         expose_value=False,
         callback=_show_everything,
-        help="Show all options, and exit.",
+        help="Show all options and exit.",
     )
 
 

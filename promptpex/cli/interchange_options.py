@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from promptpex.cli.help import SPEC_AND_CASES, Command, GroupedOption
+from promptpex.cli.help import SPEC_AND_CASES, Command, GroupedOption, shows_everything, write_help_text
 
 if TYPE_CHECKING:
     from promptpex.interchange.format import Format, Option
@@ -56,9 +56,10 @@ class FormatCommand(Command):
         return click.Argument(["format_name"], metavar="FORMAT", type=click.Choice(names))
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The help with the list of formats in its place."""
-        self.help = inspect.cleandoc(self.help or "").replace(LIST, _summaries(self.direction))
-        super().format_help_text(ctx, formatter)
+        """The help with the formats in its place: their names, and with ``--help-all`` what each is."""
+        text = inspect.cleandoc(self.help or "")
+        shown = _summaries(self.direction) if shows_everything(ctx) else _names(self.direction)
+        write_help_text(text.replace(LIST, shown), ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Calls the callback, unless an option of another format was given."""
@@ -104,13 +105,22 @@ class WriteCommand(FormatCommand):
     direction = "write"
 
 
+def _names(direction: Direction) -> str:
+    """The names of the formats as a sentence, in lines that break at blanks alone."""
+    text = f"FORMAT is {', '.join(formats_that_can(direction))}; --help-all says what each of them is."
+    return "\b\n" + textwrap.fill(text, _WIDTH, break_on_hyphens=False)
+
+
 def _summaries(direction: Direction) -> str:
     """The formats as a paragraph that click leaves as it is."""
     formats = formats_that_can(direction).values()
     column = max(len(format_.name) for format_ in formats) + 2
     return "\b\n" + "\n".join(
         textwrap.fill(
-            format_.summary, _WIDTH, initial_indent=f"{format_.name:<{column}}", subsequent_indent=" " * column
+            format_.described(direction),
+            _WIDTH,
+            initial_indent=f"{format_.name:<{column}}",
+            subsequent_indent=" " * column,
         )
         for format_ in formats
     )
@@ -150,6 +160,6 @@ def _option(names: list[str], option: Option) -> GroupedOption:
     flags = [flag for flag in (option.short, _flag(option)) if flag]
     text = f"{', '.join(names)}: {option.help}"
     if option.kind is bool:
-        return GroupedOption(flags, is_flag=True, group=SPEC_AND_CASES, help=text)
+        return GroupedOption(flags, is_flag=True, group=SPEC_AND_CASES, expert=True, help=text)
     kind = click.IntRange(option.minimum) if option.kind is int else option.kind
-    return GroupedOption(flags, type=kind, metavar=option.metavar, group=SPEC_AND_CASES, help=text)
+    return GroupedOption(flags, type=kind, metavar=option.metavar, group=SPEC_AND_CASES, expert=True, help=text)

@@ -12,6 +12,7 @@ import click
 
 from promptpex.cli.help import (
     FILES,
+    FILTERS,
     JUDGING,
     LIMITS,
     MODELS,
@@ -61,12 +62,13 @@ of_judging = partial(option, group=JUDGING)
 of_cases = partial(option, group=SPEC_AND_CASES)
 of_limits = partial(option, group=LIMITS)
 of_statistics = partial(option, group=STATISTICS)
+of_filters = partial(option, group=FILTERS)
 of_files = partial(option, group=FILES)
 of_output = partial(option, group=OUTPUT)
 
 output_options = together(
     of_output("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-    of_output("-q", "--quiet", is_flag=True, help="No progress and no notices on stderr."),
+    of_output("-q", "--quiet", is_flag=True, help="Show no progress and no notices on stderr."),
     of_output("--debug", is_flag=True, expose_value=False, expert=True, help="Show a traceback on errors."),
 )
 
@@ -76,8 +78,8 @@ full = of_output("--full", is_flag=True, help="Print every table, not only the a
 
 session_output_options = together(
     output_options,
-    of_output("-v", "--verbose", is_flag=True, help="Settings with their origin, and every retry."),
-    of_output("--log", type=PATH, metavar="FILE", expert=True, help="Append every event to FILE, a JSON line each."),
+    of_output("-v", "--verbose", is_flag=True, help="Show settings with their origins, and every retry."),
+    of_output("--log", type=PATH, metavar="FILE", expert=True, help="Append every event to FILE as a line of JSON."),
 )
 """The output options of commands that open a session, so that there are events to print and to log."""
 
@@ -94,7 +96,7 @@ settings_options = together(
         is_flag=True,
         default=None,
         expert=True,
-        help="Let the project's settings file have keys sent to servers and files downloaded.",
+        help="Allow the project's settings file to send keys to servers and to download files.",
     ),
 )
 
@@ -106,14 +108,14 @@ _STORE = partial(
 )
 store = _STORE()
 store_for_experts = _STORE(expert=True)
-results = of_files("-o", "--results", metavar="DIR", help="Folder of the runs [results].")
-results_beside_out = of_files("--results", metavar="DIR", help="Folder of the runs [results].")
-"""Where ``-o`` is ``--out``."""
+results = of_files("--results", metavar="DIR", help="Folder of the runs [results].")
 
 spec_file = of_files("--spec", type=PATH, metavar="FILE", help="Spec [PROMPT.spec.yaml].")
 cases_file = of_files("--cases", type=PATH, metavar="FILE", help="Cases [PROMPT.cases.yaml].")
 prompt_files = together(spec_file, cases_file)
-prompt_of_runs = of_files("--prompt", type=PATH, metavar="FILE", help="The prompt's file [where the run says it is].")
+prompt_of_runs = of_files(
+    "--prompt", type=PATH, metavar="FILE", help="File of the prompt [the one that the run names]."
+)
 
 models = together(
     of_models("-m", "--models", metavar="NAMES", help="Models under test, comma-separated."),
@@ -123,7 +125,7 @@ models = together(
 author = of_models("-a", "--author", metavar="NAME", help="Model that writes specs and cases.")
 
 judging = together(
-    of_judging("-j", "--judge", metavar="NAMES", help="Judges, comma-separated; none: checks alone."),
+    of_judging("-j", "--judge", metavar="NAMES", help="Judges, comma-separated; none: only checks."),
     of_judging(
         "--judge-mode",
         type=click.Choice(modes.names()),
@@ -136,28 +138,28 @@ judging = together(
         is_flag=True,
         default=None,
         expert=True,
-        help="Show the judge the inputs for all rules, not only for those that need them.",
+        help="Show judges the input for every rule, not only where it is needed.",
     ),
     of_judging(
         "--judge-sees-prompt",
         is_flag=True,
         default=None,
         expert=True,
-        help="Show the judge the prompt for all rules, not only where one points into it.",
+        help="Show judges the prompt for every rule, not only where a rule refers to it.",
     ),
     of_judging(
         "--judge-all",
         is_flag=True,
         default=None,
         expert=True,
-        help="Judge also what code decides, to measure how well they agree.",
+        help="Also judge what checks decide, to measure how well the two agree.",
     ),
     of_judging(
         "--judge-repeat",
         type=COUNT,
         metavar="N",
         expert=True,
-        help="Times each judge is asked, to measure its self-agreement [1].",
+        help="Ask each judge N times, to measure how well it agrees with itself [1].",
     ),
     of_judging(
         "--match",
@@ -174,7 +176,7 @@ judge_options = together(
         "--metrics",
         metavar="NAMES",
         expert=True,
-        help="Metrics beside the prompt to score outputs by; none: no metric [all].",
+        help="Metrics beside the prompt to score outputs by, or none [all].",
     ),
 )
 """What judges decide, and the metrics of commands that score outputs by them."""
@@ -184,14 +186,14 @@ verdict_options = together(
         "--quorum",
         type=click.Choice(["majority", "unanimous"]),
         expert=True,
-        help="How several judges settle a verdict [majority].",
+        help="How the verdicts of several judges are combined [majority].",
     ),
     of_judging(
         "--allow-self-judging",
         is_flag=True,
         default=None,
         expert=True,
-        help="No warning when judge and model come from the same vendor.",
+        help="Do not warn when a judge and a model come from the same vendor.",
     ),
 )
 """What becomes of the judges' replies, where there are replies."""
@@ -201,7 +203,7 @@ min_agreement = of_judging(
     type=float,
     metavar="KAPPA",
     expert=True,
-    help="Let a judge count on a rule only where its kappa with people is known to be this or more.",
+    help="Count a judge on a rule only if its kappa with people is known to be at least this.",
 )
 
 judged_by_people = together(
@@ -211,69 +213,84 @@ judged_by_people = together(
         type=click.IntRange(0, 8),
         metavar="N",
         expert=True,
-        help="Graded outputs that judges are shown for each rule [0].",
+        help="Show judges N graded outputs for each rule [0].",
     ),
 )
 """What people's grades do to judges, where judges are asked."""
 
-allow_missing_models = of_statistics(
+allow_missing_models = of_output(
     "--allow-missing-models",
     is_flag=True,
     default=None,
     expert=True,
-    help="Exit 0 even if a model gave no usable answer, as long as another did.",
+    help="Exit 0 even if a model gave no usable answer, as long as another one did.",
 )
 
 weights = of_statistics(
     "--weights",
     metavar="NAME=TIMES,...",
     expert=True,
-    help="How often a case counts, by kind or rule: rule=3,inverse=1 [1]; inverse=0 leaves inverse cases out.",
+    help="Weight of a case by type or rule: rule=3,inverse=1 [1]; inverse=0 leaves out inverse cases.",
 )
-tolerance = of_statistics("--tolerance", metavar="SHARE", help="Loss against the best that you accept [5%].")
+tolerance = of_statistics("--tolerance", metavar="SHARE", help="Accepted loss compared with the best model [5%].")
 confidence = of_statistics("--confidence", metavar="SHARE", expert=True, help="Confidence level of intervals [95%].")
 
 rank_by = of_statistics(
     "--rank-by",
     metavar="NAME",
     expert=True,
-    help="What models are ranked by: non-compliance, accuracy or a metric [non-compliance].",
+    help="Rank models by non-compliance, accuracy or a metric [non-compliance].",
 )
 
 comparison_options = together(
     rank_by,
     tolerance,
-    of_statistics("--against", metavar="MODEL", expert=True, help="Compare with MODEL instead of the best."),
+    of_statistics("--against", metavar="MODEL", expert=True, help="Compare with MODEL instead of the best one."),
     confidence,
     weights,
 )
 
 sampling = together(
-    of_models("--temperature", type=float, metavar="T", expert=True, help="Of the models under test [the model's]."),
-    of_models("--max-tokens", type=COUNT, metavar="N", expert=True, help="Longest answer, in tokens [1024]."),
+    of_models(
+        "--temperature",
+        type=float,
+        metavar="T",
+        expert=True,
+        help="Temperature of the models under test [the provider's].",
+    ),
+    of_models(
+        "--max-tokens", type=COUNT, metavar="N", expert=True, help="Maximum length of an answer, in tokens [1024]."
+    ),
 )
 
-api_base = of_models("--api-base", metavar="URL", help="OpenAI-compatible server of openai/... models.")
-seed = of_models("--seed", type=int, metavar="N", expert=True, help="Seed of everything random [0].")
-fresh = of_files("--fresh", is_flag=True, default=None, help="Ask again what the store has an answer to.")
+api_base = of_models("--api-base", metavar="URL", help="OpenAI-compatible server for openai/... models.")
+seed = of_models("--seed", type=int, metavar="N", expert=True, help="Seed of all random choices [0].")
+fresh = of_files("--fresh", is_flag=True, default=None, help="Ignore stored replies and ask again.")
 
 request_options = together(
     api_base,
     seed,
-    of_models("--pull", is_flag=True, default=None, expert=True, help="Pull Ollama models that are missing."),
-    of_limits("--max-cost", type=float, metavar="USD", help="Most US dollars, author and judges included."),
-    of_limits("--max-requests", type=COUNT_OR_NONE, metavar="N", expert=True, help="Most requests to send."),
-    of_limits("--max-total-tokens", type=COUNT_OR_NONE, metavar="N", expert=True, help="Most tokens to use."),
-    of_limits("--deadline", type=float, metavar="SECONDS", expert=True, help="Most seconds for the whole command."),
-    of_limits("--timeout", type=float, metavar="SECONDS", expert=True, help="Most seconds a call, with retries [300]."),
+    of_models("--pull", is_flag=True, default=None, expert=True, help="Pull missing Ollama models."),
+    of_limits("--max-cost", type=float, metavar="USD", help="Spend at most USD, author and judges included."),
+    of_limits("--max-requests", type=COUNT_OR_NONE, metavar="N", expert=True, help="Send at most N requests."),
+    of_limits("--max-total-tokens", type=COUNT_OR_NONE, metavar="N", expert=True, help="Use at most N tokens."),
+    of_limits("--deadline", type=float, metavar="SECONDS", expert=True, help="Time limit for the whole command."),
     of_limits(
-        "--concurrency", type=COUNT, metavar="N", expert=True, help="Most requests at once to one provider [32]."
+        "--timeout", type=float, metavar="SECONDS", expert=True, help="Time limit per request, retries included [300]."
     ),
-    of_limits("--rpm", type=COUNT, metavar="N", expert=True, help="Most requests a minute to one provider."),
-    of_limits("--tpm", type=COUNT, metavar="N", expert=True, help="Most tokens a minute to one provider."),
+    of_limits(
+        "--concurrency", type=COUNT, metavar="N", expert=True, help="At most N concurrent requests to a provider [32]."
+    ),
+    of_limits("--rpm", type=COUNT, metavar="N", expert=True, help="At most N requests per minute to a provider."),
+    of_limits("--tpm", type=COUNT, metavar="N", expert=True, help="At most N tokens per minute to a provider."),
     store_for_experts,
     fresh,
-    of_files("--record", metavar="FILE", expert=True, help="Write all requests and replies to FILE, for replay/FILE."),
+    of_files(
+        "--record",
+        metavar="FILE",
+        expert=True,
+        help="Record all requests and replies in FILE, to replay as replay/FILE.",
+    ),
 )
 
 engine_options = together(
@@ -285,40 +302,40 @@ engine_options = together(
         help=f"Where models are asked and checks run: {engine_kinds.places()} [{engine_kinds.DEFAULT}].",
     ),
     of_limits(
-        "--workers", type=COUNT, metavar="N", expert=True, help="Processes that do so [1; ray: one for each CPU]."
+        "--workers", type=COUNT, metavar="N", expert=True, help="Number of worker processes [1; ray: one per CPU]."
     ),
     of_limits(
         "--address",
         metavar="HOST:PORT",
         expert=True,
-        help=f"{engine_kinds.clusters()} to use [one of this machine's own].",
+        help=f"{engine_kinds.clusters()} to connect to [a new one on this machine].",
     ),
 )
 
 page_address = together(
-    of_output("--port", type=click.IntRange(0, 65_535), metavar="N", help="Port of the page [8765]."),
-    of_output("--no-open", is_flag=True, help="Print the link only, open no browser."),
+    of_output("--port", type=click.IntRange(0, 65_535), metavar="N", help="Port of the local page [8765]."),
+    of_output("--no-open", is_flag=True, help="Only print the link; do not open a browser."),
 )
 effort = of_cases(
     "--effort",
     type=click.Choice(["min", "low", "medium", "high"]),
     metavar="LEVEL",
-    help="Preset of the rest: min, low, medium, high.",
+    help="Preset of other options: min, low, medium, high.",
 )
 labelling = together(
-    of_cases(
+    of_judging(
         "--graders",
         metavar="WHICH",
         default="majority",
-        help="majority, any-bad, latest, accuracy, adjudicated:NAME, or one grader's name [majority].",
+        help="Whose grades count: majority, any-bad, latest, accuracy, adjudicated:NAME, or one grader [majority].",
     ),
-    of_cases(
+    of_judging(
         "--rule-grades",
         type=click.Choice(["every", "graded", "none"]),
         default="every",
-        help="Good by grades on rules: every rule good, the graded ones, or never [every].",
+        help="Grades on rules make an output good if every rule, or each graded rule, is good; or never [every].",
     ),
-    of_cases("--unsure-is-bad", is_flag=True, help='Count "unsure" as bad, not as no vote.'),
+    of_judging("--unsure-is-bad", is_flag=True, help='Count "unsure" as bad, not as an abstention.'),
 )
 """How grades become labels; ``label_rules`` reads what was given."""
 
@@ -352,17 +369,20 @@ def seconds_of(age: str) -> float:
 
 
 inverse_cases = of_cases(
-    "--inverse-cases", type=COUNT_OR_NONE, metavar="N", expert=True, help="Generated cases for each inverse [1]."
+    "--inverse-cases", type=COUNT_OR_NONE, metavar="N", expert=True, help="Cases to generate for each inverse [1]."
 )
 
 extraction = together(
     effort,
-    of_cases("--max-rules", type=COUNT, metavar="N", expert=True, help="Most rules that one extraction adds [20]."),
+    of_cases("--max-rules", type=COUNT, metavar="N", expert=True, help="Add at most N rules per extraction [20]."),
     of_cases(
-        "--checks/--no-checks", default=None, expert=True, help="Propose code for each rule, keep what proves itself."
+        "--checks/--no-checks",
+        default=None,
+        expert=True,
+        help="Propose checks for each rule, and keep those that pass their own tests.",
     ),
     of_cases(
-        "--verify/--no-verify", default=None, expert=True, help="Ask a model whether the prompt says what a rule says."
+        "--verify/--no-verify", default=None, expert=True, help="Ask a model whether the prompt states each rule."
     ),
 )
 
@@ -371,39 +391,53 @@ samples_shown = of_cases(
     type=click.IntRange(0, 50),
     metavar="N",
     expert=True,
-    help="Samples of the prompt that the author is shown [5].",
+    help="Show the author N sample inputs of the prompt [5].",
 )
 
 generation = together(
-    of_cases("-n", "--cases-per-rule", type=COUNT_OR_NONE, metavar="N", help="Generated cases for each rule [2]."),
+    of_cases("-n", "--cases-per-rule", type=COUNT_OR_NONE, metavar="N", help="Cases to generate for each rule [2]."),
     inverse_cases,
     of_cases(
         "--rules-per-request",
         type=COUNT,
         metavar="N",
         expert=True,
-        help="Rules that one request for cases covers [6].",
+        help="Rules per request for cases [6].",
     ),
     samples_shown,
     of_cases(
         "--validity/--no-validity",
         default=None,
         expert=True,
-        help="Have the author judge cases against the input spec.",
+        help="Have the author check cases against the input spec.",
     ),
-    of_cases("--language", metavar="TAG", expert=True, help="Language of generated inputs, such as vi [the prompt's]."),
     of_cases(
-        "--expansion", type=COUNT_OR_NONE, metavar="N", expert=True, help="Times a case grows a longer variant [0]."
+        "--language", metavar="TAG", expert=True, help="Language of generated inputs, such as vi [that of the prompt]."
+    ),
+    of_cases(
+        "--expansion", type=COUNT_OR_NONE, metavar="N", expert=True, help="Lengthen each generated input N times [0]."
     ),
 )
 subset = together(
-    of_cases("--case", "case_ids", multiple=True, metavar="ID", help="Only this case, or 't*'; may be repeated."),
-    of_cases("--rule", "rule_ids", multiple=True, metavar="ID", help="Only cases for this rule and its inverse."),
+    of_cases(
+        "--case",
+        "case_ids",
+        multiple=True,
+        metavar="ID",
+        help="Only this case, or 't*'; may be repeated.",
+    ),
+    of_cases(
+        "--rule",
+        "rule_ids",
+        multiple=True,
+        metavar="ID",
+        help="Only cases for this rule and its inverse.",
+    ),
     of_cases("--first", type=COUNT, metavar="N", help="Only the first N cases."),
     of_cases(
-        "--sample", type=COUNT, metavar="N", expert=True, help="Only N cases, drawn evenly over rules and inverses."
+        "--sample", type=COUNT, metavar="N", expert=True, help="Only N cases, drawn evenly across rules and inverses."
     ),
-    of_cases("--only-failed", is_flag=True, help="Only what failed or was unscored last time."),
+    of_cases("--only-failed", is_flag=True, help="Only cases that failed or were unscored last time."),
 )
 """Which cases to keep to; ``subset_of`` reads what was given."""
 
@@ -429,5 +463,9 @@ def _each(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 rounds = of_cases(
-    "--rounds", type=COUNT_OR_NONE, metavar="N", expert=True, help="Times unusable cases are replaced [1]."
+    "--rounds",
+    type=COUNT_OR_NONE,
+    metavar="N",
+    expert=True,
+    help="Replace unusable cases by new ones up to N times [1].",
 )

@@ -91,18 +91,18 @@ def show_run(
 
 
 def exit_code(
-    summary: Summary, *, stopped: bool = False, fail_over: float | None = None, allow_missing: bool = False
+    summary: Summary, *, stopped: bool = False, fail_above: float | None = None, allow_missing: bool = False
 ) -> int:
     """The exit code of a command that made or judged this run; what lacks an answer is named on stderr.
 
     Args:
         stopped: whether the user stopped the run.
-        fail_over: the highest non-compliance that the user accepts.
+        fail_above: the highest non-compliance that the user accepts.
         allow_missing: whether a model may give nothing where another gave something.
 
     Raises:
         Interrupted: the run was stopped.
-        GateFailed: a model's non-compliance is above ``fail_over``.
+        GateFailed: a model's non-compliance is above ``fail_above``.
     """
     from promptpex.cli.command_session import kept_and_resumed
 
@@ -111,7 +111,7 @@ def exit_code(
     sentences = without_answers(summary, allow_missing=allow_missing)
     for sentence in sentences:
         say(f"promptpex: {sentence}", err=True)
-    if failing := over_limit(summary, fail_over):
+    if failing := over_limit(summary, fail_above):
         raise GateFailed(failing)
     return NO_ANSWER if sentences else 0
 
@@ -175,13 +175,13 @@ def _comparable_before(summary: Summary) -> Path | None:
     return earlier if set(models) & set(summary.run.manifest.models) else None
 
 
-def over_limit(summary: Summary, fail_over: float | None) -> str:
-    """Which models of a run are above ``--fail-over``, in a sentence; empty where none is."""
+def over_limit(summary: Summary, fail_above: float | None) -> str:
+    """Which models of a run are above ``--fail-above``, in a sentence; empty where none is."""
     from promptpex.report.gate import Limits, breaches
     from promptpex.report.percentages import listed
 
-    if fail_over is None:
+    if fail_above is None:
         return ""
-    exceeded = breaches(summary.model_rows, Limits(max_non_compliance=fail_over))
+    exceeded = breaches(summary.model_rows, Limits(max_non_compliance=fail_above))
     failing = [f"{model} ({'; '.join(broken)})" for model, broken in exceeded.items() if broken]
-    return tr("--fail-over fails {models}", models=listed(failing)) if failing else ""
+    return tr("--fail-above fails {models}", models=listed(failing)) if failing else ""

@@ -31,7 +31,7 @@ _SHAPING = (
     "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_sees_prompt", "judge_all",
     "judge_repeat", "judge_confidence", "quorum", "instructions",
 )  # fmt: skip
-_STOPPING = ("until_decided", "decide_at", "tolerance", "confidence", "weights")
+_STOPPING = ("until_decided", "decision_threshold", "tolerance", "confidence", "weights")
 """They decide what is asked where a run may stop early, and nothing elsewhere."""
 
 
@@ -67,7 +67,7 @@ class Settings(Record):
     temperature: float | None = Field(
         default=None,
         ge=0,
-        description="The temperature of models under test; left out: as each provider has it.",
+        description="The temperature of models under test; left out: the default of each provider.",
         examples=[0.7],
     )
     max_tokens: int = Field(
@@ -75,32 +75,35 @@ class Settings(Record):
     )
     seed: int = Field(
         default=0,
-        description="What is drawn at random begins with it, here and at providers that take a seed.",
+        description="The seed of all random choices, here and at providers that take one.",
         examples=[7],
     )
     repeats: int = Field(default=1, ge=1, description="How many times each case is asked.", examples=[3])
     concurrency: int = Field(
-        default=CONCURRENCY, ge=1, description="Requests that one provider has in flight at most.", examples=[16]
+        default=CONCURRENCY, ge=1, description="The most concurrent requests to one provider.", examples=[16]
     )
     rpm: int | None = Field(
         default=None,
         ge=1,
-        description="Requests a minute to one provider at most; left out: as many as it lets through.",
+        description="The most requests per minute to one provider; left out: as many as it accepts.",
         examples=[500],
     )
     tpm: int | None = Field(
         default=None,
         ge=1,
-        description="Tokens a minute to one provider at most; left out: as many as it lets through.",
+        description="The most tokens per minute to one provider; left out: as many as it accepts.",
         examples=[200000],
     )
     timeout: float = Field(
-        default=CALL_DEADLINE_S, gt=0, description="Seconds for one call with all its retries.", examples=[60]
+        default=CALL_DEADLINE_S,
+        gt=0,
+        description="The time limit of one request in seconds, retries included.",
+        examples=[60],
     )
     deadline: float | None = Field(
         default=None,
         gt=0,
-        description="Seconds for the whole run; what is not asked by then is left out.",
+        description="The time limit of the whole run in seconds; what is not asked by then is left out.",
         examples=[600],
     )
     max_attempts: int = Field(
@@ -126,13 +129,13 @@ class Settings(Record):
     )
     engine: EngineName = Field(
         default=engine_kinds.DEFAULT,
-        description=f"Where models are asked and checks and matrices are worked on: {engine_kinds.places()}.",
+        description=f"Where models are asked, and checks and matrices computed: {engine_kinds.places()}.",
         examples=list(engine_kinds.names()[1:]),
     )
     workers: int | None = Field(
         default=None,
         ge=1,
-        description="How many processes work on them; left out: one, on a cluster as many as it has CPUs.",
+        description="The number of worker processes; left out: one, or on a cluster one per CPU.",
         examples=[4],
     )
     address: str | None = Field(
@@ -160,7 +163,7 @@ class Settings(Record):
     )
     fresh: bool = Field(
         default=False,
-        description="Whether everything is asked again; the new answers take the place of those in the store.",
+        description="Whether everything is asked again; the new answers replace those in the store.",
         examples=[True],
     )
     prices: Prices = Field(
@@ -181,7 +184,7 @@ class Settings(Record):
     )
     judge_all: bool = Field(
         default=False,
-        description="Whether judges also decide what checks decide, to see how the two agree.",
+        description="Whether judges also decide what checks decide, to see how well the two agree.",
         examples=[True],
     )
     match: Match | None = Field(
@@ -198,7 +201,7 @@ class Settings(Record):
     judge_repeat: int = Field(
         default=1,
         ge=1,
-        description="How many times each judge is asked, to see whether it agrees with itself.",
+        description="How many times each judge is asked, to see how well it agrees with itself.",
         examples=[3],
     )
     judge_confidence: bool = Field(
@@ -207,13 +210,13 @@ class Settings(Record):
         examples=[True],
     )
     quorum: Literal["majority", "unanimous"] = Field(
-        default="majority", description="How several judges agree on a verdict.", examples=["unanimous"]
+        default="majority", description="How the verdicts of several judges are combined.", examples=["unanimous"]
     )
     min_agreement: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="A judge counts on a rule only where its kappa with people is known to be no less.",
+        description="A judge counts on a rule only if its kappa with people is known to be at least this.",
         examples=[0.6],
     )
     judge_examples: int = Field(
@@ -221,7 +224,7 @@ class Settings(Record):
     )
     effort: Effort | None = Field(
         default=None,
-        description="One word for how much is extracted, generated, repeated and verified, where nothing else says it.",
+        description="A preset for how much is extracted, generated, repeated and verified, where nothing else says so.",
         examples=["low"],
     )
     max_rules: int = Field(
@@ -245,7 +248,10 @@ class Settings(Record):
         examples=[2],
     )
     expansion: int = Field(
-        default=0, ge=0, description="How many times generated inputs are made longer and more complex.", examples=[1]
+        default=0,
+        ge=0,
+        description="How many times generated inputs are lengthened and made more complex.",
+        examples=[1],
     )
     validity: bool = Field(
         default=False, description="Whether a model checks that generated inputs are valid.", examples=[True]
@@ -255,7 +261,7 @@ class Settings(Record):
     )
     verify: bool = Field(
         default=False,
-        description="Whether a model is asked if the prompt says what a rule says, where the words do not settle it.",
+        description="Whether a model is asked if the prompt states a rule, where the words alone do not settle it.",
         examples=[True],
     )
     scenarios: tuple[ScenarioSetting, ...] = Field(
@@ -279,7 +285,7 @@ class Settings(Record):
     )
     instructions: dict[str, str] = Field(
         default_factory=dict,
-        description="What you want stages to heed, by the name of the stage.",
+        description="Your own instructions to stages, by the name of the stage.",
         examples=[{"rules": "Leave out rules about tone.", "cases": "Write as customers do."}],
     )
     language: str | None = Field(
@@ -291,7 +297,10 @@ class Settings(Record):
         default=None, ge=1, description="CPU threads of the embedded model; left out: by the machine.", examples=[4]
     )
     embedded_slots: int = Field(
-        default=1, ge=1, description="Requests that the embedded model answers side by side.", examples=[2]
+        default=1,
+        ge=1,
+        description="The number of requests that the embedded model answers concurrently.",
+        examples=[2],
     )
     embedded_model: PathText | None = Field(
         default=None, description="The GGUF file of the embedded model.", examples=["models/small.gguf"]
@@ -301,7 +310,7 @@ class Settings(Record):
     )
     tolerance: OpenShare = Field(
         default=0.05,
-        description="How much more non-compliance than the best model, or the one of against, you accept; a share.",
+        description="How much more non-compliance than the best model, or that of against, is accepted; a share.",
         examples=["10%", 0.1],
     )
     against: ModelName | None = Field(
@@ -323,20 +332,20 @@ class Settings(Record):
     )
     until_decided: bool = Field(
         default=False,
-        description="Whether a growing part of the suite is asked, and a model no more once it is decided.",
+        description="Whether the suite is asked in growing parts, and a model no more once its result is decided.",
         examples=[True],
     )
-    decide_at: Share | None = Field(
+    decision_threshold: Share | None = Field(
         default=None,
-        description="With until_decided: stop once it is known on which side of this non-compliance a model lies.",
+        description="With until_decided: only decide whether a model's non-compliance exceeds this.",
         examples=["10%", 0.1],
     )
-    fail_over: Share | None = Field(
-        default=None, description="The highest non-compliance before the command exits with 1.", examples=["5%", 0.05]
+    fail_above: Share | None = Field(
+        default=None, description="The non-compliance above which the command exits with 1.", examples=["5%", 0.05]
     )
     allow_missing_models: bool = Field(
         default=False,
-        description="Whether a command may exit with 0 though a model gave not one usable answer, if another did.",
+        description="Whether a command may exit with 0 though a model gave no usable answer, if another one did.",
         examples=[True],
     )
     allow_self_judging: bool = Field(
@@ -349,7 +358,7 @@ class Settings(Record):
     )
     report_language: ReportLanguage = Field(
         default=translation.ENGLISH,
-        description="The language of what people read of a run, on pages and in the terminal.",
+        description="The language of reports and messages, on pages and in the terminal.",
         examples=["vi"],
     )
 

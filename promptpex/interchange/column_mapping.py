@@ -34,7 +34,7 @@ COLUMNS = Option(
     "which columns are what: question=inputs.question,answer=expected.",
     metavar="THEIRS=OURS,...",
 )
-FIRST = Option("first", "read so many rows [all].", kind=int, minimum=1, metavar="N")
+FIRST = Option("first", "read only the first N rows [all].", kind=int, minimum=1, metavar="N")
 _TEXTS = ("id", "rule", "expected", "reasoning", "scenario", "match")
 OURS = (*_TEXTS, "also_right", "inverse", "answer_in_context")
 """What a column may be besides an input."""

@@ -184,7 +184,9 @@ def _written(project: Project, case: Case, left_out: list[str]) -> dict[str, Any
 
 FORMAT = Format(
     name="deepeval",
-    summary="goldens of deepeval: as JSON, JSON lines or CSV in, those with answers as a run to judge; as JSON out",
+    summary="goldens of deepeval",
+    import_note="JSON, JSON lines or CSV; those with answers become a run to judge",
+    export_note="as JSON",
     extensions=(*JSON_ENDINGS, ".csv"),
     reads="project",
     writes="project",

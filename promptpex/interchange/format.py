@@ -212,6 +212,7 @@ class Format:
     Attributes:
         name: as ``import`` and ``export`` call it.
         summary: one line for their help.
+        import_note, export_note: what the line goes on to say of reading, and of writing.
         extensions: what names of its files end in, in lower case; empty for a folder, or for any name.
         reads, writes: what is in it; None where it is not read, or not written.
         read: the file, or folder, with the ``read_options`` as keywords.
@@ -225,6 +226,8 @@ class Format:
 
     name: str
     summary: str
+    import_note: str = ""
+    export_note: str = ""
     extensions: tuple[str, ...] = ()
     reads: Content | None = None
     writes: Content | None = None
@@ -236,6 +239,12 @@ class Format:
     otherwise: bool = False
     members: frozenset[str] = frozenset()
     maps: tuple[Mapped, ...] = ()
+
+    def described(self, direction: Literal["read", "write"] | None = None) -> str:
+        """What it is; of one direction what is said of that, else what is said of both."""
+        notes = {"read": self.import_note, "write": self.export_note}
+        chosen = notes.values() if direction is None else (notes[direction],)
+        return "; ".join(filter(None, (self.summary, *chosen)))
 
 
 HEAD = 65_536

@@ -298,8 +298,8 @@ def _evaluators(spec: Spec, left_out: list[str]) -> list[dict[str, Any]]:
 
 FORMAT = Format(
     name="github-prompt",
-    summary="GitHub's .prompt.yml: messages, testData, evaluators, model parameters; of a case file prompt and spec "
-    "come from its folder",
+    summary="GitHub's .prompt.yml: messages, testData, evaluators, model parameters",
+    export_note="of a case file, with the prompt and the spec in its folder",
     extensions=(".yml", ".yaml"),
     reads="project",
     writes="project",

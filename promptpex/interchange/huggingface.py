@@ -45,7 +45,7 @@ Splits = dict[str, list[Path]]
 
 def read(
     path: Path, *, columns: str | None = None, first: int | None = None, split: str | None = None,
-    config: str | None = None,
+    dataset_config: str | None = None,
 ) -> Imported:  # fmt: skip
     """The cases of a split of a dataset's folder.
 
@@ -53,14 +53,14 @@ def read(
         columns: which columns are what, where they are not called as ours are; dots lead into mappings.
         first: how many rows are read; by default all.
         split: its name; may be left out where there is one.
-        config: the configuration, where README.md lists several.
+        dataset_config: the configuration, where README.md lists several.
 
     Raises:
         SuiteError: there are no rows, several splits and none is named, a file lies outside, or a row is wrong.
     """
     if not path.is_dir():
         raise SuiteError("a Hugging Face dataset is a folder; name the folder", path=path)
-    splits, notes = _splits(path, config)
+    splits, notes = _splits(path, dataset_config)
     if not splits:
         raise SuiteError(
             f"there are no rows: no {', '.join(_KINDS)} files that README.md or file names point to", path=path
@@ -191,8 +191,10 @@ def _configured(folder: Path, config: str | None) -> Splits:
     if not by_name:
         return {}
     if config is None and len(by_name) > 1 and "default" not in by_name:
-        raise SuiteError(f"README.md lists several configurations ({', '.join(by_name)}); name one with --config",
-                         path=readme)  # fmt: skip
+        names = ", ".join(by_name)
+        raise SuiteError(
+            f"README.md lists several configurations ({names}); name one with --dataset-config", path=readme
+        )
     chosen = config or ("default" if "default" in by_name else next(iter(by_name)))
     if chosen not in by_name:
         raise SuiteError(f"there is no configuration {chosen!r}; there are {', '.join(by_name)}", path=readme)
@@ -325,8 +327,9 @@ def recognise(path: Path) -> bool:
 
 FORMAT = Format(
     name="huggingface",
-    summary="a folder of a Hugging Face dataset: README.md with configs, shards of Parquet, CSV and JSON lines, "
-    "or what save_to_disk wrote",
+    summary="a folder of a Hugging Face dataset",
+    import_note="README.md with configs, shards of Parquet, CSV and JSON lines, or what save_to_disk wrote",
+    export_note="README.md and a Parquet file",
     reads="suite",
     writes="suite",
     read=read,
@@ -335,7 +338,7 @@ FORMAT = Format(
         COLUMNS,
         FIRST,
         Option("split", "the split, where there are several.", metavar="NAME"),
-        Option("config", "the configuration, where README.md lists several.", metavar="NAME"),
+        Option("dataset_config", "the configuration, where README.md lists several.", metavar="NAME"),
     ),
     write_options=(Option("split", "the split that the cases become [test].", default="test", metavar="NAME"),),
     recognise=recognise,

@@ -255,7 +255,7 @@ def recognise(path: Path) -> bool:
 
 FORMAT = Format(
     name="inspect-ai-log",
-    summary="a log of inspect eval, .eval or JSON, as a run whose outputs promptpex judge judges again",
+    summary="a log of inspect eval, .eval or JSON, as a run to judge again",
     extensions=(".eval", ".json"),
     reads="run",
     read=read,

@@ -204,8 +204,8 @@ def _row(output: Output, chats: Mapping[str, tuple[Message, ...]], left_out: lis
 
 FORMAT = Format(
     name="openai-completions",
-    summary="requests to OpenAI with their answers as JSON lines (stored completions, batches, runs of evals, chats), "
-    "as a run whose outputs promptpex judge judges again",
+    summary="requests to OpenAI with their answers as JSON lines (stored completions, batches, runs of evals, chats)",
+    import_note="as a run to judge again",
     extensions=JSON_ENDINGS,
     reads="run",
     writes="run",

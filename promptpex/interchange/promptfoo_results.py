@@ -207,7 +207,7 @@ def _amount(value: object) -> float | None:
 
 FORMAT = Format(
     name="promptfoo-results",
-    summary="the JSON of promptfoo eval, as a run whose outputs promptpex judge judges again",
+    summary="the JSON of promptfoo eval, as a run to judge again",
     extensions=(".json",),
     reads="run",
     read=read,

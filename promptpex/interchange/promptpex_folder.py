@@ -94,7 +94,7 @@ def _suite(folder: Path, rules: int, variable: str, log: Log) -> tuple[Suite | N
         return suite, names[0] if names else variable
     if not as_table.is_file():
         return None, variable
-    tests = promptpex_tests.read(as_table, rules=rules, variable=variable)
+    tests = promptpex_tests.read(as_table, rule_count=rules, variable=variable)
     for problem in tests.problems:
         log.changed("tests.csv", problem.message, problem.path, problem.line)
     log.came("tests", len(tests.suite.cases))

@@ -152,7 +152,7 @@ def _text(inputs: Mapping[str, object]) -> str:
 
 FORMAT = Format(
     name="promptpex-json",
-    summary="the tests.json of microsoft/promptpex, as a case file, both ways",
+    summary="the tests.json of microsoft/promptpex, as a case file",
     extensions=(".json",),
     reads="suite",
     writes="suite",

@@ -32,12 +32,14 @@ class Tests:
     problems: tuple[Problem, ...]
 
 
-def read(path: Path, *, rules: int | None = None, variable: str = INPUT_VARIABLE, prompt: str = "prompt.md") -> Tests:
+def read(
+    path: Path, *, rule_count: int | None = None, variable: str = INPUT_VARIABLE, prompt: str = "prompt.md"
+) -> Tests:
     """The suite in a ``tests.csv``.
 
     Args:
-        rules: how many rules there are; ids above it aim at inverses. By default the lines of a ``rules.txt`` beside
-            the file, else half the highest id.
+        rule_count: how many rules there are; ids above it aim at inverses. By default the lines of a ``rules.txt``
+            beside the file, else half the highest id.
         variable: the input that a test's text is the value of.
         prompt: the prompt file that the suite names.
 
@@ -47,7 +49,7 @@ def read(path: Path, *, rules: int | None = None, variable: str = INPUT_VARIABLE
     """
     rows = csv_table.read(path, COLUMNS, what=WHAT, error=SuiteError, blank_after_comma=True)
     ids = [_rule_number(row, path) for row in rows]
-    count = rules if rules is not None else _count_rules(path, ids)
+    count = rule_count if rule_count is not None else _count_rules(path, ids)
     _check_range(rows, ids, count, path)
     problems: list[Problem] = []
     named = Ids()
@@ -120,9 +122,9 @@ def _odd(row: csv_table.TableRow, path: Path) -> list[Problem]:
     return problems
 
 
-def read_format(path: Path, *, rules: int | None, variable: str) -> Imported:
+def read_format(path: Path, *, rule_count: int | None, variable: str) -> Imported:
     """As ``read``, for ``FORMAT``."""
-    tests = read(path, rules=rules, variable=variable)
+    tests = read(path, rule_count=rule_count, variable=variable)
     return Imported(suite=tests.suite, problems=tests.problems)
 
 
@@ -132,7 +134,7 @@ FORMAT = Format(
     reads="suite",
     read=read_format,
     read_options=(
-        Option("rules", "number of rules [lines of rules.txt].", kind=int, minimum=1, metavar="N"),
+        Option("rule_count", "number of rules [lines of rules.txt].", kind=int, minimum=1, metavar="N"),
         Option("variable", "the prompt's variable [input].", default=INPUT_VARIABLE, metavar="NAME"),
     ),
     recognise=lambda path: set(COLUMNS) <= columns(path),

@@ -64,11 +64,11 @@ def {name}(answers: Answers, case: str, model: Any) -> None:
 """
 
 
-def write(source: Source, *, prompt: str | None) -> Exported:
+def write(source: Source, *, prompt_path: str | None) -> Exported:
     """The module, to be put beside the prompt."""
     project = source.project()
     rules = [rule for rule in project.spec.rules if not rule.stale]
-    file = prompt or Path(project.prompt.path or project.spec.prompt or f"{project.prompt.name}.md").name
+    file = prompt_path or Path(project.prompt.path or project.spec.prompt or f"{project.prompt.name}.md").name
     left_out = [stored("put the file beside {prompt} and its spec and cases, or correct PROMPT in it", prompt=file)]
     unused = len(project.suite.cases) - len(project.suite.usable())
     left_out += [stored("cases that are not run, and are left out: {count}", count=unused)] if unused else []
@@ -109,7 +109,7 @@ FORMAT = Format(
     extensions=(".py",),
     writes="project",
     write=write,
-    write_options=(Option("prompt", "the prompt's file, seen from the module [its name].", metavar="PATH"),),
+    write_options=(Option("prompt_path", "the prompt's file, seen from the module [its name].", metavar="PATH"),),
     maps=(
         Mapped("a test function", "a rule", "out"),
         Mapped("its parameters", "the cases that the rule concerns; the models of a run", "out"),

@@ -97,7 +97,8 @@ def recognise(path: Path) -> bool:
 
 FORMAT = Format(
     name="csv",
-    summary="the cases as a table; a column for each field and input, or the columns that --columns names",
+    summary="the cases as a table, with a column for each field and input",
+    import_note="or the columns that --columns names",
     extensions=(".csv",),
     reads="suite",
     writes="suite",

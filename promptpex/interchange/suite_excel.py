@@ -114,7 +114,8 @@ def recognise(path: Path) -> bool:
 
 FORMAT = Format(
     name="excel",
-    summary="the cases as an Excel workbook: the columns of csv, or those that --columns names",
+    summary="the cases as an Excel workbook, with the columns of csv",
+    import_note="or those that --columns names",
     extensions=(".xlsx",),
     reads="suite",
     writes="suite",

@@ -96,7 +96,8 @@ def recognise(path: Path) -> bool:
 
 FORMAT = Format(
     name="jsonl",
-    summary="the cases, one JSON object per line, or the keys that --columns names",
+    summary="the cases, one JSON object per line",
+    import_note="or the keys that --columns names",
     extensions=(".jsonl", ".ndjson"),
     reads="suite",
     writes="suite",

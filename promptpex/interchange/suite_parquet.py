@@ -83,7 +83,8 @@ def recognise(path: Path) -> bool:
 
 FORMAT = Format(
     name="parquet",
-    summary="the cases as a Parquet file: the columns of csv with types, or those that --columns names",
+    summary="the cases as a Parquet file, with the columns of csv and their types",
+    import_note="or those that --columns names",
     extensions=(".parquet",),
     reads="suite",
     writes="suite",

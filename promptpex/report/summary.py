@@ -235,7 +235,7 @@ def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
         against=chosen["against"] or None,
         confidence=chosen["confidence"] or DEFAULT_CONFIDENCE,
         looks=run.manifest.looks,
-        limit=made.get("decide_at"),
+        limit=made.get("decision_threshold"),
         weights=chosen["weights"] or {},
         rank_by=chosen["rank_by"] or "non-compliance",
     )

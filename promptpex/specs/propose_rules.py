@@ -257,13 +257,13 @@ def _say_if_full(count: int, most: int, more: bool, emit: Listener) -> None:
     if not more:
         return
     message = stored(
-        "the author says that the prompt sets more rules; for more of them: `promptpex extract PROMPT --more`, or a "
-        "higher --max-rules"
+        "the author says that the prompt sets more rules; for more of them: `promptpex extract PROMPT --more-rules`, "
+        "or a higher --max-rules"
     )
     if count >= most:
         message = stored(
-            "the list of rules is full ({number}); for more of them: `promptpex extract PROMPT --more`, or a higher "
-            "--max-rules",
+            "the list of rules is full ({number}); for more of them: `promptpex extract PROMPT --more-rules`, or a "
+            "higher --max-rules",
             number=most,
         )
     emit(Notice(message, "warning"))

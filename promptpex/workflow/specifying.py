@@ -170,8 +170,8 @@ async def update(
             known = evidence_of(marked.rules, before, suite)
             return _update(spec, await _checked(session, prompt, marked, marked.rules, known), prompt)
         why = stored(
-            "the prompt is the one that the spec was extracted from; the author was not asked (--more asks for further "
-            "rules)"
+            "the prompt is the one that the spec was extracted from; the author was not asked (--more-rules asks for "
+            "further rules)"
         )
         session.emit(Notice(why))
         return _update(spec, marked, prompt)

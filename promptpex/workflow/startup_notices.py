@@ -53,7 +53,9 @@ def name_uncited_sentences(session: Session, prompt: Prompt, rules: Sequence[Rul
     for line in lines:
         session.emit(Notice(line))
     if lines:
-        message = stored("where such a sentence sets a rule, add it, or ask with `promptpex extract PROMPT --more`")
+        message = stored(
+            "where such a sentence sets a rule, add it, or ask with `promptpex extract PROMPT --more-rules`"
+        )
         session.emit(Notice(message))
 
 

@@ -65,7 +65,7 @@ FITTING: dict[str, tuple[tuple[str, ...], ...]] = {
     "report": ((RUN,), ("run-1",), ()),
     "align": tuple(
         ("--prompt", "prompt.md", *more)
-        for more in ((RUN,), (RUN, "--against", "run-1"), ("run-1", "--csv", "c.csv", "--ffr", "10%"), ())
+        for more in ((RUN,), (RUN, "--compare-to", "run-1"), ("run-1", "--csv", "c.csv", "--ffr", "10%"), ())
     ),
     "compare": ((RUN, "run-1"),),
     "gate": (("--max-non-compliance", "10%", RUN), ("--min-scored", "1"), ("--max-non-compliance", "a=0.5", "run-1")),

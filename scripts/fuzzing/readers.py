@@ -324,7 +324,7 @@ def tests_csv(maker: Maker, folder: Path) -> object:
     path = maker.file(folder, "tests.csv", maker.document(seeds.TESTS_CSV, INPUTS))
     if maker.rng.random() < 0.5:
         return safe_csv.read(path, what="file")
-    return promptpex_tests.read(path, rules=maker.rng.choice((None, 1, 2)))
+    return promptpex_tests.read(path, rule_count=maker.rng.choice((None, 1, 2)))
 
 
 def json_replies(maker: Maker, folder: Path) -> object:

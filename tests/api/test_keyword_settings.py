@@ -28,7 +28,7 @@ HINTS = get_type_hints(KeywordSettings)
 PERCENT: dict[Any, list[object]] = {str: ["5%"]}
 PATH: dict[Any, list[object]] = {Path: [Path("a/b")]}
 WIDER: dict[str, dict[Any, list[object]]] = {
-    **dict.fromkeys(("tolerance", "decide_at", "confidence", "fail_over"), PERCENT),
+    **dict.fromkeys(("tolerance", "decision_threshold", "confidence", "fail_above"), PERCENT),
     **dict.fromkeys(("results", "store", "record", "embedded_model"), PATH),
     "metrics": {str: ["a,b", "none"]},
     "weights": {str: ["rule=3,inverse=1"]},
@@ -98,8 +98,8 @@ def test_a_misspelt_setting_is_named_as_the_argument_that_it_is(
     with pytest.raises(ConfigError) as caught:
         promptpex.run(prompt(), spec(), suite(), models="fake/m", repeat=3)  # type: ignore[call-arg]
     assert str(caught.value) == "the argument 'repeat': there is no such setting; did you mean 'repeats'?"
-    with pytest.raises(ConfigError, match=r"the argument 'tolerance': .* is not a share: write 10% or 0.1"):
-        promptpex.compare("a", "b", tolerance="much")
+    with pytest.raises(ConfigError, match=r"the argument 'confidence': .* is not a share: write 95% or 0.95"):
+        promptpex.compare("a", "b", confidence="much")
     assert os.listdir(tmp_path) == []
 
 

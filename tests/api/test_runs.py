@@ -49,7 +49,10 @@ def test_a_run_is_read_by_its_folder_as_text_and_by_its_names(results: Path) -> 
 
 
 def test_a_comparison_says_what_the_command_says(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for given, flags in (({}, []), ({"confidence": "90%", "tolerance": 0.6}, ["--confidence=90%", "--tolerance=0.6"])):
+    for given, flags in (
+        ({}, []),
+        ({"confidence": "90%", "regression_margin": 0.6}, ["--confidence=90%", "--regression-margin=0.6"]),
+    ):
         old, new = two_runs(results)
         compared = promptpex.compare("old", promptpex.read_run(new), **given)  # type: ignore[arg-type]
         assert run_cli(("compare", old, new, "--json", *flags)) == 0

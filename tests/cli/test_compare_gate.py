@@ -58,7 +58,7 @@ def test_a_loss_within_the_tolerance_is_no_regression(results: Path, capsys: pyt
     kept(results, "old", a=lambda n: True)
     kept(results, "new", a=lambda n: n >= 8)
     assert called(capsys, "compare", "old", "new", "--fail-on-regression")[0] == 1
-    assert called(capsys, "compare", "old", "new", "--fail-on-regression", "--tolerance", "30%")[0] == 0
+    assert called(capsys, "compare", "old", "new", "--fail-on-regression", "--regression-margin", "30%")[0] == 0
 
 
 def test_the_comparison_for_machines_has_all(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,9 +119,9 @@ def test_the_page_is_written_where_the_second_run_is_or_where_one_says(
 GATES: list[tuple[list[str], int]] = [
     (["--max-non-compliance", "20%"], 0),
     (["--max-non-compliance", "10%"], 1),
-    (["--max-non-compliance", "0.2", "--decide", "high"], 1),
-    (["--max-non-compliance", "10%", "--decide", "low"], 0),
-    (["--max-non-compliance", "30%", "--decide", "high"], 0),
+    (["--max-non-compliance", "0.2", "--bound", "high"], 1),
+    (["--max-non-compliance", "10%", "--bound", "low"], 0),
+    (["--max-non-compliance", "30%", "--bound", "high"], 0),
     (["--max-non-compliance", "10%", "--max-non-compliance", "a=15%"], 0),
     (["--min-scored", "60"], 0),
     (["--min-scored", "61"], 1),

@@ -59,18 +59,18 @@ def test_extract_and_generate_do_not_pass_over_a_misspelt_file(there: Path, caps
 
 
 @pytest.mark.parametrize("share", ["10%", "0.1"])
-def test_fail_over_takes_a_share_as_every_option_does(
+def test_fail_above_takes_a_share_as_every_option_does(
     there: Path, capsys: pytest.CaptureFixture[str], share: str
 ) -> None:
     spec = there.with_name("prompt.spec.yaml")
     text = spec.read_text(encoding="utf-8")
     spec.write_text(text.replace("source:", "checks: [{kind: equals, value: RED}], source:"), encoding="utf-8")
-    line = ["run", str(there), "--judge", "none", "--fail-over", share, "-q"]
+    line = ["run", str(there), "--judge", "none", "--fail-above", share, "-q"]
     assert run_cli([*line, "--models", "fake/RED"]) == 0
     assert run_cli([*line, "--models", "fake/GREEN"]) == 1
-    assert "--fail-over fails fake/GREEN" in capsys.readouterr().err
-    assert run_cli(["run", str(there), "--models", "fake/RED", "--fail-over", "ten"]) == 2
-    assert "--fail-over: " in capsys.readouterr().err
+    assert "--fail-above fails fake/GREEN" in capsys.readouterr().err
+    assert run_cli(["run", str(there), "--models", "fake/RED", "--fail-above", "ten"]) == 2
+    assert "--fail-above: " in capsys.readouterr().err
 
 
 def test_an_empty_list_is_an_error_in_files_and_programs(there: Path) -> None:
@@ -109,18 +109,18 @@ def test_a_chosen_judge_is_named_even_when_quiet(
     assert "none was set" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("flag", [["--more", "1"], ["--rate"], ["--keep", "3"], ["--dry-run"]])
+@pytest.mark.parametrize("flag", [["--more", "1"], ["--rate"], ["--keep-best", "3"], ["--dry-run"]])
 def test_a_baseline_is_asked_for_alone(there: Path, capsys: pytest.CaptureFixture[str], flag: list[str]) -> None:
     """It would be paid for, and what the other option asks for left undone."""
-    assert run_cli(["generate", str(there), "--baseline", "2", "--author", "fake/x", *flag]) == 2
+    assert run_cli(["generate", str(there), "--baseline-cases", "2", "--author", "fake/x", *flag]) == 2
     assert f"and {flag[0]} says nothing about it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--fail-over", "5x"], "--fail-over: '5x' is not a share: write 10% or 0.1\n"),
-        (["--fail-over", "1.5"], "--fail-over: '1.5' is not a share: write 10% or 0.1\n"),
+        (["--fail-above", "5x"], "--fail-above: '5x' is not a share: write 10% or 0.1\n"),
+        (["--fail-above", "1.5"], "--fail-above: '1.5' is not a share: write 10% or 0.1\n"),
         (["--confidence", "95"], "--confidence: '95' is not a share: write 95% or 0.95\n"),
         (["--match", "fuzzy"], "--match: there is no comparison 'fuzzy'; they are "),
     ],

@@ -144,10 +144,10 @@ async def test_a_judge_that_a_budget_left_unasked_keeps_code_0(scripted: Scripte
 async def test_a_gate_that_fails_goes_before_and_the_silent_model_is_named_all_the_same(
     scripted: ScriptedServer,
 ) -> None:
-    done = await made(scripted, "openai/wordy,openai/dead", "--fail-over", "50%")
+    done = await made(scripted, "openai/wordy,openai/dead", "--fail-above", "50%")
     assert done.code == 1
     assert DEAD in done.err
-    assert last(done).startswith("promptpex: --fail-over fails openai/wordy (non-compliance is 100%, above 50%)")
+    assert last(done).startswith("promptpex: --fail-above fails openai/wordy (non-compliance is 100%, above 50%)")
 
 
 def test_an_interruption_goes_before_all() -> None:
@@ -155,7 +155,7 @@ def test_an_interruption_goes_before_all() -> None:
     summary = summarise(run([output()], [lost]))
     assert exit_code(summary) == 3
     with pytest.raises(Interrupted):
-        exit_code(summary, stopped=True, fail_over=0.0)
+        exit_code(summary, stopped=True, fail_above=0.0)
 
 
 def test_hostile_names_and_messages_are_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 import pytest
 
-from promptpex.cli.help import GROUPS, GroupedOption
+from promptpex.cli.help import FILTERS, GROUPS, GroupedOption
 from promptpex.cli.main import COMMANDS, ELSEWHERE, STEPS, run_cli
 from promptpex.config import OTHER_VARIABLES, Settings
 from tests.cli.commands import commands
@@ -13,10 +15,10 @@ from tests.cli.commands import commands
 TWO_SCREENS = 46
 """Lines of two terminals of 24 lines, a prompt in each."""
 
-OTHER_NAMES = {"as_json": "--json", "expose": "", "pull_name": "--pull", "bring": "--update", "shape": "--format"}
+OTHER_NAMES = {"as_json": "--json", "expose": "", "bring": "--update", "shape": "--format"}
 """Options that are not settings and whose value has another name in the code."""
 
-OF_A_COMMAND = {"cases", "spec", "model", "stage", "rules", "limits", *OTHER_NAMES}
+OF_A_COMMAND = {"cases", "spec", "model", "stage", "limits", *OTHER_NAMES}
 """Names that belong to one command and are not settings."""
 
 
@@ -55,7 +57,7 @@ def test_the_other_side_of_a_switch_is_shown(capsys: pytest.CaptureFixture[str])
 def test_the_help_of_run_is_two_screens_and_all_of_it_is_one_flag_away(capsys: pytest.CaptureFixture[str]) -> None:
     daily, everything = printed(capsys, "run", "--help"), printed(capsys, "run", "--help-all")
     assert len(daily) <= TWO_SCREENS
-    assert [line for line in daily if line.endswith(":")] == [f"{group}:" for group in GROUPS]
+    assert [line for line in daily if line.endswith(":")] == [f"{group}:" for group in GROUPS if group != FILTERS]
     assert all(len(line) <= 80 for line in (*daily, *everything))
     assert not any("--judge-repeat" in line for line in daily)
     assert any("--judge-repeat" in line for line in everything)
@@ -100,8 +102,42 @@ def test_short_flags_mean_one_thing_each() -> None:
             short = [flag for flag in parameter.opts if len(flag) == len("-x")]
             for flag in short:
                 meanings.setdefault(flag, set()).add(str(parameter.name))
-    assert {flag: names for flag, names in meanings.items() if len(names) > 1} == {"-o": {"results", "out"}}
+    assert not {flag: names for flag, names in meanings.items() if len(names) > 1}
     assert set(meanings) == {"-m", "-r", "-a", "-j", "-n", "-o", "-q", "-v"}
+
+
+OTHER_KINDS = {"--prompt", "--model", "--models", "--judge", "--out", "--api-base", "--baseline"}
+"""Flags whose values are called otherwise from command to command, and are the same: a file or folder, names."""
+
+
+def test_a_flag_takes_the_same_kind_of_value_in_every_command() -> None:
+    kinds: dict[str, set[tuple[bool, str | None]]] = {}
+    for _, command in commands():
+        for one in command.get_params(click.Context(command)):
+            if isinstance(one, click.Option):
+                for flag in (flag for flag in one.opts if flag.startswith("--")):
+                    kinds.setdefault(flag, set()).add((one.is_flag, one.metavar))
+    assert {flag: taken for flag, taken in kinds.items() if len(taken) > 1 and flag not in OTHER_KINDS} == {}
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "cache prune", "runs list"])
+def test_every_command_shows_all_of_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    daily, everything = printed(capsys, *name.split(), "--help"), printed(capsys, *name.split(), "--help-all")
+    assert len(daily) <= len(everything)
+    assert any("--help-all" in line for line in daily)
+    shown = [{flag for line in lines for flag in re.findall(r"--[a-z][\w-]*", line)} for lines in (daily, everything)]
+    assert shown[0] <= shown[1]
+
+
+def test_the_help_of_import_names_its_formats_and_says_what_they_are_on_request(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    daily, everything = printed(capsys, "import", "--help"), printed(capsys, "import", "--help-all")
+    assert len(daily) <= TWO_SCREENS
+    assert "promptpex-context" in " ".join(daily)
+    assert "--sheet" not in " ".join(daily)
+    assert "the promptpex_context.json of microsoft/promptpex" in " ".join(" ".join(everything).split())
+    assert "; as JSON" not in " ".join(everything), "what export writes is no matter of import"
 
 
 @pytest.mark.parametrize("name", sorted(ELSEWHERE))
@@ -112,7 +148,7 @@ def test_what_other_tools_call_our_commands_leads_to_them(name: str, capsys: pyt
     assert len(error.splitlines()) == 1
 
 
-@pytest.mark.parametrize("arguments", [["run"], ["run", "p.md", "--nosuch"], ["nosuch"], ["gate", "--decide", "x"]])
+@pytest.mark.parametrize("arguments", [["run"], ["run", "p.md", "--nosuch"], ["nosuch"], ["gate", "--bound", "x"]])
 def test_wrong_usage_is_one_sentence_with_the_one_prefix(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

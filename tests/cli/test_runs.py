@@ -73,7 +73,7 @@ def test_the_list_as_json_and_of_one_prompt(results: Path, capsys: pytest.Captur
     assert every[0]["results"][0]["non_compliance"] == pytest.approx(1 / 3)
     assert every[0]["bytes"] == sum(path.stat().st_size for path in (results / "colours" / "third").iterdir())
     assert every[1]["partial"] == "budget"
-    _, out, _ = called(capsys, "runs", "--prompt", "letters", "--json")
+    _, out, _ = called(capsys, "runs", "--prompt-name", "letters", "--json")
     assert [run["run"] for run in json.loads(out)] == ["other"]
 
 
@@ -154,7 +154,7 @@ def test_pruning_says_what_goes_and_what_stays(results: Path, capsys: pytest.Cap
     assert made["bytes"] > 1000
     assert list(made["kept"]) == [str(Path(f"results/colours/{run}")) for run in ("damaged", "second")]
     assert not (results / "colours" / "first").exists()
-    code, out, _ = called(capsys, "runs", "prune", "--keep", "0", "--prompt", "colours", "--all")
+    code, out, _ = called(capsys, "runs", "prune", "--keep", "0", "--prompt-name", "colours", "--all")
     assert code == 0
     assert "deleted  colours/second (named before-the-edit)" in out
     assert sorted(path.name for path in results.glob("*/*")) == ["other"]

@@ -15,7 +15,15 @@ from promptpex.core.errors import InputError
 from promptpex.core.shares import share
 from tests.cli.commands import commands
 
-SHARES = ("--tolerance", "--confidence", "--max-regression", "--second-opinions", "--coverage", "--ffr")
+SHARES = (
+    "--tolerance",
+    "--confidence",
+    "--max-regression",
+    "--regression-margin",
+    "--second-opinions",
+    "--coverage",
+    "--ffr",
+)
 
 
 @given(st.integers(0, 10_000))
@@ -23,7 +31,7 @@ def test_a_share_is_exactly_what_is_written(hundredths: int) -> None:
     percent = f"{hundredths // 100}.{hundredths % 100:02}"
     assert share(f" {percent}% ") == Fraction(hundredths, 10_000)
     assert share(f"{hundredths / 10_000:.4f}") == Fraction(hundredths, 10_000)
-    assert Settings(fail_over=f"{percent}%").fail_over == hundredths / 10_000
+    assert Settings(fail_above=f"{percent}%").fail_above == hundredths / 10_000
 
 
 @pytest.mark.parametrize("text", ["", "ten", "-1%", "101%", "1.1", "10 %%", "٣%", "1" * 30])

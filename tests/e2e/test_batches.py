@@ -124,13 +124,13 @@ def test_all_problems_of_all_prompts_are_told_before_anything_is_asked(project: 
 def test_one_prompt_without_an_answer_stops_no_other_and_the_gravest_code_counts(project: Path) -> None:
     bare = project / "prompts" / "prompt.md"
     bare.write_text("Say {{thing}}.", encoding="utf-8")
-    done = run(project, "--author", "fake/nothing", "--fail-over", "50%")
+    done = run(project, "--author", "fake/nothing", "--fail-above", "50%")
     assert done.code == 3, done.err
     assert set(manifests(project)) == {"alpha", "beta", "gamma"}
     assert "prompts/prompt.md: " in done.out
-    assert "alpha: --fail-over fails bad" in done.err
+    assert "alpha: --fail-above fails bad" in done.err
     bare.unlink()
-    assert run(project, "--fail-over", "50%").code == 1
+    assert run(project, "--fail-above", "50%").code == 1
 
 
 def test_what_no_prompt_can_be_run_for_is_one_error(project: Path) -> None:
@@ -262,7 +262,7 @@ def test_batches_are_listed_and_go_with_the_last_of_their_runs(ran: Path, batch:
     assert f"Batch {made} of 3 prompts, " in shown
     assert f": results/batches/{made}/index.html" in shown
     folder = ran / "results" / "batches" / made
-    assert in_process("runs", "prune", "--older-than", "0s", "--all", "--prompt", "alpha", cwd=ran).code == 0
+    assert in_process("runs", "prune", "--older-than", "0s", "--all", "--prompt-name", "alpha", cwd=ran).code == 0
     assert folder.exists()
     assert in_process("gate", "--max-non-compliance", "100%", cwd=ran).code == 2
     assert in_process("runs", "prune", "--older-than", "0s", "--all", cwd=ran).code == 0

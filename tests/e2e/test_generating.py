@@ -231,9 +231,9 @@ async def test_more_cases_and_fewer(place: Place) -> None:
     assert [line["stage"] for line in dry["requests"]] == ["cases"]
     more = await place(author, "generate", "prompt.md", "--more", "2")
     assert "14 cases in prompt.cases.yaml (8 made, 6 kept, 0 retired)" in more.out
-    fewer = await place(author, "generate", "prompt.md", "--keep", "3")
+    fewer = await place(author, "generate", "prompt.md", "--keep-best", "3")
     assert "Rated: 14 cases; 0 of them test what another one does." in fewer.out
-    assert "11 cases put aside; `generate --keep 14` brings them back." in fewer.out
+    assert "11 cases put aside; `generate --keep-best 14` brings them back." in fewer.out
     assert "No kept case tests r2-inverse." in fewer.out
     assert "With 3 cases the share of a model is known to about" in fewer.out
     cases = place.yaml("prompt.cases.yaml")["cases"]
@@ -242,7 +242,7 @@ async def test_more_cases_and_fewer(place: Place) -> None:
     run = await place(author, "run", "prompt.md", "--models", "openai/m", "--judge", "none", "--json")
     assert json.loads(run.out)["models"][0]["outputs"] == 3
     asked = author.asked
-    back = await place(author, "generate", "prompt.md", "--keep", "14")
+    back = await place(author, "generate", "prompt.md", "--keep-best", "14")
     assert "of 14 usable cases" in back.out
     assert author.asked == asked
     assert not any("aside" in case for case in place.yaml("prompt.cases.yaml")["cases"])
@@ -263,9 +263,9 @@ async def test_keeping_fewer_than_are_people_s_own_asks_nobody(place: Place) -> 
     await place(author, "extract", "prompt.md")
     place.write("prompt.cases.yaml", OWN)
     asked = author.asked
-    dry = json.loads((await place(author, "generate", "prompt.md", "--keep", "2", "--dry-run", "--json")).out)
+    dry = json.loads((await place(author, "generate", "prompt.md", "--keep-best", "2", "--dry-run", "--json")).out)
     assert (dry["make"], dry["requests"], dry["keep"]) == ({}, [], 3)
-    kept = await place(author, "generate", "prompt.md", "--keep", "2")
+    kept = await place(author, "generate", "prompt.md", "--keep-best", "2")
     assert "3 cases in prompt.cases.yaml (0 made, 3 kept, 0 retired)" in kept.out
     assert "3 are yours and stay." in kept.out
     assert author.asked == asked
@@ -278,10 +278,10 @@ async def test_people_s_cases_fill_their_places_before_cases_are_rated(place: Pl
     await place(author, "extract", "prompt.md")
     place.write("prompt.cases.yaml", OWN)
     asked = author.asked
-    done = await place(author, "generate", "prompt.md", "--keep", "20")
+    done = await place(author, "generate", "prompt.md", "--keep-best", "20")
     assert "(0 made, 3 kept, 0 retired)" in done.out
     assert "made before the rating" not in done.err
     assert (author.asked - asked, author.stages["ratings"]) == (1, 1)
-    done = await place(author, "generate", "prompt.md", "--keep", "20", "--cases-per-rule", "3")
+    done = await place(author, "generate", "prompt.md", "--keep-best", "20", "--cases-per-rule", "3")
     assert "1 case is made before the rating, for r1: cases_per_rule and inverse_cases say how many" in done.err
     assert "(1 made, 3 kept, 0 retired)" in done.out

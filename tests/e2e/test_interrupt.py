@@ -190,7 +190,7 @@ async def test_a_folder_of_a_killed_run_tells_one_truth(tmp_path: Path, scripted
     first = await command(asked(here, scripted, "--max-requests", "6"))
     assert reasons(here.rows()) == {"budget": 6}, first.err
     (folder,) = (path.parent for path in here.folder.glob("results/*/*/manifest.json"))
-    gate = ["gate", str(folder), "--max-non-compliance", "100%", "--decide", "point"]
+    gate = ["gate", str(folder), "--max-non-compliance", "100%", "--bound", "point"]
     cut = await command(gate)
     assert (cut.code, "This run is not complete (budget)" in cut.err) == (0, True)
     process = await started(asked(here, scripted), here)

@@ -93,7 +93,7 @@ def _call(folder: Path, *arguments: str, forked: bool = True) -> subprocess.Comp
 
 
 def test_a_new_format_is_one_file(folder: Path) -> None:
-    shown = _call(folder, "import", "--help").stdout
+    shown = _call(folder, "import", "--help-all").stdout
     assert "a toy" in shown
     assert "--shout" in shown
     done = _call(folder, "import", "toy", "a.toy", "--shout", "--out", "made", forked=False)

@@ -64,16 +64,16 @@ def test_a_configuration_says_which_files_are_a_split(tmp_path: Path) -> None:
     )
     assert huggingface.recognise(tmp_path)
     read = huggingface.read
-    made = read(tmp_path, columns=COLUMNS, config="main", split="test")
+    made = read(tmp_path, columns=COLUMNS, dataset_config="main", split="test")
     assert _questions(made) == ["one", "two"]
     assert {note.name for note in made.notes} == {"image", "train"}
-    assert _questions(read(tmp_path, columns=COLUMNS, config="main", split="train")) == ["three"]
-    assert _questions(read(tmp_path, columns=COLUMNS, config="small")) == ["three"]
+    assert _questions(read(tmp_path, columns=COLUMNS, dataset_config="main", split="train")) == ["three"]
+    assert _questions(read(tmp_path, columns=COLUMNS, dataset_config="small")) == ["three"]
     refused: tuple[tuple[dict[str, Any], str], ...] = (
         ({}, "several configurations (main, small)"),
-        ({"config": "x"}, "no configuration 'x'; there are main, small"),
-        ({"config": "main"}, "several splits (test, train); name one with --split"),
-        ({"config": "main", "split": "dev"}, "no split 'dev'; there are test, train"),
+        ({"dataset_config": "x"}, "no configuration 'x'; there are main, small"),
+        ({"dataset_config": "main"}, "several splits (test, train); name one with --split"),
+        ({"dataset_config": "main", "split": "dev"}, "no split 'dev'; there are test, train"),
     )
     for options, says in refused:
         with pytest.raises(InputError) as failure:

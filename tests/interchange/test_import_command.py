@@ -208,11 +208,12 @@ def test_a_tests_file_becomes_a_case_file(tmp_path: Path, capsys: pytest.Capture
     path.write_text(recordings.TESTS, encoding="utf-8")
     out = tmp_path / "prompt.cases.yaml"
     assert (
-        run_cli(["import", "promptpex-tests", str(path), "--rules", "2", "--variable", "thing", "--out", str(out)]) == 0
+        run_cli(["import", "promptpex-tests", str(path), "--rule-count", "2", "--variable", "thing", "--out", str(out)])
+        == 0
     )
     assert [case.rule for case in read_suite(out).cases] == ["r1", "r2", "r1", "r2"]
     capsys.readouterr()
-    assert run_cli(["import", "promptpex-tests", str(path), "--rules", "2"]) == 0
+    assert run_cli(["import", "promptpex-tests", str(path), "--rule-count", "2"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert json.loads(printed[1])["id"] == "r1-1"
 
@@ -221,7 +222,7 @@ def test_a_tests_file_becomes_a_case_file(tmp_path: Path, capsys: pytest.Capture
 def test_cases_go_out_and_come_back(shape: str, tmp_path: Path) -> None:
     path, out, again = tmp_path / "tests.csv", tmp_path / "a.cases.yaml", tmp_path / "b.cases.yaml"
     path.write_text(recordings.TESTS, encoding="utf-8")
-    run_cli(["import", "promptpex-tests", str(path), "--rules", "2", "--out", str(out)])
+    run_cli(["import", "promptpex-tests", str(path), "--rule-count", "2", "--out", str(out)])
     assert run_cli(["export", shape, str(out), "--out", str(tmp_path / f"x.{shape}")]) == 0
     assert run_cli(["import", shape, str(tmp_path / f"x.{shape}"), "--out", str(again)]) == 0
     assert read_suite(again).cases == read_suite(out).cases

@@ -24,7 +24,7 @@ def _file(tmp_path: Path, text: str = TESTS) -> Path:
 
 
 def test_blank_lines_and_blanks_after_commas_are_no_part_of_it(tmp_path: Path) -> None:
-    result = promptpex_tests.read(_file(tmp_path), rules=2, variable="thing", prompt="p.md")
+    result = promptpex_tests.read(_file(tmp_path), rule_count=2, variable="thing", prompt="p.md")
     assert result.suite.prompt == "p.md"
     assert [(case.id, case.rule, case.inverse) for case in result.suite.cases] == [
         ("r1-1", "r1", False),
@@ -47,7 +47,7 @@ def test_the_number_of_rules_comes_from_the_file_beside_it(tmp_path: Path) -> No
 
 def test_a_row_that_is_too_long_is_kept_and_named(tmp_path: Path) -> None:
     result = promptpex_tests.read(
-        _file(tmp_path, TESTS + '4, 2, "x", "Y", "why",\n4, 3, "x", "Y", "why", more\n'), rules=2
+        _file(tmp_path, TESTS + '4, 2, "x", "Y", "why",\n4, 3, "x", "Y", "why", more\n'), rule_count=2
     )
     assert [(problem.line, problem.message.rpartition("; ")[2]) for problem in result.problems] == [
         (7, "cells beyond the header are blank"),
@@ -57,7 +57,7 @@ def test_a_row_that_is_too_long_is_kept_and_named(tmp_path: Path) -> None:
 
 
 def test_the_same_id_twice_makes_two_cases(tmp_path: Path) -> None:
-    result = promptpex_tests.read(_file(tmp_path, TESTS + '1, 1, "x", "", ""\n'), rules=2)
+    result = promptpex_tests.read(_file(tmp_path, TESTS + '1, 1, "x", "", ""\n'), rule_count=2)
     assert [case.id for case in result.suite.cases][-1] == "r1-1-2"
     assert result.suite.cases[-1].expected is None
 
@@ -76,7 +76,7 @@ def test_the_same_id_twice_makes_two_cases(tmp_path: Path) -> None:
 def test_what_cannot_be_read_names_its_line(tmp_path: Path, row: str, message: str) -> None:
     path = _file(tmp_path, f"{TESTS}{row}\n")
     with pytest.raises(SuiteError, match=message) as caught:
-        promptpex_tests.read(path, rules=2)
+        promptpex_tests.read(path, rule_count=2)
     assert (caught.value.path, caught.value.line) == (path, 7)
 
 

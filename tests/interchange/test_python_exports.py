@@ -133,7 +133,7 @@ def test_hostile_texts_are_data_of_the_modules() -> None:
     assert made.check_r1(HOSTILE, {}).status == "pass"
     assert made.check_import("x", {"thing": "x"}).status == "not_concerned"
     assert not hasattr(made, "os")
-    tests = pytest_module.write(source, prompt=HOSTILE).text
+    tests = pytest_module.write(source, prompt_path=HOSTILE).text
     called = {
         node.func.id
         for node in ast.walk(ast.parse(tests))
@@ -161,7 +161,7 @@ def test_any_text_stays_a_text_of_a_module_that_compiles(text: str, rule: str) -
 
 def test_each_rule_has_a_readable_test_for_the_cases_that_it_concerns() -> None:
     project = Project(prompt(), spec(), suite(), models=("small=openai/x",), concerned={"r2": frozenset({"c1"})})
-    exported = pytest_module.write(Source(project), prompt=None)
+    exported = pytest_module.write(Source(project), prompt_path=None)
     tree = ast.parse(exported.text)
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
     assert [one.name for one in functions] == ["test_r1_the_output_is_one_word", "test_r2_the_output_is_a_colour"]
@@ -175,7 +175,7 @@ def test_pytest_runs_the_module_by_itself(pytester: pytest.Pytester) -> None:
     prompts = write_project(pytester.path, models=("fake/RED",))
     broken = (prompts / "colour.spec.yaml").read_text("utf-8").replace("value: 1}", "value: 2}")
     (prompts / "colour.spec.yaml").write_text(broken, encoding="utf-8")
-    exported = pytest_module.write(FileSource(prompts / "colour.cases.yaml", lambda: prompts), prompt=None)
+    exported = pytest_module.write(FileSource(prompts / "colour.cases.yaml", lambda: prompts), prompt_path=None)
     (prompts / "test_colour.py").write_text(exported.text, encoding="utf-8")
     arguments = with_plugin("-p", "no:xdist", "-v", str(prompts / "test_colour.py"))
     result = pytester.runpytest_inprocess(*arguments)

@@ -39,7 +39,7 @@ def test_a_gate_on_the_same_cases_passes_who_never_fails_before_who_fails_seven_
     def code(failed: int, limit: str) -> int:
         fates = by({"a": lambda case, repeat: "broken" if repeat == 0 and case < failed else "kept"})
         run = simulated(["a"], cases(20, 4), fates, judge=False, repeats=10)
-        return gate_code(run, f"failed-{failed}", "--max-non-compliance", limit, "--decide", "high")
+        return gate_code(run, f"failed-{failed}", "--max-non-compliance", limit, "--bound", "high")
 
     for limit in ("14.5%", "15%", "16%"):
         codes = [code(failed, limit) for failed in (0, 1, 2, 5, 7)]

@@ -27,7 +27,10 @@ def decided(run: Run) -> tables.Rankings:
     """What the tables say of a run by what its manifest says."""
     made = run.manifest.settings
     question = tables.RankingOptions(
-        tolerance=made["tolerance"], confidence=made["confidence"], looks=run.manifest.looks, limit=made["decide_at"]
+        tolerance=made["tolerance"],
+        confidence=made["confidence"],
+        looks=run.manifest.looks,
+        limit=made["decision_threshold"],
     )
     return tables.rankings(tables.outputs(run), run.manifest.models, question)
 
@@ -70,7 +73,9 @@ def test_the_tables_decide_at_every_look_as_the_run_did(tmp_path: Path) -> None:
 
 def test_a_limit_stops_each_model_on_its_own(tmp_path: Path) -> None:
     fates = by({"a": first(0), "b": lambda case, repeat: "broken" if case % 2 else "kept"})
-    run = ran(tmp_path, ["a", "b"], cases(200, 4), fates, aims=4, judge=False, until_decided=True, decide_at=0.2)
+    run = ran(
+        tmp_path, ["a", "b"], cases(200, 4), fates, aims=4, judge=False, until_decided=True, decision_threshold=0.2
+    )
     summary, rows = summed(run)
     assert [row["decision"] for row in rows.values()] == ["below limit", "above limit"]
     assert max(asked_of(run, "a"), asked_of(run, "b")) < 200
@@ -81,7 +86,7 @@ def test_a_limit_stops_each_model_on_its_own(tmp_path: Path) -> None:
 
 def test_a_limit_is_not_passed_on_the_strength_of_what_is_missing(tmp_path: Path) -> None:
     fates = by({"a": lambda case, repeat: "cut" if case % 3 == 0 else "kept"})
-    run = ran(tmp_path, ["a"], cases(100, 4), fates, aims=4, judge=False, until_decided=True, decide_at=0.2)
+    run = ran(tmp_path, ["a"], cases(100, 4), fates, aims=4, judge=False, until_decided=True, decision_threshold=0.2)
     _, rows = summed(run)
     assert (rows["a"]["decision"], asked_of(run, "a")) == ("undecided", 100)
     assert rows["a"]["because"] == "34 of 100 outputs of fake/a are unscored"

@@ -121,7 +121,7 @@ def test_a_gate_passes_who_never_fails_before_who_fails_once(tmp_path: Path, mon
 
     def code(failed: int, limit: str) -> int:
         run = simulated(["a"], cases(304, 16), by({"a": first(failed)}), judge=False)
-        return gate_code(run, f"failed-{failed}", "--max-non-compliance", limit, "--decide", "high")
+        return gate_code(run, f"failed-{failed}", "--max-non-compliance", limit, "--bound", "high")
 
     assert [code(failed, "10%") for failed in (0, 1, 20, 31)] == [0, 0, 0, 1]
     assert [code(failed, "1.5%") for failed in (0, 1, 2)] == [0, 1, 1]

@@ -99,7 +99,9 @@ def test_a_limit_is_shown_as_it_was_given(broken: int, limit: float, expected: s
     _, rows = summed(simulated(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
     ((reason,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
     assert reason == f"non-compliance is {expected}"
-    beside = simulated(["a"], cases(400, 4), by({"a": first(400)}), judge=False, until_decided=True, decide_at=limit)
+    beside = simulated(
+        ["a"], cases(400, 4), by({"a": first(400)}), judge=False, until_decided=True, decision_threshold=limit
+    )
     looks = (tuple(case.id for case in beside.suite.cases),)
     summary, _ = summed(beside.replace(manifest=beside.manifest.replace(looks=looks)))
     assert f"Clearly above the limit of {expected.partition('above ')[2]}: fake/a" in (summary.answer or "")

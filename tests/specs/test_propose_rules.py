@@ -64,7 +64,7 @@ async def test_a_list_that_is_full_is_reported_with_what_to_do() -> None:
     assert len(proposed) == 8
     assert len(client.requests) == 1
     assert "the list of rules is full (8)" in notices(heard)
-    assert "extract PROMPT --more" in notices(heard)
+    assert "extract PROMPT --more-rules" in notices(heard)
     assert "--max-rules" in notices(heard)
 
 

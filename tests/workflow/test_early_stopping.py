@@ -106,7 +106,7 @@ async def test_going_on_without_it_asks_the_rest_in_a_run_of_its_own(tmp_path: P
 
 async def test_a_limit_decides_for_one_model_alone(tmp_path: Path) -> None:
     prompt, fake = prepared(tmp_path), FakeClient(answer)
-    finished, _ = await execute(tmp_path, prompt, fake, models=["fake/bad"], decide_at="20%")
+    finished, _ = await execute(tmp_path, prompt, fake, models=["fake/bad"], decision_threshold="20%")
     summary = summarise(finished)
     assert summary.models["decision"].tolist() == ["above limit"]
     assert len(fake.requests) < 40
@@ -146,7 +146,7 @@ async def test_a_budget_in_the_middle_of_a_look_leaves_the_looks_before_it(tmp_p
         ({"models": ["fake/good"]}, "needs two models"),
         ({"against": "fake/good"}, "drop --against"),
         ({"against": "fake/other", "until_decided": False}, "name one of the models"),
-        ({"decide_at": 0.1, "until_decided": False}, "--until-decided stops"),
+        ({"decision_threshold": 0.1, "until_decided": False}, "--until-decided stops"),
     ],
 )
 async def test_questions_without_an_answer_are_refused_before_anything_is_asked(

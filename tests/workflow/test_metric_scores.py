@@ -287,7 +287,7 @@ def test_commands_report_gate_and_compare_metrics(
         assert "--rank-by names 'wram'" in error
         assert "the metrics here are short, warm; did you mean 'warm'?" in error
     assert run_cli(["gate", "--min-metric", "short=80", "--min-metric", "warm=50%"]) == 0
-    assert run_cli(["gate", "--min-metric", "warm=50", "--decide", "high"]) == 1
+    assert run_cli(["gate", "--min-metric", "warm=50", "--bound", "high"]) == 1
     assert "warm is not clearly at least 50%: it may be 43%" in capsys.readouterr().out
     assert run_cli(["compare", str(old), str(new), "--fail-on-regression"]) == 0
     compared = " ".join(capsys.readouterr().out.split())

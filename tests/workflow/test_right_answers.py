@@ -69,7 +69,7 @@ def test_a_model_that_always_says_nn_is_compliant_right_on_3_of_20_and_not_calle
     assert {one["source"] for one in rows(where / "scores.csv")} == {"match:exact"}
 
 
-@pytest.mark.parametrize("flag", [[], ["--until-decided", "--decide-at", "10%"]])
+@pytest.mark.parametrize("flag", [[], ["--until-decided", "--decision-threshold", "10%"]])
 def test_ranking_by_an_accuracy_that_there_will_not_be_is_refused_before_anything_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], flag: list[str]
 ) -> None:

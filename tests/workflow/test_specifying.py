@@ -327,7 +327,7 @@ async def test_sentences_that_no_rule_cites_are_reported_as_a_list_that_ends(tmp
     lines = [line for line in notices(events).splitlines() if "no rule cites" in line]
     assert 2 < len(lines) < 12
     assert "more sentences that no rule cites; `promptpex validate` names them all" in lines[-1]
-    assert "--more" in notices(events)
+    assert "--more-rules" in notices(events)
 
 
 def notices(events: list[Event]) -> str:

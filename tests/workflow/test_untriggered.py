@@ -121,7 +121,7 @@ def test_generate_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 
     asyncio.run(job())
     monkeypatch.chdir(tmp_path)
-    command = ["generate", "prompt.md", "--author", "fake/w", "--keep", "3"]
+    command = ["generate", "prompt.md", "--author", "fake/w", "--keep-best", "3"]
     assert run_cli(command) == 0
     text = " ".join("".join(capsys.readouterr()).split())
     assert "In the latest run 1 case did not meet the condition of the rule that it is for: c2." in text

@@ -21,37 +21,37 @@ if TYPE_CHECKING:
 @options.RUNS
 @options.labelling
 @options.of_statistics(
-    "--ffr", type=options.SHARE, metavar="SHARE", help="Look at the choice by alignment at this FFR limit."
+    "--ffr", type=options.SHARE, metavar="SHARE", help="FFR limit at which assertions are chosen for the card."
 )
-@options.of_statistics("--against", type=options.PATH, metavar="RUN", help="What changed since this run.")
+@options.of_statistics("--compare-to", type=options.PATH, metavar="RUN", help="Show what changed since RUN.")
 @options.prompt_of_runs
 @options.of_files(
-    "--no-calibration", is_flag=True, help="Do not write into the spec how far its judges may be trusted."
+    "--no-calibration", is_flag=True, help="Do not write the judges' agreement with people into the spec."
 )
-@options.of_files("--csv", "table", type=options.PATH, metavar="FILE", help="Write the table of outputs to FILE.")
+@options.of_files("--csv", "table", type=options.PATH, metavar="FILE", help="Also write the table of outputs to FILE.")
 @options.results
 @options.output_options
 @options.settings_options
 def command(
     runs: tuple[Path, ...],
     ffr: Fraction | None,
-    against: Path | None,
+    compare_to: Path | None,
     prompt: Path | None,
     no_calibration: bool,
     table: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> int:
-    """Hold checks and judges against people's grades.
+    """Measure how well checks and judges agree with people.
 
     RUN is a run's folder, id or name, several of one prompt, or the prompt's file for its latest run; without it, the
     latest run. The report card has coverage, FFR, alignment and kappa for each rule and for the chosen set, each with
-    an interval, on grades that had no part in choosing it. How far each judge agrees with people on each rule is
-    written into the spec. Nobody is asked.
+    an interval, on grades that had no part in choosing it. How well each judge agrees with people on each rule is
+    written into the spec. No model is asked.
 
     \b
       promptpex align
-      promptpex align prompt.md --against 4f2a --csv outputs.csv
+      promptpex align prompt.md --compare-to 4f2a --csv outputs.csv
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.in_words.card import card_lines
@@ -64,7 +64,7 @@ def command(
 
     how = options.label_rules(flags)
     results = Path(settings(flags).settings.results)
-    wishes = CardWishes(prompt, how, ffr, against)
+    wishes = CardWishes(prompt, how, ffr, compare_to)
     made = align(runs, results, wishes, notices(False, quiet=bool(flags.get("quiet"))))
     if as_json:
         print_json(made.card.model_dump(mode="json"))

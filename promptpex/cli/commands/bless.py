@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("bless", cls=Command)
 @options.RUNS
-@options.of_files("--out", type=options.PATH, metavar="FILE", help="File to write [PROMPT.blessed.json].")
+@options.of_files("-o", "--out", type=options.PATH, metavar="FILE", help="File to write [PROMPT.blessed.json].")
 @options.results
 @options.settings_options
 @options.output_options

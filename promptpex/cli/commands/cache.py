@@ -70,11 +70,11 @@ def stats(as_json: bool, **flags: Any) -> int:
 
 
 @command.command("prune")
-@options.of_files("--older-than", metavar="AGE", help="Replies older than this, such as 30d, 12h, 90m.")
-@options.of_files("--stage", metavar="STAGE", help="Replies of this stage, such as judge; `cache stats` names them.")
-@options.of_files("--model", metavar="NAME", help="Replies of this model, by its name or one of the settings.")
-@options.of_files("--failed", is_flag=True, help="Empty, cut off, withheld or malformed replies.")
-@options.of_files("--dry-run", is_flag=True, help="Only count them.")
+@options.of_filters("--older-than", metavar="AGE", help="Replies older than this, such as 30d, 12h, 90m.")
+@options.of_filters("--stage", metavar="STAGE", help="Replies of this stage, such as judge; `cache stats` names them.")
+@options.of_filters("--model", metavar="NAME", help="Replies of this model, by its name or one of the settings.")
+@options.of_filters("--failed", is_flag=True, help="Empty, cut off, withheld or malformed replies.")
+@options.of_files("--dry-run", is_flag=True, help="Count them; delete nothing.")
 @options.store
 @options.settings_options
 @options.output_options

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.command("check", cls=Command)
 @click.argument("files", nargs=-1, required=True, type=options.PATH, metavar="FILE...")
 @options.of_cases(
-    "--assertions", type=options.PATH, metavar="FILE", help="YAML or JSON: promptfoo's assert list, or a spec."
+    "--assertions", type=options.PATH, metavar="FILE", help="A spec, or promptfoo's assert list, as YAML or JSON."
 )
 @options.of_files("-o", "--out", type=options.PATH, metavar="FILE", help="File to write, instead of stdout.")
 @options.of_output(
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     "--put-up",
     type=options.PATH,
     metavar="PROMPT",
-    help="Put a sample of the outputs up for grading: they are PROMPT's.",
+    help="Queue a sample of the outputs for grading, as PROMPT's.",
 )
 @options.of_cases(
-    "--per-day", type=options.COUNT, metavar="N", help="Outputs of each day that are put up, by the row's time [20]."
+    "--per-day", type=options.COUNT, metavar="N", help="Queue at most N outputs of each day, by the row's time [20]."
 )
 @options.of_output("--fail-unscored", is_flag=True, help="Exit 1 also when a row could not be judged.")
 @options.of_judging("-j", "--judge", metavar="NAME", help="Judge that answers the questions of checks [none].")

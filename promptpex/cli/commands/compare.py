@@ -11,14 +11,21 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from promptpex.report.run_comparison import RunComparison
 
 
 @click.command("compare", cls=Command)
 @click.argument("before", type=options.PATH)
 @click.argument("after", type=options.PATH)
-@options.of_statistics("--fail-on-regression", is_flag=True, help="Exit 1 if a model has clearly become worse.")
-@options.of_statistics("--tolerance", metavar="SHARE", help="A loss shown to be smaller is not a regression [none].")
+@options.of_statistics("--fail-on-regression", is_flag=True, help="Exit 1 if a model is clearly worse than before.")
+@options.of_statistics(
+    "--regression-margin",
+    type=options.SHARE,
+    metavar="SHARE",
+    help="A loss shown to be smaller is not a regression [none].",
+)
 @options.confidence
 @options.weights
 @options.of_statistics(
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
 )
 @options.labelling
 @options.results
-@options.of_output("--out", type=options.PATH, metavar="FILE.html", help="The page [in AFTER's folder].")
+@options.of_files("-o", "--out", type=options.PATH, metavar="FILE.html", help="The page [in AFTER's folder].")
 @options.settings_options
 @options.open_page
 @options.output_options
@@ -36,6 +43,7 @@ def command(
     before: Path,
     after: Path,
     fail_on_regression: bool,
+    regression_margin: Fraction | None,
     as_json: bool,
     out: Path | None,
     opened: bool,
@@ -67,7 +75,8 @@ def command(
     folders = runs.resolve(before, results), runs.resolve(after, results)
     one, two = map(runs.read_for_report, folders)
     listen = notices(verbose=False, quiet=bool(flags.get("quiet")))
-    comparison = compare(one, two, resolved, listen, folders=folders, rules=how)
+    margin = None if regression_margin is None else float(regression_margin)
+    comparison = compare(one, two, resolved, listen, folders=folders, rules=how, margin=margin)
     page = out or (None if as_json and not opened else page_in(*folders))
     if page is not None:
         write_page(comparison, page, folders)

@@ -22,9 +22,15 @@ if TYPE_CHECKING:
 @options.author
 @options.judging
 @options.verdict_options
-@options.of_cases("--sample", type=options.COUNT, metavar="N", help="At most N cases of each suite, drawn by the seed.")
 @options.of_cases(
-    "--baseline", type=click.IntRange(1, 200), default=20, metavar="N", help="Baseline cases to make [20]."
+    "--sample", type=options.COUNT, metavar="N", help="Use at most N cases of each suite, drawn by the seed."
+)
+@options.of_cases(
+    "--baseline-cases",
+    type=click.IntRange(1, 200),
+    default=20,
+    metavar="N",
+    help="Cases to make from the prompt alone [20].",
 )
 @options.generation
 @options.rounds
@@ -33,11 +39,11 @@ if TYPE_CHECKING:
 @options.request_options
 @options.engine_options
 @options.of_files("-o", "--out", type=options.PATH, metavar="DIR", help="Folder of the tables [RESULTS/evaluation].")
-@options.results_beside_out
+@options.results
 @options.settings_options
 @options.session_output_options
 def command(
-    prompts: tuple[Path, ...], sample: int | None, baseline: int, out: Path | None, as_json: bool, **flags: Any
+    prompts: tuple[Path, ...], sample: int | None, baseline_cases: int, out: Path | None, as_json: bool, **flags: Any
 ) -> int:
     """Evaluate specs and cases as the PromptPex paper does.
 
@@ -55,7 +61,7 @@ def command(
 
     async def job(session: Any) -> Any:
         folder = out or Path(session.settings.results) / "evaluation"
-        return folder, await evaluate(session, files, folder=folder, baseline=baseline, sample=sample)
+        return folder, await evaluate(session, files, folder=folder, baseline=baseline_cases, sample=sample)
 
     folder, tables = work(flags, job, start=prompts[0].parent)
     if as_json:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command("export", cls=WriteCommand)
 @click.argument("source", metavar="RUN|SUITE", type=options.PATH)
 @options.of_files("-o", "--out", type=options.PATH, metavar="FILE", help="File, or folder, to write instead of stdout.")
-@options.results_beside_out
+@options.results
 @options.settings_options
 @options.output_options
 def command(format_: Format, own: dict[str, Any], source: Path, out: Path | None, as_json: bool, **flags: Any) -> int:

@@ -26,9 +26,9 @@ JUDGED = "judge:"
 @click.command("extract", cls=Command)
 @options.PROMPT
 @options.author
-@options.of_cases("--force", is_flag=True, help="Overwrite a spec that exists.")
-@options.of_cases("--update", "bring", is_flag=True, help="Adapt it to a changed prompt; your edits stay.")
-@options.of_cases("--more", is_flag=True, help="Ask for the rules that it lacks; your edits stay.")
+@options.of_cases("--force", is_flag=True, help="Overwrite an existing spec.")
+@options.of_cases("--update", "bring", is_flag=True, help="Adapt the spec to a changed prompt; your edits stay.")
+@options.of_cases("--more-rules", is_flag=True, help="Ask for rules that are missing; your edits stay.")
 @options.extraction
 @options.inverse_cases
 @options.samples_shown
@@ -43,7 +43,7 @@ def command(
     cases: Path | None,
     force: bool,
     bring: bool,
-    more: bool,
+    more_rules: bool,
     as_json: bool,
     **flags: Any,
 ) -> int:
@@ -60,12 +60,12 @@ def command(
 
     require_files(None, cases)
     files = files_of(prompt, spec=spec, suite=cases)
-    if bring or more:
-        return _update(files, as_json, flags, more)
+    if bring or more_rules:
+        return _update(files, as_json, flags, more_rules)
     if files.spec.exists() and not force:
         message = (
-            "exists already; edit it, adapt it to a changed prompt with --update, ask for further rules with --more, "
-            "or overwrite it with --force"
+            "exists already; edit it, adapt it to a changed prompt with --update, ask for further rules with "
+            "--more-rules, or overwrite it with --force"
         )
         raise SpecError(message, path=files.spec)
     extracted = work(flags, lambda session: extract(session, files), start=prompt.parent)

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     "limits",
     multiple=True,
     metavar="[MODEL=]SHARE",
-    help="Highest accepted non-compliance, 10% or 0.1, of all models or of one; may be repeated.",
+    help="Highest accepted non-compliance, 10% or 0.1, of all models or of MODEL; may be repeated.",
 )
 @options.of_statistics(
     "--min-accuracy",
     "accuracies",
     multiple=True,
     metavar="[MODEL=]SHARE",
-    help="Lowest accepted accuracy, 90% or 0.9, of all models or of one; may be repeated.",
+    help="Lowest accepted accuracy, 90% or 0.9, of all models or of MODEL; may be repeated.",
 )
 @options.of_statistics(
     "--min-metric",
@@ -50,26 +50,30 @@ if TYPE_CHECKING:
     help="Lowest accepted mean of a metric of your own, tone=80, from 0 to 100; may be repeated.",
 )
 @options.of_statistics(
-    "--min-scored", type=options.COUNT_OR_NONE, default=0, metavar="N", help="Fewest scored outputs of each model."
+    "--min-scored",
+    type=options.COUNT_OR_NONE,
+    default=0,
+    metavar="N",
+    help="Require at least N scored outputs of each model.",
 )
 @options.of_statistics(
-    "--decide",
+    "--bound",
     type=click.Choice(["point", "low", "high"]),
     default="point",
-    help="What is compared with the limit [point]: the share, or an end of its interval. low fails only what is "
-    "clearly above, high passes only what is clearly not above; of accuracy and metrics: below.",
+    help="Compare the share itself, or the low or high end of its interval, with the limit [point]. low fails a model "
+    "only if it is clearly worse than the limit, high passes it only if it is clearly not worse.",
 )
 @options.of_statistics(
     "--baseline",
     metavar="WHICH",
-    help="What non-compliance may not clearly rise against: blessed (PROMPT.blessed.json), a file that `bless` wrote, "
+    help="Fail if non-compliance has clearly risen since blessed (PROMPT.blessed.json), a file that `bless` wrote, "
     "or a run.",
 )
 @options.of_statistics(
     "--max-regression",
     type=options.SHARE,
     metavar="SHARE",
-    help="Highest accepted rise against the baseline [0%]; without --baseline: against blessed.",
+    help="Highest accepted rise above the baseline [0%]; without --baseline, above blessed.",
 )
 @options.confidence
 @options.weights
@@ -88,7 +92,7 @@ def command(
     accuracies: tuple[str, ...],
     least_means: tuple[str, ...],
     min_scored: int,
-    decide: Any,
+    bound: Any,
     baseline: str | None,
     max_regression: Fraction | None,
     layout: str | None,
@@ -103,7 +107,7 @@ def command(
 
     \b
       promptpex gate --max-non-compliance 10% --min-scored 50
-      promptpex gate --max-non-compliance gpt-4o-mini=5% --decide high
+      promptpex gate --max-non-compliance gpt-4o-mini=5% --bound high
       promptpex gate --min-accuracy 90% --min-metric tone=80
       promptpex gate --baseline blessed --max-regression 3%
       promptpex gate --max-non-compliance 10% --format github
@@ -119,7 +123,7 @@ def command(
     if not any((limits, accuracies, least_means, min_scored, held)):
         _refuse_without_limit()
     shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
-    asked = Limits(*shares, min_metrics=dict(map(_metric, least_means)), min_scored=min_scored, decide=decide)
+    asked = Limits(*shares, min_metrics=dict(map(_metric, least_means)), min_scored=min_scored, decide=bound)
     layout, resolved = _layout(layout, as_json), settings(flags)
     meant = runs_meant(runs, Path(resolved.settings.results))
     if meant.is_one:

@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 @options.generation
 @options.rounds
 @options.effort
-@options.of_cases("--dry-run", is_flag=True, help="Say what would be made and its price; ask nothing.")
+@options.of_cases("--dry-run", is_flag=True, help="Show what would be made and its price; ask no model.")
 @options.of_cases(
     "--more",
     type=click.IntRange(1, 100),
     metavar="N",
-    help="N more cases for each rule and inverse, unlike those that exist.",
+    help="Add N cases for each rule and inverse, unlike the existing ones.",
 )
-@options.of_cases("--rate", is_flag=True, help="Have the author rate the cases: severity, importance, what repeats.")
+@options.of_cases("--rate", is_flag=True, help="Have the author rate cases by severity, importance and repetition.")
 @options.of_cases(
-    "--keep",
+    "--keep-best",
     type=click.IntRange(1),
     metavar="N",
-    help="Keep the N most valuable cases by rating and coverage; the others are put aside, not deleted.",
+    help="Keep the N most valuable cases by rating and coverage, and put the others aside.",
 )
 @options.of_cases(
-    "--baseline", type=click.IntRange(1, 200), metavar="N", help="Instead: N cases from the prompt alone."
+    "--baseline-cases", type=click.IntRange(1, 200), metavar="N", help="Instead, make N cases from the prompt alone."
 )
 @options.of_models("--expected", metavar="MODEL", help="Take expected outputs from MODEL, scored by the judges.")
 @options.of_judging("-j", "--judge", metavar="NAMES", help="Judges that score expected outputs.")
@@ -58,8 +58,8 @@ def command(
     dry_run: bool,
     more: int | None,
     rate: bool,
-    keep: int | None,
-    baseline: int | None,
+    keep_best: int | None,
+    baseline_cases: int | None,
     as_json: bool,
     **flags: Any,
 ) -> int:
@@ -73,10 +73,10 @@ def command(
     from promptpex.workflow.project_files import files_of
 
     files = files_of(prompt, spec=spec, suite=cases)
-    if baseline is not None:
-        _require_alone(more=more, rate=rate, keep=keep, dry_run=dry_run)
-        return _baseline(files, baseline, as_json, flags)
-    wishes = Wishes(more or 0, rate, keep)
+    if baseline_cases is not None:
+        _require_alone(more=more, rate=rate, keep_best=keep_best, dry_run=dry_run)
+        return _baseline(files, baseline_cases, as_json, flags)
+    wishes = Wishes(more or 0, rate, keep_best)
     return _dry(files, wishes, as_json, flags) if dry_run else _generate(files, wishes, as_json, flags)
 
 
@@ -86,7 +86,8 @@ def _require_alone(**given: object) -> None:
         if value:
             flag = f"--{name.replace('_', '-')}"
             message = (
-                f"--baseline makes a suite of its own, without rules, and {flag} says nothing about it: leave one out"
+                f"--baseline-cases makes a suite of its own, without rules, and {flag} says nothing about it: "
+                "leave one out"
             )
             raise click.UsageError(message)
 
@@ -137,8 +138,8 @@ def _choice_lines(made: Generated, keep: int | None) -> list[str]:
     if choice is None or not choice.aside:
         return lines
     aside = tr_n(
-        "{count} case put aside; `generate --keep {valid}` brings it back.",
-        "{count} cases put aside; `generate --keep {valid}` brings them back.",
+        "{count} case put aside; `generate --keep-best {valid}` brings it back.",
+        "{count} cases put aside; `generate --keep-best {valid}` brings them back.",
         choice.aside,
         valid=choice.valid,
     )

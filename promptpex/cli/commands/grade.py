@@ -22,34 +22,37 @@ if TYPE_CHECKING:
 @click.command("grade", cls=Command)
 @options.RUNS
 @options.of_output("--terminal", is_flag=True, help="Grade in this terminal, by keys.")
-@options.of_files("--page", type=options.PATH, metavar="FILE", help="Write a page that is graded without a server.")
+@options.of_files("--page", type=options.PATH, metavar="FILE", help="Write a page for grading without a server.")
 @options.of_files("--import", "file", type=options.PATH, metavar="FILE", help="Merge grades that were given elsewhere.")
 @options.prompt_of_runs
-@options.of_cases("--as", "grader", metavar="NAME", help="Who grades [git's user, or the account's name].")
-@options.of_cases("--rules", "all_rules", is_flag=True, help="Ask for every rule and criterion, too.")
-@options.of_cases(
-    "--on", multiple=True, metavar="ID", help="Ask for this rule or criterion alone; several may be given."
-)
-@options.of_cases(
+@options.of_judging("--as", "grader", metavar="NAME", help="Name of the grader [git's user, else the account].")
+@options.of_judging("--rules", "all_rules", is_flag=True, help="Also grade every rule and criterion.")
+@options.of_judging("--on", multiple=True, metavar="ID", help="Grade only this rule or criterion; may be repeated.")
+@options.of_judging(
     "--policy",
     metavar="NAME",
     default="informative",
     help="What to grade next: informative, random, highest, lowest or alternating [informative].",
 )
-@options.of_cases(
-    "--first", type=click.IntRange(0), default=0, metavar="N", help="Outputs to grade before criteria are written [0]."
+@options.of_judging(
+    "--criteria-after",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    expert=True,
+    help="Grade N outputs before writing criteria [0].",
 )
 @options.labelling
-@options.of_cases(
+@options.of_judging(
     "--second-opinions",
     type=options.SHARE,
     metavar="SHARE",
     expert=True,
-    help="Share of outputs that others have graded, to see how far people agree [10%].",
+    help="Share of outputs that others have already graded, to measure agreement [10%].",
 )
 @options.page_address
 @options.author
-@options.of_models("-j", "--judge", metavar="NAMES", help="Answers candidates' questions on the page of criteria.")
+@options.of_judging("-j", "--judge", metavar="NAMES", help="Judges that answer candidates' questions.")
 @options.request_options
 @options.results
 @options.settings_options
@@ -64,14 +67,14 @@ def command(
     all_rules: bool,
     on: tuple[str, ...],
     policy: str,
-    first: int,
+    criteria_after: int,
     second_opinions: Fraction | None,
     port: int | None,
     no_open: bool,
     as_json: bool,
     **flags: Any,
 ) -> int:
-    """Say of outputs whether they are good.
+    """Grade outputs as good or bad.
 
     In a browser, in a terminal, or with a page for somebody elsewhere. RUN is a run's folder, id or name, several
     of one prompt, or the prompt's file for its latest run; by default the latest run of all. What `promptpex check
@@ -99,7 +102,7 @@ def command(
     project = _opened(runs, results, wishes, quiet=bool(flags.get("quiet")))
     if terminal:
         return _in_terminal(project, wishes, grader)
-    shown = port_of(project, grader, first)
+    shown = port_of(project, grader, criteria_after)
     if page is not None:
         return write_page(shown, page)
     sources = runs or (project.file,)

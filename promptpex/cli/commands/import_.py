@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     "--prompt",
     type=options.PATH,
     metavar="FILE",
-    help="Prompt that recorded requests come from: their inputs are told from what was sent.",
+    help="Prompt of the recorded requests, to recover their inputs from what was sent.",
 )
-@options.of_files("--cases-only", is_flag=True, help="Write the cases alone, into the case file --out or to stdout.")
-@options.of_files("--force", is_flag=True, help="Replace files that are in the folder already.")
+@options.of_files("--cases-only", is_flag=True, help="Write only the cases, to the case file --out or to stdout.")
+@options.of_files("--force", is_flag=True, help="Overwrite existing files.")
 @options.report_language
 @options.output_options
 def command(
@@ -45,12 +45,12 @@ def command(
 
     FORMATS
 
-    Without FORMAT it is told by the file. Cases are written to the case file --out (.yaml, .csv or .jsonl), or as JSON
+    Without FORMAT, the file decides. Cases are written to the case file --out (.yaml, .csv or .jsonl), or as JSON
     lines to stdout; everything else goes into the folder --out. What came over, what means something else here and
     what could not come over is printed, each with its line. Nothing is fetched, and nothing of the file is run.
 
     Files that record what models were sent and answered become a run, which `judge` and `check` read: of the prompt
-    that the requests have in common, or with --prompt of yours.
+    that the requests have in common, or of yours with --prompt.
     """
     from promptpex.workflow.importing.exchange import require_extension
     from promptpex.workflow.importing.recovered_inputs import with_prompt

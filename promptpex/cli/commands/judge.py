@@ -17,7 +17,7 @@ from promptpex.cli.help import Command
 @options.judge_options
 @options.verdict_options
 @options.judged_by_people
-@options.of_files("--spec", type=options.PATH, metavar="FILE", help="Judge by this spec instead of the run's own.")
+@options.of_files("--spec", type=options.PATH, metavar="FILE", help="Judge by this spec instead of that of the run.")
 @options.request_options
 @options.engine_options
 @options.comparison_options

@@ -29,16 +29,16 @@ ROLES = {"test": Key("test"), "author": Key("author"), "judge": Key("judge")}
 
 
 @click.command("models", cls=Command)
-@options.of_models("--pull", "pull_name", metavar="NAME", help="Pull an Ollama model first, with a progress bar.")
-@options.of_models("--fetch", is_flag=True, help="Fetch the embedded model's weights if they are missing.")
-@options.of_models("--api-base", metavar="URL", help="OpenAI-compatible server to ask as well.")
+@options.of_models("--pull-model", metavar="NAME", help="Pull an Ollama model first, with a progress bar.")
+@options.of_models("--fetch", is_flag=True, help="Download the embedded model's weights if they are missing.")
+@options.of_models("--api-base", metavar="URL", help="OpenAI-compatible server to ask, too.")
 @options.settings_options
 @options.output_options
-def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
-    """List the models in reach, and the roles they would take.
+def command(pull_model: str | None, fetch: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
+    """List the models you can use, and their default roles.
 
-    The roles are those that they fill when no model is named. Where the settings list several servers for a model,
-    each is asked whether it has it.
+    The roles are those that they have when no model is named. Where the settings list several servers for a model,
+    each server is asked whether it has the model.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
@@ -49,8 +49,8 @@ def command(pull_name: str | None, fetch: bool, as_json: bool, quiet: bool, **fl
 
     resolved = settings(flags)
     options_ = provider_options(resolved)
-    if pull_name:
-        _pull(pull_name)
+    if pull_model:
+        _pull(pull_model)
     if fetch:
         from promptpex.llm.providers.weights import fetch_default, found_default
 

@@ -33,12 +33,19 @@ if TYPE_CHECKING:
 @options.request_options
 @options.engine_options
 @options.comparison_options
-@options.of_statistics("--until-decided", is_flag=True, default=None, help="Stop asking a model once it is decided.")
-@options.of_statistics("--decide-at", metavar="SHARE", expert=True, help="Decide instead whether it is above this.")
-@options.of_statistics("--fail-over", metavar="SHARE", help="Exit 1 if a model's non-compliance is higher.")
+@options.of_statistics(
+    "--until-decided", is_flag=True, default=None, help="Stop asking a model once its result is decided."
+)
+@options.of_statistics(
+    "--decision-threshold",
+    metavar="SHARE",
+    expert=True,
+    help="With --until-decided: only decide whether it exceeds SHARE.",
+)
+@options.of_statistics("--fail-above", metavar="SHARE", help="Exit 1 if a model's non-compliance exceeds SHARE.")
 @options.allow_missing_models
 @options.prompt_files
-@options.of_files("--name", metavar="NAME", expert=True, help="Name of the run, to refer to it by.")
+@options.of_files("--name", metavar="NAME", expert=True, help="Name by which other commands know the run.")
 @options.results
 @options.settings_options
 @options.full
@@ -69,7 +76,7 @@ def command(
     A partial run goes on in its folder; a complete one is kept, and --fresh makes another beside it. `promptpex runs`
     lists them.
 
-    Shares are written as 10% or 0.1. Exit code 1 if --fail-over fails, 3 if a model, a judge or the
+    Shares are written as 10% or 0.1. Exit code 1 if --fail-above fails, 3 if a model, a judge or the
     script of a metric gave nothing usable; of several prompts the gravest: 2, then 3, then 1.
     """
     from promptpex.cli.batches import is_one_file, refuse_files_of_one
@@ -110,8 +117,8 @@ def _run_one(
     if opened and not stopped:
         open_report(folder / PAGE)
     given = manifest.settings
-    fail_over, allow_missing = given["fail_over"], given["allow_missing_models"]
-    return exit_code(summary, stopped=stopped, fail_over=fail_over, allow_missing=allow_missing)
+    fail_above, allow_missing = given["fail_above"], given["allow_missing_models"]
+    return exit_code(summary, stopped=stopped, fail_above=fail_above, allow_missing=allow_missing)
 
 
 def _job(files: Files, subset: Subset, name: str | None) -> Callable[[Session], Awaitable[Any]]:
@@ -153,5 +160,5 @@ def _run_several(
     if opened and not stopped:
         open_report(made.report.folder / INDEX)
     return batch_exit_code(
-        made, stopped=stopped, fail_over=settings.fail_over, allow_missing=settings.allow_missing_models
+        made, stopped=stopped, fail_above=settings.fail_above, allow_missing=settings.allow_missing_models
     )

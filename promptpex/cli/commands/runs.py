@@ -18,7 +18,7 @@ class Runs(CommandGroup):
     """A group whose first command is meant where none is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+        if not args or (args[0].startswith("-") and args[0] not in (*ctx.help_option_names, "--help-all")):
             args = ["list", *args]
         return super().parse_args(ctx, args)
 
@@ -34,11 +34,11 @@ def command() -> None:
 
 
 @command.command("list")
-@options.of_files("--prompt", metavar="NAME", help="Runs of this prompt alone.")
+@options.of_filters("--prompt-name", metavar="NAME", help="Only runs of this prompt.")
 @options.results
 @options.settings_options
 @options.output_options
-def list_(prompt: str | None, as_json: bool, **flags: Any) -> int:
+def list_(prompt_name: str | None, as_json: bool, **flags: Any) -> int:
     """Prompt, date, models, result and size of each run, the latest first.
 
     non-compliance is that of the only model, or the lowest and the highest of several; (5/66) behind it: of
@@ -51,7 +51,7 @@ def list_(prompt: str | None, as_json: bool, **flags: Any) -> int:
     from promptpex.report.runs.listing import RunList
 
     results = Path(settings(flags).settings.results)
-    runs = [run for run in RunList(results).all() if prompt in (None, run.prompt, run.folder.parent.name)]
+    runs = [run for run in RunList(results).all() if prompt_name in (None, run.prompt, run.folder.parent.name)]
     if as_json:
         batches = batches_of_runs(results)
         print_json([to_dict(run, batches.get(run.folder, ())) for run in runs])
@@ -59,16 +59,16 @@ def list_(prompt: str | None, as_json: bool, **flags: Any) -> int:
         from rich.console import Console
 
         show_runs(runs, Console(soft_wrap=False))
-        for line in batch_lines(results) if prompt is None else ():
+        for line in batch_lines(results) if prompt_name is None else ():
             say(line)
     else:
         command = "`promptpex run PROMPT --models ...`"
-        if prompt is None:
+        if prompt_name is None:
             say(tr("no run in {results} yet; make one with {command}", results=results, command=command))
         else:
             none = tr(
                 "no run of {prompt} in {results} yet; make one with {command}",
-                prompt=prompt,
+                prompt=prompt_name,
                 results=results,
                 command=command,
             )
@@ -77,16 +77,18 @@ def list_(prompt: str | None, as_json: bool, **flags: Any) -> int:
 
 
 @command.command("prune")
-@options.of_files("--prompt", metavar="NAME", help="Runs of this prompt alone.")
-@options.of_files("--keep", type=options.COUNT_OR_NONE, metavar="N", help="All but the N latest of each prompt.")
-@options.of_files("--older-than", metavar="AGE", help="Runs not written since so long, such as 30d, 12h, 90m.")
-@options.of_files("--all", "protected", is_flag=True, help="Also those that people named, blessed or graded.")
-@options.of_files("--dry-run", is_flag=True, help="Only list them.")
+@options.of_filters("--prompt-name", metavar="NAME", help="Only runs of this prompt.")
+@options.of_filters("--keep", type=options.COUNT_OR_NONE, metavar="N", help="All but the N latest runs of each prompt.")
+@options.of_filters(
+    "--older-than", metavar="AGE", help="Runs last written longer ago than this, such as 30d, 12h, 90m."
+)
+@options.of_filters("--all", "protected", is_flag=True, help="Also delete runs that people named, blessed or graded.")
+@options.of_files("--dry-run", is_flag=True, help="List them; delete nothing.")
 @options.results
 @options.settings_options
 @options.output_options
 def prune(
-    prompt: str | None,
+    prompt_name: str | None,
     keep: int | None,
     older_than: str | None,
     protected: bool,
@@ -110,7 +112,7 @@ def prune(
         raise click.UsageError("say which runs: --keep N or --older-than AGE")
     age = None if older_than is None else timedelta(seconds=options.seconds_of(older_than))
     results = Path(settings(flags).settings.results)
-    old = prunable(results, PruneWishes(prompt, keep, age, protected), datetime.now(UTC))
+    old = prunable(results, PruneWishes(prompt_name, keep, age, protected), datetime.now(UTC))
     size = {one.folder: bytes_of(one.folder) for one in old}
     gone, busy = ([one.folder for one in old if one.goes], []) if dry_run else delete(results, old)
     if as_json:

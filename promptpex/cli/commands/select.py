@@ -27,30 +27,38 @@ ALIGNED = "aligned"
 
 @click.command("select", cls=Command)
 @click.argument("source", type=options.PATH)
-@options.of_statistics("--method", type=click.Choice((ALIGNED, *METHODS)), default="sub", help="How to choose [sub].")
 @options.of_statistics(
-    "--coverage", type=options.SHARE, metavar="SHARE", help="Least share of bad outputs caught [.6]."
+    "--method", type=click.Choice((ALIGNED, *METHODS)), default="sub", help="Method of selection [sub]."
+)
+@options.of_statistics(
+    "--coverage", type=options.SHARE, metavar="SHARE", help="Catch at least this share of bad outputs [60%]."
 )
 @options.of_statistics(
     "--ffr",
     type=options.SHARE,
     metavar="SHARE",
-    help="Highest share of good outputs flagged [.25]; aligned: by each assertion [.2].",
+    help="Flag at most this share of good outputs [25%]; aligned: per assertion [20%].",
 )
-@options.of_statistics("--graders", metavar="WHO", help="aligned: whose grades count where graders differ [majority].")
-@options.of_statistics("--screen", is_flag=True, help="topological: pass over what fails every output.")
 @options.of_statistics(
-    "--weigh-questions", is_flag=True, help="A candidate counts 1, and 1 for each question to a judge."
+    "--graders", metavar="WHICH", help="aligned: whose grades count where graders differ [majority]."
 )
-@options.of_statistics("--curve", is_flag=True, help="Also the most coverage at each FFR.")
-@options.of_statistics("--bootstrap", is_flag=True, help="Bootstrap intervals too, for comparison.")
-@options.of_statistics("--transitive", is_flag=True, help="Count what follows from several implications, too.")
-@options.of_limits("--time-limit", type=click.IntRange(0), default=60, metavar="S", help="Seconds to search [60].")
-@options.of_files("--into-spec", is_flag=True, help="Make the chosen ones rules of the prompt's spec.")
+@options.of_statistics("--screen", is_flag=True, help="topological: skip candidates that fail every output.")
+@options.of_statistics("--weigh-questions", is_flag=True, help="Count each question to a judge as one more candidate.")
+@options.of_statistics("--curve", is_flag=True, help="Also show the highest coverage at each FFR.")
+@options.of_statistics("--bootstrap", is_flag=True, help="Also show bootstrap intervals, for comparison.")
+@options.of_statistics("--transitive", is_flag=True, help="Follow chains of implications.")
+@options.of_limits(
+    "--time-limit", type=click.IntRange(0), default=60, metavar="SECONDS", help="Time limit of the search [60]."
+)
+@options.of_files("--into-spec", is_flag=True, help="Add the chosen ones to the prompt's spec as rules.")
 @options.of_files(
-    "-o", "--out", type=options.PATH, metavar="FILE", help="Write the chosen ones: .yaml, .py, or promptfooconfig.yaml."
+    "-o",
+    "--out",
+    type=options.PATH,
+    metavar="FILE",
+    help="Write the chosen ones to FILE: .yaml, .py, or promptfooconfig.yaml.",
 )
-@options.of_files("--pipeline", metavar="NAME", help="Which problem of a file that holds several.")
+@options.of_files("--pipeline", metavar="NAME", help="Which problem to solve, if the file has several.")
 @options.output_options
 @options.report_language
 def command(

@@ -34,20 +34,22 @@ if TYPE_CHECKING:
     metavar="PATH",
     help="Folder of versions, or a file; several in the order given [git].",
 )
-@options.of_cases("--since", type=click.DateTime(), metavar="DATE", help="Look at git's history from this date on.")
-@options.of_cases("--spec-rules/--no-spec-rules", default=True, help="Count the rules of the spec as criteria too.")
-@options.of_cases("--infer", is_flag=True, help="Let the author suggest criteria from the prompt alone, too.")
-@options.of_cases("--from-notes", is_flag=True, help="Make criteria of people's notes on bad outputs, too.")
-@options.of_cases("--dry-run", is_flag=True, help="Show versions, changes and price; ask nothing.")
+@options.of_cases("--since", type=click.DateTime(), metavar="DATE", help="Start at this date of git's history.")
+@options.of_cases("--spec-rules/--no-spec-rules", default=True, help="Use the rules of the spec as criteria, too.")
+@options.of_cases("--infer", is_flag=True, help="Have the author suggest criteria from the prompt alone, too.")
+@options.of_cases("--from-notes", is_flag=True, help="Make criteria from people's notes on bad outputs, too.")
+@options.of_cases("--dry-run", is_flag=True, help="Show versions, changes and price; ask no model.")
 @options.of_cases(
-    "--run", "run_", type=options.PATH, metavar="RUN", help="Run whose outputs are examples [the latest]."
+    "--run", "run_", type=options.PATH, metavar="RUN", help="Run whose outputs are the examples [the latest]."
 )
 @options.of_cases(
-    "--labels", type=options.PATH, metavar="FILE", help="CSV or JSON lines with labels, or labelled outputs."
+    "--labels", type=options.PATH, metavar="FILE", help="CSV or JSON lines with labels or labelled outputs."
 )
 @options.labelling
-@options.of_models("-j", "--judge", metavar="NAMES", help="Answers candidates' questions, and says what implies what.")
-@options.of_output("--tagged", is_flag=True, help="Print the prompt with the words that show its categories.")
+@options.of_judging(
+    "-j", "--judge", metavar="NAMES", help="Judges that answer candidates' questions and find implications."
+)
+@options.of_output("--tagged", is_flag=True, help="Print the prompt with the words that show its categories marked.")
 @options.request_options
 @options.engine_options
 @options.prompt_files

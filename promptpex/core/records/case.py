@@ -131,7 +131,7 @@ class Case(OwnedRecord):
     )
     aside: str | None = Field(
         default=None,
-        description="Why generate --keep has put the case aside. Such a case is not run.",
+        description="Why generate --keep-best has put the case aside. Such a case is not run.",
         examples=["rated lower than 20 others"],
         json_schema_extra=MACHINES,
     )

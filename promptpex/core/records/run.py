@@ -23,7 +23,7 @@ from promptpex.core.translation import from_data, tr
 _NUMBER = ((int, float), "a number")
 _COUNT = (int, "a whole number")
 _COMPUTED_WITH: dict[str, tuple[type | tuple[type, ...], str]] = {
-    **dict.fromkeys(("tolerance", "confidence", "decide_at", "min_agreement"), _NUMBER),
+    **dict.fromkeys(("tolerance", "confidence", "decision_threshold", "min_agreement"), _NUMBER),
     **dict.fromkeys(("repeats", "judge_repeat", "judge_examples"), _COUNT),
     **dict.fromkeys(("against", "judge_mode", "rank_by"), (str, "a text")),
     "weights": (dict, "a mapping"),

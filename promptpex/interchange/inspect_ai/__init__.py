@@ -12,7 +12,9 @@ from promptpex.interchange.inspect_ai.write import write
 
 FORMAT = Format(
     name="inspect-ai",
-    summary="a dataset of Inspect (inspect_ai) as cases; out, a task in Python that inspect eval runs",
+    summary="Inspect (inspect_ai)",
+    import_note="a dataset, as cases",
+    export_note="a task in Python that inspect eval runs",
     extensions=(".csv", ".json", ".jsonl"),
     reads="project",
     writes="project",

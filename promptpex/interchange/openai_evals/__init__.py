@@ -49,8 +49,9 @@ def read(path: Path, *, template: str | None) -> Imported:
 
 FORMAT = Format(
     name="openai-evals",
-    summary="openai/evals: samples as JSON lines (input, ideal), or the registry's YAML with its samples; "
-    "out as samples, or with --registry NAME as that YAML",
+    summary="openai/evals",
+    import_note="samples as JSON lines (input, ideal), or the registry's YAML with its samples",
+    export_note="samples, or with --registry NAME the registry's YAML",
     extensions=(*JSON_ENDINGS, *_YAML),
     reads="project",
     writes="project",

@@ -41,8 +41,8 @@ def read(path: Path, *, items: str | None) -> Imported:
 
 FORMAT = Format(
     name="openai-evals-api",
-    summary="OpenAI's Evals API: an eval's graders with the prompt and items of its run as JSON, both ways; items as "
-    "JSON lines",
+    summary="OpenAI's Evals API: an eval's graders, with the prompt and items of its run, as JSON",
+    import_note="or items as JSON lines",
     extensions=JSON_ENDINGS,
     reads="project",
     writes="project",

@@ -45,8 +45,7 @@ def read(path: Path, *, events: str | None) -> Imported:
 
 FORMAT = Format(
     name="otel-genai",
-    summary="spans and log records of OpenTelemetry about requests to models (gen_ai.*), in OTLP's JSON, as a run "
-    "whose outputs promptpex judge judges",
+    summary="spans and log records of OpenTelemetry about requests to models (gen_ai.*), as a run to judge",
     extensions=JSON_ENDINGS,
     reads="run",
     read=read,

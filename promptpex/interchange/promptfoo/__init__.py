@@ -14,8 +14,8 @@ __all__ = ["FORMAT", "config", "read", "write"]
 
 FORMAT = Format(
     name="promptfoo",
-    summary="a promptfooconfig: prompts, tests with their assertions, providers; of a case file prompt and spec come "
-    "from its folder",
+    summary="a promptfooconfig: prompts, tests with their assertions, providers",
+    export_note="of a case file, with the prompt and the spec in its folder",
     extensions=(".yaml", ".yml", ".json"),
     reads="project",
     writes="project",

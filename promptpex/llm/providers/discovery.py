@@ -91,7 +91,8 @@ def not_found(available: Sequence[AvailableModel], options: ProviderOptions | No
         reasons.append(stored("Hosted models: no key in the environment, such as OPENAI_API_KEY."))
     if "ollama" not in kinds:
         nothing = stored(
-            "Ollama: nothing answers at {server}, or it has no model (promptpex models --pull NAME).", server=host_url()
+            "Ollama: nothing answers at {server}, or it has no model (promptpex models --pull-model NAME).",
+            server=host_url(),
         )
         reasons.append(nothing)
     if "embedded" not in kinds:

@@ -108,7 +108,7 @@ def read_benchmark(folder: Path) -> Benchmark:
     promptid = _promptid(folder / RESULTS)
     located = prompts.find(folder, promptid)
     variable = located.prompt.variables[0]
-    tests = promptpex_tests.read(folder / "tests.csv", rules=len(rules), variable=variable)
+    tests = promptpex_tests.read(folder / "tests.csv", rule_count=len(rules), variable=variable)
     results = read_results(folder / RESULTS, promptid, tests.suite, rules, variable)
     cases = results.cases
     evaluated, odd = _evals(folder / "test_evals.csv", promptid, cases, len(rules), variable)

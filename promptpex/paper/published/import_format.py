@@ -87,10 +87,8 @@ def read(path: Path) -> Imported:
 
 FORMAT = Format(
     name="promptpex-published",
-    summary=(
-        "evals/v7 of a clone of microsoft/promptpex: prints the paper's tables counted again, with intervals and "
-        "paired tests; --out DIR writes runs, tables.json, pictures and recordings"
-    ),
+    summary="evals/v7 of a clone of microsoft/promptpex: the paper's tables counted again, with intervals and tests",
+    import_note="--out DIR writes runs, tables.json, pictures and recordings",
     reads="run",
     read=read,
     recognise=lambda path: (

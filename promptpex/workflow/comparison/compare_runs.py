@@ -30,19 +30,21 @@ def compare(
     *,
     folders: Folders = (None, None),
     rules: LabelRules | None = None,
+    margin: float | None = None,
 ) -> RunComparison:
-    """What has changed from one run to the other; the tolerance counts only where it was given for this comparison.
+    """What has changed from one run to the other.
 
     Args:
         folders: where the runs are kept, beside others that were made from the same.
         rules: how people's grades become labels.
+        margin: a loss that does not count as a regression where it is shown to be no greater; None: none.
 
     Raises:
         InputError: as ``compare_runs``.
         SynthesisError: the rules name a grader who gave no grade.
     """
     people = (peoples_grades(before, emit, rules=rules), peoples_grades(after, emit, rules=rules))
-    return _compared((before, after), folders, people, resolved)
+    return _compared((before, after), folders, people, resolved, margin)
 
 
 class ComparisonsOfRuns:
@@ -79,12 +81,13 @@ def _compared(
     folders: Folders,
     people: tuple[PeoplesGrades | None, PeoplesGrades | None],
     resolved: Resolved,
+    margin: float | None = None,
 ) -> RunComparison:
     chosen, made = resolved.settings, (tables_of(read[0]), tables_of(read[1]))
     return compare_runs(
         *made,
         confidence=chosen.confidence,
-        tolerance=chosen.tolerance if resolved.given("tolerance") else None,
+        tolerance=margin,
         weights=chosen.weights,
         rank_by=chosen.rank_by,
         people=people,

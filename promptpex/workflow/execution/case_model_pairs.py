@@ -70,7 +70,7 @@ def plan(files: Files, resolved: Resolved, *, with_cases: bool = True) -> Planne
     """
     prompt = read_with_warnings(files.prompt)[0]
     settings = with_effort(resolved, prompt.meta.get("effort"), path=files.prompt)
-    settings = settings.replace(settings=settings.settings.replace(until_decided=False, decide_at=None))
+    settings = settings.replace(settings=settings.settings.replace(until_decided=False, decision_threshold=None))
     if not files.spec.exists():
         raise SpecError("there is no spec; write one, or `promptpex extract` the prompt", path=files.spec)
     spec = read_for_prompt(files.spec, prompt)

@@ -94,7 +94,7 @@ def settled(session: Session, run: RunColumns) -> frozenset[str]:
         tolerance=settings.tolerance,
         confidence=settings.confidence,
         looks=run.manifest.looks,
-        limit=settings.decide_at,
+        limit=settings.decision_threshold,
         weights=settings.weights,
     )
     return tables.rankings(tables.outputs(run), run.manifest.models, question).settled

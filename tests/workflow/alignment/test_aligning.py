@@ -283,11 +283,11 @@ def test_where_all_graded_outputs_had_a_part_in_the_choice_that_is_said(
 def test_an_edit_is_compared_on_what_had_no_part_in_the_choice(
     chosen: AlignedFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    card = card_of(capsys, "r2", "--against", "r1")
+    card = card_of(capsys, "r2", "--compare-to", "r1")
     why = "all verdicts together: not compared, since no graded output of now is left that had no part in the choice"
     assert why in card.notices
     more_grades(chosen)
-    card = card_of(capsys, "r2", "--against", "r1")
+    card = card_of(capsys, "r2", "--compare-to", "r1")
     assert (
         "all verdicts together: compared on 19 graded outputs before and 3 now that had no part in the choice"
         in card.notices
@@ -297,7 +297,7 @@ def test_an_edit_is_compared_on_what_had_no_part_in_the_choice(
 
 
 def test_a_run_is_not_compared_with_itself(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_cli(["align", "r1", "--against", "r1"]) == 2
+    assert run_cli(["align", "r1", "--compare-to", "r1"]) == 2
     assert "the card is of the run r1 already: compare it with another run of trip" in capsys.readouterr().err
 
 
@@ -384,7 +384,7 @@ def test_a_choice_by_another_method_is_measured_in_its_own_way(
     ("arguments", "sentence"),
     [
         (["nowhere"], "no such run"),
-        (["--against", "nowhere"], "no such run"),
+        (["--compare-to", "nowhere"], "no such run"),
         (["--ffr", "150%"], "'150%' is not a share"),
         (["--csv", "results"], "the table cannot be written"),
     ],

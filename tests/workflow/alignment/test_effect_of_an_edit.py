@@ -1,4 +1,4 @@
-"""``promptpex align --against``: what an edit of the prompt did, on the whole, by rule and to the chosen set."""
+"""``promptpex align --compare-to``: what an edit of the prompt did, on the whole, by rule and to the chosen set."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_effect_of_an_edit_is_a_difference_with_an_interval(
     world.grade("g" * 6 + "b" * 14)
     world.grade("-" * 6 + "b" * 14, "r1", "The reply stays calm.")
     world.examples = now
-    card = card_of(capsys, "r1", "--against", "r0")
+    card = card_of(capsys, "r1", "--compare-to", "r0")
     assert card.against == "r0"
     made = {(one.what, one.by, one.figure): one for one in card.effects}
     whole = made["output", "", "bad"]
@@ -37,7 +37,7 @@ def test_the_effect_of_an_edit_is_a_difference_with_an_interval(
     assert coverage.before.estimate == pytest.approx(10 / 14)
     assert coverage.after.estimate == 1.0
     assert made["r1", "judge:gpt", "ffr"].before.estimate == 0.0
-    assert run_cli(["align", "r1", "--against", "r0"]) == 0
+    assert run_cli(["align", "r1", "--compare-to", "r0"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Since the run r0 the whole output, bad by people: 70% (46–88%), now 40% (19–64%): -30 points (" in text
 
@@ -52,12 +52,12 @@ def test_a_second_execution_of_the_same_run_is_another_run(
     (again / "manifest.json").write_text(json.dumps({**manifest, "run": "r1"}), encoding="utf-8")
     world.examples = world.renamed(texts)
     world.grade("g" * 6 + "b" * 14)
-    card = card_of(capsys, "r1", "--against", "r1-2")
+    card = card_of(capsys, "r1", "--compare-to", "r1-2")
     assert card.against == "r1-2"
     whole = {(one.what, one.by, one.figure): one for one in card.effects}["output", "", "bad"]
     assert (whole.before.estimate, whole.after.estimate) == (0.7, 0.4)
     for same in ("r1", "r1-2"):
-        assert run_cli(["align", same, "--against", same]) == 2
+        assert run_cli(["align", same, "--compare-to", same]) == 2
 
 
 OLDER = {number: f"older {number}{' calm? city?' if number < 10 else ''}" for number in range(20)}
@@ -78,7 +78,7 @@ def edited(world: AlignedFolder) -> AlignedFolder:
 def test_the_effect_of_an_edit_on_the_chosen_set_is_that_on_cases_that_did_not_choose_it(
     edited: AlignedFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    card = card_of(capsys, "r1", "--against", "r0")
+    card = card_of(capsys, "r1", "--compare-to", "r0")
     made = {(one.kind, one.what, one.figure): one for one in card.effects}
     unseen = [number for number, one in enumerate(edited.examples) if not one.is_shown]
     coverage, ffr = made["set", "", "coverage"], made["set", "", "ffr"]
@@ -95,7 +95,7 @@ def test_the_effect_of_an_edit_on_the_chosen_set_is_that_on_cases_that_did_not_c
     of_criterion = made["criterion", "c1", "coverage"]
     assert of_criterion.by == "calm"
     assert of_criterion.before.estimate == pytest.approx(caught / bad)
-    assert run_cli(["align", "r1", "--against", "r0"]) == 0
+    assert run_cli(["align", "r1", "--compare-to", "r0"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "the chosen set calm, city, coverage: " in text
     assert "all verdicts together, " not in text, "the older run has none"
@@ -106,7 +106,7 @@ def test_outputs_of_an_older_run_on_which_no_judge_was_asked_are_left_out_of_the
 ) -> None:
     wanted = [edited.candidate(one.id, choice="must" if one.id == "ask_calm" else None) for one in edited.candidates]
     edited.write(KNOWN, spec=SPEC, candidates=wanted)
-    card = card_of(capsys, "r1", "--against", "r0")
+    card = card_of(capsys, "r1", "--compare-to", "r0")
     why = "the chosen set is compared without 20 graded outputs of the run r0, on which ask_calm was not run"
     assert why in card.notices
     coverage = next(one for one in card.effects if (one.kind, one.figure) == ("set", "coverage"))

@@ -93,7 +93,7 @@ def test_an_edit_is_measured_on_the_outputs_of_the_runs(
 ) -> None:
     world.run(VERDICTS, SPEC, name="r0", texts={number: f"old {number}" for number in range(4)})
     put_up(world)
-    card = card_of(capsys, "results/trip/r1", "--against", "results/trip/r0")
+    card = card_of(capsys, "results/trip/r1", "--compare-to", "results/trip/r0")
     (people,) = [one for one in card.effects if one.kind == "people" and one.what == "output"]
     assert (people.after.n, people.after.estimate) == (20, 8 / 20)
 
