@@ -333,9 +333,10 @@ labelling = together(
         "--rule-grades",
         type=click.Choice(["every", "graded", "none"]),
         default="every",
+        expert=True,
         help="Grades on rules make an output good if every rule, or each graded rule, is good; or never [every].",
     ),
-    of_judging("--unsure-is-bad", is_flag=True, help='Count "unsure" as bad, not as an abstention.'),
+    of_judging("--unsure-is-bad", is_flag=True, expert=True, help='Count "unsure" as bad, not as an abstention.'),
 )
 """How grades become labels; ``label_rules`` reads what was given."""
 

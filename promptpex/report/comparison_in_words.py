@@ -53,7 +53,7 @@ def changes_answer(rows: Sequence[TableRow], by_metric: pd.DataFrame) -> str:
 def _sentence(row: TableRow) -> str:
     if not row["cases"]:
         return tr("{model}: no case was scored in both runs.", model=row["model"])
-    sentence = CHANGED[row["change"]].tr(
+    sentence = CHANGED[row["decision"]].tr(
         model=row["model"],
         before=at_least(row["non_compliance_before"], row["at_least"]),
         after=at_least(row["non_compliance_after"], row["at_least"]),
@@ -63,7 +63,7 @@ def _sentence(row: TableRow) -> str:
     )
     if row["holds_sampled"] is False:
         sentence += " " + tr("This would not hold if the rules were only a sample of the prompt's.")
-    return f"{sentence}{_because(row['because'])}"
+    return f"{sentence}{_because(row['undecided_because'])}"
 
 
 def _cases(count: int) -> str:
@@ -82,15 +82,15 @@ def _accuracy_sentence(row: TableRow) -> str:
     if row["accuracy_before"] is not None:
         before, after = percent(row["accuracy_before"]), percent(row["accuracy_after"])
         shares = tr(": {before} before, {after} after", before=before, after=after)
-    change, cases = ACCURACY_CHANGED[row["accuracy_change"]], _cases(row["accuracy_cases"])
-    return f" {change.tr(shares=shares, cases=cases)}{_because(row['accuracy_because'])}"
+    change, cases = ACCURACY_CHANGED[row["accuracy_decision"]], _cases(row["accuracy_cases"])
+    return f" {change.tr(shares=shares, cases=cases)}{_because(row['accuracy_undecided_because'])}"
 
 
 def _metric_sentences(row: TableRow, by_metric: pd.DataFrame) -> str:
     """The clear changes of a model in the owner's metrics."""
-    own = by_metric[by_metric["model"].isin([row["model"]]) & by_metric["change"].isin(list(METRIC_CHANGED))]
+    own = by_metric[by_metric["model"].isin([row["model"]]) & by_metric["decision"].isin(list(METRIC_CHANGED))]
     sentences = (
-        METRIC_CHANGED[metric["change"]].tr(
+        METRIC_CHANGED[metric["decision"]].tr(
             metric=metric["metric"],
             before=percent(metric["mean_before"]),
             after=percent(metric["mean_after"]),

@@ -62,7 +62,7 @@ def _cells(row: TableRow) -> tuple[str, ...]:
     counts = (tr("{some} of {all}", some=row[run], all=row[f"{run}_scored"]) for run in ("before", "after"))
     return (
         row["model"],
-        from_data(row["change"]),
+        from_data(row["decision"]),
         *counts,
         _apart(row),
         str(row["newly_failing"]),
@@ -78,14 +78,14 @@ def _corrected_cells(row: TableRow) -> tuple[str, ...]:
 
 def _accuracy_cells(row: TableRow) -> tuple[str, ...]:
     apart = _apart(row, "accuracy_")
-    return (row["model"], from_data(row["accuracy_change"]), *_shares(row, "accuracy"), apart, _p(row, "accuracy_"))
+    return (row["model"], from_data(row["accuracy_decision"]), *_shares(row, "accuracy"), apart, _p(row, "accuracy_"))
 
 
 def _metric_cells(row: TableRow) -> tuple[str, ...]:
     name = f"{shortened(row['model'])}: {row['metric']}"
     if row["difference_low"] is None:
-        return (name, from_data(row["change"]), *(NONE,) * 4)
-    return (name, from_data(row["change"]), *_shares(row, "mean"), _apart(row), _p(row))
+        return (name, from_data(row["decision"]), *(NONE,) * 4)
+    return (name, from_data(row["decision"]), *_shares(row, "mean"), _apart(row), _p(row))
 
 
 def _shares(row: TableRow, what: str) -> Iterator[str]:

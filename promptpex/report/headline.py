@@ -251,7 +251,7 @@ def _sampled(rows: Sequence[TableRow]) -> list[str]:
 
 def _why_undecided(rows: Sequence[TableRow]) -> list[str]:
     """What keeps models undecided: what is missing, or how many more cases would probably settle it."""
-    reasons = dict.fromkeys(row["because"] for row in rows if row["because"])
+    reasons = dict.fromkeys(row["undecided_because"] for row in rows if row["undecided_because"])
     sentences = [tr("Undecided because {reason}.", reason=from_data(reason)) for reason in reasons]
     estimated = [row for row in rows if row["more_cases_low"] is not None]
     return [*sentences, _more(estimated)] if estimated else sentences

@@ -124,7 +124,7 @@ def _figures(row: TableRow, margin: float) -> dict[str, str]:
         **words,
         "points": points,
         "margin": tr("{count} points", count=digits(f"{100 * margin:g}")),
-        "because": from_data(row["because"] or ""),
+        "because": from_data(row["undecided_because"] or ""),
     }
 
 

@@ -228,10 +228,10 @@ def _regressions(
     """
     _require_ranked(rank_by, by_metric, rows)
     if rank_by not in tables.RANKED_BY:
-        worse = [row for row in records(by_metric) if row["metric"] == rank_by and row["change"] == "worse"]
+        worse = [row for row in records(by_metric) if row["metric"] == rank_by and row["decision"] == "worse"]
         yield from (row["model"] for row in worse if tolerance is None or row["difference_low"] <= -tolerance)
         return
     prefix = "accuracy_" if rank_by == "accuracy" else ""
     for row in rows:
-        if row[f"{prefix}change"] == "worse" and not row[f"{prefix}within_tolerance"]:
+        if row[f"{prefix}decision"] == "worse" and not row[f"{prefix}within_tolerance"]:
             yield row["model"]

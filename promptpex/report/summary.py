@@ -172,7 +172,7 @@ def summarise(
     by_rule = made.rules(order, options.confidence)
     rankings = _rankings(made, options)
     details = Details(run, made, options.confidence)
-    by_model = tables.models(rows, order=names, ranking=rankings, expected=right, stability=details.repeats)
+    by_model = tables.models(rows, order=names, ranking=rankings, expected=right, repeat_rows=details.repeats)
     by_metric = tables.metrics(made.metric_counts, order=names, ranking=rankings)
     summary = Summary(
         run=run,

@@ -66,7 +66,7 @@ MISSING = (
     stored("{some} of {all} outputs of {model} have no score by {metric}"),
     stored("running"),
 )
-"""What keeps a decision open (column ``because``, with its parts), or a run (``Manifest.partial``)."""
+"""What keeps a decision open (column ``undecided_because``, with its parts), or a run (``Manifest.partial``)."""
 CANDIDATES = (
     stored("chosen"),
     stored("implied"),

@@ -28,7 +28,7 @@ from promptpex.stats.corrected_share import (
     corrected_difference,
     corrected_share,
 )
-from promptpex.stats.flakiness import flaky, pass_at_k, pass_hat_k, stability
+from promptpex.stats.flakiness import flaky, flip_rate, pass_at_k, pass_hat_k
 from promptpex.stats.fold_division import Fold, folds_of, held_out
 from promptpex.stats.group_sequential import level_at, looks_at
 from promptpex.stats.harmonic_mean import harmonic_mean
@@ -107,7 +107,7 @@ __all__ = [
     "share_interval",
     "sign_flip_p",
     "smallest_shown",
-    "stability",
+    "flip_rate",
     "statements",
     "suitability",
     "suitability_by_scores",

@@ -33,7 +33,7 @@ class FlakyUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class Stability:
+class FlipRate:
     """How stable verdicts are over repeats.
 
     Attributes:
@@ -58,10 +58,10 @@ def flaky(repeats: PassCounts) -> list[FlakyUnit]:
     return sorted(units, key=lambda unit: -unit.flip)
 
 
-def stability(repeats: PassCounts, confidence: float = 0.95) -> Stability:
+def flip_rate(repeats: PassCounts, confidence: float = 0.95) -> FlipRate:
     """Flip rate and flaky units. The flip rate is unbiased at any number of repeats from two on."""
     flips = [_flip(passed, failed) for passed, failed in repeats.values() if passed + failed >= 2]
-    return Stability(len(flips), sum(flip > 0 for flip in flips), mean_interval(flips, confidence))
+    return FlipRate(len(flips), sum(flip > 0 for flip in flips), mean_interval(flips, confidence))
 
 
 def pass_hat_k(repeats: PassCounts, k: int, confidence: float = 0.95) -> Interval:

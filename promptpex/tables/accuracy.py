@@ -44,8 +44,8 @@ ACCURACY_CHANGE_COLUMNS: Mapping[str, str] = {
     "accuracy_difference_high": "Float64",
     "accuracy_p": "Float64",
     "accuracy_p_adjusted": "Float64",
-    "accuracy_change": "string",
-    "accuracy_because": "string",
+    "accuracy_decision": "string",
+    "accuracy_undecided_because": "string",
     "accuracy_within_tolerance": "boolean",
 }
 """What has changed in accuracy from one run to another, on the ``accuracy_cases`` that were compared with the same
@@ -57,7 +57,10 @@ def accuracy_change(of: Mapping[str, Any]) -> dict[str, Any]:
     """``ACCURACY_CHANGE_COLUMNS`` from a row of a comparison of wrong outputs."""
     cells = {
         "accuracy_cases": of["cases"],
-        **{f"accuracy_{name}": of[name] for name in ("p", "p_adjusted", "change", "because", "within_tolerance")},
+        **{
+            f"accuracy_{name}": of[name]
+            for name in ("p", "p_adjusted", "decision", "undecided_because", "within_tolerance")
+        },
     }
     if not of["cases"]:
         return {"accuracy_cases": of["cases"]}

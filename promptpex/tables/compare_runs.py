@@ -37,7 +37,7 @@ FIGURES_OF_BOTH: Mapping[str, str] = {
     "difference_high": "Float64",
     "p": "Float64",
     "p_adjusted": "Float64",
-    "change": "string",
+    "decision": "string",
 }
 """The columns that every comparison of outputs has; ``COMPARISON_COLUMNS`` says what they mean."""
 
@@ -45,7 +45,7 @@ COMPARISON_COLUMNS: Mapping[str, str] = {
     "model": "string",
     **FIGURES_OF_BOTH,
     "holds_sampled": "boolean",
-    "because": "string",
+    "undecided_because": "string",
     "within_tolerance": "boolean",
     **ACCURACY_CHANGE_COLUMNS,
 }
@@ -57,8 +57,8 @@ on the ``cases`` scored in both; the two shares are means over these cases of th
 without missing ones that are broken as often as before. ``p``
 is that of exact sign flips of the differences of the cases, at the completion of the unscored outputs that speaks most
 against a change, and ``p_adjusted`` is corrected over the models by Holm; both are missing where there is no
-difference. ``change`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``because`` where
-unscored outputs keep it so; ``holds_sampled``: whether it would also be shown if the rules were a sample;
+difference. ``decision`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``undecided_because``
+where unscored outputs keep it so; ``holds_sampled``: whether it would also be shown if the rules were a sample;
 ``within_tolerance``: shown to be less than the tolerance worse, if there is one, corrected over the models by Holm.
 The rest is in ``ACCURACY_CHANGE_COLUMNS``."""
 
@@ -138,9 +138,11 @@ def _compared(
                 **figures,
                 "p": p if tested else None,
                 "p_adjusted": adjusted[number] if tested else None,
-                "change": change if shown else "undecided",
+                "decision": change if shown else "undecided",
                 "holds_sampled": sampled[number] <= alpha if shown else None,
-                "because": missing_in_words(counts.asked, WHEN) if not shown and seen[number] <= alpha else None,
+                "undecided_because": missing_in_words(counts.asked, WHEN)
+                if not shown and seen[number] <= alpha
+                else None,
                 "within_tolerance": close[number] <= alpha if close and _common(counts.asked) else None,
             }
         )

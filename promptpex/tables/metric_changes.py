@@ -29,7 +29,7 @@ METRIC_CHANGE_COLUMNS: Mapping[str, str] = {
     "difference_high": "Float64",
     "p": "Float64",
     "p_adjusted": "Float64",
-    "change": "string",
+    "decision": "string",
 }
 """Columns of ``metric_changes``. The means are over the ``cases`` scored in both runs, of their means over repeats, and
 ``difference`` is the second minus the first: above 0 is better. Its interval (``open_mean_interval``) holds whatever
@@ -69,7 +69,7 @@ def metric_changes(
             rows.append({"model": name_in_both(was, now), "metric": name, **_figures(same, confidence)})
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
         shown = p <= round(1.0 - confidence, 12)
-        row |= {"p_adjusted": p, "change": row["change"] if shown else "undecided"}
+        row |= {"p_adjusted": p, "decision": row["decision"] if shown else "undecided"}
         row |= {} if row["cases"] else {"p": None, "p_adjusted": None}
     return typed(rows, METRIC_CHANGE_COLUMNS)
 
@@ -86,7 +86,7 @@ def _by_model(means: pd.DataFrame, weights: Weights) -> dict[str, dict[str, Case
 def _figures(pairs: Sequence[tuple[Case, Case]], confidence: float) -> dict[str, Any]:
     both = [pair for pair in pairs if all(one["scored"] for one in pair)]
     change, p = _change(pairs)
-    cells: dict[str, Any] = {"cases": len(both), "p": p, "change": change}
+    cells: dict[str, Any] = {"cases": len(both), "p": p, "decision": change}
     if not both:
         return cells
     total = sum(new["times"] for _, new in both)

@@ -41,14 +41,14 @@ REGRESSION_COLUMNS: Mapping[str, str] = {
     "p": "Float64",
     "p_adjusted": "Float64",
     "regression": "string",
-    "because": "string",
+    "undecided_because": "string",
 }
 """Columns of ``regressions``. ``paired``: compared case by case, on the cases that are the same; else all cases of
 either as independent samples. Shares and ``difference`` (after minus before, with its interval) are of what was scored.
 ``p`` is one-sided, against "at most the margin more often", at the completion of the unscored outputs that speaks most
 against a regression, and ``p_adjusted`` is corrected over the models by Holm. ``regression`` is ``shown``, ``open``
-where it would be shown if the unscored outputs spoke for it (``because`` counts them), ``not shown``, or ``nothing
-scored``."""
+where it would be shown if the unscored outputs spoke for it (``undecided_because`` counts them), ``not shown``, or
+``nothing scored``."""
 
 _UNANSWERED = "unanswered"
 _READINGS: Mapping[Reading, tuple[Completion, Completion]] = {"against": ("best", "worst"), "for": ("worst", "best")}
@@ -119,7 +119,7 @@ def regressions(
                 "p": one.p(margin, "against"),
                 "p_adjusted": adjusted["against"][number],
                 "regression": state if one.scored else "nothing scored",
-                "because": one.missing() if state == "open" else None,
+                "undecided_because": one.missing() if state == "open" else None,
             }
         )
     return typed(rows, REGRESSION_COLUMNS)

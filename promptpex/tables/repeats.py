@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import flaky as find_flickers
-from promptpex.stats import pass_at_k, pass_hat_k, stability
+from promptpex.stats import flip_rate, pass_at_k, pass_hat_k
 from promptpex.tables.counts_per_case import counted
 from promptpex.tables.frames import grouped, is_from, marked, typed
 
@@ -94,7 +94,7 @@ def repeats(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     return typed(
         (
             {name: value for name, value in row.items() if name in _COUNTED or row["model"] not in lost}
-            for row in (_stability_row(model, times, counts[model], confidence) for model, times in some)
+            for row in (_flip_row(model, times, counts[model], confidence) for model, times in some)
         ),
         STABILITY_COLUMNS,
     )
@@ -228,8 +228,8 @@ _COUNTED = ("model", "repeats", "cases", "flaky")
 """What is said of repeats where verdicts are missing: what was seen, and no rate."""
 
 
-def _stability_row(model: str, times: int, cases: Mapping[str, tuple[int, int]], confidence: float) -> dict[str, Any]:
-    flips = stability(cases, confidence)
+def _flip_row(model: str, times: int, cases: Mapping[str, tuple[int, int]], confidence: float) -> dict[str, Any]:
+    flips = flip_rate(cases, confidence)
     row: dict[str, Any] = {"model": model, "repeats": times, "cases": flips.units, "flaky": flips.flaky}
     if flips.units:
         rate = flips.flip_rate

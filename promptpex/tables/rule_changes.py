@@ -28,7 +28,7 @@ RULE_CHANGE_COLUMNS: Mapping[str, str] = {
     "rule": "string",
     "model": "string",
     **FIGURES_OF_BOTH,
-    "because": "string",
+    "undecided_because": "string",
 }
 """Columns of ``rule_changes``: as those of ``comparison``, of the outputs that each rule concerns in both runs.
 ``p_adjusted`` is corrected by Holm over all rules and models of which a case came out otherwise, or may have, since an
@@ -91,7 +91,7 @@ def _counts_of_both(
 
 def _cells(rule: str, names: tuple[str, str], counts: Counted, confidence: float) -> dict[str, Any]:
     figures = figures_of_both(counts, confidence)
-    return {"rule": rule, "model": name_in_both(*names), **figures, "change": "undecided"}
+    return {"rule": rule, "model": name_in_both(*names), **figures, "decision": "undecided"}
 
 
 def _decide(rows: Sequence[tuple[dict[str, Any], Counted]], confidence: float) -> None:
@@ -107,4 +107,9 @@ def _decide(rows: Sequence[tuple[dict[str, Any], Counted]], confidence: float) -
         change, p, _ = changes[number]
         shown = adjusted[number] <= alpha
         because = missing_in_words(counts.asked, WHEN) if not shown and seen[number] <= alpha else None
-        row |= {"p": p, "p_adjusted": adjusted[number], "change": change if shown else "undecided", "because": because}
+        row |= {
+            "p": p,
+            "p_adjusted": adjusted[number],
+            "decision": change if shown else "undecided",
+            "undecided_because": because,
+        }

@@ -53,7 +53,7 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "interval": "string",
     "decision": "string",
     "holds_sampled": "boolean",
-    "because": "string",
+    "undecided_because": "string",
     "versus": "string",
     "difference": "Float64",
     "difference_low": "Float64",
@@ -112,7 +112,7 @@ def models(
     confidence: float = 0.95,
     ranking: Rankings | None = None,
     expected: pd.DataFrame | None = None,
-    stability: pd.DataFrame | None = None,
+    repeat_rows: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """A row per model from a table of outputs, in ``order`` (default: as they come); columns ``MODEL_COLUMNS``.
 
@@ -122,14 +122,14 @@ def models(
         confidence: of the intervals, where no ``ranking`` is given.
         ranking: the decisions about the models; by default those of ``rankings`` on these rows.
         expected: which outputs are right (``expected_outcomes``); without it the accuracy is missing.
-        stability: the ``repeats`` of these rows, where they are at hand already.
+        repeat_rows: the ``repeats`` of these rows, where they are at hand already.
     """
     names = list(order) if order is not None else [str(name) for name in rows["model"].unique()]
     ranking = ranking or rankings(rows, names, RankingOptions(confidence=confidence))
     counts = counted(rows, names, weights=ranking.options.weights)
     groups = {str(name): group for name, group in rows.groupby("model", sort=False, observed=True)}
-    stability = repeats(rows, confidence=ranking.options.confidence) if stability is None else stability
-    of_repeats = {row["model"]: row for row in records(stability)}
+    repeat_rows = repeats(rows, confidence=ranking.options.confidence) if repeat_rows is None else repeat_rows
+    of_repeats = {row["model"]: row for row in records(repeat_rows)}
     figures = Figures.of(counts, ranking)
     right = None if expected is None else Figures.of(counted(expected, names, weights=ranking.options.weights), ranking)
     table = [
@@ -280,7 +280,7 @@ def _decision_cells(decision: Decision | None, *, higher_is_better: bool) -> dic
     return {
         "decision": decision.outcome,
         "holds_sampled": decision.sampled_rules,
-        "because": decision.because,
+        "undecided_because": decision.because,
         "versus": decision.versus,
         "p": decision.p,
         "beaten_by": decision.beaten_by,

@@ -123,7 +123,7 @@ def test_a_flag_takes_the_same_kind_of_value_in_every_command() -> None:
 @pytest.mark.parametrize("name", [*COMMANDS, "cache prune", "runs list"])
 def test_every_command_shows_all_of_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     daily, everything = printed(capsys, *name.split(), "--help"), printed(capsys, *name.split(), "--help-all")
-    assert len(daily) <= len(everything)
+    assert len(daily) <= min(len(everything), TWO_SCREENS)
     assert any("--help-all" in line for line in daily)
     shown = [{flag for line in lines for flag in re.findall(r"--[a-z][\w-]*", line)} for lines in (daily, everything)]
     assert shown[0] <= shown[1]
@@ -133,7 +133,6 @@ def test_the_help_of_import_names_its_formats_and_says_what_they_are_on_request(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     daily, everything = printed(capsys, "import", "--help"), printed(capsys, "import", "--help-all")
-    assert len(daily) <= TWO_SCREENS
     assert "promptpex-context" in " ".join(daily)
     assert "--sheet" not in " ".join(daily)
     assert "the promptpex_context.json of microsoft/promptpex" in " ".join(" ".join(everything).split())

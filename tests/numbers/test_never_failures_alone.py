@@ -159,7 +159,7 @@ def test_a_rival_of_which_most_is_unscored_is_given_as_the_reason() -> None:
     fates = by({"a": first(0), "b": first(61, fate="cut")})
     summary, rows = summed(simulated(["a", "b"], cases(66, 4), fates))
     assert rows["b"]["decision"] == "undecided"
-    assert rows["b"]["because"] == "61 of 66 outputs of fake/b are unscored"
+    assert rows["b"]["undecided_because"] == "61 of 66 outputs of fake/b are unscored"
     assert "more cases" not in (summary.answer or "")
 
 
@@ -167,4 +167,4 @@ def test_all_wait_for_a_rival_of_which_most_is_unscored() -> None:
     fates = by({"a": first(20), "b": first(20), "c": first(299, fate="cut")})
     _, rows = summed(simulated(["a", "b", "c"], cases(300, 16), fates))
     assert [row["decision"] for row in rows.values()] == ["undecided"] * 3
-    assert all("299 of 300 outputs of fake/c" in (row["because"] or "") for row in rows.values())
+    assert all("299 of 300 outputs of fake/c" in (row["undecided_because"] or "") for row in rows.values())

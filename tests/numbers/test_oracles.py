@@ -110,7 +110,7 @@ def test_the_p_value_of_a_difference_counts_all_signings(seed: int) -> None:
     )
     expected = min(flipped(worse) if sum(worse) > 0 else 1.0, flipped(better) if sum(better) < 0 else 1.0)
     assert comparison["p"].item() == pytest.approx(expected)
-    assert (comparison["change"].item() != "undecided") == (expected <= 0.05)
+    assert (comparison["decision"].item() != "undecided") == (expected <= 0.05)
 
 
 def once(rng: random.Random, repeats: int) -> Cells:

@@ -115,7 +115,7 @@ def test_one_repeat_of_each_case_broken_is_a_regression() -> None:
     after = simulated(["a"], made, by({"a": one_of_three}), judge=False, repeats=3)
     comparison = compare_runs(before, after)
     (row,) = comparison.models.to_dict("records")
-    assert (row["change"], row["newly_failing"], row["fixed"]) == ("worse", 60, 0)
+    assert (row["decision"], row["newly_failing"], row["fixed"]) == ("worse", 60, 0)
     assert (row["non_compliance_before"], row["non_compliance_after"]) == (0.0, pytest.approx(1 / 3))
     assert row["difference"] == pytest.approx(1 / 3)
     assert row["difference_low"] > 0

@@ -65,9 +65,9 @@ def test_a_change_between_runs_is_marked_as_well() -> None:
     )
     all_rules = simulated(["a"], made, by({"a": first(40)}), judge=False)
     narrow, wide = (compare_runs(before, after) for after in (one_rule, all_rules))
-    assert (narrow.models["change"].item(), narrow.models["holds_sampled"].item()) == ("worse", False)
+    assert (narrow.models["decision"].item(), narrow.models["holds_sampled"].item()) == ("worse", False)
     assert "This would not hold if the rules were only a sample of the prompt's." in narrow.answer
-    assert (wide.models["change"].item(), wide.models["holds_sampled"].item()) == ("worse", True)
+    assert (wide.models["decision"].item(), wide.models["holds_sampled"].item()) == ("worse", True)
 
 
 @pytest.mark.slow

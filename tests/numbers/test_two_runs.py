@@ -34,7 +34,7 @@ def test_one_model_of_many_has_to_be_surer_than_one_alone() -> None:
         simulated(list("abc"), made, by(same)), simulated(list("abc"), made, by({**same, "a": first(6)}))
     )
     assert alone.models["p"].iloc[0] == among.models["p"].iloc[0] == pytest.approx(2 / 2**6)
-    assert (alone.models["change"].iloc[0], among.models["change"].iloc[0]) == ("worse", "undecided")
+    assert (alone.models["decision"].iloc[0], among.models["decision"].iloc[0]) == ("worse", "undecided")
     assert among.models["p_adjusted"].iloc[0] == pytest.approx(3 * 2 / 2**6)
     assert alone.regressions == ("fake/a",)
     assert among.regressions == ()
@@ -46,8 +46,8 @@ def test_unscored_outputs_keep_a_change_undecided_and_are_the_reason(fate: Fate)
     before = simulated(["a"], made, by({"a": first(60, fate=fate)}))
     after = simulated(["a"], made, by({"a": lambda case, repeat: "broken" if case >= 175 else "kept"}))
     comparison = compare_runs(before, after)
-    assert comparison.models["change"].item() == "undecided"
-    assert comparison.models["because"].item() == "60 of 200 outputs before are unscored"
+    assert comparison.models["decision"].item() == "undecided"
+    assert comparison.models["undecided_because"].item() == "60 of 200 outputs before are unscored"
     assert "Undecided because 60 of 200 outputs before are unscored." in comparison.answer
     assert comparison.regressions == ()
 
@@ -56,8 +56,8 @@ def test_a_change_that_holds_in_both_completions_is_shown() -> None:
     made = cases(200, 16)
     before = simulated(["a"], made, by({"a": first(5, fate="cut")}))
     comparison = compare_runs(before, simulated(["a"], made, by({"a": first(60)})))
-    assert (comparison.models["change"].item(), comparison.regressions) == ("worse", ("fake/a",))
-    assert compare_runs(simulated(["a"], made, by({"a": first(60)})), before).models["change"].item() == "better"
+    assert (comparison.models["decision"].item(), comparison.regressions) == ("worse", ("fake/a",))
+    assert compare_runs(simulated(["a"], made, by({"a": first(60)})), before).models["decision"].item() == "better"
 
 
 def test_a_loss_within_the_tolerance_is_shown_or_a_regression() -> None:

@@ -22,7 +22,7 @@ def eighty_missing(fate: Fate) -> Any:
 def test_80_of_200_unscored_decide_nothing(fate: Fate) -> None:
     summary, rows = summed(simulated(["a", "b"], cases(200, 16), eighty_missing(fate)))
     assert [row["decision"] for row in rows.values()] == ["undecided", "undecided"]
-    assert {row["because"] for row in rows.values()} == {"80 of 200 outputs of fake/a are unscored"}
+    assert {row["undecided_because"] for row in rows.values()} == {"80 of 200 outputs of fake/a are unscored"}
     assert summary.answer is not None
     assert summary.answer.count("Undecided because 80 of 200 outputs of fake/a are unscored.") == 1
     assert "fake/a's non-compliance between 0% and 40%" in summary.answer
@@ -50,7 +50,7 @@ def test_a_model_with_missing_verdicts_is_worse_where_that_holds_and_never_best(
     _, rows = summed(simulated(["a", "b", "c"], cases(200, 16), fates))
     assert [row["decision"] for row in rows.values()] == ["undecided", "worse", "worse"]
     assert [row["at_least"] for row in rows.values()] == [True, False, True]
-    assert "1 of 200 outputs of fake/a" in rows["a"]["because"]
+    assert "1 of 200 outputs of fake/a" in rows["a"]["undecided_because"]
 
 
 def test_missing_verdicts_leave_a_lower_bound_and_an_interval_for_all_they_may_be(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_limit_is_not_passed_on_the_strength_of_what_is_missing(tmp_path: Path
     run = ran(tmp_path, ["a"], cases(100, 4), fates, aims=4, judge=False, until_decided=True, decision_threshold=0.2)
     _, rows = summed(run)
     assert (rows["a"]["decision"], asked_of(run, "a")) == ("undecided", 100)
-    assert rows["a"]["because"] == "34 of 100 outputs of fake/a are unscored"
+    assert rows["a"]["undecided_because"] == "34 of 100 outputs of fake/a are unscored"
 
 
 def test_a_judge_that_talks_nonsense_lets_nobody_stop_as_good(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_a_model_whose_judge_was_not_asked_is_not_called_unasked() -> None:
     fates = by({"a": first(0), "b": first(60, fate="unjudged")})
     summary, rows = summed(simulated(["a", "b"], cases(60, 4), fates))
     assert [row["decision"] for row in rows.values()] == ["undecided", "unscored"]
-    assert "fake/b was not asked" not in (rows["a"]["because"] or "")
+    assert "fake/b was not asked" not in (rows["a"]["undecided_because"] or "")
     assert "Not asked: fake/b" not in (summary.answer or "")
 
 

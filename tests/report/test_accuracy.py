@@ -156,7 +156,7 @@ def test_a_regression_in_accuracy_is_one_where_it_is_asked_for() -> None:
     assert "Its accuracy is clearly lower: 88% before, 25% after (40 cases with an expected output)." in both.answer
     assert compare_runs(before, after, rank_by="accuracy").regressions == ("a",)
     assert compare_runs(after, before, rank_by="accuracy").regressions == ()
-    assert json.loads(json.dumps(to_dict(both)))["models"][0]["accuracy_change"] == "worse"
+    assert json.loads(json.dumps(to_dict(both)))["models"][0]["accuracy_decision"] == "worse"
     with pytest.raises(InputError, match="both runs need it"):
         compare_runs(before, answered(40, 0, a=lambda n: True), rank_by="accuracy")
 

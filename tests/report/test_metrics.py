@@ -86,7 +86,7 @@ def test_two_runs_are_compared_by_each_metric() -> None:
     both = compare_runs(before, after)
     assert "The metric tone is clearly higher: 25% before, 50% after (30 cases)." in both.answer
     assert both.regressions == ()
-    assert json.loads(json.dumps(to_json(both)))["metrics"][0]["change"] == "better"
+    assert json.loads(json.dumps(to_json(both)))["metrics"][0]["decision"] == "better"
     file = io.StringIO()
     show_comparison(both, Console(file=file, width=80))
     assert "+25 (" in file.getvalue()

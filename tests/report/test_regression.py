@@ -129,10 +129,10 @@ def test_unscored_outputs_overturn_no_claim() -> None:
     assert row["regression"] == "shown"
     unclear = against(failing(0), open_(0, 12))
     (row,) = records(unclear.models)
-    assert (row["regression"], row["because"]) == ("open", "12 of 60 outputs after are unscored")
+    assert (row["regression"], row["undecided_because"]) == ("open", "12 of 60 outputs after are unscored")
     assert "had they spoken against it" in unclear.breaches["a"]
     (row,) = records(against(open_(0, 20), failing(12)).models)
-    assert (row["regression"], row["because"]) == ("open", "20 of 60 outputs before are unscored")
+    assert (row["regression"], row["undecided_because"]) == ("open", "20 of 60 outputs before are unscored")
     (row,) = records(against(failing(0), open_(0, 2)).models)
     assert row["regression"] == "not shown"
     nothing = against(failing(0), many(60, {"a": lambda n: None}))
@@ -160,7 +160,7 @@ def test_other_cases_are_compared_as_samples() -> None:
         many(60, {"a": lambda n: None if n < 20 else n >= 26}), lambda case: case.replace(inputs={"thing": case.id * 2})
     )
     (row,) = records(against(failing(6), unscored).models)
-    assert (row["regression"], row["because"]) == ("open", "20 of 60 outputs after are unscored")
+    assert (row["regression"], row["undecided_because"]) == ("open", "20 of 60 outputs after are unscored")
 
 
 def test_some_new_cases_leave_the_others_paired() -> None:

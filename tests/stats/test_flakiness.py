@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
-from promptpex.stats.flakiness import FlakyUnit, flaky, pass_at_k, pass_hat_k, stability
+from promptpex.stats.flakiness import FlakyUnit, flaky, flip_rate, pass_at_k, pass_hat_k
 
 verdicts = st.lists(st.booleans(), max_size=7)
 units = st.dictionaries(st.integers(0, 50), verdicts, max_size=8)
@@ -55,7 +55,7 @@ def test_flip_rate_counts_the_pairs_that_disagree(repeats: dict[int, list[bool]]
         pairs = list(itertools.combinations(unit, 2))
         if pairs:
             flips.append(sum(a != b for a, b in pairs) / len(pairs))
-    got = stability(pass_counts(repeats))
+    got = flip_rate(pass_counts(repeats))
     assert got.units == len(flips)
     assert got.flaky == sum(flip > 0 for flip in flips) == len(flaky(pass_counts(repeats)))
     assert got.flip_rate.estimate == (pytest.approx(sum(flips) / len(flips)) if flips else None)

@@ -136,18 +136,18 @@ def compared(before: Run, after: Run, **more: Any) -> dict[str, Any]:
 def test_two_runs_are_compared_in_accuracy_case_by_case() -> None:
     before, after = answered(40, 30, a=lambda n: n < 25), answered(40, 30, a=lambda n: n < 10)
     worse = compared(before, after, tolerance=0.05)
-    assert (worse["accuracy_cases"], worse["accuracy_change"], worse["change"]) == (30, "worse", "undecided")
+    assert (worse["accuracy_cases"], worse["accuracy_decision"], worse["decision"]) == (30, "worse", "undecided")
     assert worse["accuracy_before"] == pytest.approx(25 / 30)
     assert worse["accuracy_difference"] == pytest.approx(-0.5)
     assert worse["accuracy_difference_low"] < -0.5 < worse["accuracy_difference_high"] < 0
     assert not worse["accuracy_within_tolerance"]
     better = compared(after, before)
-    assert (better["accuracy_change"], better["accuracy_difference"]) == ("better", pytest.approx(0.5))
+    assert (better["accuracy_decision"], better["accuracy_difference"]) == ("better", pytest.approx(0.5))
     assert pd.isna(better["accuracy_within_tolerance"])
 
 
 def test_a_run_without_scores_has_no_change_in_accuracy() -> None:
     with_scores = answered(20, a=lambda n: True)
     figures = compared(with_scores, with_scores.replace(scores=()))
-    assert pd.isna(figures["accuracy_change"])
-    assert figures["change"] == "undecided"
+    assert pd.isna(figures["accuracy_decision"])
+    assert figures["decision"] == "undecided"

@@ -21,8 +21,15 @@ def test_each_model_is_compared_on_common_cases_and_corrected_for_all() -> None:
     table = comparison(before, after, models=SAME, cases=CASES)
     assert {name: str(kind) for name, kind in table.dtypes.items()} == dict(COMPARISON_COLUMNS)
     a, b = table.iloc[0], table.iloc[1]
-    assert tuple(a[["cases", "before", "after", "newly_failing", "fixed", "change"]]) == (40, 2, 14, 12, 0, "worse")
-    assert tuple(b[["cases", "before", "after", "newly_failing", "fixed", "change"]]) == (40, 20, 20, 0, 0, "undecided")
+    assert tuple(a[["cases", "before", "after", "newly_failing", "fixed", "decision"]]) == (40, 2, 14, 12, 0, "worse")
+    assert tuple(b[["cases", "before", "after", "newly_failing", "fixed", "decision"]]) == (
+        40,
+        20,
+        20,
+        0,
+        0,
+        "undecided",
+    )
     assert (a["p"], a["p_adjusted"]) == pytest.approx((mcnemar_p(0, 12), 2 * mcnemar_p(0, 12)))
     assert a["difference"] == pytest.approx(0.3)
     assert a["difference_high"] == pytest.approx(-tango_interval(0, 12, 40, df=39).low)
@@ -31,9 +38,9 @@ def test_each_model_is_compared_on_common_cases_and_corrected_for_all() -> None:
 def test_a_change_for_the_better_is_no_regression_and_few_are_undecided() -> None:
     worse, better = outputs(many(40, {"a": lambda n: n >= 12})), outputs(many(40, {"a": lambda n: True}))
     one = [("a", "a")]
-    assert comparison(worse, better, models=one, cases=CASES)["change"].tolist() == ["better"]
+    assert comparison(worse, better, models=one, cases=CASES)["decision"].tolist() == ["better"]
     few = comparison(better, outputs(many(40, {"a": lambda n: n >= 3})), models=one, cases=CASES)
-    assert few["change"].tolist() == ["undecided"]
+    assert few["decision"].tolist() == ["undecided"]
     assert few["within_tolerance"].isna().all()
     wide = comparison(better, better, models=one, cases=CASES, tolerance=0.2)
     assert wide["within_tolerance"].tolist() == [True]
@@ -75,7 +82,7 @@ def test_nothing_in_common_is_no_difference() -> None:
     before = outputs(many(2, {"a": lambda n: True}, asked=lambda model, n: n == 1))
     after = outputs(many(2, {"a": lambda n: True}))
     row = comparison(before, after, models=[("a", "a")], cases=["c0"]).iloc[0]
-    assert (row["cases"], row["change"]) == (0, "undecided")
+    assert (row["cases"], row["decision"]) == (0, "undecided")
     assert row[["difference", "non_compliance_before", "p", "p_adjusted"]].isna().all()
 
 

@@ -196,20 +196,20 @@ def compared(before: Run, after: Run, **more: Any) -> dict[str, Any]:
 def test_two_runs_are_compared_case_by_case() -> None:
     before, after = scored(30, a=lambda n: 0.25 + n / 100), scored(30, a=lambda n: 0.5 + n / 100)
     figures = compared(before, after)
-    assert (figures["cases"], figures["change"]) == (30, "better")
+    assert (figures["cases"], figures["decision"]) == (30, "better")
     assert figures["difference"] == pytest.approx(0.25)
     assert 0.1 < figures["difference_low"] < 0.25 <= figures["difference_high"]
     assert figures["mean_after"] - figures["mean_before"] == pytest.approx(0.25)
-    assert compared(after, before)["change"] == "worse"
+    assert compared(after, before)["decision"] == "worse"
     same = compared(before, before)
-    assert (same["difference"], same["p"], same["change"]) == (0.0, 1.0, "undecided")
+    assert (same["difference"], same["p"], same["decision"]) == (0.0, 1.0, "undecided")
     assert (same["difference_low"], same["difference_high"]) == pytest.approx((-0.1135, 0.1135), abs=1e-3)
 
 
 @pytest.mark.parametrize("shift", [0.02, 0.3, -0.5])
 def test_where_every_case_changes_alike_interval_and_test_agree(shift: float) -> None:
     figures = compared(scored(20, a=lambda n: 0.5), scored(20, a=lambda n: 0.5 + shift))
-    assert figures["change"] == ("better" if shift > 0 else "worse")
+    assert figures["decision"] == ("better" if shift > 0 else "worse")
     ends = sorted(abs(figures[f"difference_{end}"]) for end in ("low", "high"))
     assert figures["difference_low"] * figures["difference_high"] > 0
     assert ends == [pytest.approx(abs(shift) * 0.501, abs=1e-3), pytest.approx(abs(shift))]
@@ -231,7 +231,7 @@ def test_completing_missing_scores_keeps_a_difference_in_its_interval(
     known = compared(*(made([pair[at] for pair in whole]) for at in (0, 1)), confidence=0.9)
     assert seen["difference_low"] - 1e-9 <= known["difference"] <= seen["difference_high"] + 1e-9
     assert seen["difference_low"] - 1e-9 <= seen["difference"] <= seen["difference_high"] + 1e-9
-    assert seen["change"] in ("undecided", known["change"])
+    assert seen["decision"] in ("undecided", known["decision"])
 
 
 def test_the_interval_of_a_difference_holds_it_also_where_half_a_pair_is_missing() -> None:
@@ -245,14 +245,14 @@ def test_no_change_is_shown_that_missing_scores_could_undo() -> None:
     before = scored(30, a=lambda n: 0.25)
     after = scored(30, a=lambda n: None if n < 15 else 0.5)
     figures = compared(before, after)
-    assert (figures["cases"], figures["change"]) == (15, "undecided")
+    assert (figures["cases"], figures["decision"]) == (15, "undecided")
     assert figures["difference_low"] < 0 < figures["difference_high"]
-    assert compared(before, scored(30, a=lambda n: None if n < 1 else 0.9))["change"] == "better"
+    assert compared(before, scored(30, a=lambda n: None if n < 1 else 0.9))["decision"] == "better"
 
 
 def test_where_no_case_is_scored_in_both_runs_there_is_neither_difference_nor_p() -> None:
     figures = compared(scored(5, a=lambda n: None), scored(5, a=lambda n: 0.5))
-    assert (figures["cases"], figures["change"]) == (0, "undecided")
+    assert (figures["cases"], figures["decision"]) == (0, "undecided")
     assert all(pd.isna(figures[name]) for name in ("difference", "difference_low", "p", "p_adjusted"))
 
 

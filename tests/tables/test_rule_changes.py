@@ -33,12 +33,12 @@ def changes(before: Run, after: Run) -> dict[str, dict[str, object]]:
 def test_a_rule_that_may_have_changed_is_corrected_for(lost: str) -> None:
     kept, worse = "p" * 20, "f" * 6 + "p" * 14
     alone = changes(judged(kept, kept), judged(worse, kept))
-    assert (alone["r1"]["change"], alone["r1"]["p_adjusted"]) == ("worse", alone["r1"]["p"])
+    assert (alone["r1"]["decision"], alone["r1"]["p_adjusted"]) == ("worse", alone["r1"]["p"])
     both = changes(judged(kept, kept), judged(worse, lost))
     assert both["r1"]["p_adjusted"] == pytest.approx(2 * alone["r1"]["p"])  # type: ignore[operator]
-    assert both["r1"]["change"] == "undecided"
+    assert both["r1"]["decision"] == "undecided"
     assert both["r1"]["p"] == alone["r1"]["p"]
-    assert both.get("r2", {"change": "undecided"})["change"] == "undecided"
+    assert both.get("r2", {"decision": "undecided"})["decision"] == "undecided"
 
 
 def test_cases_are_fixed_or_newly_failing_whatever_is_missing() -> None:
@@ -55,6 +55,6 @@ def test_an_output_without_a_usable_answer_keeps_a_change_undecided() -> None:
         one if one.case not in lost else one.replace(status="unscored", unscored="timed-out", source="none")
         for one in before.verdicts
     ]
-    assert changes(before, judged(worse, kept))["r1"]["change"] == "worse"
-    assert changes(before.replace(verdicts=tuple(gone)), judged(worse, kept))["r1"]["change"] == "undecided"
+    assert changes(before, judged(worse, kept))["r1"]["decision"] == "worse"
+    assert changes(before.replace(verdicts=tuple(gone)), judged(worse, kept))["r1"]["decision"] == "undecided"
     assert changes(before.replace(verdicts=tuple(gone)), judged(worse, kept))["r1"]["p"] is not None

@@ -119,7 +119,7 @@ async def test_a_model_that_never_answers_beats_nobody_and_is_not_beaten(tmp_pat
     finished, _ = await execute(tmp_path, prompt, fake, models=["fake/good", "fake/bad", "fake/broken"])
     table = summarise(finished).models.set_index("model")
     assert table["decision"].tolist() == ["undecided", "worse", "unscored"]
-    assert table.loc["fake/good", "because"] == "80 of 80 outputs of fake/broken are unscored"
+    assert table.loc["fake/good", "undecided_because"] == "80 of 80 outputs of fake/broken are unscored"
 
 
 async def test_the_report_decides_as_the_run_did(tmp_path: Path) -> None:

@@ -67,15 +67,16 @@ def command(
 ) -> int:
     """Check outputs in files by assertions alone.
 
-    FILE holds JSON lines or CSV, which gzip may have packed (.gz), or Parquet; or it is a quoted pattern such as
-    'logs/*.jsonl.gz', a run (its folder, id or name, or latest), or - for JSON lines on stdin. A row is {id, output,
-    assert: [...], vars, cost, latency_ms, logprobs, finish_reason, threshold}; all but the output may be left out.
-    Where a row has no assertions they come from --assertions, for a run from the spec that it keeps. With --json
-    each row gives a JSON object on a line of its own. Exit code 1 if a row fails.
+    FILE holds JSON lines, CSV (either may be gzipped, .gz) or Parquet; or it is a quoted pattern such as
+    'logs/*.jsonl.gz', a run (its folder, id or name, or latest), or - for JSON lines on stdin. Rows without
+    assertions are checked by --assertions, those of a run by its spec. Exit code 1 if a row fails.
+    \f
+    A row is {id, output, assert: [...], vars, cost, latency_ms, logprobs, finish_reason, threshold}; all but the output
+    may be left out. With --json each row gives a JSON object on a line of its own.
 
-    Rows are checked where --engine says, by as many processes as --workers says, at most one for each CPU.
+    Rows are checked where --engine says, by --workers processes, at most one per CPU.
 
-    Checks that put questions (`question`, `python` with `ask`) are unscored unless --judge names who answers;
+    Checks that put questions (`question`, `python` with `ask`) are unscored unless --judge names a model that answers;
     the other options about requests, settings and the store are for that judge.
 
     With --put-up PROMPT a random sample of each day goes to PROMPT.synthesis/, for `promptpex grade PROMPT`; reading

@@ -47,7 +47,7 @@ def command(
     """Compare two versions of a prompt, sentence by sentence.
 
     Each change names the rules and cases that it touches. Where both versions have a spec, rules are compared
-    as well. Nothing is asked and nothing written.
+    as well. No model is asked and nothing is written.
 
     \b
       git show HEAD~1:prompt.md > old.md && promptpex diff old.md prompt.md

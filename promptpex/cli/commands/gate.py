@@ -101,17 +101,18 @@ def command(
 ) -> int:
     """Exit 1 if a model of a run exceeds the limits.
 
-    Nothing is asked. A model passes only if it would pass however its unscored outputs had come out. RUN is a
+    No model is asked. A model passes only if it would pass however its unscored outputs had come out. RUN is a
     run's folder, id or name, a batch, or prompts, whose latest runs are meant; by default what was run last.
     Of several all have to pass.
 
     \b
       promptpex gate --max-non-compliance 10% --min-scored 50
+      promptpex gate --baseline blessed --max-regression 3%
+      promptpex gate prompts/ --max-non-compliance 10% --format github
+    \f
+    \b
       promptpex gate --max-non-compliance gpt-4o-mini=5% --bound high
       promptpex gate --min-accuracy 90% --min-metric tone=80
-      promptpex gate --baseline blessed --max-regression 3%
-      promptpex gate --max-non-compliance 10% --format github
-      promptpex gate prompts/ --max-non-compliance 10%
 
     Against a baseline a model fails only if its non-compliance has risen by more than chance explains.
     """

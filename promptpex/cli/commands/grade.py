@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     "--policy",
     metavar="NAME",
     default="informative",
+    expert=True,
     help="What to grade next: informative, random, highest, lowest or alternating [informative].",
 )
 @options.of_judging(

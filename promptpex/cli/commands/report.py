@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def command(runs: tuple[Path, ...], as_json: bool, full: bool, opened: bool, **flags: Any) -> int:
     """Print the report of a run and write its files again.
 
-    Nothing is asked: the run's folder has all of it. RUN is a run's folder, id or name, a batch, or prompts, whose
+    No model is asked: the run's folder has all of it. RUN is a run's folder, id or name, a batch, or prompts, whose
     latest runs are meant; by default what was run last. Of several it is one table, and an index to their reports. Of a
     synthesis folder, such as prompt.synthesis, it is the report of the last choice of assertions. Where people
     graded outputs, the report corrects its figures by their grades.

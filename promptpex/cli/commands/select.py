@@ -42,11 +42,15 @@ ALIGNED = "aligned"
 @options.of_statistics(
     "--graders", metavar="WHICH", help="aligned: whose grades count where graders differ [majority]."
 )
-@options.of_statistics("--screen", is_flag=True, help="topological: skip candidates that fail every output.")
-@options.of_statistics("--weigh-questions", is_flag=True, help="Count each question to a judge as one more candidate.")
+@options.of_statistics(
+    "--screen", is_flag=True, expert=True, help="topological: skip candidates that fail every output."
+)
+@options.of_statistics(
+    "--weigh-questions", is_flag=True, expert=True, help="Count each question to a judge as one more candidate."
+)
 @options.of_statistics("--curve", is_flag=True, help="Also show the highest coverage at each FFR.")
-@options.of_statistics("--bootstrap", is_flag=True, help="Also show bootstrap intervals, for comparison.")
-@options.of_statistics("--transitive", is_flag=True, help="Follow chains of implications.")
+@options.of_statistics("--bootstrap", is_flag=True, expert=True, help="Also show bootstrap intervals, for comparison.")
+@options.of_statistics("--transitive", is_flag=True, expert=True, help="Follow chains of implications.")
 @options.of_limits(
     "--time-limit", type=click.IntRange(0), default=60, metavar="SECONDS", help="Time limit of the search [60]."
 )
@@ -58,7 +62,7 @@ ALIGNED = "aligned"
     metavar="FILE",
     help="Write the chosen ones to FILE: .yaml, .py, or promptfooconfig.yaml.",
 )
-@options.of_files("--pipeline", metavar="NAME", help="Which problem to solve, if the file has several.")
+@options.of_files("--pipeline", metavar="NAME", expert=True, help="Which problem to solve, if the file has several.")
 @options.output_options
 @options.report_language
 def command(
@@ -81,18 +85,18 @@ def command(
 ) -> int:
     """Choose the few assertions that are worth having.
 
-    SOURCE is the folder that `promptpex synthesize` wrote, or a JSON file with n, m, y, M and K: the numbers of
-    outputs and candidates, a label per output (1 is good), a row of 0 and 1 per output (1: the candidate passes
-    it), and the pairs [a, b] in which a implies b.
-
-    cov is the smallest set that keeps both limits; sub also counts each candidate that is neither chosen nor
-    implied by a chosen one; baseline takes all that flag little by themselves, topological all that no other
-    implies, all every candidate, for reference. aligned takes for each criterion the candidate that agrees best with
-    people. Exit code 1: no set keeps the limits.
+    SOURCE is the folder that `promptpex synthesize` wrote, or a JSON file with a matrix of results. Exit code 1: no
+    set keeps the limits.
 
     \b
       promptpex select problem.json --method cov --coverage 60% --ffr 25%
       promptpex select prompt.synthesis --method aligned --ffr 20%
+    \f
+    The JSON file has n, m, y, M and K: the numbers of outputs and candidates, a label per output (1 is good), a row
+    of 0 and 1 per output (1: the candidate passes it), and the pairs [a, b] in which a implies b. cov is the smallest
+    set that keeps both limits; sub also counts each candidate that is neither chosen nor implied by a chosen one;
+    baseline takes all that flag little by themselves, topological all that no other implies, all every candidate, for
+    reference. aligned takes for each criterion the candidate that agrees best with people.
     """
     from promptpex.cli.command_session import settings
 

@@ -32,12 +32,16 @@ if TYPE_CHECKING:
     type=options.PATH,
     multiple=True,
     metavar="PATH",
-    help="Folder of versions, or a file; several in the order given [git].",
+    help="Folder or file of versions; may be repeated [git].",
 )
-@options.of_cases("--since", type=click.DateTime(), metavar="DATE", help="Start at this date of git's history.")
-@options.of_cases("--spec-rules/--no-spec-rules", default=True, help="Use the rules of the spec as criteria, too.")
-@options.of_cases("--infer", is_flag=True, help="Have the author suggest criteria from the prompt alone, too.")
-@options.of_cases("--from-notes", is_flag=True, help="Make criteria from people's notes on bad outputs, too.")
+@options.of_cases(
+    "--since", type=click.DateTime(), metavar="DATE", expert=True, help="Start at this date of git's history."
+)
+@options.of_cases(
+    "--spec-rules/--no-spec-rules", default=True, expert=True, help="Use the rules of the spec as criteria, too."
+)
+@options.of_cases("--infer", is_flag=True, help="Have the author suggest criteria, too.")
+@options.of_cases("--from-notes", is_flag=True, help="Make criteria from notes on bad outputs, too.")
 @options.of_cases("--dry-run", is_flag=True, help="Show versions, changes and price; ask no model.")
 @options.of_cases(
     "--run", "run_", type=options.PATH, metavar="RUN", help="Run whose outputs are the examples [the latest]."
@@ -46,10 +50,10 @@ if TYPE_CHECKING:
     "--labels", type=options.PATH, metavar="FILE", help="CSV or JSON lines with labels or labelled outputs."
 )
 @options.labelling
-@options.of_judging(
-    "-j", "--judge", metavar="NAMES", help="Judges that answer candidates' questions and find implications."
+@options.of_judging("-j", "--judge", metavar="NAMES", help="Judges that answer candidates' questions.")
+@options.of_output(
+    "--tagged", is_flag=True, expert=True, help="Print the prompt with the words that show its categories marked."
 )
-@options.of_output("--tagged", is_flag=True, help="Print the prompt with the words that show its categories marked.")
 @options.request_options
 @options.engine_options
 @options.prompt_files
@@ -74,19 +78,20 @@ def command(
 ) -> int:
     """Find candidate assertions in what a prompt's versions added.
 
-    Each version is compared with the one before it, sentence by sentence. The author says what the changes are
-    about, writes criteria for what was added, and candidates for the criteria: checks by code, Python, questions.
-    They go to PROMPT.synthesis/candidates.yaml, which is yours to edit; a new version adds its own. With --infer
-    the author also suggests criteria from the prompt alone, and with --from-notes from people's notes on bad outputs.
-
-    Then each candidate is run on each output of the run (or of --labels), with labels from PROMPT.grades.jsonl or
-    --labels, and `promptpex select PROMPT.synthesis` chooses among them. With --author none this is all.
+    The author writes criteria for what was added, and candidates for the criteria, into
+    PROMPT.synthesis/candidates.yaml. With --labels, or people's grades, each is run on labelled outputs, and
+    `promptpex select PROMPT.synthesis` chooses among them.
 
     \b
       promptpex synthesize prompt.md --dry-run
-      promptpex synthesize prompt.md --versions versions/ --author gpt-4.1
       promptpex synthesize prompt.md --infer --author gpt-4.1
       promptpex synthesize prompt.md --labels labels.csv --judge gpt-4.1-mini
+    \f
+    Each version is compared with the one before it, sentence by sentence, and the author says what the changes are
+    about. Candidates are checks by code, Python or questions; their file is yours to edit, and a new version adds its
+    own. With --infer the author also suggests criteria from the prompt alone, and with --from-notes from people's
+    notes on bad outputs. With --author none candidates are only run, on the outputs of the latest run, or of --run or
+    --labels, with labels from PROMPT.grades.jsonl or --labels.
     """
     from promptpex.workflow.project_files import files_of, require_files
     from promptpex.workflow.synthesis.synthesizing import SynthesisWishes

@@ -28,7 +28,7 @@ def command(run: Path | None, port: int | None, no_open: bool, as_json: bool, qu
 
     Starts a server for this machine alone and prints a link; Ctrl-C ends it. RUN is a run's folder, id or name, whose
     report is shown first; without it, the list of all runs. Of a synthesis folder, such as prompt.synthesis, it is the
-    report of the last choice of assertions. Nothing is asked, and nothing is written.
+    report of the last choice of assertions. No model is asked, and nothing is written.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.local_page import serve

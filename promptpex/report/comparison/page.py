@@ -145,7 +145,7 @@ def comparison_page(comparison: RunComparison) -> ComparisonPage:
     axis = _axis(models)
     broken = [row for row in rules if row["before"] or row["after"] or row["at_least"]]
     counts = ("newly_failing", "fixed", "still_failing")
-    broken.sort(key=lambda row: (row["change"] == "undecided", *(-row[name] for name in counts)))
+    broken.sort(key=lambda row: (row["decision"] == "undecided", *(-row[name] for name in counts)))
     shown = dict.fromkeys(row["rule"] for row in broken)
     noise = noise_sentences(comparison.noise, models)
     old, new = (list(one.kinds["rule"].unique()) for one in (comparison.before, comparison.after))

@@ -90,7 +90,7 @@ def test_the_answer_comes_first_and_then_what_failed() -> None:
     assert text.index("is clearly worse") < text.index("Rule by rule") < text.index("What the runs were made from")
     assert [case.counts for case in page.cases][:1] == [{"new": 1, "still": 1}]
     assert [[pair.change for pair in case.pairs] for case in page.cases][-1] == ["fixed"]
-    assert [(row.row["model"], row.row["change"]) for row in page.rules] == [("a", "worse"), ("b", "better")]
+    assert [(row.row["model"], row.row["decision"]) for row in page.rules] == [("a", "worse"), ("b", "better")]
 
 
 def test_links_lead_to_what_is_there_also_without_a_script() -> None:
