@@ -89,6 +89,11 @@ def _one_machine(server: Server) -> float:
     return server.in_flight / 10 * (1 if server.in_flight <= 32 else 6)
 
 
+def _crowded(server: Server) -> float:
+    """A second an answer; from 3 s on, for a minute, thirty of them where more than 16 are asked for at once."""
+    return 30.0 if 3 <= now() < 63 and server.in_flight > 16 else 1.0
+
+
 SERVERS: dict[str, Callable[[], Server]] = {
     "bears 16 at once, else 429": lambda: Server(_bears(16)),
     "300 a minute, else 429 with a time": lambda: Server(_quota(300)),
@@ -96,6 +101,7 @@ SERVERS: dict[str, Callable[[], Server]] = {
     "is down for good after 5 s": lambda: Server(_down(5, 1e9)),
     "refuses the key": lambda: Server(_wrong_key),
     "swaps beyond 32 at once": lambda: Server(lambda server: None, _one_machine),
+    "is slow for a minute beyond 16": lambda: Server(lambda server: None, _crowded),
     "has no fault": lambda: Server(lambda server: None),
 }
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from promptpex.core.coverage_and_ffr import CoverageAndFfr
 from promptpex.core.records._base import MAX_EXACT, Record
 
 Undefined = Literal["no-labels", "no-bad", "no-good", "zero", "one-answer"]
@@ -136,7 +137,7 @@ class CardRow(Record):
     basis: Literal["known", "known-and-suspect", ""] = ""
 
 
-class CardAddition(Record):
+class CardAddition(CoverageAndFfr, Record):
     """What one assertion of the chosen set adds to it, on outputs that had no part in choosing it.
 
     Attributes:
@@ -144,6 +145,8 @@ class CardAddition(Record):
         chosen_in: folds in which it was chosen; folds: how many there are.
         caught, flagged: the bad and the good outputs of these folds that no other chosen one flags.
         bad, good: of how many.
+
+    ``coverage`` and ``ffr`` are by how much the set would catch, and flag, less without it.
     """
 
     id: str
@@ -153,16 +156,6 @@ class CardAddition(Record):
     bad: Whole
     flagged: Whole
     good: Whole
-
-    @property
-    def coverage(self) -> float | None:
-        """By how much the set would catch less without it."""
-        return self.caught / self.bad if self.bad else None
-
-    @property
-    def ffr(self) -> float | None:
-        """By how much the set would flag less of what is good without it."""
-        return self.flagged / self.good if self.good else None
 
 
 class CardCandidate(Record):

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from promptpex.codecs.wording import cut, plural
+from promptpex.core.coverage_and_ffr import CoverageAndFfr
 from promptpex.core.errors import InputError
 from promptpex.synthesis.selection.bitsets import as_bits, bits, union
 from promptpex.synthesis.selection.implications import closed
@@ -127,7 +128,7 @@ class SelectionProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectionFigures:
+class SelectionFigures(CoverageAndFfr):
     """What a selection amounts to, on the examples that the problem holds.
 
     Attributes:
@@ -146,16 +147,6 @@ class SelectionFigures:
     weight: Fraction
     not_subsumed: int
     not_subsumed_within_ffr: int
-
-    @property
-    def coverage(self) -> float | None:
-        """The share of the bad examples that are caught; None where there are none."""
-        return self.caught / self.bad if self.bad else None
-
-    @property
-    def ffr(self) -> float | None:
-        """The false failure rate: the share of the good examples that are flagged; None where there are none."""
-        return self.flagged / self.good if self.good else None
 
 
 def figures(problem: SelectionProblem, selection: Iterable[int], most_flagged: int) -> SelectionFigures:
