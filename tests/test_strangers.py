@@ -27,6 +27,7 @@ from promptpex.specs.file import read_spec, write_spec
 from promptpex.store import SqliteStore
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.execution.run_records import begin, execute
+from promptpex.workflow.metrics.metric_scores import metrics_of
 from promptpex.workflow.session import open_session
 from promptpex.workflow.validation.validate import validate
 from tests.samples import prompt, spec, suite
@@ -143,7 +144,7 @@ async def test_a_metric_file_reaches_nothing_and_its_requests_are_reported(check
     async with open_session(load(settings, start=checkout, env={}), provider=client) as session:
         lines = {line.stage: line.calls for line in await estimate(session, here, spec(), suite())}
         (checkout / "python.metric.md").write_text("{{output.__class__.__mro__}}", encoding="utf-8")
-        run = await execute(session, await begin(session, here, spec(), suite()))
+        run = await execute(session, await begin(session, here, spec(), suite(), metrics=metrics_of(session, here)))
     assert lines["metric"] == len(suite().cases)
     assert {score.name for score in run.scores} == {"tone", "python", "open", *tries}
     assert all(score.value is None for score in run.scores), "nothing was reached"

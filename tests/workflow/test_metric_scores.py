@@ -25,7 +25,7 @@ from promptpex.workflow.estimate import estimate
 from promptpex.workflow.execution.run_records import begin, execute
 from promptpex.workflow.execution.run_records import judge as judge_again
 from promptpex.workflow.metrics.metric_criteria import criteria_texts
-from promptpex.workflow.metrics.metric_scores import metric_judges, metric_scores, metrics_to_score
+from promptpex.workflow.metrics.metric_scores import metric_judges, metric_scores, metrics_of, metrics_to_score
 from promptpex.workflow.pipeline import judge as judge_folder
 from promptpex.workflow.pipeline import run as run_files
 from promptpex.workflow.project_files import files_of
@@ -56,7 +56,7 @@ def beside(folder: Path, **files: str) -> Path:
 async def made(folder: Path, client: FakeClient | None = None, **more: Any) -> Run:
     async with opened(folder, client, **more) as session:
         here = prompt().replace(path=str(folder / "prompt.md"))
-        return await execute(session, await begin(session, here, spec(), suite()))
+        return await execute(session, await begin(session, here, spec(), suite(), metrics=metrics_of(session, here)))
 
 
 def opened(folder: Path, client: FakeClient | None = None, **more: Any) -> Any:
@@ -227,7 +227,7 @@ async def test_an_estimate_counts_what_is_asked(tmp_path: Path) -> None:
 
     async with opened(tmp_path) as session:
         assert (await lines(session))["metric"] == (8, 0)
-        await execute(session, await begin(session, here, spec(), suite()))
+        await execute(session, await begin(session, here, spec(), suite(), metrics=metrics_of(session, here)))
         assert (await lines(session))["metric"] == (0, 8)
 
 
@@ -317,7 +317,8 @@ async def test_what_metrics_cost_in_requests_is_reported_before_the_first(tmp_pa
     client = FakeClient(reply)
     async with opened(tmp_path, client, judge=["fake/j", "fake/k"]) as session:
         session.emit = events.append
-        await begin(session, prompt().replace(path=str(tmp_path / "prompt.md")), spec(), suite())
+        here = prompt().replace(path=str(tmp_path / "prompt.md"))
+        await begin(session, here, spec(), suite(), metrics=metrics_of(session, here))
     assert not client.requests
     assert [event.message for event in events if isinstance(event, Notice) and "metrics" in event.message] == [
         "7 metrics beside the prompt (m0, m1, m2, m3, m4, ...): 56 requests at most to judges; "
@@ -330,7 +331,8 @@ async def test_metrics_that_no_judge_will_score_are_named(tmp_path: Path) -> Non
     events: list[Event] = []
     async with opened(tmp_path, FakeClient(reply), judge=["none"]) as session:
         session.emit = events.append
-        await begin(session, prompt().replace(path=str(tmp_path / "prompt.md")), spec(), suite())
+        here = prompt().replace(path=str(tmp_path / "prompt.md"))
+        await begin(session, here, spec(), suite(), metrics=metrics_of(session, here))
     assert [event.message for event in events if isinstance(event, Notice) and "metric" in event.message] == [
         "1 metric beside the prompt (tone): not scored, since that takes a judge and there is none"
     ]
