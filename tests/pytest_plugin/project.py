@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import babel.dates  # noqa: F401  pytester forgets what its run imports, and Babel knows no locale of another import
 import pandas  # noqa: F401  pytester forgets what its run imports, and numpy cannot be imported twice
 import pytest
 
