@@ -104,7 +104,7 @@ def _hand(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "csv", "jsonl"])
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(suite=suites)
 def test_every_format_gives_back_what_was_written(tmp_path: Path, suffix: str, suite: Suite) -> None:
     path = tmp_path / f"suite.{suffix}"
@@ -118,7 +118,7 @@ def test_every_format_gives_back_what_was_written(tmp_path: Path, suffix: str, s
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "csv", "jsonl"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=suites, second=suites)
 def test_a_second_write_keeps_people_s_cases_and_takes_the_rest(
     tmp_path: Path, suffix: str, first: Suite, second: Suite
@@ -148,7 +148,7 @@ def _handmade(text: str) -> list[str]:
     return [text[:10], text[start:end]]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(writes=steps, newline=st.sampled_from(["\n", "\r\n"]), mark=st.booleans())
 def test_no_sequence_of_machine_writes_loses_a_hand_made_byte(
     tmp_path: Path, writes: list[list[Case]], newline: str, mark: bool

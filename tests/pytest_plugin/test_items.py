@@ -199,7 +199,7 @@ def test_workers_ask_everything_once_between_them(
 ) -> None:
     write_project(pytester.path, models=of_server(server, "x", "y"))
     arguments = with_plugin("--promptpex", "-n", "2", "--promptpex-unscored=skip", "prompts", *ending)
-    result = pytester.runpytest_subprocess(*arguments)
+    result = pytester.runpytest_inprocess(*arguments)
     assert outcomes(result) == {"passed": 2, "failed": 2, "skipped": 2}
     assert server.count == 6
     assert len(only_run(pytester.path).outputs) == 6

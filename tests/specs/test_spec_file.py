@@ -96,7 +96,7 @@ def _hand(folder: Path) -> Path:
     return path
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=specs)
 def test_a_spec_reads_back(tmp_path: Path, spec: Spec) -> None:
     path = tmp_path / "a.spec.yaml"
@@ -110,7 +110,7 @@ def test_a_spec_reads_back(tmp_path: Path, spec: Spec) -> None:
     assert before.startswith(b"# yaml-language-server: $schema=")
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(writes=st.lists(specs, min_size=1, max_size=3))
 def test_no_machine_write_loses_a_hand_made_byte(tmp_path: Path, writes: list[Spec]) -> None:
     path = _hand(tmp_path)

@@ -198,15 +198,18 @@ async def test_a_missing_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.embedded
 def test_a_process_ends_cleanly_with_a_model_loaded_and_busy() -> None:
     code = (
-        "import asyncio\n"
+        "import asyncio, time\n"
         "from promptpex.llm.providers.embedded import EmbeddedClient\n"
         "from promptpex.core.records import Message, Params, Request\n"
         "async def main():\n"
         f"    client = EmbeddedClient({MODEL!r})\n"
         "    story = (Message(role='user', content='Tell a long story'),)\n"
         f"    request = Request(model={MODEL!r}, messages=story, params=Params(max_tokens=900))\n"
+        "    await client.complete(request.model_copy(update={'params': Params(max_tokens=1)}))\n"
+        "    begun = time.process_time()\n"
         "    task = asyncio.create_task(client.complete(request))\n"
-        "    await asyncio.sleep(1.5)\n"
+        "    while time.process_time() - begun < 0.2:\n"
+        "        await asyncio.sleep(0.01)\n"
         "    print('busy', not task.done(), flush=True)\n"
         "    raise KeyboardInterrupt\n"
         "asyncio.run(main())\n"

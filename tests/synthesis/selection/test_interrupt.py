@@ -29,7 +29,7 @@ def test_ctrl_c_ends_a_search_long_before_its_time() -> None:
     program = Program(600, 600)
     for _ in range(900):
         program.add(dice.sample(range(600), 12), [1] * 12, least=1)
-    alarm = threading.Timer(1.0, signal.raise_signal, (signal.SIGINT,))
+    alarm = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
     alarm.start()
     with pytest.raises(KeyboardInterrupt):
         program.minimised([1] * 600, [], HOUR)
