@@ -21,7 +21,7 @@ TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     ),
     "models(outputs)": ("A row per model: `report.csv`.", tables.MODEL_COLUMNS),
     "corrections(outputs, people)": (
-        "A row per model that people graded outputs of. Where there are grades these columns stand in `report.csv` "
+        "A row per model that people graded outputs of. Where there are grades, these columns are in `report.csv` "
         "after all others. See [alignment.md](alignment.md#corrected-figures).",
         tables.CORRECTION_COLUMNS,
     ),
@@ -288,10 +288,10 @@ MEANINGS: Mapping[str, str] = {
     "p_adjusted": "p corrected over the models, in `metric_changes` over models and metrics, in `rule_changes` over "
     "rules and models, by Holm",
     "pass_at_high": "upper end of its interval",
-    "pass_at_k": "share of cases of which at least one of k repeats passes",
+    "pass_at_k": "share of cases where at least one of k repeats passes",
     "pass_at_low": "lower end of its interval",
     "pass_hat_high": "upper end of its interval",
-    "pass_hat_k": "share of cases of which all of k repeats pass",
+    "pass_hat_k": "share of cases where all of k repeats pass",
     "pass_hat_low": "lower end of its interval",
     "passed": "number of passes",
     "reason": "the reason in words",

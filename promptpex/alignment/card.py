@@ -60,7 +60,7 @@ def _notices(data: CardData) -> Iterator[str]:
         book = data.graded.book
         seen = sum(may_be_seen(one, book) for one in contest.examples if one.label is not None)
         if not contest.chosen:
-            yield stored("nothing is chosen, so there are no figures of a set")
+            yield stored("nothing is chosen, so there are no figures for a set")
         elif not contest.folds:
             yield _why_no_folds(contest)
         elif seen:
@@ -81,8 +81,9 @@ def _why_no_folds(contest: CardContest) -> str:
         for outputs in (bad, every & ~bad)
     ]
     return stored(
-        "there are no figures of the chosen set and of single criteria, since the labels are too few to hold some out: "
-        "it takes two cases with a bad output and two with a good one, and there are {failed} and {passed}",
+        "there are no figures for the chosen set and for single criteria, since there are too few labels to hold "
+        "some out: two cases with a bad output and two with a good one are needed, and there are {failed} and "
+        "{passed}",
         failed=cases[0],
         passed=cases[1],
     )

@@ -157,19 +157,19 @@ def left_out_of_effects(pairs: Iterable[VerdictsPair]) -> Iterator[str]:
         old, new = len(earlier.observations()[0]), len(one.observations()[0])
         if old and new:
             yield stored(
-                "{shown}: compared on {outputs} before and {number} now that had no part in the choice",
+                "{shown}: compared on {outputs} before and {number} now that were not used in the choice",
                 shown=name,
                 outputs=stored_n("{count} graded output", "{count} graded outputs", old),
                 number=new,
             )
         elif old:
             yield stored(
-                "{shown}: not compared, since no graded output of now is left that had no part in the choice",
+                "{shown}: not compared, since every output graded now had a part in the choice",
                 shown=name,
             )
         else:
             yield stored(
-                "{shown}: not compared, since no graded output of that run is left that had no part in the choice",
+                "{shown}: not compared, since every graded output of that run had a part in the choice",
                 shown=name,
             )
 

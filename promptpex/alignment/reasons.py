@@ -18,7 +18,7 @@ def why(rated: Rated, choice: CriterionChoice) -> str:
     if rated.state == "worse":
         best = next((one for one in choice.rated if one.state == "chosen" and one.contender.wish != "must"), None)
         if best is None:
-            return stored("another one was wanted")
+            return stored("a person chose another one")
         if best.alignment == rated.alignment:
             return stored("as well aligned as {candidate}, which is simpler", candidate=best.contender.id)
         return stored("less aligned than {candidate}", candidate=best.contender.id)

@@ -43,7 +43,7 @@ def compare(
     Args:
         before, after: runs, or what ``read_run`` takes.
         graders: whose grades count where graders differ, as ``promptpex compare --graders``.
-        regression_margin: a loss that is no regression where it is shown to be smaller.
+        regression_margin: a loss that is accepted where it is shown to be smaller.
 
     Raises:
         errors.PromptpexError: there is no such run, or the two have no model or no case in common.

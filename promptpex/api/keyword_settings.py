@@ -135,7 +135,7 @@ def resolved_settings(given: Mapping[str, object], *, start: Path | None = None)
         start: the folder from which a settings file is looked for; by default the working folder.
 
     Raises:
-        ConfigError: an argument that is no setting, or a value that cannot be used.
+        ConfigError: an argument that is not a setting, or a value that cannot be used.
     """
     resolved = load(given, start=start or Path.cwd(), env=os.environ, given_as="argument")
     speak(resolved.settings.report_language)

@@ -132,7 +132,7 @@ _NONE = quoted_json("")
 
 
 def _items(text: str) -> frozenset[str]:
-    """The items of a text: of its JSON array, else its lines, else what stands between commas; each normalised."""
+    """The items of a text: of its JSON array, else its lines, else what is between commas; each normalised."""
     value = _json_value(text)
     if value is not None and isinstance(value[0], list):
         return frozenset(normalised(item) if isinstance(item, str) else _dumped(item) for item in value[0])

@@ -100,8 +100,8 @@ def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = ignor
             stayed.append(case)
     if back:
         message = stored_n(
-            "{count} stale case stays, since nothing came instead",
-            "{count} stale cases stay, since nothing came instead",
+            "{count} stale case stays, since nothing replaced it",
+            "{count} stale cases stay, since nothing replaced them",
             len(back),
         )
         emit(Notice(message, "warning"))

@@ -111,13 +111,11 @@ def _text(name: str, text: str, case: Case, rules: Sequence[Rule], prompt: Promp
     variables = prompt.variables
     echoed, stated = leakage.echoes_rule(text, rules), leakage.states_rule(text, rules)
     if echoed:
-        yield LintFinding("echoes-rule", f"{name} says what {echoed} says, instead of being material for it")
+        yield LintFinding("echoes-rule", f"{name} repeats {echoed} instead of being input for it")
     elif stated:
         yield LintFinding("states-rule", f"{name} has a sentence of {stated}, which tells the model what is tested")
     elif _aimed_at(case, rules) and leakage.hints_at_rule(text, _aimed_at(case, rules), rules):
-        yield LintFinding(
-            "states-rule", f"{name} seems to speak of the output in the words of what it aims at", "warning"
-        )
+        yield LintFinding("states-rule", f"{name} seems to describe the output in the words of its target", "warning")
     leak = leakage.leaks_answer(text, case.expected, prompt.text()) if case.expected else None
     if leak:
         yield LintFinding("leaks-answer", f"{name} gives the answer away: {leak}")

@@ -35,7 +35,7 @@ def read_scenarios(value: Any, *, variables: Sequence[str], path: Path | str | N
     names = [scenario.name.casefold() for scenario in scenarios]
     for scenario in scenarios:
         if names.count(scenario.name.casefold()) > 1:
-            raise ConfigError(f"there are two scenarios {scenario.name!r}; rename one", path=path)
+            raise ConfigError(f"two scenarios are called {scenario.name!r}; rename one", path=path)
     return scenarios
 
 
@@ -90,7 +90,7 @@ def _fixed(content: Any, where: str, variables: Sequence[str], path: Path | str 
         if name not in variables:
             raise ConfigError(f"{where}: the prompt has no variable {name!r}{_hint(name, variables)}", path=path)
     if set(content) == set(variables):
-        raise ConfigError(f"{where}: all variables are fixed, so that there is nothing to generate", path=path)
+        raise ConfigError(f"{where}: all variables are fixed, so there is nothing to generate", path=path)
     return dict(content)
 
 

@@ -141,7 +141,7 @@ def _check_parts(file: BinaryIO, path: Path, what: str, error: type[InputError],
     except InputError:
         raise
     except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, EOFError) as failure:
-        raise error(f"the {what} is no Excel workbook (.xlsx): {str(failure)[:200]}", path=path) from None
+        raise error(f"the {what} is not an Excel workbook (.xlsx): {str(failure)[:200]}", path=path) from None
     except Exception as failure:  # zlib, lzma and bz2 have errors of their own
         raise error(f"the {what} is damaged: {str(failure)[:200]}", path=path) from None
 

@@ -10,7 +10,7 @@ _PART = re.compile(r'"(?:[^"\\\n]|\\.)*"|(//[^\n]*|/\*[\s\S]*?\*/)')
 
 
 def without_comments(text: str) -> str:
-    """The text with blanks in place of comments, every line where it was; what is no JSON without them stays as it is,
+    """The text with blanks in place of comments, every line where it was; what is not JSON without them stays as it is,
     since the same signs mean something else in YAML.
 
     Args:

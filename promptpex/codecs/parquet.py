@@ -47,7 +47,7 @@ def stream(
         columns: those that are read; by default all.
 
     Raises:
-        InputError: (as ``error``) the file is missing, is no Parquet file, or pyarrow is not installed.
+        InputError: (as ``error``) the file is missing, is not a Parquet file, or pyarrow is not installed.
     """
     for batch in _batches(path, what, error, columns):
         yield from _rows(batch, path, what, error)
@@ -101,7 +101,7 @@ def _refusing(path: Path, what: str, error: type[InputError]) -> Iterator[None]:
 
 
 def columns(path: Path, *, what: str, error: type[InputError] = InputError) -> dict[str, str | None]:
-    """The columns of a Parquet file: by name its type where it holds what JSON has not, such as bytes, else None.
+    """The columns of a Parquet file: by name its type where JSON cannot hold its values, such as bytes, else None.
 
     Raises:
         InputError: as ``stream``.
@@ -121,7 +121,7 @@ def columns(path: Path, *, what: str, error: type[InputError] = InputError) -> d
 def arrow(
     path: Path, *, what: str, error: type[InputError] = InputError
 ) -> tuple[dict[str, str | None], Iterator[dict[str, Any]]]:
-    """The columns of an Arrow file or stream as ``columns`` gives them, and its rows without those that JSON has not.
+    """The columns of an Arrow file or stream as ``columns`` gives them, and its rows without those beyond JSON.
 
     Raises:
         InputError: (as ``error``) as ``stream``, while the rows are read too.

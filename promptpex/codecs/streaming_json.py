@@ -25,7 +25,7 @@ _IN_OBJECT = re.compile(r'["{}\[\]]')
 class GrowingList:
     """Reads the first list of objects in a text, past thinking and whatever else stands before it.
 
-    It ends with the list, and with the first of its items that is no strict JSON object, is nested too deeply, or
+    It ends with the list, and with the first of its items that is not a strict JSON object, is nested too deeply, or
     passes the ``MAX_CHARS`` characters that are read of a reply. Nothing is repaired.
     """
 

@@ -95,7 +95,7 @@ def opened_zip(path: Path, *, what: str, error: type[InputError] = InputError) -
     """The parts of an archive.
 
     Raises:
-        InputError: (as ``error``) the file is missing, or is no ZIP archive.
+        InputError: (as ``error``) the file is missing, or is not a ZIP archive.
     """
     with opened(path, error=error, what=what) as file:
         yield ZipParts(file, path, what, error)

@@ -128,7 +128,7 @@ def _give_back(name: str) -> None:
 
 
 def _entries(text: str) -> dict[str, str]:
-    """The variables of the file, unexpanded; the last of a name counts. What is no entry is left out."""
+    """The variables of the file, unexpanded; the last of a name counts. Lines that are not entries are left out."""
     from dotenv.parser import parse_stream
 
     bindings = islice(parse_stream(io.StringIO(text)), MOST_ENTRIES)

@@ -37,7 +37,7 @@ class Resolved(Record):
 
     ``trusted``: whether the user trusts the project's file like flags. ``unattended``: whether ``CI`` is set, as build
     servers do. ``names_of_project``: named models that the project's file defines. ``env_file``: the file that gives
-    keys which the environment has not. ``searched``: whether the project's file was looked for, not named or left out.
+    keys that the environment lacks. ``searched``: whether the project's file was looked for, not named or left out.
     ``spool``: the folder for replies that the store's server could not take; None where the store is a file.
     """
 
@@ -111,7 +111,7 @@ def load(
     alone, trusted = (switched(name, given.pop(name, None), env) for name in SWITCHES)
     config = given.pop("config", None) or env.get(f"{PREFIX}CONFIG")
     if alone and config:
-        raise ConfigError(f"a settings file is named ({config}), and none is to be read; leave out one of the two")
+        raise ConfigError(f"a settings file is named ({config}), but none is to be read; drop one of the two options")
     named, warnings = Path(str(config)) if config else None, list[str]()
     files = [] if alone else [user_layer(warnings), project_layer(named, start, warnings)]
     layers = [*files, environment_layer(env, warnings), Layer(given_as, given)]

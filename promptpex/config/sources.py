@@ -68,7 +68,7 @@ def user_layer(warnings: list[str]) -> Layer:
         return Layer("file", {})
     why = not_obeyed(path, path.parent)
     if why is not None:
-        warnings.append(stored("{file} is not obeyed: {reason}", file=path, reason=why))
+        warnings.append(stored("{file} is ignored: {reason}", file=path, reason=why))
         return Layer("file", {})
     return _read(path, f"user file {path.name}")
 
@@ -80,9 +80,7 @@ def project_layer(named: Path | None, start: Path, warnings: list[str]) -> Layer
         return Layer("file", {})
     why = None if named else not_obeyed(path, start)
     if why is not None:
-        warnings.append(
-            stored("{file} is not obeyed: {reason}; name it with --config to use it", file=path, reason=why)
-        )
+        warnings.append(stored("{file} is ignored: {reason}; name it with --config to use it", file=path, reason=why))
         return Layer("file", {})
     return _read(path, f"file {path.name}")
 

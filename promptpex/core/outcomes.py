@@ -45,7 +45,7 @@ def outcome_of(verdicts: Iterable[Verdict], error: str | None = None) -> OutputO
 
     Args:
         verdicts: all on this output.
-        error: why it is no usable answer, as a reason code.
+        error: why it is not a usable answer, as a reason code.
     """
     every = list(verdicts)
     counting = [verdict for verdict in every if verdict.counts]

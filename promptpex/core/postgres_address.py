@@ -23,7 +23,7 @@ LONGEST_NAME = 63
 """Bytes of a name in PostgreSQL."""
 
 NO_PASSWORD = (
-    "the address of a store holds no password: leave it out, and put it into the variable PGPASSWORD, a password file "
+    "the address of a store must not contain a password: put it into the variable PGPASSWORD, a password file "
     "(~/.pgpass or PGPASSFILE) or a service file (?service=NAME)"
 )
 
@@ -75,7 +75,7 @@ def parse_address(text: str) -> StoreAddress:
     if ":" in rest.rpartition("@")[0]:
         raise ConfigError(NO_PASSWORD)
     if _UNREADABLE.search(text):
-        raise ConfigError("the address of a store holds a blank or a character that is not shown; write it as %20")
+        raise ConfigError("the address of a store contains a blank or an invisible character; write it as %20")
     place, _, query = rest.partition("?")
     given = _parameters(query)
     own = {name: given.pop(name) for name in OWN_PARAMETERS if name in given}
@@ -109,13 +109,13 @@ def _parameters(query: str) -> dict[str, str]:
 def _of_place(place: str) -> dict[str, str]:
     """What stands before the ``?``: ``USER@HOST:PORT,HOST:PORT/DATABASE``, all of it optional."""
     if place.count("@") > 1:
-        raise ConfigError("the address of a store holds several @; write one that is part of a name as %40")
+        raise ConfigError("the address of a store contains several @; write one that is part of a name as %40")
     authority, _, database = place.partition("/")
     user, _, hosts = authority.rpartition("@")
     if ":" in _decoded(user):
         raise ConfigError(NO_PASSWORD)
     if "/" in database or "@" in database:
-        raise ConfigError("the address of a store holds / or @ in the database's name; write %2F or %40")
+        raise ConfigError("the address of a store contains / or @ in the database's name; write %2F or %40")
     pairs = [_host_and_port(part) for part in hosts.split(",")] if hosts else []
     values = {
         "user": _decoded(user),
@@ -131,14 +131,14 @@ def _host_and_port(text: str) -> tuple[str, str]:
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")) or not _is_ipv6(_decoded(host)):
-            raise ConfigError("the address of a store holds brackets without an IPv6 address; write [::1]:5432")
+            raise ConfigError("the address of a store contains brackets without an IPv6 address; write [::1]:5432")
         port = rest[1:]
     elif text.count(":") > 1:
-        raise ConfigError("the address of a store holds an IPv6 address without brackets; write [::1]:5432")
+        raise ConfigError("the address of a store contains an IPv6 address without brackets; write [::1]:5432")
     else:
         host, _, port = text.partition(":")
     if port and not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65536):
-        raise ConfigError("the address of a store holds a port that is no number from 1 to 65535")
+        raise ConfigError("the address of a store contains a port that is not a number from 1 to 65535")
     return _decoded(host), port
 
 
@@ -155,14 +155,14 @@ def _decoded(text: str) -> str:
     """Percent signs taken for what they stand for; ``+`` is a plus."""
     plain = re.split(r"%([0-9A-Fa-f]{2})", text)
     if any("%" in part for part in plain[::2]):
-        raise ConfigError("the address of a store holds a % that is not followed by two digits; write it as %25")
+        raise ConfigError("the address of a store contains a % that is not followed by two digits; write it as %25")
     raw = b"".join(part.encode() if number % 2 == 0 else bytes.fromhex(part) for number, part in enumerate(plain))
     try:
         decoded = raw.decode()
     except UnicodeDecodeError:
-        raise ConfigError("the address of a store holds percent signs that are not UTF-8") from None
+        raise ConfigError("the address of a store contains percent signs that are not UTF-8") from None
     if re.search("[\x00-\x1f\x7f]", decoded):
-        raise ConfigError("the address of a store holds a control character")
+        raise ConfigError("the address of a store contains a control character")
     return decoded
 
 
@@ -170,8 +170,8 @@ def _schema(name: str) -> str:
     taken = name.startswith("pg_") or name in ("information_schema", "public")
     if not name or len(name.encode()) > LONGEST_NAME or "%" in name or taken:
         raise ConfigError(
-            f"schema= names no schema that a store can have: 1 to {LONGEST_NAME} bytes without %, neither public "
-            "nor one of PostgreSQL's own"
+            f"schema= is not a name that a store's schema can have: 1 to {LONGEST_NAME} bytes without %, neither "
+            "public nor one of PostgreSQL's own"
         )
     return name
 

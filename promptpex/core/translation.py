@@ -189,7 +189,7 @@ def day(date: datetime, *, with_year: bool = True) -> str:
 
 
 def day_of(moment: str, *, with_year: bool = True) -> str:
-    """The same of a moment as files have it (ISO 8601); what is no moment stays as it is, cut where its date ends."""
+    """The same of a moment as files have it (ISO 8601); anything else stays as it is, cut where its date ends."""
     try:
         return day(datetime.fromisoformat(moment[:10]), with_year=with_year)
     except ValueError:

@@ -192,7 +192,7 @@ def _take_grade(text: str, line: int, reading: _Reading) -> None:
         data = json_text.loads(text)
     except (ValueError, RecursionError) as failure:
         if _is_unfinished(text):
-            reading.add_problem(line, "the line is unfinished: a program was stopped while it wrote", "", "warning")
+            reading.add_problem(line, "the line is incomplete: a program was stopped while writing it", "", "warning")
         else:
             reason = json_text.why_not_json(failure)
             reading.add_problem(line, f"the line is not valid JSON: {reason}", "take it out, or restore it from git")
@@ -209,12 +209,12 @@ def _take_grade(text: str, line: int, reading: _Reading) -> None:
                 reading.add_problem(line, problem.message, problem.suggestion)
         return
     if data.get("id", grade.id) != grade.id:
-        reading.add_problem(line, "the id does not belong to this line, which was changed after it was written")
+        reading.add_problem(line, "the id does not match this line, which was changed after it was written")
         return
     first = reading.grades.setdefault(grade.id, grade)
     reading.lines.setdefault(grade.id, line)
     if first != grade:
-        message = f"the grade {grade.id} says something else on line {reading.lines[grade.id]}"
+        message = f"the grade {grade.id} differs from line {reading.lines[grade.id]}"
         reading.add_problem(line, message, "grades are not edited: restore the line, and add one that replaces it")
 
 
@@ -238,11 +238,11 @@ def _check_replacements(reading: _Reading) -> None:
         line, old = reading.lines[grade.id], reading.grades.get(grade.replaces) or reading.known.get(grade.replaces)
         if old is None and not reading.foreign:
             message = f"the grade {grade.id} replaces {grade.replaces}, which is not in this file"
-            reading.add_problem(line, message, "merge the file that holds it", "warning")
+            reading.add_problem(line, message, "merge the file that contains it", "warning")
         elif old is not None and (old.key, old.subject) != (grade.key, grade.subject):
-            reading.refuse(grade, f"the grade {grade.id} replaces {old.id}, which is on something else")
+            reading.refuse(grade, f"the grade {grade.id} replaces {old.id}, which is about something else")
         elif old is not None and reading.foreign and old.grader != grade.grader:
-            reading.refuse(grade, f"the grade {grade.id} replaces {old.id}, which is another person's")
+            reading.refuse(grade, f"the grade {grade.id} replaces {old.id}, which another person gave")
     for name in _in_circles(reading.grades):
         reading.add_problem(reading.lines[name], f"the grade {name} replaces itself by way of others", "take it out")
 

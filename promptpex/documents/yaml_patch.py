@@ -94,7 +94,7 @@ class Edits:
         cursor = 0
         for start, end, _, replacement in sorted(self._edits, key=_order):
             if start < cursor:
-                raise self._cannot("two edits meet in one place", ())
+                raise self._cannot("two edits overlap", ())
             parts += (self.source[cursor:start], replacement.replace("\n", self._newline))
             cursor = end
         return "".join((*parts, self.source[cursor:]))

@@ -93,7 +93,7 @@ class ChunkedEngine(ABC):
 
 def died(tries: int) -> str:
     """The sentence about work that is given up."""
-    return f"a worker died {tries} times at the same work; run the command again where there is more memory"
+    return f"a worker died {tries} times on the same work; run the command again with more memory"
 
 
 def pickled(value: object) -> bytes:

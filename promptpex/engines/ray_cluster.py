@@ -132,7 +132,7 @@ class RayCluster:
             if _connection is None:
                 _connection = _Connection(self._address, self._workers)
             elif self._address not in (None, _connection.address):
-                raise EngineError(f"this process is connected to another Ray than the one at {self._address}")
+                raise EngineError(f"this process is connected to a Ray cluster other than the one at {self._address}")
             _connection.users += 1
             return _connection
 
@@ -264,12 +264,14 @@ def _require_server(address: str) -> None:
         return
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdigit() or not 0 < int(port) < 65_536:
-        raise EngineError(f"{address!r} is no address of a Ray cluster; write HOST:PORT, as `ray start` prints it")
+        raise EngineError(f"{address!r} is not the address of a Ray cluster; write HOST:PORT, as `ray start` prints it")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), REACHED_S) as connection:
             connection.sendall(_HTTP2_PREFACE)
             if connection.recv(4)[3:4] != _SETTINGS_FRAME:
-                raise EngineError(f"what answers at {address} is no Ray cluster; write what `ray start` prints")
+                raise EngineError(
+                    f"what answers at {address} is not a Ray cluster; use the address that `ray start` prints"
+                )
     except OSError as error:
         why = error.strerror or str(error)
         raise EngineError(f"no Ray cluster answers at {address} ({why}); start one, or leave --address out") from error
@@ -323,7 +325,7 @@ async def _in_a_thread(work: Callable[[], None]) -> None:
 def _why_not(address: str, error: Exception) -> str:
     text = str(error)
     if address == AUTO and isinstance(error, ConnectionError):
-        return "this machine is no node of a Ray cluster; make it one by `ray start`, or write HOST:PORT"
+        return "this machine is not a node of a Ray cluster; run `ray start` on it, or write HOST:PORT"
     if "ersion mismatch" in text:
         pairs = ", ".join(line.strip() for line in text.splitlines() if line.strip().startswith(("Ray:", "Python:")))
         return f"the Ray cluster at {address} has another version of Ray or Python than this command ({pairs})"

@@ -105,7 +105,7 @@ def _streamed(source: bytes, job: bytes, workers: int | None, cpu: float, tries:
     except Exception as error:
         lines = str(error).strip().splitlines()
         why = lines[0] if lines else type(error).__name__
-        raise EngineError(f"the Ray cluster cannot go on with the work: {why}") from error
+        raise EngineError(f"the Ray cluster cannot continue: {why}") from error
 
 
 def _context() -> Any:

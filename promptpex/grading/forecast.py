@@ -62,7 +62,7 @@ class Forecast:
         sentence = tr("{count} more and {known}", count=self.grades, known=known)
         if self.asked:
             return sentence
-        return tr("{sentence}, if bad outputs are graded on {subject}, too", sentence=sentence, subject=self.subject)
+        return tr("{sentence}, if bad outputs are also graded on {subject}", sentence=sentence, subject=self.subject)
 
 
 def forecasts(

@@ -73,7 +73,9 @@ class LabelRules:
                 "without a grade on the whole output, it is good where every graded rule is good, "
                 "and bad where one is graded bad"
             ),
-            "none": stored("without a grade on the whole output, it is never good, and bad where one is graded bad"),
+            "none": stored(
+                "without a grade on the whole output, it is never good, and bad where one rule is graded bad"
+            ),
         }
         who = joint.get(self.graders, stored("{grader} alone decides", grader=self.graders))
         if self.adjudicator:

@@ -75,8 +75,8 @@ def missing_grades_sentence(subject: str, count: int) -> str:
         count: how many; 1 or more.
     """
     return tr_n(
-        "{count} bad output waits to be graded on {subject}, too: go back, or {command}.",
-        "{count} bad outputs wait to be graded on {subject}, too: go back, or {command}.",
+        "{count} bad output is still to be graded on {subject}: go back, or run {command}.",
+        "{count} bad outputs are still to be graded on {subject}: go back, or run {command}.",
         count,
         subject=subject,
         command=f"`promptpex grade --on {subject}`",

@@ -251,7 +251,7 @@ FORMAT = Format(
         Mapped("an item of a data set, `expectedOutput`", "a case, its expected output", "in", "metadata, media"),
         Mapped("columns of scores", "nothing: `promptpex judge` gives verdicts", "in", "they are left there"),
         Mapped("`modelParameters`, `comments`", "nothing", "in", "they are named"),
-        Mapped("exports of scores, of sessions and of items of runs", "nothing: they hold no inputs and outputs", "in",
-               "that is said"),
+        Mapped("exports of scores, sessions and run items", "nothing: they contain no inputs and outputs", "in",
+               "an error says so"),
     ),
 )  # fmt: skip

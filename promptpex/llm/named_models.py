@@ -45,7 +45,7 @@ class NamedModel(Record):
     )
     key_env: str | None = Field(
         default=None,
-        description="The environment variable that holds the key of its server.",
+        description="The environment variable with the key of its server.",
         examples=["SMALL_API_KEY"],
     )
     price_input: float | None = Field(
@@ -261,7 +261,7 @@ def check_name(name: str) -> None:
     """Refuses a name that people would take for something else.
 
     Raises:
-        ConfigError: it is no name, it is reserved, or it is itself a model or a provider.
+        ConfigError: it is not a name, it is reserved, or it is itself a model or a provider.
     """
     _refuse_odd(name)
     if name in RESERVED:

@@ -30,7 +30,7 @@ def checked_servers(listed: Sequence[object]) -> tuple[str, ...]:
     """The base URLs of such a list in their one form, in its order.
 
     Raises:
-        ValueError: it is empty or too long, holds what is no address, holds one twice, or mixes http and https.
+        ValueError: it is empty or too long, has an invalid address, has one twice, or mixes http and https.
     """
     from promptpex.llm.providers.http import checked_base
 

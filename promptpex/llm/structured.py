@@ -207,8 +207,8 @@ def _of_no_use(error: ModelError) -> bool:
 def _left(error: ModelError) -> ModelError:
     """The error of stored replies that were not asked for again."""
     message = stored(
-        "{part} It was not asked again: {count} replies of this model that had been of no use came out no better. "
-        "Name another model, or have all of them asked again with `promptpex cache prune --failed`.",
+        "{part} It was not asked again: after {count} unusable replies of this model, asking again brought none that "
+        "was better. Name another model, or have all of them asked again with `promptpex cache prune --failed`.",
         part=error.message,
         count=IN_VAIN,
     )

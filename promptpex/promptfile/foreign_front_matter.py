@@ -132,7 +132,7 @@ def _rows(key: str, value: Any, variables: Sequence[str], done: Translated) -> l
             kept = {name: of_row for name, of_row in row.items() if name in variables}
             rows += [kept] if kept else []
         else:
-            done.odd.append((key, f"{key!r}: what is no mapping of variables is not used"))
+            done.odd.append((key, f"{key!r}: only mappings of variables are used"))
     if strange:
         done.odd.append((key, f"{key!r}: the prompt does not name {named(list(strange))}, and is not given it"))
     return rows

@@ -28,7 +28,7 @@ def bless(run: AnyRun, folder: Path) -> Blessed:
     """
     manifest = run.manifest
     if manifest.partial == RUNNING:
-        raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
+        raise RunError("this run has not ended; the same `promptpex run` continues it", path=folder)
     rows = rows_of(run)
     counts = counts_of_cases(rows, [case.id for case in run.suite.cases], manifest.models)
     asked = {case: made for case, made in counts.items() if any(one.model_fields_set for one in made)}
@@ -94,5 +94,5 @@ def read(path: Path) -> Blessed:
         return jsonl.parse_record(data, Blessed)
     except (ValueError, RecursionError) as error:
         why = str(error).split("\n")[0][:200]
-        message = f"these are no blessed figures ({why}); `promptpex bless RUN` writes them"
+        message = f"this is not a file that `promptpex bless` wrote ({why})"
         raise RunError(message, path=path) from error

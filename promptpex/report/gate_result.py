@@ -145,7 +145,7 @@ def _notes(manifest: Manifest) -> Iterator[str]:
         yield tr("This run has only a part of the suite, {part}.", part=manifest.subset.in_words)
     if manifest.partial:
         yield tr(
-            "This run is not complete ({reason}): the same `promptpex run` goes on with it.",
+            "This run is not complete ({reason}): the same `promptpex run` continues it.",
             reason=from_data(manifest.partial),
         )
 

@@ -192,7 +192,7 @@ class _RulesQuestion:
         came = [FullRuleReply.model_validate(item) for item in whole[: part.limit]]
         if smaller is None and not came:
             raise error
-        message = stored("rules: a reply of no use as a whole ({reason}) is asked for in parts", reason=error.reason)
+        message = stored("rules: an unusable reply ({reason}) is requested again in parts", reason=error.reason)
         self.emit(Notice(message, "warning"))
         if came or smaller is None:
             return _Answer(came, more=True, cut=True, part=smaller or part)

@@ -127,7 +127,7 @@ def permutation_p(first: Ints, second: Ints, unit: int = 1) -> float:
 
 
 def _rarer(chance: Floats, seen: int, unit: int, noise: float) -> float:
-    """The chance of the sums that are no likelier than the one seen, with those less than half a case from them."""
+    """The chance of the sums that are at most as likely as the one seen, with those less than half a case from them."""
     import numpy as np
 
     window = np.ones(unit if unit % 2 else unit + 1)

@@ -41,5 +41,5 @@ async def open_store(
         )
         return opened
     if not make and not await asyncio.to_thread(Path(location).exists):
-        raise StoreError(f"{location}: no store here yet; it is made by the first run, or name another with --store")
+        raise StoreError(f"{location}: no store here yet; the first run creates it, or name another with --store")
     return await asyncio.to_thread(SqliteStore, location)

@@ -48,11 +48,11 @@ def written(form: CandidateForm, text: str) -> Check:
     """
     if not text.strip():
         wanted = {"python": "a Python function", "question": "a question", "yaml": "a check, such as kind: contains"}
-        raise CheckError(f"nothing is written: it needs {wanted[form]}")
+        raise CheckError(f"nothing was written: it needs {wanted[form]}")
     if len(text) > LONGEST:
         raise CheckError(f"a candidate has at most {LONGEST:,} characters")
     if has_surrogate(text):
-        raise CheckError("the text holds half a character (a lone surrogate); type it again")
+        raise CheckError("the text contains half a character (a lone surrogate); type it again")
     check = _from_yaml(text) if form == "yaml" else Check(kind=form, value=text.strip())
     with check_time():
         compile_checks([check])

@@ -57,8 +57,8 @@ def require_final(run: Run, prompt: Prompt) -> None:
     """
     if run.prompt.fingerprint != prompt.fingerprint:
         message = (
-            f"the run {run.manifest.run} was made with other words of {run.prompt.name} than its file has now; examples"
-            " are outputs of the final version: run the prompt again, or name a run of this version with --run"
+            f"the run {run.manifest.run} was made with an earlier text of {run.prompt.name}; examples are outputs of "
+            "the current version: run the prompt again, or name a run of this version with --run"
         )
         raise RunError(message, path=prompt.path)
 

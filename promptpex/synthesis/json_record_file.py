@@ -76,4 +76,4 @@ def history_in(path: Path, prompt: str) -> History:
 
 
 ASKED = RecordFile(AskedCriteria, "file of what was asked", "authors are asked again")
-"""``asked.json``: what authors were asked for each criterion on the local page, and what was of no use."""
+"""``asked.json``: what authors were asked for each criterion on the local page, and what was unusable."""

@@ -171,9 +171,9 @@ def again_in_words(lines: Sequence[EstimateLine]) -> str:
     again = sum(line.again for line in lines)
     if not again:
         return ""
-    what = tr("a reply that cannot be read is asked for once more, and then in parts")
+    what = tr("an unreadable reply is requested once more, and then in parts")
     if any(find(line.stage).refusals and line.calls for line in lines):
-        what = f"{what}; {tr('checks that are refused are proposed once more')}"
+        what = f"{what}; {tr('rejected checks are proposed once more')}"
     not_counted = tr("Not counted: {what}.", what=what)
     more = tr_n(
         "That is {count} request more if that happens to every reply, not counting the parts.",

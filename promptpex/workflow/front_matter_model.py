@@ -73,8 +73,8 @@ def _chosen(resolved: Resolved, prompt: Prompt) -> tuple[str | None, str]:
     names = plain_names(prompt)
     if not names:
         return None, stored(
-            "the model that the front matter of {file} names is not asked: {quoted} is no plain name of a hosted model "
-            "or of Ollama's",
+            "the model that the front matter of {file} names is not asked: {quoted} is not a plain name of a hosted "
+            "or Ollama model",
             file=file,
             quoted=quoted_json(scrub(given[0])[:80]),
         )

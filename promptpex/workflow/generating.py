@@ -124,9 +124,12 @@ def require_cases(session: Session, made: Generated) -> None:
         return
     author = session.roles.author().label
     message = stored_n(
-        "the author {model} made none of {count} case: its replies were of no use; name another author, or write cases",
-        "the author {model} made none of {count} cases: its replies were of no use; name another author, or write "
-        "cases",
+        (
+            "the author {model} made none of {count} case: none of its replies could be used; name another author, "
+            "or write cases"
+        ),
+        "the author {model} made none of {count} cases: none of its replies could be used; name another author, or "
+        "write cases",
         made.plan.missing,
         model=author,
     )
@@ -197,10 +200,10 @@ def _say_what_comes_before_rating(session: Session, todo: Plan, wishes: Wishes) 
     """Tells who asks for a rating that cases are missing or outdated, and made before any is rated."""
     if wishes.rating and not wishes.more and todo.missing:
         message = stored_n(
-            "{count} case is made before the rating, for {aims}: cases_per_rule and inverse_cases say how many there "
+            "{count} case is made before the rating, for {aims}: cases_per_rule and inverse_cases set how many there "
             "should be",
-            "{count} cases are made before the rating, for {aims}: cases_per_rule and inverse_cases say how many there "
-            "should be",
+            "{count} cases are made before the rating, for {aims}: cases_per_rule and inverse_cases set how many "
+            "there should be",
             todo.missing,
             aims=named(list(dict.fromkeys(target.stem for target, _ in todo.make))),
         )

@@ -93,7 +93,7 @@ async def update(session: Session, files: Files, *, more: bool = False) -> Updat
     current = [rule for rule in done.spec.rules if not rule.stale]
     done = replace(done, uncited=uncovered(current, prompt))
     if more and not (done.added or done.back):
-        session.emit(Notice(stored("the author names no further rule (--fresh asks it once more)")))
+        session.emit(Notice(stored("the author names no further rule (--fresh asks again)")))
     if done.asked:
         warn_about_ungrounded_rules(session, prompt, [rule for rule in current if rule.id in done.added])
         name_uncited_sentences(session, prompt, current)

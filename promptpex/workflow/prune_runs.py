@@ -22,7 +22,7 @@ from promptpex.report.runs.references import newest_first, runs_in
 from promptpex.workflow.grading.peoples_grades import prompt_file_of
 
 NAMED, BLESSED, GRADED = stored("named {name}"), stored("blessed in {file}"), stored("graded in {file}")
-DAMAGED = stored("damaged, so that it cannot be told whether people graded it")
+DAMAGED = stored("damaged, so it is not known whether people graded it")
 FOREIGN = stored("not a folder that `promptpex run` makes")
 
 

@@ -31,7 +31,7 @@ for both)."""
 def require_author(settings: Settings) -> None:
     """Raises ConfigError where the settings say that no author is to be asked."""
     if settings.author == NO_AUTHOR:
-        raise ConfigError("an author is needed here, and it is set to none; name one with --author")
+        raise ConfigError("an author is needed here, but it is set to none; name one with --author")
 
 
 @dataclass(slots=True)
@@ -136,7 +136,9 @@ class Roles:
             self._refuse_unused_names(role)
             what, flag = ("model under test", "models") if role == "test" else (role, role)
             if self.resolved.unattended and role != "test":
-                raise ConfigError(f"no {what} is named, and none is chosen where CI is set; name one with --{flag}")
+                raise ConfigError(
+                    f"no {what} is named, and none is chosen automatically where CI is set; name one with --{flag}"
+                )
             candidates = [model for model in available(provider_options(self.resolved)) if role in model.roles]
             if not candidates:
                 raise ConfigError(
@@ -177,12 +179,15 @@ def warn_about_small_model(role: str, name: str, emit: Listener) -> None:
     if role in ("author", "judge") and name.startswith("embedded/smollm2"):
         if role == "author":
             message = stored(
-                "{model} is a very small model: its specs and cases show that the machinery runs; do not rely on them",
+                (
+                    "{model} is a very small model: its specs and cases only show that everything works; do not rely "
+                    "on them"
+                ),
                 model=name,
             )
         else:
             message = stored(
-                "{model} is a very small model: its verdicts show that the machinery runs; do not rely on them",
+                "{model} is a very small model: its verdicts only show that everything works; do not rely on them",
                 model=name,
             )
         emit(Notice(message, "warning"))

@@ -67,7 +67,7 @@ def warn_about_changed_prompt(session: Session, prompt: Prompt, spec: Spec, file
     """
     if spec.prompt and Path(spec.prompt).name != files.prompt.name:
         warning = stored(
-            "{file} is the spec of {prompt}, and is used for {other}",
+            "{file} is the spec of {prompt}, but is used for {other}",
             file=files.spec.name,
             prompt=spec.prompt,
             other=files.prompt.name,
@@ -90,14 +90,14 @@ def warn_about_unusable_expected(session: Session, suite: Suite) -> None:
     if problems:
         values = {"count": len(problems), "ids": named(list(problems)), "why": next(iter(problems.values()))}
         message = stored(
-            "{count} cases have an expected output that cannot be compared with ({ids}), so that outputs stay "
-            "unscored: {why}; change it, or the comparison under match",
+            "{count} cases have an expected output that cannot be compared ({ids}), so their outputs stay unscored: "
+            "{why}; change it, or the comparison under match",
             **values,
         )
         if len(problems) == 1:
             message = stored(
-                "{count} case has an expected output that cannot be compared with ({ids}), so that outputs stay "
-                "unscored: {why}; change it, or the comparison under match",
+                "{count} case has an expected output that cannot be compared ({ids}), so its outputs stay unscored: "
+                "{why}; change it, or the comparison under match",
                 **values,
             )
         session.emit(Notice(message, "warning"))

@@ -47,7 +47,7 @@ def _sentences(shown: Resolution, cases: str, repeats: int) -> Iterator[str]:
     rate = digits(f"{100 * shown.rate:g}%")
     if shown.models == 1:
         yield tr(
-            "With {cases} the share of a model at {rate} is known to about {points} either way.",
+            "With {cases}, the share of a model at {rate} is known to within about {points} either way.",
             cases=cases,
             rate=rate,
             points=_points(shown.half_width),
@@ -56,7 +56,7 @@ def _sentences(shown: Resolution, cases: str, repeats: int) -> Iterator[str]:
         gap = tr("no gap under {points} can be shown", points=_points(shown.gap)) if shown.gap else ""
         tie = tr("no tie within less than {points}", points=_points(shown.tie)) if shown.tie else tr("no tie at all")
         yield tr(
-            "With {cases} and {models} models {gap} and {tie}.",
+            "With {cases} and {models} models, {gap} and {tie}.",
             cases=cases,
             models=shown.models,
             gap=gap or tr("no gap at all can be shown"),
@@ -64,7 +64,7 @@ def _sentences(shown: Resolution, cases: str, repeats: int) -> Iterator[str]:
         )
         yield f"{_least(shown, rate)}."
     if repeats > 1:
-        yield tr("Repeats make a case surer, but add no cases.")
+        yield tr("Repeats make the result of a case more certain, but add no cases.")
 
 
 def _least(shown: Resolution, rate: str) -> str:

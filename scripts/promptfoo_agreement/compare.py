@@ -35,7 +35,7 @@ REASONS = {
     ("is-refusal", "fail", "pass"): "its list of phrases counts disclaimers as refusals",
     ("javascript", "unscored", "fail"): "a script that throws fails the output there; here the check is broken",
     ("regex", "unscored", "fail"): "a pattern that cannot be read fails the output there; here the check is broken",
-    ("python", "unscored", "fail"): "code that raises, or needs what the sandbox has not, is unscored here",
+    ("python", "unscored", "fail"): "code that raises, or needs what the sandbox lacks, is unscored here",
 }
 """Differences that are meant, by kind of assertion, our verdict and theirs; docs/assertions.md has them all."""
 

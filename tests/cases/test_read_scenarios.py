@@ -39,7 +39,7 @@ def test_a_mapping_a_list_and_settings_give_the_same() -> None:
         ({"a": {"fixed": {"thing": 1, "place": 2}}}, "all variables are fixed"),
         ({"a": {"constraints": [1]}}, "must be a sentence or a list of sentences"),
         ({"a": {"fixed": ["place"]}}, "must give a value to each variable"),
-        ({"a": None, "A ": None}, "there are two scenarios"),
+        ({"a": None, "A ": None}, "two scenarios are called"),
         ({"": None}, "must be a text"),
         ({"a": 3}, "must have 'constraints' or 'fixed'"),
     ],

@@ -70,7 +70,7 @@ def test_the_baseline_may_be_a_file_or_a_run(project: Path, capsys: pytest.Captu
         (("gate", "new", "--baseline", "blessed"), "there are no blessed figures yet"),
         (("gate", "new", "--max-regression", "3"), "not a share"),
         (("gate", "new", "--baseline", "nosuch"), "no such run"),
-        (("gate", "new", "--baseline", "shop.md"), "these are no blessed figures"),
+        (("gate", "new", "--baseline", "shop.md"), "this is not a file that `promptpex bless` wrote"),
         (("gate", "new"), "--min-scored or --baseline"),
         (("bless", "nosuch"), "no such run"),
         (("bless", "new", "--out", "shop.md/x.json"), "name another file with --out"),

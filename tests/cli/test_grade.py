@@ -206,7 +206,7 @@ def test_a_run_whose_prompt_has_changed_says_so(tmp_path: Path) -> None:
     (tmp_path / "colours.md").write_text("Name the usual colour of {{thing}}.\n", encoding="utf-8")
     done = typed("g\n", cwd=tmp_path)
     assert done.code == 0
-    assert "the run one was made with other words of colours than its file has now" in done.err
+    assert "the run one was made with an earlier text of colours" in done.err
     (tmp_path / "colours.md").rename(tmp_path / "old.md")
     gone = typed("g\n", cwd=tmp_path)
     assert gone.code == 2
@@ -268,13 +268,13 @@ def test_lines_that_are_no_grades_are_refused_by_their_numbers(tmp_path: Path) -
     assert done.code == 1
     assert done.out == "colours.grades.jsonl: 1 new grade, 0 known, 5 refused\n"
     for line, message in (
-        (1, "the line is unfinished"),
-        (3, "the id does not belong to this line"),
+        (1, "the line is incomplete"),
+        (3, "the id does not match this line"),
         (4, "each line must hold one grade"),
-        (5, "the id does not belong to this line"),
-        (6, "which is another person's"),
+        (5, "the id does not match this line"),
+        (6, "which another person gave"),
         (7, "the line is not valid JSON"),
-        (8, "the line is unfinished"),
+        (8, "the line is incomplete"),
     ):
         assert f"bob.jsonl:{line}: " in done.err
         assert message in done.err

@@ -143,7 +143,7 @@ def test_pruning_says_what_goes_and_what_stays(results: Path, capsys: pytest.Cap
     code, out, _ = called(capsys, "runs", "prune", "--keep", "1", "--dry-run")
     assert code == 0
     lines = out.splitlines()
-    assert lines[0].startswith("kept  colours/damaged (damaged, so that it cannot be told")
+    assert lines[0].startswith("kept  colours/damaged (damaged, so it is not known")
     assert lines[1] == "would delete  colours/first"
     assert lines[2] == "kept  colours/second (named before-the-edit)"
     assert lines[3].startswith("would delete 1 run, ")

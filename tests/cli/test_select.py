@@ -127,7 +127,7 @@ def test_one_problem_of_several_is_named(capsys: pytest.CaptureFixture[str]) -> 
     assert called(capsys, several, "--pipeline", "mails")[0] == 0
     code, _, err = called(capsys, several)
     assert code == 2
-    assert "the file holds 2 problems; name one with --pipeline: mails, notes" in err
+    assert "the file has 2 problems; name one with --pipeline: mails, notes" in err
     assert "did you mean 'mails'?" in called(capsys, several, "--pipeline", "mail")[2]
     assert "leave --pipeline out" in called(capsys, PROBLEM, "--pipeline", "mails")[2]
     assert called(capsys, {"pipelines": {"mails": PROBLEM}})[0] == 0
@@ -146,12 +146,12 @@ def test_one_problem_of_several_is_named(capsys: pytest.CaptureFixture[str]) -> 
         ({**PROBLEM, "n": -1}, "n is not a whole number, 0 or more"),
         ({**PROBLEM, "m": True}, "m is not a whole number, 0 or more"),
         ({**PROBLEM, "m": 10**9}, "up to 5000 candidates can be chosen from"),
-        ({**PROBLEM, "y": "00112"}, "y holds other signs than 0 (bad) and 1 (good)"),
+        ({**PROBLEM, "y": "00112"}, "y has values other than 0 (bad) and 1 (good)"),
         ({**PROBLEM, "y": [0, 0, 1, 1, None]}, "y is neither a text nor a list of 0 and 1"),
         ({**PROBLEM, "M": ["011"]}, "M has 1 row for 5 labels"),
         ({**PROBLEM, "M": "011"}, "M is not a list"),
-        ({**PROBLEM, "M": ["011", "101", "110", "11", "111"]}, "row 3 of M has 2 signs"),
-        ({**PROBLEM, "M": ["011", "101", "110", "11x", "111"]}, "row 3 of M holds other signs"),
+        ({**PROBLEM, "M": ["011", "101", "110", "11", "111"]}, "row 3 of M has 2 values"),
+        ({**PROBLEM, "M": ["011", "101", "110", "11x", "111"]}, "row 3 of M has values other"),
         ({**PROBLEM, "K": [[0, 3]]}, "K names candidate 3; the candidates are 0 to 2"),
         ({**PROBLEM, "K": [[0, -1]]}, "K names candidate -1"),
         ({**PROBLEM, "K": [[0]]}, "entry 0 of K is not a pair"),

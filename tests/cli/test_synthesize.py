@@ -267,4 +267,4 @@ async def test_without_an_author_the_candidates_are_run_on_new_outputs(
 
 def test_other_commands_need_an_author(prompt: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["extract", str(prompt), "-a", "none", "--no-config"]) == 2
-    assert "an author is needed here, and it is set to none; name one with --author" in capsys.readouterr().err
+    assert "an author is needed here, but it is set to none; name one with --author" in capsys.readouterr().err

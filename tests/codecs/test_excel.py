@@ -48,9 +48,9 @@ def _twice(data: bytes) -> bytes:
         (_changed(SHEET, lambda data: data.decode().encode("cp037")), "definitions of XML, or parts that are none"),
         (_changed(SHEET, lambda _: b"<worksheet"), "cannot be read as Excel"),
         (_changed("xl/workbook.xml", lambda _: b"<a/>"), "cannot be read as Excel"),
-        (excel.dumps([["q"]])[:300], "no Excel workbook"),
-        (b"PK\x03\x04", "no Excel workbook"),
-        (b"q,a\n1,2\n", "no Excel workbook"),
+        (excel.dumps([["q"]])[:300], "not an Excel workbook"),
+        (b"PK\x03\x04", "not an Excel workbook"),
+        (b"q,a\n1,2\n", "not an Excel workbook"),
     ],
 )
 def test_what_is_broken_or_hides_something_is_one_sentence(tmp_path: Path, data: bytes, says: str) -> None:

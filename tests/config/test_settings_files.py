@@ -21,7 +21,7 @@ def test_a_file_above_the_home_folder_is_not_obeyed(tmp_path: Path, monkeypatch:
     assert resolved.settings.seed == 0
     assert resolved.file is None
     assert len(resolved.warnings) == 1
-    assert "is not obeyed: it is above your home folder" in resolved.warnings[0]
+    assert "is ignored: it is above your home folder" in resolved.warnings[0]
     (home / "promptpex.toml").write_text("seed = 6\n", encoding="utf-8")
     assert load({}, start=work, env={}).settings.seed == 6
 

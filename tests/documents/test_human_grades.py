@@ -171,7 +171,7 @@ def _with(**changes: object) -> str:
         (_with(id="../x"), "is not a digest"),
         (_with(probability=0), "probability"),
         (_with(note="n" * 20_001), "note"),
-        (_with(note="other"), "says something else on line 1"),
+        (_with(note="other"), "differs from line 1"),
         ('{"id":"' + "x" * grade_file.LONGEST_LINE, "longer than"),
         ("[" * 50_000, "nested too deeply"),
     ],

@@ -283,5 +283,5 @@ async def test_people_s_cases_fill_their_places_before_cases_are_rated(place: Pl
     assert "made before the rating" not in done.err
     assert (author.asked - asked, author.stages["ratings"]) == (1, 1)
     done = await place(author, "generate", "prompt.md", "--keep-best", "20", "--cases-per-rule", "3")
-    assert "1 case is made before the rating, for r1: cases_per_rule and inverse_cases say how many" in done.err
+    assert "1 case is made before the rating, for r1: cases_per_rule and inverse_cases set how many" in done.err
     assert "(1 made, 3 kept, 0 retired)" in done.out

@@ -119,7 +119,7 @@ async def test_a_run_whose_server_stays_away_ends_and_the_next_loses_and_repeats
     mortal.stop("immediate")
     try:
         done = await running
-        is_one_sentence(done, "cannot be reached", "kept in", "the next command on this store hands them in")
+        is_one_sentence(done, "cannot be reached", "kept in", "the next command on this store writes them to it")
         kept = sum(path.read_bytes().count(b"\n") for path in here.spooled())
         assert kept > 0
         again = await command(asked)
@@ -130,7 +130,7 @@ async def test_a_run_whose_server_stays_away_ends_and_the_next_loses_and_repeats
     assert sum(script.paid.values()) == len(here.stored()) + kept, "what was in flight was waited for and kept"
     healed = await command(asked)
     assert healed.code == 0, healed.err
-    assert f"{kept} handed in" in healed.err
+    assert f"{kept} written to the store" in healed.err
     assert reasons(here.rows()) == {}
     assert (script.sent, len(here.stored())) == (80, 80), "each repeat was paid once"
     assert here.spooled() == []

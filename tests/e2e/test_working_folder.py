@@ -76,7 +76,7 @@ async def test_versions_of_a_prompt_share_no_file(
     other = await command(["run", "mail.v2.md", "--models", "fake/x", "--judge", "none"])
     assert (other.code, "no author is named" in other.err) == (2, True), "it has no spec yet"
     forced = await run("mail.v2.md", scripted, "--spec", "mail.spec.yaml", "--cases", "mail.cases.yaml")
-    assert "mail.spec.yaml is the spec of mail.v1.md, and is used for mail.v2.md" in forced.err
+    assert "mail.spec.yaml is the spec of mail.v1.md, but is used for mail.v2.md" in forced.err
 
 
 async def test_numbers_of_any_length_and_prompts_below_break_no_command(

@@ -50,7 +50,7 @@ def closed_port() -> str:
 @needs_ray
 @pytest.mark.parametrize("address", ["hello", "host:", "host:0", "host:99999", ":6379", "ray://h:1/x", "ray://h:1"])
 def test_an_address_is_a_host_and_a_port(address: str) -> None:
-    with pytest.raises(EngineError, match="is no address of a Ray cluster; write HOST:PORT"):
+    with pytest.raises(EngineError, match="is not the address of a Ray cluster; write HOST:PORT"):
         RayCluster(address).open()
 
 
@@ -60,7 +60,7 @@ def test_an_address_where_nothing_or_something_else_answers_is_named() -> None:
         RayCluster(closed_port()).open()
     with (
         answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as address,
-        pytest.raises(EngineError, match="is no Ray cluster"),
+        pytest.raises(EngineError, match="is not a Ray cluster"),
     ):
         RayCluster(address).open()
 
@@ -109,7 +109,7 @@ async def test_what_keeps_a_cluster_from_being_reached_is_raised_where_it_is_wai
 
 def test_a_machine_of_no_cluster_is_told_so() -> None:
     why = ray_cluster._why_not("auto", ConnectionError("Could not find any running Ray instance."))
-    assert why == "this machine is no node of a Ray cluster; make it one by `ray start`, or write HOST:PORT"
+    assert why == "this machine is not a node of a Ray cluster; run `ray start` on it, or write HOST:PORT"
 
 
 def test_a_cluster_that_may_want_a_token_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,10 @@ def test_a_started_ray_is_on_loopback_alone_shared_and_leaves_the_process_as_it_
         name for name in environment if name in ("RAY_USAGE_STATS_ENABLED", "RAY_AUTH_MODE", "PYTHONBREAKPOINT")
     ]
     assert {host for host in listening("gcs_server", "raylet") if host} == {"127.0.0.1"}
-    with answering(SETTINGS_FRAME) as address, pytest.raises(EngineError, match="connected to another Ray"):
+    with (
+        answering(SETTINGS_FRAME) as address,
+        pytest.raises(EngineError, match="a Ray cluster other than"),
+    ):
         RayCluster(address).open()
 
 

@@ -65,14 +65,14 @@ def working(journal: Journal) -> list[int]:
 async def test_what_kills_its_workers_is_given_up_after_the_results_before_it(ray: RayCluster, way: str) -> None:
     results: list[int] = []
     stream = getattr(RayEngine(ray, 2, chunk=20), way)(FunctionJob(die_at_forty), range(100))
-    with pytest.raises(EngineError, match=f"a worker died {TRIES} times at the same work"):
+    with pytest.raises(EngineError, match=f"a worker died {TRIES} times on the same work"):
         await kept(stream, results)
     assert results == list(range(40))
 
 
 async def test_a_source_that_kills_its_reader_is_given_up(ray: RayCluster) -> None:
     results: list[int] = []
-    with pytest.raises(EngineError, match=f"a worker died {TRIES} times at the same work"):
+    with pytest.raises(EngineError, match=f"a worker died {TRIES} times on the same work"):
         await kept(RayEngine(ray, 2).stream_from(FunctionJob(abs), DyingSource()), results)
     assert results == list(range(30))[: len(results)]
 

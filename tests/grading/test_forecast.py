@@ -76,4 +76,4 @@ def test_the_judge_is_held_against_the_random_sample_alone() -> None:
     assert result.sentence() == "12 more and gpt's error on r1 is known to within 10 points"
     judgements = MachineViews.of(opinions).judgements
     (unasked,) = forecasts(book, items, judgements, [WHOLE, rule], share=1, asked=["output"])
-    assert unasked.sentence() == f"{result.sentence()}, if bad outputs are graded on r1, too"
+    assert unasked.sentence() == f"{result.sentence()}, if bad outputs are also graded on r1"

@@ -119,7 +119,7 @@ def test_merge_keys_fill_in_what_is_not_there_the_first_first(tmp_path: Path) ->
 
 def test_cases_that_no_case_file_could_be_read_back_from_are_refused(tmp_path: Path) -> None:
     suite = Suite(cases=tuple(Case(id=f"c{n}", inputs={"x": "a" * 2_100_000}) for n in range(10)))
-    with pytest.raises(InputError, match="write them alone as JSON lines: --cases-only"):
+    with pytest.raises(InputError, match="write only the cases, as JSON lines: --cases-only"):
         write_imported(Imported(suite=suite), tmp_path / "x.cases.yaml")
     write_imported(Imported(suite=suite), tmp_path / "x.cases.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["x.cases.jsonl"]

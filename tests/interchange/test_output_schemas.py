@@ -88,7 +88,7 @@ def test_the_rule_decides_and_is_there_on_import_and_in_place(tmp_path: Path) ->
     file = tmp_path / "weather.prompty"
     file.write_text(PROMPTY, encoding="utf-8")
     sentences = [problem.message for problem in validate([file])]
-    assert "what the file demands becomes rules of a new spec: outputs" in sentences
+    assert "the file's requirements become rules of a new spec: outputs" in sentences
     assert run_cli(["import", str(file), "--out", str(tmp_path / "out")]) == 0
     spec = read_spec(tmp_path / "out" / "prompt.spec.yaml")
     checks = RuleChecks(spec.rules)

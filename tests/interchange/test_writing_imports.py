@@ -175,8 +175,8 @@ def test_what_no_format_is_told_by_is_said(
 def test_a_number_that_no_file_holds_is_refused(tmp_path: Path, number: object) -> None:
     suite = Suite(cases=(Case(id="odd", inputs={"x": number}),))
     prompt = ImportedPrompt("p", (Message(role="user", content="x"),), front={"samples": [{"x": number}]})
-    with pytest.raises(InputError, match="the front matter holds a number that is none"):
+    with pytest.raises(InputError, match="the front matter contains a number that is not finite"):
         write_imported(Imported(prompt=prompt), tmp_path / "out")
-    with pytest.raises(InputError, match="the case 'odd' holds a number that is none"):
+    with pytest.raises(InputError, match="the case 'odd' contains a number that is not finite"):
         write_imported(Imported(suite=suite), tmp_path / "out.cases.yaml")
     assert list(tmp_path.iterdir()) == []

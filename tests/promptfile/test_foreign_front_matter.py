@@ -59,7 +59,7 @@ def test_rows_are_cut_to_what_the_prompt_names(tmp_path: Path) -> None:
     prompt, problems = examine(file)
     assert prompt.meta["samples"] == [{"input": "A text."}]
     assert [(one.line, one.message) for one in problems] == [
-        (3, "'testData': what is no mapping of variables is not used"),
+        (3, "'testData': only mappings of variables are used"),
         (3, "'testData': the prompt does not name tone, and is not given it"),
     ]
 

@@ -75,7 +75,7 @@ def test_what_comes_back_has_the_same_counts() -> None:
 )
 def test_a_damaged_file_is_one_sentence(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x.blessed.json").write_bytes(data)
-    with pytest.raises(RunError, match="these are no blessed figures") as caught:
+    with pytest.raises(RunError, match="this is not a file that `promptpex bless` wrote") as caught:
         blessed_figures_file.read(tmp_path / "x.blessed.json")
     assert "\n" not in str(caught.value)
 

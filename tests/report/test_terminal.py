@@ -112,10 +112,10 @@ def test_notes_name_what_was_not_judged_and_what_is_not_complete() -> None:
     lines = notes(summarise(run([output()], [verdict(), nobody], partial="budget")))
     assert lines == [
         "Not judged: 1 of 2 rules (r2) has no check and no judge.",
-        "This run is not complete (budget): the same command goes on with it.",
+        "This run is not complete (budget): the same command continues it.",
     ]
     anew = summarise(run([output()], [verdict()], partial="budget", settings={"fresh": True}))
-    assert notes(anew) == ["This run is not complete (budget): the same command without --fresh goes on with it."]
+    assert notes(anew) == ["This run is not complete (budget): the same command without --fresh continues it."]
     assert notes(summarise(run([output()], [verdict()]))) == []
 
 

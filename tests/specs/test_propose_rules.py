@@ -116,7 +116,7 @@ async def test_rules_that_cannot_be_read_with_their_inverses_are_asked_for_alone
     voice, _ = role_model(reply)
     (rule,) = await propose_rules(voice, PROMPT, emit=heard.append)
     assert (rule.rule, rule.inverse) == ("Rule 1.", None)
-    assert "asked for in parts" in notices(heard)
+    assert "requested again in parts" in notices(heard)
 
 
 async def test_what_came_whole_in_a_reply_that_was_cut_is_kept_and_the_rest_asked_for() -> None:

@@ -61,7 +61,7 @@ async def test_a_criterion_rests_on_words_that_were_added() -> None:
         ("c1", "It has 50 words.", "quantity", "50 words"),
         ("c2", "It is in prose.", "qualitative-criteria", "prose"),
     ]
-    assert notices == ["criteria: 2 criteria left out: the words that they rest on were not added"]
+    assert notices == ["criteria: 2 criteria left out: the words they are based on were not added"]
     assert made.asked == (sentence_digest("Write prose of 50 words."),)
 
 

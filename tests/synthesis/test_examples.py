@@ -48,7 +48,7 @@ def test_a_run_with_other_outputs_has_other_items() -> None:
 def test_a_run_of_other_words_is_refused() -> None:
     run = run_of(output("c1", "BLUE"))
     require_final(run, samples.prompt())
-    with pytest.raises(RunError, match="made with other words of colours than its file has now"):
+    with pytest.raises(RunError, match="made with an earlier text of colours"):
         require_final(run, samples.prompt("Name the colour."))
 
 

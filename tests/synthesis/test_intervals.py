@@ -212,7 +212,7 @@ def test_a_new_choice_says_what_it_loses(desk: Desk, capsys: pytest.CaptureFixtu
     assert run_cli(["select", "p.synthesis", "--coverage", ".6", "--ffr", "1"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "Since the last choice: 1 bad output caught before and not now: c7." in out
-    assert "1 example labelled otherwise than before: c3." in out
+    assert "1 example whose label has changed: c3." in out
     assert "1 candidate chosen before and not now: one." in out
 
 

@@ -129,7 +129,7 @@ def test_a_broken_table_is_one_sentence_with_its_file(tmp_path: Path, sentence: 
         ('{"output": "x", "label": [1]}', "the label '[1]' is not one of"),
         ('{"output": "x", "inputs": [1]}', "inputs is not a JSON object"),
         ('{"output": "x", "repeat": {"a": 1}}', "is not a whole number"),
-        ('{"output": "x", "label": "\\ud800"}', "half of a character"),
+        ('{"output": "x", "label": "\\ud800"}', "half a character"),
         ('{"a":' * 60_000, "labels.jsonl:1: "),
     ],
 )

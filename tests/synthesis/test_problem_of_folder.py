@@ -136,8 +136,8 @@ def test_examples_that_no_choice_tells_apart() -> None:
     assert indistinct(problem) == [((1,), (2,))]
     (line,) = indistinct_sentences(problem)
     names = [problem.example_name(number) for number in (2, 1)]
-    assert f"Bad {names[0]} looks to all candidates like this good one: {names[1]}." in line
-    assert line.endswith(" that does.")
+    assert f"No candidate can tell bad {names[0]} from this good one: {names[1]}." in line
+    assert line.endswith(" that can.")
 
 
 def test_questions_can_weigh() -> None:
@@ -235,7 +235,7 @@ def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_what_is_missing_is_one_sentence(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     desk.folder.path.mkdir()
-    assert "this folder holds no candidates.yaml; `promptpex synthesize PROMPT` makes one" in failure(capsys)
+    assert "this folder has no candidates.yaml; `promptpex synthesize PROMPT` makes one" in failure(capsys)
     desk.write(COLUMNS, LABELS)
     lines = desk.folder.matrix.read_text(encoding="utf-8").splitlines(keepends=True)
     desk.folder.matrix.write_text("".join(lines[:-1]), encoding="utf-8")

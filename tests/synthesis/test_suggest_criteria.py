@@ -62,7 +62,7 @@ async def test_what_no_output_tells_and_what_is_there_is_left_out_and_said() -> 
     assert [one.text for one in made.criteria] == ["It is kind."]
     assert (made.repeated, made.beyond) == (2, ("It takes under a second.",))
     notices = [event.message for event in heard if isinstance(event, Notice)]
-    expected = "criteria left out: 2 suggestions said the same as another one; 1 suggestion that no output tells"
+    expected = "criteria left out: 2 suggestions repeated another one; 1 suggestion that no output can show"
     assert any(notice.startswith(expected) for notice in notices)
 
 

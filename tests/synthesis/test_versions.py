@@ -272,7 +272,7 @@ def test_a_git_in_the_folder_one_works_in_is_not_taken(tmp_path: Path, monkeypat
 def test_an_answer_that_is_no_history(repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.write("prompt.md", "Be kind.")
     _fake_git(tmp_path, "case \"$*\" in *\\ log\\ *) printf 'a\\0b\\0c\\0';; esac", monkeypatch)
-    with pytest.raises(SynthesisError, match="in a form that cannot be read"):
+    with pytest.raises(SynthesisError, match="git's output about the history cannot be read"):
         history(repo)
 
 

@@ -89,7 +89,7 @@ async def test_candidates_have_distinct_names_and_compile(tmp_path: Path) -> Non
     ]
     assert set(done.dropped) == {"no_amount"}
     notices = [event.message for event in heard if isinstance(event, Notice)]
-    assert any("no_price decides what an answer must not do by phrases" in notice for notice in notices)
+    assert any("no_price looks for fixed phrases to decide what an answer must not do" in notice for notice in notices)
     assert notices[0].startswith("to ask: about")
 
 

@@ -72,7 +72,7 @@ async def test_from_a_criterion_to_candidates_that_are_run_and_chosen(bench: Ben
         await page.until_text("passes and fails the same examples as all_capitals", "article")
         await page.until_text("3 made", "#whole")
         await page.until_text("2 culled", "#whole")
-        await page.until_text("proposal of no use", "article")
+        await page.until_text("unusable proposal", "article")
         for name in ("all_capitals", "shouts", "breaks"):
             assert name in await page.text("article .candidates")
         await page.click("article .candidate summary")

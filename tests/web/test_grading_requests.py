@@ -199,12 +199,12 @@ async def test_progress_says_what_more_would_bring(tmp_path: Path) -> None:
     assert "Chosen: random 12." in progress["sentences"]
     assert "The random sample is 12 outputs: estimates for all 60 are made from it." in progress["sentences"]
     assert any(
-        "more and j's error on r1 is known to within 30 points, if bad outputs are graded on r1, too." in line
+        "more and j's error on r1 is known to within 30 points, if bad outputs are also graded on r1." in line
         for line in progress["forecasts"]
     )
     assert progress["finish"][0] == "The grades come to 4 good and 8 bad outputs."
     measured = "Judges are measured on the random sample alone. So far it has: r1 0, r2 0, r3 0."
-    waiting = "8 bad outputs wait to be graded on r1, too: go back, or `promptpex grade --on r1`."
+    waiting = "8 bad outputs are still to be graded on r1: go back, or run `promptpex grade --on r1`."
     assert waiting in progress["finish"]
     assert measured in progress["finish"], "the whole outputs that are bad say nothing of a single rule"
 

@@ -146,7 +146,7 @@ async def test_what_questions_will_cost_is_said_before(tmp_path: Path) -> None:
         ]
         assert [(line.calls, line.stored, line.exact) for line in after] == [(0, 4, True)]
     assert any(
-        isinstance(event, Notice) and "3 questions about each output to fake/j" in event.message for event in events
+        isinstance(event, Notice) and "ask fake/j 3 questions about each output" in event.message for event in events
     )
     assert any(isinstance(event, StageStarted) and event.stage == "question" for event in events)
 

@@ -56,13 +56,13 @@ async def test_what_may_have_to_be_asked_twice_is_said_at_its_most(tmp_path: Pat
     judging = calls["judge"][0]
     assert (calls["output"][1], calls["judge"][1]) == (0, judging)
     assert again_in_words(known) == (
-        "Not counted: a reply that cannot be read is asked for once more, and then in parts. "
-        f"That is {judging} requests more if that happens to every reply, not counting the parts."
+        f"Not counted: an unreadable reply is requested once more, and then in parts. That is {judging} requests more "
+        "if that happens to every reply, not counting the parts."
     )
     guessed = await lines_of(tmp_path, None, None, checks=True)
     checks = next(line for line in guessed if line.stage == "checks")
     assert checks.again == 2 * checks.calls
-    assert "; checks that are refused are proposed once more. That is " in again_in_words(guessed)
+    assert "; rejected checks are proposed once more. That is " in again_in_words(guessed)
     assert again_in_words([line for line in known if line.stage == "output"]) == again_in_words([]) == ""
 
 

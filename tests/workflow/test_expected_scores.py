@@ -178,7 +178,7 @@ def test_validate_names_expected_outputs_that_their_comparison_cannot_use(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("match", "named"), [("json", "2 cases have an expected output that cannot be compared with (c1, c2)"), (None, "")]
+    ("match", "named"), [("json", "2 cases have an expected output that cannot be compared (c1, c2)"), (None, "")]
 )
 async def test_a_run_names_expected_outputs_that_their_comparison_cannot_use(
     tmp_path: Path, match: str | None, named: str

@@ -158,7 +158,9 @@ async def test_what_is_neither_a_number_nor_true_or_false_scores_nothing(
     assert all(reason.startswith(gave) and reason.endswith("give true, false or 0 to 1") for reason in reasons), reasons
 
 
-@pytest.mark.parametrize(("code", "message"), [("return (", "is not Python"), ("ask('Is it warm?')", "no questions")])
+@pytest.mark.parametrize(
+    ("code", "message"), [("return (", "is not Python"), ("ask('Is it warm?')", "cannot ask a judge")]
+)
 async def test_python_that_is_no_metric_is_refused_before_anything_is_asked(
     tmp_path: Path, code: str, message: str
 ) -> None:
@@ -334,7 +336,7 @@ async def test_metrics_that_no_judge_will_score_are_named(tmp_path: Path) -> Non
         here = prompt().replace(path=str(tmp_path / "prompt.md"))
         await begin(session, here, spec(), suite(), metrics=metrics_of(session, here))
     assert [event.message for event in events if isinstance(event, Notice) and "metric" in event.message] == [
-        "1 metric beside the prompt (tone): not scored, since that takes a judge and there is none"
+        "1 metric beside the prompt (tone): not scored, since it needs a judge and there is none"
     ]
 
 

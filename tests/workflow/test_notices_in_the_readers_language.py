@@ -59,7 +59,7 @@ def test_words_that_are_made_in_both_languages_are_logged_in_english() -> None:
         (ungrounded(prompt("Say it."), spec().rules)[0], "quy tắc r1 trích những từ ngữ không có trong prompt"),
         ("2 of 9 cases: rule r1; the first 5", "2/9 ca kiểm thử: "),
         (
-            "checks put 2 questions about each output to j: about 60 requests",
+            "checks ask j 2 questions about each output: about 60 requests",
             "phép kiểm tra đặt 2 câu hỏi về mỗi đầu ra cho j: khoảng 60 yêu cầu",
         ),
         (
@@ -71,8 +71,8 @@ def test_words_that_are_made_in_both_languages_are_logged_in_english() -> None:
             "lần chạy r: 3 ví dụ; 1 đầu ra không dùng được",
         ),
         (
-            "m gave nothing usable before and is not asked again; name another --author, or --fresh; waiting: 1 new "
-            "sentence; 2 criteria without a candidate",
+            "m gave nothing usable before and is not asked again; name another --author, or use --fresh; waiting: 1 "
+            "new sentence; 2 criteria without a candidate",
             "trước đây m không cho gì dùng được nên không được hỏi lại; hãy nêu --author khác, hoặc dùng --fresh; còn "
             "chờ: 1 câu mới; 2 tiêu chí chưa có ứng viên",
         ),

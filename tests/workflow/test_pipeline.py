@@ -225,7 +225,7 @@ async def test_an_author_who_fails_makes_nothing_and_the_notices_say_what_was_do
     assert (len(made.plan.keep), made.plan.retire) == (3, ())
     assert [case.id for case in made.suite.cases] == [case.id for case in first.suite.cases]
     messages = [event.message for event in events if isinstance(event, Notice)]
-    assert "3 stale cases stay, since nothing came instead" in messages
+    assert "3 stale cases stay, since nothing replaced them" in messages
     assert "cases: 3 of 3 cases could not be made; run generate again with --fresh, or name another author" in messages
 
 
@@ -253,7 +253,7 @@ async def test_the_spec_of_another_prompt_is_reported(tmp_path: Path) -> None:
     )
     await execute(tmp_path, client(), events)
     messages = [event.message for event in events if isinstance(event, Notice)]
-    assert "prompt.spec.yaml is the spec of mail.v1.md, and is used for prompt.md" in messages
+    assert "prompt.spec.yaml is the spec of mail.v1.md, but is used for prompt.md" in messages
 
 
 async def test_a_run_bears_the_date_of_the_answers_that_it_holds(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ def _gated(
 
     finished = runs.read_for_report(folder)
     if finished.manifest.partial == RUNNING:
-        raise RunError("this run has not ended; the same `promptpex run` goes on with it", path=folder)
+        raise RunError("this run has not ended; the same `promptpex run` continues it", path=folder)
     summary = summarise(finished, folder=folder, **report_options(resolved))
     results, lacking = Path(resolved.settings.results), list[str]()
     if metrics_of_all is not None:

@@ -73,7 +73,7 @@ def command(
     A folder stands for its prompts: files named prompt.* or with a spec or cases beside them. Several prompts are a
     batch: each has its own files and run, all share one budget and take turns, and one table and page has them all.
 
-    A partial run goes on in its folder; a complete one is kept, and --fresh makes another beside it. `promptpex runs`
+    A partial run continues in its folder; a complete one is kept, and --fresh makes another beside it. `promptpex runs`
     lists them.
 
     Shares are written as 10% or 0.1. Exit code 1 if --fail-above fails, 3 if a model, a judge or the

@@ -29,7 +29,7 @@ HELP = {
     "g b u": Key("the whole output is good, bad, or you are unsure"),
     "n": Key("a note, which goes with the next grade; on an output that you have graded, with that grade"),
     "r": Key("grade the rules and criteria one by one; there: g b u n, p the one before, a all others good, x leave"),
-    "z": Key("take your latest grade back, again and again; what you said before of the same holds again"),
+    "z": Key("undo your latest grade; press again for earlier ones"),
     "p, left": Key("back to the output before; right: on again"),
     "m": Key("the whole of it: all inputs, the prompt as it was sent, the output"),
     "q": Key("the end, for today; each grade is on disk as soon as you have given it"),

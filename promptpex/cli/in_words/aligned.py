@@ -102,7 +102,7 @@ def _alignment(rated: Rated) -> str:
 def _elsewhere(choice: AlignedChoice) -> list[str]:
     """The figures of the set, chosen without the outputs that it is counted on."""
     if not choice.choice.selection.chosen:
-        return [tr("Nothing is chosen, so there are no figures of a set.")]
+        return [tr("Nothing is chosen, so there are no figures for a set.")]
     whole = choice.held_out.get(WHOLE_SET)
     if whole is None:
         return [tr("There are too few examples to hold some out: expect worse figures on other outputs.")]

@@ -59,7 +59,7 @@ class ShownCandidate(Record):
     Attributes:
         form, text: how it is written, and what is written.
         asks: whether it puts questions to a judge.
-        outdated: whether it was written for other words of its criterion.
+        outdated: whether it was written for another wording of its criterion.
         state, why: what became of it, and the reason in words.
         passes, fails, errors, waiting: outputs, of all.
         caught, bad, flagged, good: of the outputs that people graded by this criterion and no author was shown, how

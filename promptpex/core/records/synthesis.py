@@ -120,7 +120,7 @@ class Criterion(OwnedRecord):
 
     @property
     def wording(self) -> str:
-        """The digest of its text: what was made for other words of it is out of date."""
+        """The digest of its text: what was made for another wording of it is out of date."""
         return text_digest(self.text, WORDING_LENGTH)
 
     def with_settings_of(self, other: Criterion) -> Criterion:

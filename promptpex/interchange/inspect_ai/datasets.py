@@ -85,7 +85,7 @@ def _cell(name: str, value: object, path: Path, line: int) -> object:
 
 
 def recognise(path: Path) -> bool:
-    """Whether samples have an input and a target, and nothing that Inspect's have not."""
+    """Whether samples have an input and a target, and nothing that Inspect's lack."""
     if path.suffix.lower() not in (".csv", *JSON_ENDINGS):
         return False
     names = first_row(path).keys()

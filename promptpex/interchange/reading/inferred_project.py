@@ -125,7 +125,7 @@ def inferred_template(
 
 
 def _as_template(text: str) -> str:
-    """A template that writes the text, with the blanks around it and the line ends that a prompt file has not."""
+    """A template that writes the text, with the blanks around it and the line ends that a prompt file does not keep."""
     return literal(text, always="\r" in text or text != text.strip())
 
 

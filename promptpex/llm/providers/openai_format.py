@@ -49,7 +49,7 @@ def request_body(request: Request, model: str, *, limit_name: str = "max_tokens"
 
 
 def plain_messages(request: Request) -> list[dict[str, str]]:
-    """The turns as servers take them, lone surrogates, which UTF-8 has not, replaced."""
+    """The turns as servers take them, lone surrogates, which UTF-8 cannot encode, replaced."""
     return [{"role": message.role, "content": _encodable(message.content)} for message in request.messages]
 
 

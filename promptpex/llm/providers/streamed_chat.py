@@ -97,7 +97,7 @@ class ChatEvents:
         """Takes a line; an empty one ends an event. Comments and all fields but ``data`` are passed over.
 
         Raises:
-            ModelError: an event is no JSON, reports a failure, or all together are made of too many values.
+            ModelError: an event is not JSON, reports a failure, or all together are made of too many values.
         """
         self.has_begun = True
         name, _, value = data.removeprefix(b"\xef\xbb\xbf").partition(b":")

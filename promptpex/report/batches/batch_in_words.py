@@ -62,8 +62,8 @@ def incomplete_notes(partial: Mapping[str, int], parts_of_suites: int) -> list[s
     """
     notes = [
         tr_n(
-            "{count} run is not complete ({reason}): the same command goes on with what is missing.",
-            "{count} runs are not complete ({reason}): the same command goes on with what is missing.",
+            "{count} run is not complete ({reason}): the same command asks for what is missing.",
+            "{count} runs are not complete ({reason}): the same command asks for what is missing.",
             count,
             reason=from_data(reason),
         )

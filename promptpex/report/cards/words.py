@@ -128,9 +128,9 @@ def _sample(whole: CardLabels, production: CardLabels | None) -> str:
 
 
 def _of_production(one: CardLabels) -> str:
-    """What people say of outputs of production, which are no part of what is said of the runs' outputs."""
+    """What people say about outputs of production, apart from what is said about the runs' outputs."""
     head = tr(
-        "Of these outputs {count} are of production: {graded} graded, {good} good and {bad} bad.",
+        "{count} of these outputs come from production: {graded} graded, {good} good and {bad} bad.",
         count=one.outputs,
         graded=one.graded,
         good=one.good,

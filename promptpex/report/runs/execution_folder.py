@@ -1,4 +1,4 @@
-"""Where an execution of a run is written: a partial run goes on in its folder, and a complete one is kept.
+"""Where an execution of a run is written: a partial run continues in its folder, and a complete one is kept.
 
 What was made from the same (prompt, spec, cases, models, settings) has the same id. Its first execution is in the
 folder of that name, a later one in ``ID-2``, ``ID-3`` and so on. A later one has a folder of its own as soon as

@@ -28,9 +28,9 @@ def incomplete(summary: Summary) -> Iterator[str]:
     if why:
         why = tr("it was ended before its report") if why == RUNNING else clean(from_data(why))
         if summary.run.manifest.settings.get("fresh"):
-            yield tr("This run is not complete ({why}): the same command without --fresh goes on with it.", why=why)
+            yield tr("This run is not complete ({why}): the same command without --fresh continues it.", why=why)
         else:
-            yield tr("This run is not complete ({why}): the same command goes on with it.", why=why)
+            yield tr("This run is not complete ({why}): the same command continues it.", why=why)
 
 
 def gaps(summary: Summary) -> list[str]:

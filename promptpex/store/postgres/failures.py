@@ -115,34 +115,34 @@ def _meaning(address: StoreAddress, state: str, away: bool) -> tuple[type[StoreE
     """The kind of error and its sentence."""
     if state in ("28P01", "28000"):
         return StoreRefused, (
-            "the server does not let you in ({why}). Name the user in the address (postgresql://USER@HOST/...), and "
+            "the server refuses the login ({why}). Name the user in the address (postgresql://USER@HOST/...), and "
             "put the password into PGPASSWORD, a password file (~/.pgpass) or a service file."
         )
     if state == "3D000":
-        return StoreRefused, "the server has no such database ({why}). Name one that it has, or have it made."
+        return StoreRefused, "the server has no such database ({why}). Name one that exists, or have it created."
     if state == "42501":
         return StoreRefused, (
             "the server does not allow what the store needs ({why}). Its owner can grant it; docs/store.md has the SQL."
         )
     if state == "53300":
         return StoreUnreachable, (
-            "the server has no connection left ({why}). Raise its max_connections, put a pool such as pgbouncer before "
-            "it, or run fewer processes at a time; {again}."
+            "the server has no free connection ({why}). Raise its max_connections, put a pool such as pgbouncer in "
+            "front of it, or run fewer processes at a time; {again}."
         )
     if state == "TLS":
-        return StoreRefused, "the connection is not as secure as was asked for ({why}). See sslmode and sslrootcert."
+        return StoreRefused, "the connection is less secure than requested ({why}). See sslmode and sslrootcert."
     if state == "OPTION":
         return StoreRefused, "libpq cannot use what the address, the service file or a variable says ({why})."
     if state == "SERVICE":
-        return StoreRefused, "the service is not to be had ({why}). It stands in ~/.pg_service.conf or PGSERVICEFILE."
+        return StoreRefused, "the service is not defined ({why}). Define it in ~/.pg_service.conf or PGSERVICEFILE."
     if state in ("25006", "55000"):
         return StoreReadOnly, (
-            "the server takes no writes ({why}). Name the primary, such as with target_session_attrs=read-write."
+            "the server accepts no writes ({why}). Name the primary, such as with target_session_attrs=read-write."
         )
     if state.startswith("53"):
         return StoreFull, "the server has no room left ({why}). Free some there; {again}."
     if state in ("55P03", "57014", "40P01", "40001"):
-        return StoreLocked, "the server did not do it in time or gave way to others ({why}); {again}."
+        return StoreLocked, "the server timed out or cancelled the query ({why}); {again}."
     if state in ("42P01", "42703", "3F000", "42883", "42804", "42809"):
         return StoreDamaged, (
             "the tables in the schema {schema} are not those of a promptpex store ({why}). Name another schema "

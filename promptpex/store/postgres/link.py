@@ -84,7 +84,7 @@ async def admitted(address: StoreAddress, *, emit: Listener, monotonic: Callable
         if not announced:
             announced = True
             waiting = stored(
-                "the store's server lets nobody in at the moment; waiting for it, up to {count} seconds",
+                "the store's server accepts no connections at the moment; waiting up to {count} seconds",
                 count=round(address.reconnect_s),
             )
             emit(Notice(waiting, "always"))
@@ -99,7 +99,7 @@ def require_psycopg() -> None:
         ConfigError: it, its pool or libpq is not installed, or cannot work in this event loop.
     """
     if "Proactor" in type(asyncio.get_running_loop()).__name__:
-        raise ConfigError("psycopg does not work in the event loop that Python has on Windows; use WSL, or a file")
+        raise ConfigError("psycopg does not work with Python's event loop on Windows; use WSL, or a file")
     try:
         import psycopg
         import psycopg_pool
@@ -283,7 +283,7 @@ class Link:
     async def _reconnect(self, error: StoreError) -> None:
         seconds = self.address.reconnect_s
         waiting = stored(
-            "the store's server has gone away; waiting for it, up to {count} seconds", count=round(seconds)
+            "the connection to the store's server was lost; waiting up to {count} seconds", count=round(seconds)
         )
         self._emit(Notice(waiting, "always"))
         ends, wait = self._monotonic() + seconds, FIRST_WAIT_S

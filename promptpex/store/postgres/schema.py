@@ -120,14 +120,12 @@ async def prepare(
     read_only, has_schema, is_store, is_used = await _row(connection, _STATE, {"schema": address.schema})
     if read_only:
         raise StoreReadOnly(
-            f"{address.text}: the server takes no writes here (a standby, or read-only). Name the primary, such as "
-            "with target_session_attrs=read-write."
+            f"{address.text}: the server accepts no writes (a standby, or read-only). Name the primary, such as with "
+            "target_session_attrs=read-write."
         )
     about = await _about(connection, address, len(steps)) if is_store else None
     if about is None and not make:
-        raise StoreError(
-            f"{address.text}: no store here yet; it is made by the first run, or name another with --store"
-        )
+        raise StoreError(f"{address.text}: no store here yet; the first run creates it, or name another with --store")
     if about is None or about.version < len(steps):
         about = await _make(connection, address, steps, has_schema=has_schema, is_used=is_used and not is_store)
     await _require_columns(connection, address)
@@ -163,8 +161,8 @@ async def _make(
         if about is None:
             if is_used:
                 raise StoreDamaged(
-                    f"{address.text}: the schema {visible(address.schema)} holds something else than a promptpex "
-                    "store; it was left as it is. Name another schema with ?schema=NAME."
+                    f"{address.text}: the schema {visible(address.schema)} contains something other than a promptpex "
+                    "store; it was left unchanged. Name another schema with ?schema=NAME."
                 )
             about = await _begin(connection, address, has_schema)
         for step in steps[about.version :]:
@@ -198,8 +196,8 @@ async def _about(connection: AsyncConnection[Any], address: StoreAddress, newest
         ours = False
     if not ours:
         raise StoreDamaged(
-            f"{address.text}: the schema {visible(address.schema)} holds something else than a promptpex store; it was "
-            "left as it is. Name another schema with ?schema=NAME."
+            f"{address.text}: the schema {visible(address.schema)} contains something other than a promptpex store; "
+            "it was left unchanged. Name another schema with ?schema=NAME."
         )
     if about.version > newest:
         raise StoreError(

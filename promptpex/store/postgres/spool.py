@@ -259,7 +259,7 @@ async def _turn(folder: Path) -> AsyncIterator[None]:
         waited = 0.0
         while _is_locked_elsewhere(handle):
             if waited >= MAX_TURN_S:
-                raise OSError(errno.EAGAIN, "another command has been handing them in for minutes")
+                raise OSError(errno.EAGAIN, "another command has been writing them for minutes")
             await asyncio.sleep(TURN_POLL_S)
             waited += TURN_POLL_S
         yield

@@ -254,7 +254,7 @@ class PostgresStore:
         await self._link.close()
         if self._spool.count:
             kept = stored(
-                "replies kept in {path}: {count}; the next command on this store hands them in",
+                "replies kept in {path}: {count}; the next command on this store writes them to it",
                 path=self._spool.path,
                 count=self._spool.count,
             )
@@ -330,7 +330,7 @@ class PostgresStore:
             await self._link.until_up()
         except StoreError as error:
             raise StoreError(
-                f"{self.address.text}: the server takes no replies, and they cannot be kept in {folder} either "
+                f"{self.address.text}: the server accepts no replies, and they cannot be kept in {folder} either "
                 f"({reason}); they will be asked for again."
             ) from error
 
@@ -354,11 +354,11 @@ class PostgresStore:
             ) from error
         if count:
             text = stored(
-                "replies that were kept here while the store's server was away: {count} handed in", count=count
+                "replies kept here while the store's server was away: {count} written to the store", count=count
             )
             self._options.emit(Notice(text, "always"))
         for path in odd:
-            text = stored("{path} holds lines that nobody who may use this store wrote; they were not used", path=path)
+            text = stored("{path} contains lines that no user of this store wrote; they were not used", path=path)
             self._options.emit(Notice(text, "warning"))
 
     async def _resumed(self, connection: Connection) -> None:
@@ -369,7 +369,7 @@ class PostgresStore:
 
         about = await prepare(connection, self.address, make=False)
         if about.store != self._about.store:
-            raise StoreDamaged(f"{self.address.text}: another store is there than before.")
+            raise StoreDamaged(f"{self.address.text}: the store there has been replaced by another one.")
         if self._owner.joined:
             await self._owner.renew(connection)
         while not self._link.is_up:
@@ -390,7 +390,7 @@ class PostgresStore:
         if not self._spool.count:
             return ""
         replies = "1 reply is" if self._spool.count == 1 else f"{self._spool.count} replies are"
-        return f" {replies} kept in {self._spool.path}, and the next command on this store hands them in."
+        return f" {replies} kept in {self._spool.path}, and the next command on this store writes them to it."
 
 
 def _first_of(replies: Sequence[Spooled], new: set[str]) -> list[bool]:

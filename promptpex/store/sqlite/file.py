@@ -164,8 +164,8 @@ def _refuse_altered(connection: sqlite3.Connection, path: Path) -> None:
     wanted = {on_one_line(each.replace("IF NOT EXISTS ", "")) for each in _TABLES.split(";") if each.strip()}
     if present != wanted:
         raise StoreDamaged(
-            f"{path}: this file says it is a promptpex store, and holds tables, views or triggers that promptpex did "
-            "not make. It was not used; move it away, or name another path for the store."
+            f"{path}: this file says it is a promptpex store, but contains tables, views or triggers that promptpex "
+            "did not create. It was not used; move it away, or name another path for the store."
         )
 
 
@@ -207,13 +207,13 @@ def store_error(path: Path, error: BaseException) -> StoreError:
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, UnicodeDecodeError):
         return StoreDamaged(
-            f"{path}: the store is damaged or not an SQLite file. Move it away to start afresh, or recover what it "
-            "holds with sqlite3's .recover command; nothing was written to it."
+            f"{path}: the store is damaged or not an SQLite file. Move it away to start afresh, or recover its "
+            "contents with sqlite3's .recover command; nothing was written to it."
         )
     if code == sqlite3.SQLITE_TOOBIG:
         return StoreDamaged(
-            f"{path}: the store holds a value of more than {MOST_BYTES // 1024**2} MB, which is not read. "
-            "Move it away to start afresh, or name another path for the store."
+            f"{path}: the store contains a value of more than {MOST_BYTES // 1024**2} MB, which is not read. Move it "
+            "away to start afresh, or name another path for the store."
         )
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreLocked(

@@ -133,8 +133,8 @@ def _outdated(matrix: Matrix, number: int, reworded: dict[int, list[str]]) -> Sc
         number,
         "outdated",
         stored(
-            "{candidate} was written for other words of {names}; replace it, or keep it as it is: press “It still "
-            "fits” on the criteria page, or remove its `wordings` from candidates.yaml",
+            "{candidate} was written for another wording of {names}; replace it, or keep it as it is: press “It "
+            "still fits” on the criteria page, or remove its `wordings` from candidates.yaml",
             candidate=matrix.candidates[number].id,
             names=named(reworded[number]),
         ),

@@ -97,7 +97,7 @@ def read_folder(
     refuse_led_out(whole, whole.parent, SynthesisError)
     folder = SynthesisFolder(path)
     if not folder.candidates.is_file():
-        message = "this folder holds no candidates.yaml; `promptpex synthesize PROMPT` makes one"
+        message = "this folder has no candidates.yaml; `promptpex synthesize PROMPT` makes one"
         raise SynthesisError(message, path=path)
     synthesis = read_candidates(folder.candidates)
     kept = folder.read_examples()

@@ -178,8 +178,8 @@ _CHANGES = (
         stored("{count} good outputs flagged before and not now: {names}"),
     ),
     (
-        stored("{count} example labelled otherwise than before: {names}"),
-        stored("{count} examples labelled otherwise than before: {names}"),
+        stored("{count} example whose label has changed: {names}"),
+        stored("{count} examples whose label has changed: {names}"),
     ),
     (
         stored("{count} candidate chosen now and not before: {names}"),
@@ -232,5 +232,5 @@ def _only_in(some: Mapping[str, str], others: Mapping[str, str]) -> tuple[str, .
     return tuple(name for name, fingerprint in some.items() if fingerprint not in others.values())
 
 
-CHOICE = RecordFile(SavedChoice, "file of the last choice", "the next choice has nothing to be compared with")
+CHOICE = RecordFile(SavedChoice, "file of the last choice", "the next choice cannot be compared with it")
 """``selection.json``."""

@@ -154,8 +154,8 @@ def _indistinct_sentence(odd: str, count_odd: int, others: str, count: int, *, o
     if odd_is_good:
         like = tr_n("this bad one: {names}", "these {count} bad ones: {names}", count, names=others)
         look = tr_n(
-            "Good {names} looks to all candidates like {like}.",
-            "Good {names} look to all candidates like {like}.",
+            "No candidate can tell good {names} from {like}.",
+            "No candidate can tell any of good {names} from {like}.",
             count_odd,
             names=odd,
             like=like,
@@ -163,10 +163,10 @@ def _indistinct_sentence(odd: str, count_odd: int, others: str, count: int, *, o
     else:
         like = tr_n("this good one: {names}", "these {count} good ones: {names}", count, names=others)
         look = tr_n(
-            "Bad {names} looks to all candidates like {like}.",
-            "Bad {names} look to all candidates like {like}.",
+            "No candidate can tell bad {names} from {like}.",
+            "No candidate can tell any of bad {names} from {like}.",
             count_odd,
             names=odd,
             like=like,
         )
-    return f"{look} {tr('No choice tells them apart: check the labels, or add a candidate that does.')}"
+    return f"{look} {tr('Check the labels, or add a candidate that can.')}"

@@ -64,8 +64,8 @@ async def categorise(
             phrases.setdefault(portion.version, {})[phrase] = None
     if lost:
         message = stored_n(
-            "{stage}: {count} phrase left out: the words are not in the changes",
-            "{stage}: {count} phrases left out: the words are not in the changes",
+            "{stage}: {count} phrase left out: its words are not in the changes",
+            "{stage}: {count} phrases left out: their words are not in the changes",
             lost,
             stage=STAGE,
         )

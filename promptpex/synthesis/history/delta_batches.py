@@ -73,7 +73,7 @@ async def ask_packs(
             if len(pack) == 1:
                 raise
             message = stored(
-                "{stage}: a reply of no use ({reason}) is asked for in parts", stage=stage, reason=error.reason
+                "{stage}: an unusable reply ({reason}) is requested again in parts", stage=stage, reason=error.reason
             )
             emit(Notice(message))
         middle = len(pack) // 2

@@ -89,7 +89,7 @@ def file_history(file: Path) -> FileHistory:
     file = file.resolve()
     folder = file.parent
     if program() is None:
-        nothing = stored("git is not installed, so that the prompt has no history but the file itself")
+        nothing = stored("git is not installed, so the prompt's only version is the file itself")
         return FileHistory(notices=(nothing,))
     prefix = git(folder, "rev-parse", "--show-prefix")
     if prefix.code != 0:
@@ -100,12 +100,15 @@ def file_history(file: Path) -> FileHistory:
     notices = []
     touches = list(_touches(folder, inside, file.name))
     if not touches:
-        notices.append(stored("git knows no commit of {file}: it is not committed yet, or ignored", file=file.name))
+        notices.append(stored("git has no commit of {file}: it is not committed yet, or ignored", file=file.name))
     if len(touches) > MOST_REVISIONS:
-        notices.append(stored("of a history of more than {count} commits the newest are used", count=MOST_REVISIONS))
+        notices.append(stored("the history has more than {count} commits; the newest are used", count=MOST_REVISIONS))
     if git(folder, "rev-parse", "--is-shallow-repository").line == "true":
         notices.append(
-            stored("the clone is shallow: what the prompt was before is not known (`git fetch --unshallow` brings it)")
+            stored(
+                "the clone is shallow: earlier versions of the prompt are missing (`git fetch --unshallow` fetches "
+                "them)"
+            )
         )
     kept = [touch for touch in touches[:MOST_REVISIONS] if touch.status != "D"]
     top = Path(os.path.normpath(folder / ("../" * inside.count("/"))))
@@ -120,7 +123,7 @@ def _outside(answer: Answer) -> str:
             "git does not trust this repository, which belongs to another user (see git's setting safe.directory)"
         )
     if "not a git repository" in answer.complaint:
-        return stored("the prompt is not in a git repository, so that it has no history but the file itself")
+        return stored("the prompt is not in a git repository, so its only version is the file itself")
     if not answer.complaint:
         return stored("git cannot read this repository, without saying why")
     return stored("git cannot read this repository ({why})", why=answer.complaint)
@@ -155,7 +158,7 @@ def _touch(parts: Sequence[str], path: str, folder: Path) -> _Touch:
     head = _HEAD.fullmatch(parts[0].lstrip("\n"))
     meta = _META.fullmatch(parts[4]) if len(parts) == 6 else None
     if head is None or meta is None:
-        raise SynthesisError("git lists the history in a form that cannot be read", path=folder)
+        raise SynthesisError("git's output about the history cannot be read", path=folder)
     note = " ".join(parts[2].encode("utf-8", "surrogateescape").decode("utf-8", "replace").split())[:200]
     return _Touch(head[1], parts[1], note, path, blob=meta[4], mode=meta[2], status=meta[5])
 

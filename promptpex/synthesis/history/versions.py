@@ -112,7 +112,7 @@ def _time(text: str) -> datetime:
 def _committed(revision: Revision, notices: list[str]) -> PromptVersion | None:
     problem = revision.problem
     if not problem and (revision.data or b"").startswith(_LFS):
-        problem = stored("git holds a pointer to its text, not the text (Git LFS)")
+        problem = stored("git has only a pointer to its text (Git LFS)")
     if not problem:
         try:
             text = decode(revision.data or b"", path=None, error=PromptFileError, what=formats.WHAT)
@@ -134,7 +134,7 @@ def _in_folder(folder: Path, notices: list[str]) -> list[Path]:
     if len(names) > MOST_FILES:
         notices.append(
             stored(
-                "of {count} files in {folder} the last {number} are used",
+                "of the {count} files in {folder}, the last {number} are used",
                 count=len(names),
                 folder=folder.name,
                 number=MOST_FILES,

@@ -103,8 +103,8 @@ async def propose_criteria(
             asked += _added(pack)
     if numbered.lost:
         message = stored_n(
-            "{stage}: {count} criterion left out: the words that they rest on were not added",
-            "{stage}: {count} criteria left out: the words that they rest on were not added",
+            "{stage}: {count} criterion left out: the words it is based on were not added",
+            "{stage}: {count} criteria left out: the words they are based on were not added",
             numbered.lost,
             stage=STAGE,
         )

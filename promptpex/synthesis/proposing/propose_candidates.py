@@ -216,7 +216,7 @@ class _Requests:
                 raise
             return first
         accepted = [*first.accepted, *again.accepted]
-        return _Proposals(accepted, [*_not_replaced(first, again), *again.refused], first.left_out)
+        return _Proposals(accepted, [*_not_fixed(first, again), *again.refused], first.left_out)
 
     async def _asked(
         self,
@@ -337,7 +337,7 @@ def _without_fence(text: str) -> str:
     return "\n".join(lines[1:-1] if fenced else lines)
 
 
-def _not_replaced(first: _Proposals, again: _Proposals) -> list[_Refusal]:
+def _not_fixed(first: _Proposals, again: _Proposals) -> list[_Refusal]:
     """What was refused and not taken up again: no later proposal is for its criteria."""
     later = {name for one in again.accepted for name in one.criteria}
     later |= {name for one in again.refused for name in one.criteria}

@@ -33,7 +33,7 @@ class ListReply(Generic[Item]):
 def list_reply(item: type[BaseModel], limit: int) -> type[BaseModel]:
     """The shape of a reply: ``items``, at most ``limit`` of them; those that cannot be read are left out.
 
-    A list of which nothing can be read does not say that there is nothing: it is no reply.
+    A list of which nothing can be read does not say that there is nothing: it is not a reply.
     """
 
     def readable_ones(value: object) -> object:

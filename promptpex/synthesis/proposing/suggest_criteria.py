@@ -100,15 +100,15 @@ class Suggestions:
         parts = []
         if self.repeated:
             repeated = stored_n(
-                "{count} suggestion said the same as another one",
-                "{count} suggestions said the same as another one",
+                "{count} suggestion repeated another one",
+                "{count} suggestions repeated another one",
                 self.repeated,
             )
             parts.append(repeated)
         if self.beyond:
             beyond = stored_n(
-                "{count} suggestion that no output tells, such as: {example}",
-                "{count} suggestions that no output tells, such as: {example}",
+                "{count} suggestion that no output can show, such as: {example}",
+                "{count} suggestions that no output can show, such as: {example}",
                 len(self.beyond),
                 example=cut(self.beyond[0], 120),
             )

@@ -32,7 +32,7 @@ async def fill(
 ) -> int:
     """Runs the candidates on the examples where that is not known, and gives how many cells that were.
 
-    What the file holds counts as far as it still fits, so an interrupted run goes on where it was. Memory is bounded
+    What the file holds counts as far as it still fits, so an interrupted run continues where it was. Memory is bounded
     by the matrix itself, a byte a cell, and a few blocks.
 
     Args:

@@ -180,16 +180,16 @@ def _flat(pairs: Pairs) -> Iterator[int]:
 
 def _refuse_bad_rows(labels: str, rows: Sequence[str], candidates: int) -> None:
     if set(labels) - {"0", "1"}:
-        raise InputError("y holds other signs than 0 (bad) and 1 (good)")
+        raise InputError("y has values other than 0 (bad) and 1 (good)")
     if len(rows) != len(labels):
         raise InputError(f"M has {plural(len(rows), 'row')} for {len(labels)} labels; give one row for each label in y")
     for number, row in enumerate(rows):
         if len(row) != candidates:
             raise InputError(
-                f"row {number} of M has {len(row)} signs; give one for each of the {candidates} candidates"
+                f"row {number} of M has {len(row)} values; give one for each of the {candidates} candidates"
             )
         if set(row) - {"0", "1"}:
-            raise InputError(f"row {number} of M holds other signs than 0 (fails) and 1 (passes)")
+            raise InputError(f"row {number} of M has values other than 0 (fails) and 1 (passes)")
 
 
 def _refuse_bad_lists(candidates: int, names: Sequence[str], weights: Sequence[Fraction]) -> None:

@@ -81,12 +81,12 @@ def _entry(value: object, entry: str | None) -> object:
     problems = value.get("pipelines") if isinstance(value, Mapping) else None
     if not isinstance(problems, Mapping):
         if entry is not None:
-            raise InputError("the file holds a single problem; leave --pipeline out")
+            raise InputError("the file has a single problem; leave --pipeline out")
         return value
     if entry is None and len(problems) == 1:
         return next(iter(problems.values()))
     if entry is None:
-        raise InputError(f"the file holds {len(problems)} problems; name one with --pipeline: {_keys(problems)}")
+        raise InputError(f"the file has {len(problems)} problems; name one with --pipeline: {_keys(problems)}")
     if entry not in problems:
         hint = did_you_mean(entry, problems) or f"there are: {_keys(problems)}"
         raise InputError(f"the file has no problem {entry!r}; {hint}")

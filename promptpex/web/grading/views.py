@@ -123,7 +123,7 @@ def opinion_views(desk: GradingDesk, item: Example, grader: str) -> list[JsonDat
     """What others and machines say of an output that this person has graded.
 
     Raises:
-        GradeError: the person has not.
+        GradeError: the person has not graded it.
     """
     grades = [one for one in desk.book.holding(item) if _is_current(one, desk)]
     if not any(one.grader == grader for one in grades):

@@ -41,7 +41,7 @@ class Calibrated:
     def sentence(self) -> str:
         """What was measured and where it stands."""
         if not self.calibrations and not self.untried:
-            return tr("No judge gave a verdict on a rule of the spec as it reads now, so none was held against people.")
+            return tr("No judge gave a verdict on a rule of the current spec, so none was compared with people.")
         parts = []
         if self.calibrations and self.spec is not None:
             where = {"file": self.spec.name, "rules": tr_n("{count} rule", "{count} rules", len(self.calibrations))}
@@ -49,7 +49,7 @@ class Calibrated:
             now = tr("{file} now says how far the judges agree with people on {rules}.", **where)
             parts.append(now if self.changed else already)
         elif self.calibrations:
-            parts.append(tr("The prompt has no spec file to keep the calibrations of its judges in."))
+            parts.append(tr("The prompt has no spec file in which to keep its judges' calibrations."))
         if self.changed and self.replaced:
             parts.append(self._replaced())
         parts += self._untried()
@@ -65,8 +65,8 @@ class Calibrated:
         none = [rule for rule, missing in self.untried.items() if not missing]
         if none:
             yield tr_n(
-                "{rules} was not tried: no output of the random sample is graded on it ({command}).",
-                "{rules} were not tried: no output of the random sample is graded on them ({command}).",
+                "{rules} was not calibrated: no output of the random sample is graded on it ({command}).",
+                "{rules} were not calibrated: no output of the random sample is graded on them ({command}).",
                 len(none),
                 rules=listed(none),
                 command=f"promptpex grade {f'--on {none[0]}' if len(none) == 1 else '--rules'}",
@@ -74,9 +74,9 @@ class Calibrated:
         for rule, missing in self.untried.items():
             if missing:
                 yield tr_n(
-                    "{rule} was not tried: {count} output of the random sample is still to be graded on it "
+                    "{rule} was not calibrated: {count} output of the random sample is still to be graded on it "
                     "({command}).",
-                    "{rule} was not tried: {count} outputs of the random sample are still to be graded on it "
+                    "{rule} was not calibrated: {count} outputs of the random sample are still to be graded on it "
                     "({command}).",
                     missing,
                     rule=rule,
@@ -89,8 +89,8 @@ class Calibrated:
         before = listed(list(dict.fromkeys(_by(one) for one in some)))
         after = listed(list(dict.fromkeys(_by(one) for name in self.replaced for one in self.calibrations[name])))
         return tr_n(
-            "This replaces the calibration on {rules} by labels made otherwise ({before}; now {after}).",
-            "This replaces the calibrations on {rules} by labels made otherwise ({before}; now {after}).",
+            "This replaces a calibration on {rules} whose labels were made differently ({before}; now {after}).",
+            "This replaces calibrations on {rules} whose labels were made differently ({before}; now {after}).",
             len(some),
             rules=listed(list(self.replaced)),
             before=before,

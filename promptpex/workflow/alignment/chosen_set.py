@@ -128,15 +128,14 @@ def _changed(
     if saved.chosen.keys() != chosen:
         return (
             stored(
-                "a chosen candidate cannot be chosen any more, or has another check: choose again with "
-                "`promptpex select`"
+                "a chosen candidate is no longer available, or has another check: choose again with `promptpex select`"
             ),
         )
     has_changed = saved.method == "aligned" and chosen_of(choices) != chosen
     if has_changed and label_rules_of(saved) != rules:
-        return (stored("by the labels of this card, which come about otherwise, another set would be chosen"),)
+        return (stored("by the labels of this card, which are made differently, another set would be chosen"),)
     if has_changed:
-        return (stored("by the grades of now another set would be chosen: choose again with `promptpex select`"),)
+        return (stored("by the current grades another set would be chosen: choose again with `promptpex select`"),)
     return ()
 
 

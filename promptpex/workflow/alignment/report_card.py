@@ -150,7 +150,7 @@ def _with_effect(
         raise RunError(message, path=folder)
     before = _before(run, data, project, saved)
     pairs = verdict_pairs(before, data)
-    same = stored("the run {run} has the words that the prompt has now", run=folder.name)
+    same = stored("the run {run} was made with the prompt as it is now", run=folder.name)
     not_run = not_run_sentence(before.contest, folder.name) if before.contest is not None else ""
     notices = (*made.notices, *left_out_of_effects(pairs), *filter(None, [not_run]))
     notices = (*notices, same) if run.prompt.fingerprint == project.prompt.fingerprint else notices

@@ -75,7 +75,7 @@ async def run_and_report(
 def report_kept_runs(
     meant: MeantRuns, results: Path, summary_of: Callable[[Path], Summary], *, created: str
 ) -> BatchReport:
-    """The report of runs that there are, and its index; runs that are no batch yet become one. Several runs of one
+    """The report of existing runs, and its index; runs that form no batch yet become one. Several runs of one
     prompt are called by their folders.
 
     Args:

@@ -149,5 +149,5 @@ def require_one_settings_file(resolved: Resolved, prompts: Sequence[Path], start
     if len(own) > 1:
         files = ", ".join(sorted(str(file) for file in own if file is not None))
         raise ConfigError(
-            f"these prompts have different settings files ({files}); run them apart, or name one with --config"
+            f"these prompts have different settings files ({files}); run them separately, or name one with --config"
         )

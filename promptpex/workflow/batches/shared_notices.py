@@ -13,7 +13,7 @@ from promptpex.core.events import Event, Listener, Notice
 class SharedNotices:
     """Listeners of the prompts of a batch, before that of the whole.
 
-    What is told of each prompt alone, and is no warning, is too much where there are many, and is left out.
+    Notices about a single prompt that are not warnings are too many for a batch, and are left out.
 
     Args:
         emit: what is told in the end.

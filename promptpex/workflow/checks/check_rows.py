@@ -34,7 +34,7 @@ async def reports_with_judge(
     """
     judges = session.roles.judges()
     if not judges:
-        raise ConfigError("no judge is there to answer questions; name one with --judge")
+        raise ConfigError("there is no judge to answer questions; name one with --judge")
     judge = QuestionJudge(judges[0], session.settings.instructions.get(STAGE, ""))
     reports: list[RowReport] = []
     time = Allowance(RENDERING_SECONDS)

@@ -74,7 +74,7 @@ class CandidateAuthor:
         synthesis = self._files.read()
         graded = self.noted(synthesis, self._files.book(synthesis))
         if not graded.bad:
-            return tr("No bad output has a note that no criterion was made from.")
+            return tr("Every note on a bad output already has a criterion.")
         return await self._suggested(Suggesting(graded=graded, taken=taken_ids(self._files.rules())), NOTES)
 
     def noted(self, synthesis: Synthesis, book: GradeBook, most: int = MOST_BAD) -> GradedExamples:
@@ -188,7 +188,7 @@ class CandidateAuthor:
 def _nothing_usable(session: Session, stage: str) -> str:
     label = session.roles.author().label
     return tr(
-        "{author} gave nothing usable for {stage}; another author may (--author NAME).", author=label, stage=stage
+        "{author} gave nothing usable for {stage}; try another author (--author NAME).", author=label, stage=stage
     )
 
 

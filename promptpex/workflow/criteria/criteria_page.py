@@ -198,10 +198,10 @@ class CriteriaProject(CriteriaEdits):
             words = await self._author.reworded(name)
             if words:
                 self._suggestions[name] = words
-            return tr("Other words are suggested.") if words else tr("The author gave no other words.")
+            return tr("Another wording is suggested.") if words else tr("The author suggested no other wording.")
 
         self._start(stored("other words"), name, work)
-        return tr("The author is asked for other words.")
+        return tr("The author is asked for another wording.")
 
     def make(self, name: str = "", wish: str = "") -> str:
         """Has candidates made: for one criterion, or for all that nothing was asked for in their present words.
@@ -221,7 +221,7 @@ class CriteriaProject(CriteriaEdits):
             self._make(one)
         self._run_soon()
         if not due:
-            return tr("Candidates were asked for for every criterion; ask for more at the criterion.")
+            return tr("Candidates have been requested for every criterion; ask for more at the criterion.")
         return tr_n(
             "The author is asked for candidates for {count} criterion.",
             "The author is asked for candidates for {count} criteria.",
@@ -342,8 +342,8 @@ def _gone(sources: BoardSources) -> list[str]:
     count = sum(one.subject in set(lost) for one in sources.book.grades)
     names = ", ".join(lost[:5])
     gone = tr_n(
-        "{count} grade on what is gone ({names}) no longer counted",
-        "{count} grades on what is gone ({names}) no longer counted",
+        "{count} grade on removed rules or criteria ({names}) not counted",
+        "{count} grades on removed rules or criteria ({names}) not counted",
         count,
         names=names,
     )

@@ -46,7 +46,7 @@ class CriteriaEdits:
         grade = self.files.grade(grader, output, subject)
         known = next((one.id for one in self.files.read().criteria if grade.id in one.notes), None)
         if known is not None:
-            return tr("{name} was made of this note.", name=known)
+            return tr("{name} was made from this note.", name=known)
         if not grade.note.strip():
             raise SynthesisError("this grade has no note; write what is wrong with the output first")
         text = " ".join(grade.note.split())[:LONGEST_CRITERION]
@@ -80,12 +80,12 @@ class CriteriaEdits:
         self._took(written)
         if after.rule is not None:
             return tr(
-                "{name} is reworded. So is the rule {rule} of the spec. Its grades and candidates were given for other "
-                "words.",
+                "{name} is reworded, and so is the rule {rule} of the spec. Its grades and candidates were for the "
+                "old wording.",
                 name=name,
                 rule=after.rule,
             )
-        return tr("{name} is reworded. Its grades and candidates were given for other words.", name=name)
+        return tr("{name} is reworded. Its grades and candidates were for the old wording.", name=name)
 
     def merge(self, names: Sequence[str], text: str) -> str:
         """Makes one criterion of several.
@@ -100,8 +100,8 @@ class CriteriaEdits:
         rules = [tr("The rule {rule} of the spec is reworded.", rule=name) for name in reworded]
         count = len(set(names))
         merged = tr_n(
-            "{count} criterion merged; their candidates follow.",
-            "{count} criteria merged; their candidates follow.",
+            "{count} criterion merged, with its candidates.",
+            "{count} criteria merged, with their candidates.",
             count,
         )
         return " ".join((merged, *rules))
@@ -126,7 +126,7 @@ class CriteriaEdits:
                 synthesis, name, by=by, selected=selected, max_ffr=max_ffr, must=must
             )
         )
-        return tr("{name} is set.", name=name)
+        return tr("{name} is saved.", name=name)
 
     def add_candidate(self, criterion: str, form: CandidateForm, text: str) -> str:
         """Adds a person's candidate, which is run at once.
@@ -191,7 +191,7 @@ class CriteriaEdits:
     def leave_words(self, name: str) -> str:
         """Puts suggested words away."""
         self._suggestions.pop(name, None)
-        return tr("The words stay as they are.")
+        return tr("The wording stays as it is.")
 
     def _edit(self, step: Callable[[Synthesis], Synthesis]) -> None:
         self._took(self.files.edit(step))

@@ -155,7 +155,9 @@ def verdict_of(criterion: Criterion, candidates: Sequence[ShownCandidate], *, wa
     if not left:
         return _with_ways_out(_why_none_is_left(criterion)), True
     if all(one.outdated and one.choice != "must" for one in left):
-        return tr("Its candidates were written for other words. Ask for new ones, or say that they still fit."), True
+        return tr(
+            "Its candidates were written for another wording. Ask for new ones, or say that they still fit."
+        ), True
     left = [one for one in left if not one.outdated or one.choice == "must"]
     if all(one.state == "culled" and one.errors for one in left):
         return _with_ways_out(tr("Each of its candidates errs on every output.")), True
@@ -169,7 +171,7 @@ def _by_grades(criterion: Criterion, left: Sequence[ShownCandidate]) -> tuple[st
     if not run:
         return tr("Its candidates have not been run on all outputs yet."), False
     if not graded:
-        return tr("No output that tells how good they are is graded by this criterion yet."), False
+        return tr("No output is graded by this criterion yet, so it is not known how good they are."), False
     good = [one for one in run if one.flagged <= limit * one.good and (one.caught or not one.bad)]
     if good:
         return _agreeing(len(good), len(run), tried=any(one.bad for one in good)), False
@@ -194,8 +196,8 @@ def _agreeing(good: int, run: int, *, tried: bool) -> str:
             candidates=candidates,
         )
     return tr_n(
-        "{count} of {candidates} agrees with people so far, who called nothing bad by it yet.",
-        "{count} of {candidates} agree with people so far, who called nothing bad by it yet.",
+        "{count} of {candidates} agrees with people so far; nobody has reported a failure yet.",
+        "{count} of {candidates} agree with people so far; nobody has reported a failure yet.",
         good,
         candidates=candidates,
     )
@@ -203,10 +205,10 @@ def _agreeing(good: int, run: int, *, tried: bool) -> str:
 
 def _why_none_is_left(criterion: Criterion) -> str:
     if criterion.by == "code":
-        return tr("It is to be decided by code, and its candidates ask a judge.")
+        return tr("It is to be decided by code, but its candidates ask a judge.")
     if criterion.by == "judge":
-        return tr("It is to be decided by a judge, and its candidates are code.")
-    return tr("Every candidate is refused.")
+        return tr("It is to be decided by a judge, but its candidates are code.")
+    return tr("Every candidate is rejected.")
 
 
 def _with_ways_out(sentence: str) -> str:

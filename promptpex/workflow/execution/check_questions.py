@@ -45,7 +45,7 @@ def announce_questions(session: Session, judges: Sequence[QuestionJudge], rules:
     count = questions_of(check for rule in rules for check in rule.checks)
     for judge in judges if outputs else ():
         message = stored(
-            "checks put {questions} about each output to {judge}: about {requests}",
+            "checks ask {judge} {questions} about each output: about {requests}",
             questions=plural(count, "question"),
             judge=judge.role_model.label,
             requests=plural(count * outputs, "request"),

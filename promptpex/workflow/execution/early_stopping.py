@@ -1,7 +1,7 @@
 """Early stopping: the suite is run in growing parts, and a model that is decided is not asked any further.
 
 The number of looks is known beforehand, so each look's tests are as strict as all looks together need
-(``stats.looks``): early looks decide only large differences, and the last is nearly as strong as a single look. The
+(``stats.group_sequential``): early looks decide only large differences; the last is nearly as strong as one look. The
 cases come in the fair order that the run's seed gives. The manifest lists which cases a look adds, so that a report
 decides as the run did. The same replies give the same looks, so the same command again asks nothing new.
 """
@@ -80,7 +80,7 @@ async def _in_looks(session: Session, begun: Run, records: RunRecords, on_output
         stop = settled(session, done)
         for model in (model for model in asked if model.label in stop):
             count = _cases(done, model.label)
-            session.emit(Notice(stored("{model} is settled after {count} cases", model=model.label, count=count)))
+            session.emit(Notice(stored("{model} is decided after {count} cases", model=model.label, count=count)))
         asked = [model for model in asked if model.label not in stop]
         if not asked:
             break

@@ -134,7 +134,7 @@ async def _asked(
 def _joint(output: Output, verdicts: Sequence[Verdict], quorum: Quorum) -> list[Score]:
     """The scores of an output that judges were to compare: each judge's, and the joint one of several."""
     if not verdicts:
-        reason = stored("a judge compares this output with the expected one, and the run has none")
+        reason = stored("a judge compares this output with the expected one, but the run has none")
         return [Score.of(output.key, EXPECTED, "none", reason=reason, unscored="no-judge")]
     if len(verdicts) == 1:
         return [_of_verdict(verdicts[0])]

@@ -25,7 +25,7 @@ from promptpex.workflow.execution.judges import judging
 from promptpex.workflow.session import Session
 
 LONGEST = 1_500
-"""Characters of an output, of its inputs and of a reason; what is longer is no example, since half of it may mean
+"""Characters of an output, of its inputs and of a reason; longer ones are not examples, since half of one may mean
 something else."""
 MOST_CHARACTERS = 24_000
 """Characters of all examples together: some 6,000 tokens in each request."""
@@ -58,8 +58,8 @@ def take_judge_examples(session: Session, file: Path | None, prompt: Prompt, spe
 def _notice(examples: Sequence[JudgeExample], rules: Sequence[Rule]) -> Notice:
     if not examples:
         message = stored(
-            "judges are shown no graded outputs: none of those inputs that models may be shown is graded on a rule"
-            " that a judge decides"
+            "judges are shown no graded outputs: no output whose input models may be shown is graded on a rule that "
+            "a judge decides"
         )
         return Notice(message, "warning")
     shown = plural(len({one.rule for one in examples}), "rule")

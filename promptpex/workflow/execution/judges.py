@@ -45,7 +45,7 @@ def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...
         )
     if judges and options.confidence and not options.judge_mode.labels:
         message = stored(
-            "replies in the judge mode {mode} have no word that tells how sure the judge was", mode=repr(options.mode)
+            "replies in the judge mode {mode} have no word that shows how sure the judge was", mode=repr(options.mode)
         )
         session.emit(Notice(message, "warning"))
     _announce_trust(session, judges, spec)
@@ -86,8 +86,8 @@ def _announce_trust(session: Session, judges: Iterable[Judge], spec: Spec) -> No
         ids = trust.untrusted(rules, judge.role_model.label, judge.fingerprint())
         if ids:
             message = stored(
-                "{judge} will not count on {count} of {rules} ({ids}): no calibration that holds there says a kappa of "
-                "{least} or more; its verdicts are kept. `promptpex grade` and `promptpex align` measure it",
+                "{judge} will not count on {count} of {rules} ({ids}): no valid calibration shows a kappa of {least} "
+                "or more there; its verdicts are kept. `promptpex grade` and `promptpex align` measure it",
                 judge=judge.role_model.label,
                 count=len(ids),
                 rules=plural(len(rules), "rule"),

@@ -52,8 +52,8 @@ async def execute_into_folder(session: Session, begun: Run) -> tuple[Manifest, P
 def _as_lines(verdicts: int) -> str:
     """What would keep the verdicts of a large run in less room."""
     return stored(
-        "{verdicts} verdicts are kept as lines of JSON: {command} has the next run keep them as a Parquet file, in a "
-        "tenth of the room",
+        "{verdicts} verdicts are kept as JSON lines; after {command} the next run keeps them as a Parquet file a "
+        "tenth of the size",
         verdicts=f"{verdicts:,}",
         command="pip install 'promptpex[parquet]'",
     )

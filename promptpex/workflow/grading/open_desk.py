@@ -209,8 +209,8 @@ def _pool(read_runs: Sequence[Run], folder: SynthesisFolder, prompt: Prompt, emi
 
 def _of_other_words(run: Run) -> str:
     return stored(
-        "the run {run} was made with other words of {prompt} than its file has now: its outputs can be graded, by the"
-        " rules as they read now, and say nothing of the prompt as it is now; run it again for outputs of this version",
+        "the run {run} was made with an earlier text of {prompt}: its outputs can be graded by the current rules, "
+        "but say nothing about the current prompt; run it again for outputs of this version",
         run=run.manifest.run,
         prompt=run.prompt.name,
     )

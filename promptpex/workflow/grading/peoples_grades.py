@@ -188,7 +188,7 @@ def with_calibrations_of_now(run: Run, emit: Listener) -> Run:
     try:
         known = {} if file is None else _calibrations(sibling(file, "spec"), run.spec)
     except InputError as error:
-        emit(Notice(stored("calibrations of judges are those that the run has: {why}", why=error), "warning"))
+        emit(Notice(stored("the judges' calibrations are those kept with the run: {why}", why=error), "warning"))
         return run
     rules = tuple(rule.replace(judge=known[rule.id]) if rule.id in known else rule for rule in run.spec.rules)
     return run.replace(spec=run.spec.replace(rules=rules))

@@ -27,8 +27,8 @@ def with_own_rules(session: Session, prompt: Prompt, spec: Spec) -> Spec:
         session.emit(Notice(stored("{name} of the prompt file: {reason}", name=note.name, reason=note.why)))
     if rules:
         message = stored_n(
-            "{count} rule comes from what the prompt file demands",
-            "{count} rules come from what the prompt file demands",
+            "{count} rule comes from the requirements in the prompt file",
+            "{count} rules come from the requirements in the prompt file",
             len(rules),
         )
         session.emit(Notice(message))
@@ -41,7 +41,7 @@ def first_suite(prompt: Prompt, suite_for: str) -> Suite:
     """The suite before any case is generated: the prompt file's own test data.
 
     Raises:
-        InputError: test data that is no list of rows.
+        InputError: test data that is not a list of rows.
     """
     return Suite(prompt=suite_for, cases=own_cases(prompt))
 
@@ -64,7 +64,7 @@ def problems_of_own_tests(prompt: Prompt) -> Iterator[Problem]:
     rules, notes = _rules(prompt)
     if rules:
         ids = ", ".join(rule.id for rule in rules)
-        yield Problem.info(path, None, f"what the file demands becomes rules of a new spec: {ids}")
+        yield Problem.info(path, None, f"the file's requirements become rules of a new spec: {ids}")
     for note in notes:
         yield Problem.warning(path, None, f"{note.name}: {note.why}")
     rows, cases = prompt.meta.get("testData"), own_cases(prompt)
@@ -72,7 +72,7 @@ def problems_of_own_tests(prompt: Prompt) -> Iterator[Problem]:
         yield Problem.info(path, None, f"rows of 'testData' that become cases of a new suite: {len(cases)}")
     if isinstance(rows, list) and len(rows) > len(cases):
         lacking = len(rows) - len(cases)
-        yield Problem.warning(path, None, f"rows of 'testData' that lack an input, and are no cases: {lacking}")
+        yield Problem.warning(path, None, f"rows of 'testData' that lack an input and do not become cases: {lacking}")
 
 
 def _rules(prompt: Prompt) -> tuple[list[Rule], tuple[Note, ...]]:

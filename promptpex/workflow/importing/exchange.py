@@ -102,7 +102,7 @@ def guessed_format(path: Path, formats: Mapping[str, Format]) -> Format:
         return like[0]
     names = ", ".join(format_.name for format_ in like) or "none that is known"
     raise InputError(
-        f"which format this is cannot be told (it looks like {names}); name it: promptpex import FORMAT PATH", path=path
+        f"the format is not clear (it looks like {names}); name it: promptpex import FORMAT PATH", path=path
     )
 
 

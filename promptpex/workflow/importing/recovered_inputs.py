@@ -1,4 +1,4 @@
-"""Recorded requests with the prompt that they come from: their inputs inputs from what was sent."""
+"""Recorded requests with the prompt that they come from: their inputs, recovered from what was sent."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def require_readable_size(suite: Suite, path: Path) -> None:
         characters += len(value) if isinstance(value, str) else 1
     if values >= MAX_NODES or characters > MAX_BYTES:
         raise InputError(
-            f"{len(suite.cases):,} cases of this length are more than a file of cases in YAML holds; write them alone "
-            "as JSON lines: --cases-only --out cases.jsonl",
+            f"{len(suite.cases):,} cases of this length are too many for a YAML case file; write only the cases, as "
+            "JSON lines: --cases-only --out cases.jsonl",
             path=path,
         )

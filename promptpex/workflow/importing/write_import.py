@@ -82,7 +82,7 @@ def _refuse_odd_numbers(imported: Imported) -> None:
             raise InputError(f"the front matter nests more than {DEEPEST} deep; shorten it")
         for what, values in held:
             if not _is_finite(values):
-                message = f"{what} holds a number that is none, or is too large to be kept (NaN, 1e999)"
+                message = f"{what} contains a number that is not finite or too large to keep (NaN, 1e999)"
                 raise InputError(f"{message}; write it as a text")
 
 

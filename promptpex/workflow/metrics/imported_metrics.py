@@ -41,7 +41,7 @@ def _is_usable(metric: ImportedMetric, notes: list[Note]) -> bool:
     made, problems = examine_metric(Path(f"{metric.name}.metric.prompty"), metric.text)
     why = next((_sentence(problem.line, problem.message) for problem in problems if problem.severity == "error"), None)
     if made is None and why is None:
-        why = stored("it is tagged experimental, and not used there either")
+        why = stored("it is tagged experimental, and PromptPex does not use it either")
     if made is None:
         notes.append(Note("left out", metric.place[0], why or "", *metric.place[1:]))
     return made is not None

@@ -64,7 +64,7 @@ def code_problem(code: str, language: Language = "javascript") -> str | None:
 
 def _python_problem(code: str) -> str | None:
     if questions_of([Check(kind="python", value=code)]):
-        return "a metric's code puts no questions to a judge; write criteria (.metric.md) instead"
+        return "a metric's code cannot ask a judge; write criteria (.metric.md) instead"
     try:
         compile_checks([{"kind": "python", "value": code}])
     except CheckError as error:

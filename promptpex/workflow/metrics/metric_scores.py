@@ -136,7 +136,7 @@ def announce_requests(session: Session, metrics: Sequence[Metric], outputs: int)
         )
         session.emit(Notice(message))
     else:
-        message = stored("{part}: not scored, since that takes a judge and there is none", part=what)
+        message = stored("{part}: not scored, since it needs a judge and there is none", part=what)
         session.emit(Notice(message, "warning"))
 
 
@@ -165,7 +165,7 @@ def _of_output(
         return [_score(output, metric, "none", None, "the run has no such case", "no-case")]
     if not scores:
         return [
-            _score(output, metric, "none", None, stored("a judge scores this metric, and the run has none"), "no-judge")
+            _score(output, metric, "none", None, stored("a judge scores this metric, but the run has none"), "no-judge")
         ]
     return scores if len(scores) == 1 else [*(score.replace(counts=False) for score in scores), pooled(scores)]
 

@@ -192,9 +192,9 @@ def _elsewhere(figures: SavedFigures | None) -> str:
 def _no_answer(choice: SavedChoice | NoChoice | None, source: FolderProblem, limits: SelectionLimits) -> str:
     candidates = tr_n("{count} candidate", "{count} candidates", len(source.matrix.candidates))
     if choice is None:
-        return tr("Nothing is chosen of the {candidates} yet.", candidates=candidates)
+        return tr("None of the {candidates} is chosen yet.", candidates=candidates)
     asked = limits_of_choice(float(limits.coverage), float(limits.ffr))
-    return tr("Of the {candidates} nothing is chosen: asked for was {limits}.", candidates=candidates, limits=asked)
+    return tr("None of the {candidates} is chosen: the limits were {limits}.", candidates=candidates, limits=asked)
 
 
 def _notices(

@@ -166,7 +166,7 @@ def _why_unasked(session: Session, plan: SynthesisPlan) -> str:
         return ""
     name = roles.author().label
     return stored(
-        "{model} gave nothing usable before and is not asked again; name another --author, or --fresh; waiting: "
+        "{model} gave nothing usable before and is not asked again; name another --author, or use --fresh; waiting: "
         "{words}",
         model=name,
         words=new.sentence(),
@@ -255,7 +255,7 @@ def _suggesting(
     examples = labelled_first(folder, prompt) or of_latest_run(session, prompt)
     graded = graded_for_notes(files.prompt, rules, synthesis.criteria, examples, wishes.rules)
     if not graded:
-        message = stored("no bad output has a note that no criterion was made from yet: write one when you grade")
+        message = stored("every note on a bad output already has a criterion: write more notes when you grade")
         session.emit(Notice(message))
     return Suggesting(wishes.infer, graded, taken)
 
@@ -376,12 +376,18 @@ def _tell_of_phrase_lists(session: Session, synthesis: Synthesis, new: Collectio
     listed = exclusions_by_phrases(synthesis.criteria, fresh)
     if listed:
         message = stored(
-            "{names} decide what an answer must not do by phrases; an answer in other words slips by",
+            (
+                "{names} look for fixed phrases to decide what an answer must not do; an answer in other words gets "
+                "through"
+            ),
             names=named(listed),
         )
         if len(listed) == 1:
             message = stored(
-                "{names} decides what an answer must not do by phrases; an answer in other words slips by",
+                (
+                    "{names} looks for fixed phrases to decide what an answer must not do; an answer in other words "
+                    "gets through"
+                ),
                 names=named(listed),
             )
         session.emit(Notice(message, "warning"))

@@ -177,8 +177,8 @@ def judge_of_questions(
         return None
     if not session.roles.named_judges():
         message = stored_n(
-            "{count} candidate asks a judge, and none is named: name one with --judge",
-            "{count} candidates put questions to a judge, and none is named: name one with --judge",
+            "{count} candidate asks a judge, but none is named: name one with --judge",
+            "{count} candidates ask a judge, but none is named: name one with --judge",
             asking,
         )
         session.emit(Notice(message, "warning"))
@@ -232,8 +232,8 @@ async def _asked(session: Session, prompt: Prompt, plan: ImplicationPlan, matrix
     pairs = plan.to_ask
     if len(pairs) > MOST_PAIRS:
         message = stored(
-            "{count} pairs of candidates are too many to compare: a judge is asked about {limit}; label more outputs, "
-            "which rules pairs out",
+            "{count} pairs of candidates are too many to compare: a judge is asked about {limit}; label more outputs "
+            "to rule pairs out",
             count=f"{len(pairs):,}",
             limit=f"{MOST_PAIRS:,}",
         )

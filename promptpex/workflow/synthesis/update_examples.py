@@ -130,8 +130,8 @@ def _without_label(examples: Sequence[Example], total: int, book: GradeBook) -> 
     """What gave no label, a sentence each."""
     if total > len(examples):
         yield stored_n(
-            "{count} example of other versions of the prompt: kept, and not chosen by",
-            "{count} examples of other versions of the prompt: kept, and not chosen by",
+            "{count} example of other versions of the prompt: kept, but not used for the choice",
+            "{count} examples of other versions of the prompt: kept, but not used for the choice",
             total - len(examples),
         )
     if disagreeing := sum(example.label is None and "disagree" in example.label_from for example in examples):

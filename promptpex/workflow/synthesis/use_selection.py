@@ -51,7 +51,7 @@ def put_into_spec(folder: Path, synthesis: Synthesis, chosen: Collection[str]) -
     )
     after = with_assertions(spec, synthesis, chosen)
     if not after.rules:
-        raise SynthesisError("nothing is chosen, and a spec without rules is of no use", path=folder)
+        raise SynthesisError("nothing is chosen, and a spec without rules is useless", path=folder)
     try:
         write_spec(spec_path, after, by_hand=True)
     except OSError as failure:

@@ -34,12 +34,12 @@ def problems_of(path: Path) -> list[Problem]:
     reading = examine(path)
     problems = sorted(reading.problems, key=lambda problem: problem.line or 0)
     listed = exclusions_by_phrases(reading.record.criteria, reading.record.candidates)
-    slips = "an answer in other words slips by; a question would see it"
+    slips = "an answer in other words gets through; a question would catch it"
     hints = [
         Problem.info(
             path,
             reading.lines.get(name),
-            f"the candidate {name!r} decides what an answer must not do by phrases",
+            f"the candidate {name!r} looks for fixed phrases to decide what an answer must not do",
             slips,
         )
         for name in listed
@@ -53,8 +53,8 @@ def _outdated(path: Path, reading: Reading[Synthesis]) -> list[Problem]:
         Problem.info(
             path,
             reading.lines.get(name),
-            f"the candidate {name!r} was written for other words of {named(criteria)}",
-            "look whether it still decides it; without its 'wordings' it counts as up to date",
+            f"the candidate {name!r} was written for another wording of {named(criteria)}",
+            "check whether it still decides it; without its 'wordings' it counts as up to date",
         )
         for name, criteria in outdated(reading.record).items()
     ]

@@ -38,7 +38,7 @@ def _is_old(grade: Grade, subject: Subject | None) -> bool:
 def _problem(path: Path, name: str, count: int, is_there: bool) -> Problem:
     what = f"{plural(count, 'grade')} of {name!r} {'was' if count == 1 else 'were'} given to"
     if is_there:
-        message, hint = f"{what} other words of it", "they count no more, and `promptpex grade` asks again"
+        message, hint = f"{what} another wording of it", "they no longer count, and `promptpex grade` asks again"
     else:
         message, hint = f"{what} a rule or criterion that is no longer there", ""
     return Problem.info(path, None, message, hint)

@@ -42,7 +42,7 @@ def paths_without_json(path: Path, reading: Reading[Spec]) -> list[Problem]:
         )
     else:
         message = (
-            f"{which} at values of a JSON output, and no rule says that it is JSON: one that is not breaks nothing"
+            f"{which} at values of a JSON output, and no rule requires JSON: an output that is not JSON breaks nothing"
         )
         suggestion = "add a rule with the check {kind: is-json}, and name it in these under 'after'"
     line = reading.lines.get(looking[0])

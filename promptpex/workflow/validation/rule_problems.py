@@ -50,12 +50,10 @@ def against_prompt(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[P
         guessed = _guessed(written, prompt)
         if guessed:
             message = f"{written.what} looks for {plural(len(guessed), 'phrase')} that the prompt does not name"
-            hint = (
-                f"what says the same as {quoted(guessed[0])} in other words passes; a `question` asks for the meaning"
-            )
+            hint = f"an output that says {quoted(guessed[0])} in other words passes; a `question` asks for the meaning"
             add(written, message, "info", hint)
         if written.is_condition and _needs_expected(check, inputs):
-            message = f"{written.what} names the expected output, which no condition is shown: it can never be decided"
+            message = f"{written.what} names the expected output, which a condition cannot see: it can never be decided"
             add(written, message, "warning", "a condition looks at the inputs alone")
     return problems
 
@@ -155,7 +153,7 @@ def _without_expected(path: Path, reading: Reading[Spec], suite: Suite) -> list[
         Problem.warning(
             path,
             written.line,
-            f"{written.what} compares with the expected output, and no case has one: it leaves all unscored",
+            f"{written.what} compares with the expected output, but no case has one: everything stays unscored",
             "give cases an 'expected', or change the check",
         )
         for written in _written(reading)

@@ -109,7 +109,7 @@ def _belonging(path: Path) -> _Set:
 def _far_prompts(file: Path | None, named: str) -> list[Problem]:
     """The problem of a file that names a prompt outside its folder, which is not read, or of one that names none."""
     if file is not None and file.exists() and not named:
-        message = "this file names no prompt, and its own name does not say which one it belongs to"
+        message = "this file names no prompt, and its file name does not show which one it belongs to"
         return [Problem.warning(file, None, message, "write 'prompt: NAME.md' at its top")]
     if file is None or is_inside(file.parent / named, file.parent):
         return []
@@ -210,7 +210,7 @@ def _spec_against(path: Path, reading: Reading[Spec], prompt: Prompt) -> list[Pr
         add(message, None, "warning", "correct 'prompt', or give the prompt a spec of its own")
     if spec.prompt_fingerprint and spec.prompt_fingerprint != prompt.fingerprint:
         message = f"the prompt has changed since this spec was written (it is {prompt.fingerprint} now)"
-        add(message, None, "warning", "look at its rules and confirm them with --fix, or run extract --update")
+        add(message, None, "warning", "review its rules and confirm them with --fix, or run extract --update")
     _against_words(spec.rules, prompt, lines, add)
     for name in spec.inputs:
         if name not in (WHOLE_INPUT, *prompt.variables, *prompt.checks_only):
@@ -225,7 +225,7 @@ def _against_words(rules: Sequence[Rule], prompt: Prompt, lines: Mapping[str, in
     for source in check_sources(rules, prompt_text(prompt)):
         if source.status == "missing":
             message = f"the rule {source.rule!r} cites words that are not in the prompt: {quoted(source.source)}"
-            add(message, lines.get(source.rule), "warning", "remove the rule, or quote what the prompt says now")
+            add(message, lines.get(source.rule), "warning", "remove the rule, or quote what the prompt now says")
         elif source.status == "changed":
             message = f"the words that the rule {source.rule!r} cites have changed; the prompt now says: "
             add(message + quoted(source.nearest or ""), lines.get(source.rule), "warning", "read the rule again")
@@ -261,13 +261,13 @@ def _parameters(prompt: Prompt) -> Iterator[Problem]:
     """What a run does with the name and the parameters of a model that the front matter gives."""
     names = plain_names(prompt)
     if names:
-        hint = "flags, environment and settings win over it"
+        hint = "flags, environment and settings override it"
         yield Problem.info(str(prompt.path), None, f"the model under test is {names[0]} where nothing else is", hint)
     params, unused = front_matter_params(prompt)
     values = params.model_dump(exclude_defaults=True, exclude={"extra"}) | params.extra
     if values:
         sent = ", ".join(f"{name} {value}" for name, value in values.items())
-        hint = "flags, settings and the name of a model win over it"
+        hint = "flags, settings and the model's name override it"
         yield Problem.info(str(prompt.path), None, f"models under test are sent {sent}", hint)
     if unused:
         message = f"not sent, since promptpex has no such model parameter: {', '.join(unused)}"

@@ -71,7 +71,7 @@ async def test_a_server_that_comes_back_gets_what_was_kept_for_it(mortal: Cluste
     assert not file.parent.exists(), "it would be in the way of other users of the project"
     notices = [event.message for event in events if isinstance(event, Notice)]
     assert [text.split(";")[0] for text in notices] == [
-        "the store's server has gone away",
+        "the connection to the store's server was lost",
         "the store's server is back",
     ]
 
@@ -90,7 +90,7 @@ async def test_a_server_that_stays_away_is_lost_and_the_next_command_hands_in(mo
         await store.put(THREE.id, THREE, Completion(text="kept"))
         await store.close()
         assert isinstance(events[-1], Notice)
-        assert events[-1].message.endswith(".jsonl: 3; the next command on this store hands them in")
+        assert events[-1].message.endswith(".jsonl: 3; the next command on this store writes them to it")
         events.clear()
         with pytest.raises(StoreUnreachable, match="cannot be reached"):
             await opened(address, tmp_path)
@@ -101,7 +101,7 @@ async def test_a_server_that_stays_away_is_lost_and_the_next_command_hands_in(mo
         assert len(await store.get_many([ONE.id, TWO.id, THREE.id])) == 3
     assert not (tmp_path / ".promptpex/spool").exists()
     assert [event.message for event in events if isinstance(event, Notice)] == [
-        "replies that were kept here while the store's server was away: 3 handed in"
+        "replies kept here while the store's server was away: 3 written to the store"
     ]
 
 
@@ -187,8 +187,8 @@ async def test_what_a_checkout_brings_along_gets_into_no_store(postgres: Cluster
         assert (await store.stats()).replies == 0
     assert not forged.exists()
     assert forged.with_suffix(".unreadable").exists()
-    assert [event.message.partition(" holds ")[2] for event in events if isinstance(event, Notice)] == [
-        "lines that nobody who may use this store wrote; they were not used"
+    assert [event.message.partition(" contains ")[2] for event in events if isinstance(event, Notice)] == [
+        "lines that no user of this store wrote; they were not used"
     ]
     assert file.exists(), "it is another store's"
 

@@ -47,7 +47,7 @@ async def test_a_store_with_another_schema_is_refused(tmp_path: Path, change: st
     connection = sqlite3.connect(path, isolation_level=None)
     connection.executescript(change)
     connection.close()
-    with pytest.raises(StoreDamaged, match="did not make"):
+    with pytest.raises(StoreDamaged, match="did not create"):
         SqliteStore(path)
 
 
@@ -59,7 +59,7 @@ async def test_an_altered_store_does_not_pass_as_a_new_one(tmp_path: Path, versi
     connection.executescript(ALTERED["a trigger that deletes"])
     connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
-    with pytest.raises(StoreError, match="did not make"):
+    with pytest.raises(StoreError, match="did not create"):
         SqliteStore(path)
 
 

@@ -109,9 +109,9 @@ def test_implications_count_as_they_stand_unless_they_are_closed() -> None:
     ("message", "arguments"),
     [
         ("M has 1 row for 2 labels", {"rows": ["1"]}),
-        ("row 1 of M has 2 signs", {"rows": ["1", "11"]}),
-        ("row 0 of M holds other signs", {"rows": ["2", "1"]}),
-        ("y holds other signs", {"labels": "0x"}),
+        ("row 1 of M has 2 values", {"rows": ["1", "11"]}),
+        ("row 0 of M has values other", {"rows": ["2", "1"]}),
+        ("y has values other", {"labels": "0x"}),
         ("K names candidate 1; the candidates are 0 to 0", {"implications": [(0, 1)]}),
         ("must names candidate -1", {"must": [-1]}),
         ("is in must and in must_not", {"must": [0], "must_not": [0]}),

@@ -127,7 +127,7 @@ def test_the_card_says_by_which_labels_the_kept_set_was_chosen(
     assert run_cli(["align", "--graders", "ada"]) == 0
     assert "Labels of that choice" not in capsys.readouterr().out
     only_bob = card_of(capsys, "--graders", "bob").notices
-    assert "by the labels of this card, which come about otherwise, another set would be chosen" in only_bob
+    assert "by the labels of this card, which are made differently, another set would be chosen" in only_bob
 
 
 def test_only_the_random_sample_speaks_for_all_outputs(
@@ -284,12 +284,12 @@ def test_an_edit_is_compared_on_what_had_no_part_in_the_choice(
     chosen: AlignedFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     card = card_of(capsys, "r2", "--compare-to", "r1")
-    why = "all verdicts together: not compared, since no graded output of now is left that had no part in the choice"
+    why = "all verdicts together: not compared, since every output graded now had a part in the choice"
     assert why in card.notices
     more_grades(chosen)
     card = card_of(capsys, "r2", "--compare-to", "r1")
     assert (
-        "all verdicts together: compared on 19 graded outputs before and 3 now that had no part in the choice"
+        "all verdicts together: compared on 19 graded outputs before and 3 now that were not used in the choice"
         in card.notices
     )
     coverage = {(one.what, one.by, one.figure): one for one in card.effects}["output", "", "coverage"]
@@ -311,11 +311,11 @@ def test_a_choice_of_nothing_has_a_sentence_and_no_figures(
     made.grade(LABELS)
     card = card_of(capsys, "--ffr", "0")
     assert [row.kind for row in card.rows if row.kind in ("set", "criterion")] == []
-    assert "nothing is chosen, so there are no figures of a set" in card.notices
+    assert "nothing is chosen, so there are no figures for a set" in card.notices
     assert card.lacking
     assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--ffr", "0"]) == 1
     text = " ".join(capsys.readouterr().out.split())
-    assert "Nothing is chosen, so there are no figures of a set." in text
+    assert "Nothing is chosen, so there are no figures for a set." in text
     assert "folds" not in text
     assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--ffr", "0", "--json"]) == 1
     data = json.loads(capsys.readouterr().out)
@@ -450,5 +450,5 @@ def test_a_chosen_candidate_that_is_outdated_is_named_on_the_card(
     written = [one.written_for([old]) if one.id == "calm" else one for one in world.candidates]
     world.write(KNOWN, spec=SPEC, candidates=written)
     notices = card_of(capsys).notices
-    assert any(one.startswith("not chosen from: calm was written for other words of c1") for one in notices)
-    assert any("cannot be chosen any more" in one for one in notices)
+    assert any(one.startswith("not chosen from: calm was written for another wording of c1") for one in notices)
+    assert any("is no longer available" in one for one in notices)

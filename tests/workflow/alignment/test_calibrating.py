@@ -76,7 +76,7 @@ def test_grades_that_a_policy_chose_measure_no_judge(tmp_path: Path) -> None:
     text = (tmp_path / "prompt.spec.yaml").read_bytes()
     made_of = tried(place, tmp_path)
     assert (made_of.calibrations, made_of.untried, made_of.changed) == ({}, {"r1": 0}, False)
-    assert "r1 was not tried: no output of the random sample is graded on it" in made_of.sentence()
+    assert "r1 was not calibrated: no output of the random sample is graded on it" in made_of.sentence()
     assert (tmp_path / "prompt.spec.yaml").read_bytes() == text
 
 
@@ -87,7 +87,7 @@ def test_what_a_judge_was_shown_and_a_rule_that_reads_otherwise_now_measure_noth
     assert 100 < tried(place, tmp_path).calibrations["r1"][0].outputs < 190
     path = tmp_path / "prompt.spec.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace(RULE.rule, "The answer is kind."), encoding="utf-8")
-    assert tried(place, tmp_path).sentence().startswith("No judge gave a verdict on a rule of the spec")
+    assert tried(place, tmp_path).sentence().startswith("No judge gave a verdict on a rule of the current spec")
 
 
 def test_a_text_that_a_judge_was_shown_measures_nothing_by_a_rule_that_the_output_alone_decides(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_rule_of_which_a_part_of_the_random_sample_is_open_says_how_much(tmp_p
     assert bad > 1
     made_of = tried(place, tmp_path)
     assert made_of.untried == {"r1": bad}
-    open_outputs = f"r1 was not tried: {bad} outputs of the random sample are still to be graded on it"
+    open_outputs = f"r1 was not calibrated: {bad} outputs of the random sample are still to be graded on it"
     assert made_of.sentence() == f"{open_outputs} (promptpex grade --on r1)."
 
 
@@ -131,7 +131,7 @@ def test_without_a_spec_file_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "prompt.spec.yaml").unlink()
     made_of = tried(place, tmp_path)
     assert made_of.calibrations["r1"]
-    assert made_of.sentence() == "The prompt has no spec file to keep the calibrations of its judges in."
+    assert made_of.sentence() == "The prompt has no spec file in which to keep its judges' calibrations."
     assert not (tmp_path / "prompt.spec.yaml").exists()
 
 
@@ -177,7 +177,7 @@ def test_a_calibration_says_by_whose_labels_it_is(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     options = f"--graders {name} --unsure-is-bad"
     shown = " ".join(done.out.split())
-    assert "This replaces the calibration on r1 by labels made otherwise" in shown
+    assert "This replaces a calibration on r1 whose labels were made differently" in shown
     assert f"(the majority of the graders; now {options})." in shown
     (one,) = read_spec(path).rules[0].judge
     assert (one.graders, one.unsure, one.label_options) == (name, "bad", options)

@@ -187,7 +187,7 @@ def test_a_limit_that_nothing_keeps_is_explained(world: AlignedFolder, capsys: p
     assert run_cli(["select", "trip.synthesis", "--method", "aligned", "--ffr", "10%"]) == 1
     text = " ".join(capsys.readouterr().out.split())
     assert "the nearest, loud, flags 6 of 12 good outputs and catches 8 of 8 bad ones." in text
-    assert "asked for was FFR of at most 10%" in (world.folder.path / "report.html").read_text(encoding="utf-8")
+    assert "the limits were FFR of at most 10%" in (world.folder.path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -310,10 +310,12 @@ def test_what_was_written_for_other_words_is_not_chosen_from(
     made = json.loads(capsys.readouterr().out)
     left_out = {one["candidate"]: one for one in made["screened"]}
     assert left_out["calm"]["state"] == "outdated"
-    assert left_out["calm"]["sentence"].startswith("calm was written for other words of c1; replace it, or keep")
+    assert left_out["calm"]["sentence"].startswith("calm was written for another wording of c1; replace it, or keep")
     assert {"ask_calm", "city"} <= set(made["candidates"]), "what stood for calm, and what a person wants"
     assert "calm" not in made["candidates"]
-    assert "calm was written for other words of c1" in (world.folder.path / "report.html").read_text(encoding="utf-8")
+    assert "calm was written for another wording of c1" in (world.folder.path / "report.html").read_text(
+        encoding="utf-8"
+    )
     now = [Criterion(id=name, text=f"It is {name}.") for name in ("c1", "c2")]
     world.write(candidates=[one.written_for(now) if one.wordings else one for one in written])
     assert run_cli(["select", "trip.synthesis", "--method", method, "--json"]) == 0

@@ -78,7 +78,7 @@ def test_what_is_put_up_later_takes_nothing_from_the_random_sample_of_the_run(
     assert run_cli(["align", "--no-calibration"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Random sample: 20 outputs. By it people call 40%" in text
-    assert "Of these outputs 12 are of production: 9 graded, 3 good and 6 bad." in text
+    assert "12 of these outputs come from production: 9 graded, 3 good and 6 bad." in text
 
 
 def test_production_has_a_random_sample_of_its_own(world: AlignedFolder, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,7 @@ def test_nothing_is_lost_when_the_server_dies_and_nothing_is_paid_twice(bench: B
         board = again.board()
         assert [one.id for one in criterion(board, "capitals").candidates] == ["all_capitals", "shouts", "breaks"]
         assert (board.tried, criterion(board, "capitals").refused) == (72, criterion(before, "capitals").refused)
-        assert again.make() == "Candidates were asked for for every criterion; ask for more at the criterion."
+        assert again.make() == "Candidates have been requested for every criterion; ask for more at the criterion."
     finally:
         again.close()
     assert len(bench.asked("candidates")) == 2
@@ -94,7 +94,7 @@ def test_a_criterion_is_made_of_a_note_at_once_and_reworded_on_demand(bench: Ben
     (made,) = bench.on_file().criteria
     assert (made.text, made.origin, made.notes) == ("why not in capitals?!", "added", (grade.id,))
     assert sentence.startswith(f"{made.id} is a criterion now")
-    assert bench.note(grade) == f"{made.id} was made of this note."
+    assert bench.note(grade) == f"{made.id} was made from this note."
     assert bench.project.board().noted == 0
     bench.replies["reword"] = json.dumps({"criterion": TEXT})
     bench.project.suggest_words(made.id)
@@ -140,7 +140,7 @@ def test_an_author_that_gives_nothing_is_named_and_breaks_nothing(bench: Bench) 
     sentences = " ".join(one.sentence for one in board.work)
     assert "openai/author gave nothing usable for infer" in sentences
     assert "openai/author gave nothing usable for candidates" in sentences
-    assert "gave no other words" in sentences
+    assert "suggested no other wording" in sentences
     assert criterion(board, "capitals").verdict.startswith("The author gave no candidate that can be used.")
     bench.replies["candidates"] = CAPITALS[2:]
     bench.project.make()
@@ -188,7 +188,7 @@ def test_people_write_candidates_edit_them_and_choose(bench: Bench) -> None:
     bench.project.add(TEXT, "Capitals")
     with pytest.raises(Exception, match="kind 'quiz'"):
         bench.project.add_candidate("capitals", "yaml", "kind: quiz")
-    with pytest.raises(Exception, match="nothing is written"):
+    with pytest.raises(Exception, match="nothing was written"):
         bench.project.add_candidate("capitals", "question", " ")
     code = "def is_large(example, prompt, response):\n    return response.isupper()"
     assert bench.project.add_candidate("capitals", "python", code) == "is_large is a candidate now."
@@ -216,7 +216,7 @@ def test_rewording_makes_grades_and_candidates_stale_until_somebody_says_they_fi
     shown = criterion(board, "capitals")
     assert (shown.stale, shown.good, shown.bad) == (8, 0, 0)
     assert shown.candidates[0].outdated
-    assert shown.verdict.startswith("Its candidates were written for other words.")
+    assert shown.verdict.startswith("Its candidates were written for another wording.")
     assert bench.project.make() == "The author is asked for candidates for 1 criterion."
     bench.settled()
     bench.project.keep_candidate("all_capitals")
@@ -233,7 +233,7 @@ def test_criteria_are_merged_set_aside_and_deleted_and_their_candidates_follow(b
     assert [one.id for one in board.criteria] == ["one", "three"]
     rows = criterion(board, "one").candidates
     assert [(row.id, row.outdated) for row in rows] == [("checks_one", True), ("checks_two", True)]
-    assert board.notices == ("1 grade on what is gone (two) no longer counted",)
+    assert board.notices == ("1 grade on removed rules or criteria (two) not counted",)
     bench.project.settle("three", "both", False, None, False)
     board = bench.settled()
     assert criterion(board, "three").verdict.startswith("Set aside")
@@ -250,7 +250,7 @@ def test_a_rule_of_the_spec_that_takes_up_another_criterion_is_reworded_there_to
     ruled.project.add("It is a colour.", "Colour")
     words = "The output is one word, which is a colour."
     sentence = ruled.project.merge(["colour", "c1"], words)
-    assert sentence == "2 criteria merged; their candidates follow. The rule r1 of the spec is reworded."
+    assert sentence == "2 criteria merged, with their candidates. The rule r1 of the spec is reworded."
     (rule,) = read_spec(ruled.path / "colours.spec.yaml").rules
     board = ruled.settled()
     assert (rule.rule, [(one.id, one.text) for one in board.criteria]) == (words, [("c1", words)])
@@ -268,7 +268,7 @@ def test_without_an_author_nothing_is_begun_and_people_write(tmp_path: Path) -> 
         lambda: bench.project.renew(True),
     )
     for ask in asking:
-        with pytest.raises(ConfigError, match="an author is needed here, and it is set to none"):
+        with pytest.raises(ConfigError, match="an author is needed here, but it is set to none"):
             ask()
     bench.project.add_candidate("capitals", "yaml", "kind: regex\nvalue: '^[A-Z]+$'")
     board = bench.settled()
@@ -324,7 +324,7 @@ def test_rules_of_the_spec_are_criteria_and_are_reworded_there_too(ruled: Bench)
     assert (shown.comes_from, [one.form for one in shown.candidates]) == ("rule r1 of the spec", ["yaml"])
     assert not ruled.file.exists(), "looking writes no criteria"
     sentence = ruled.project.reword("c1", "The output is a single word.")
-    assert "So is the rule r1 of the spec." in sentence
+    assert "and so is the rule r1 of the spec." in sentence
     (rule,) = read_spec(ruled.path / "colours.spec.yaml").rules
     assert (rule.rule, rule.origin, len(rule.checks)) == ("The output is a single word.", rule.origin, 1)
     board = ruled.settled()

@@ -188,7 +188,7 @@ def test_a_choice_that_no_longer_holds_says_so(desk: Desk) -> None:
 
 def test_without_a_choice_the_page_shows_what_there_is(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     page, path = report_of_folder(desk.folder.path)
-    assert (page.answer, page.has_choice) == ("Nothing is chosen of the 6 candidates yet.", False)
+    assert (page.answer, page.has_choice) == ("None of the 6 candidates is chosen yet.", False)
     assert {one.state for one in page.candidates} == {"open", "screened", "never"}
     assert "Bad outputs that have to be caught (4 of 4)" in path.read_text(encoding="utf-8")
     assert select("--coverage", "1") == 1
@@ -247,7 +247,7 @@ def test_the_history_is_on_the_page_in_two_levels(desk: Desk) -> None:
 def test_what_is_in_the_way_is_one_sentence(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     desk.folder.candidates.unlink()
     assert run_cli(["report", "p.synthesis"]) == 2
-    assert "this folder holds no candidates.yaml" in capsys.readouterr().err
+    assert "this folder has no candidates.yaml" in capsys.readouterr().err
     (desk.folder.path.parent / "other").mkdir()
     assert run_cli(["report", "other"]) == 2
     assert "no such run" in capsys.readouterr().err

@@ -79,9 +79,9 @@ def test_a_new_version_keeps_old_examples_and_does_not_choose_by_them(desk: Desk
     desk.file.write_text(f"Be brief. {TEXT}", encoding="utf-8")
     assert desk.update("BLUE") == [("BLUE", "good")]
     assert [example.output for example in desk.folder.read_examples()] == ["BLUE", "SKY"]
-    assert "1 example of other versions of the prompt: kept, and not chosen by" in desk.notices
+    assert "1 example of other versions of the prompt: kept, but not used for the choice" in desk.notices
     sources = ExampleSources(run_of(output("c1", "BLUE"), prompt=old))
-    with pytest.raises(RunError, match="other words of colours than its file has now"):
+    with pytest.raises(RunError, match="an earlier text of colours"):
         update_examples(desk.folder, desk.file, read(desk.file), (), sources, lambda event: None)
 
 

@@ -221,7 +221,7 @@ async def test_without_a_judge_questions_wait_and_the_rest_is_done(desk: Desk) -
     tried = await desk.try_all()
     assert tried is not None
     assert tried.results["error"] == 15
-    assert "2 candidates put questions to a judge, and none is named: name one with --judge" in desk.notices
+    assert "2 candidates ask a judge, but none is named: name one with --judge" in desk.notices
     assert tried.implications == 2
     later = await desk.try_all(Judge())
     assert later is not None
@@ -264,7 +264,7 @@ async def test_a_run_of_other_words_is_passed_over_unless_it_is_named(desk: Desk
     desk.prompt.write_text(f"Be brief. {desk.prompt.read_text(encoding='utf-8')}", encoding="utf-8")
     assert await desk.try_all() is None
     assert desk.notices == ["the latest run, r1, is of another version of colours: its outputs are not used"]
-    with pytest.raises(RunError, match="examples are outputs of the final version"):
+    with pytest.raises(RunError, match="examples are outputs of the current version"):
         await desk.try_all(run=Path("r1"))
 
 

@@ -40,7 +40,7 @@ def problems(prompt: Path, text: str, *, by_itself: bool = False) -> list[tuple[
 @pytest.mark.parametrize("by_itself", [True, False])
 def test_a_list_of_phrases_is_hinted_at(prompt: Path, by_itself: bool) -> None:
     assert problems(prompt, GOOD, by_itself=by_itself) == [
-        ("info", 5, "the candidate 'no_excuses' decides what an answer must not do by phrases")
+        ("info", 5, "the candidate 'no_excuses' looks for fixed phrases to decide what an answer must not do")
     ]
 
 
@@ -61,7 +61,7 @@ def test_mistakes_are_named(prompt: Path, old: str, new: str, line: int, message
 def test_a_candidate_for_other_words_is_hinted_at(prompt: Path) -> None:
     older = Criterion(id="c1", text="It apologises.").wording
     text = GOOD.replace("excuses?}", f"excuses?}}\n    wordings: {{c1: '{older}'}}")
-    hint = ("info", 8, "the candidate 'asked' was written for other words of c1")
+    hint = ("info", 8, "the candidate 'asked' was written for another wording of c1")
     assert hint in problems(prompt, text)
     assert hint not in problems(prompt, text.replace("It makes no excuses.", "It apologises."))
 

@@ -29,7 +29,7 @@ def test_without_a_rule_that_demands_json_a_path_is_warned_about(tmp_path: Path)
     (tmp_path / "p.md").write_text("Answer {{word}}.", encoding="utf-8")
     ((severity, line, message, suggestion),) = problems(tmp_path, PATH_RULE)
     assert (severity, line) == ("warning", 3)
-    assert message.startswith("the rule 'r2' looks at values of a JSON output, and no rule says that it is JSON")
+    assert message.startswith("the rule 'r2' looks at values of a JSON output, and no rule requires JSON")
     assert suggestion == "add a rule with the check {kind: is-json}, and name it in these under 'after'"
     assert message in [problem.message for problem in validate([tmp_path / "p.md"])]
     several = PATH_RULE + PATH_RULE.replace("r2", "r3").replace(ON_REPLY, f"{{kind: assert-set, assert: [{ON_REPLY}]}}")

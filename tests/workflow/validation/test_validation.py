@@ -238,7 +238,7 @@ def test_grades_are_checked_with_the_prompt_and_alone(tmp_path: Path) -> None:
         ] == []
         assert set(expected) <= set(_problems_of(tmp_path, name))
     reworded = [problem for problem in validate([file]) if problem.severity == "info"]
-    assert ["2 grades of 'r2' were given to other words of it" in problem.message for problem in reworded] == [True]
+    assert ["2 grades of 'r2' were given to another wording of it" in problem.message for problem in reworded] == [True]
 
 
 def test_grades_on_criteria_are_held_against_their_words(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_grades_on_criteria_are_held_against_their_words(tmp_path: Path) -> None
     (folder / "candidates.yaml").write_text(candidates, encoding="utf-8")
     messages = [problem.message for problem in validate([tmp_path / "prompt.md"]) if problem.path == str(file)]
     assert messages == [
-        "1 grade of 'a1' was given to other words of it",
+        "1 grade of 'a1' was given to another wording of it",
         "1 grade of 'gone' was given to a rule or criterion that is no longer there",
     ]
     assert not [problem for problem in validate([file]) if problem.path == str(file)]
@@ -397,7 +397,7 @@ def test_a_check_that_compares_with_what_no_case_expects_is_reported(tmp_path: P
     part, case = f"    checks:\n      - {check}\n", "  - {id: c1, rule: r1, inputs: {word: fox}}\n"
     (warning,) = _warnings(tmp_path, part, case)
     assert warning[:2] == ("prompt.spec.yaml", 10)
-    assert "a check of the rule 'r1' compares with the expected output, and no case has one" in warning[2]
+    assert "a check of the rule 'r1' compares with the expected output, but no case has one" in warning[2]
     assert _warnings(tmp_path, part, case.replace("inputs:", "expected: NN, inputs:")) == []
 
 
@@ -406,7 +406,7 @@ def test_a_condition_that_names_the_expected_output_is_reported_once(tmp_path: P
     part = f"    when:\n      - {{variable: word, {condition}}}\n"
     (warning,) = _warnings(tmp_path, part, "  - {id: c1, rule: r1, expected: NN, inputs: {word: fox}}\n")
     assert warning[:2] == ("prompt.spec.yaml", 10)
-    assert "the condition of the rule 'r1' names the expected output, which no condition is shown" in warning[2]
+    assert "the condition of the rule 'r1' names the expected output, which a condition cannot see" in warning[2]
 
 
 def test_a_condition_whose_value_names_nothing_has_its_own_line(tmp_path: Path) -> None:
