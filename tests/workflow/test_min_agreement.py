@@ -73,7 +73,9 @@ async def notices_of(spec: Spec, tmp_path: Path) -> list[str]:
 
 async def test_a_run_and_an_estimate_say_which_rules_will_not_count(tmp_path: Path) -> None:
     notices = await notices_of(prompt_spec_suite()[1], tmp_path)
-    assert any(message.startswith("fake/j will not count on 1 of 1 rule (r2): no calibration") for message in notices)
+    assert any(
+        message.startswith("fake/j will not count on 1 of 1 rule (r2): no valid calibration") for message in notices
+    )
 
 
 def test_a_judge_that_counts_by_one_persons_labels_is_announced(
