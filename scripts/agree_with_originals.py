@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 from promptpex.assertions.javascript import js_values, v8, value_templates  # noqa: E402
 from promptpex.assertions.kinds import json_schema  # noqa: E402
 from promptpex.assertions.model import Unscorable  # noqa: E402
-from promptpex.codecs.template_marks import has_template  # noqa: E402
+from promptpex.codecs.text.template_marks import has_template  # noqa: E402
 
 PACKAGES = ("ajv", "ajv-formats", "fast-deep-equal", "json-schema-traverse", "fast-uri", "require-from-string")
 ORIGINALS = """

@@ -73,7 +73,7 @@ def tabulate(folder: Path) -> dict[str, Any]:
 
 def files(part: str, folder: Path) -> dict[str, Any]:
     """CPU seconds of the CSV files, or of the page, beside a summary that is there already."""
-    from promptpex.codecs.atomic import write_text
+    from promptpex.codecs.files.atomic import write_text
     from promptpex.report import html, runs, summarise
     from promptpex.report.files import csv_text
 

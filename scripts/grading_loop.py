@@ -35,7 +35,7 @@ sys.path.insert(0, str(ROOT))
 
 from promptpex.cases.file import read_suite, write_suite  # noqa: E402
 from promptpex.codecs import jsonl  # noqa: E402
-from promptpex.codecs.wording import named  # noqa: E402
+from promptpex.codecs.text.wording import named  # noqa: E402
 from promptpex.config import load  # noqa: E402
 from promptpex.core.errors import InputError  # noqa: E402
 from promptpex.core.records import OUTPUT_SUBJECT, Example, Grade, GradeValue, Request, Synthesis  # noqa: E402

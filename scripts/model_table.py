@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from promptpex.codecs.atomic import write_text
+from promptpex.codecs.files.atomic import write_text
 from promptpex.llm.providers.litellm import json_providers
 from promptpex.llm.providers.prices import TABLE
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs.atomic import write_text
+from promptpex.codecs.files.atomic import write_text
 from promptpex.paper.evaluation import tabled
 from promptpex.paper.output_similarity import cosines
 from promptpex.paper.prompt_evaluation import Evaluation

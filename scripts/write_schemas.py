@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from file_schemas import FOLDER, NAMES, text
 
-from promptpex.codecs.atomic import write_text
+from promptpex.codecs.files.atomic import write_text
 
 if __name__ == "__main__":
     for name in NAMES:

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.codecs.file_lock import lock
+from promptpex.codecs.files.file_lock import lock
 
 ROOT = Path(__file__).resolve().parents[1]
 DEBIAN = Path("/usr/lib/postgresql")

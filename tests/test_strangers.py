@@ -12,8 +12,8 @@ import pytest
 from promptpex.assertions import assertion_file
 from promptpex.cases.samples import read_samples
 from promptpex.cli.main import run_cli
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import inside, opened, read_bytes
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.files.ordinary_files import inside, opened, read_bytes
 from promptpex.config import load
 from promptpex.core.errors import CheckError, ConfigError, InputError, PromptFileError, RunError, StoreError
 from promptpex.documents.schema_ref import keep_schema

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from promptpex.alignment.choose import CriterionChoice, Rated
-from promptpex.codecs.wording import quoted
+from promptpex.codecs.text.wording import quoted
 from promptpex.core.translation import stored
 
 

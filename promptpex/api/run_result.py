@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from promptpex.codecs.wording import plural
+from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Run
@@ -86,7 +86,7 @@ class RunResult(Run):
             return self._report(Path(path), self.summary(**options))
 
     def _report(self, place: Path, summary: Summary) -> Path:
-        from promptpex.codecs.atomic import write_text
+        from promptpex.codecs.files.atomic import write_text
         from promptpex.report import files, html
 
         try:

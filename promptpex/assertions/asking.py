@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.parse import RUBRIC
 from promptpex.assertions.python import source
-from promptpex.codecs.python_scan import count_asking
+from promptpex.codecs.text.python_scan import count_asking
 from promptpex.core.judge_answers import MAX_QUESTIONS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, Unscorable
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.judge_answers import question_of_rubric
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from promptpex.codecs.python_scan import literals
+from promptpex.codecs.text.python_scan import literals
 
 if TYPE_CHECKING:
     from promptpex.core.records import Check

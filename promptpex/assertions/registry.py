@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
-from promptpex.codecs.wording import cut, did_you_mean
+from promptpex.codecs.text.wording import cut, did_you_mean
 
 P = TypeVar("P")
 """What a kind makes of an assertion's value: a text, a pattern, bounds, a schema."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.batch import RowReport
 from promptpex.assertions.model import CheckReport, CheckResult, Status
 from promptpex.codecs import jsonl
-from promptpex.codecs.control_characters import visible
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.control_characters import visible
+from promptpex.codecs.text.inputs_as_text import value_text
+from promptpex.codecs.text.wording import cut
 from promptpex.core.translation import digits, from_data, tr
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pydantic import BaseModel, create_model
 
 from promptpex.cases.case_request import inputs_type, read_value
-from promptpex.codecs.inputs_as_text import inputs_text
+from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Spec, Suite

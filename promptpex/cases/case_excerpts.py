@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.inputs_as_text import value_text
+from promptpex.codecs.text.wording import cut
 from promptpex.core.records import Case
 from promptpex.core.sentences import on_one_line
 

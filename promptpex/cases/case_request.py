@@ -19,10 +19,10 @@ from promptpex.cases.case_excerpts import CaseExcerpts
 from promptpex.cases.input_description import input_spec_text
 from promptpex.cases.plan import TEMPLATE, Generation, Scenario
 from promptpex.cases.retrieval_context import context_variable
-from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.json_text import refuse_constant
-from promptpex.codecs.shared_passages import without_passages
-from promptpex.codecs.wording import cut, plural
+from promptpex.codecs.text.inputs_as_text import value_text
+from promptpex.codecs.text.shared_passages import without_passages
+from promptpex.codecs.text.wording import cut, plural
 from promptpex.core.records import Case, Prompt, Spec, VariableSpec
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.schemas import REASON, list_up_to, one_of, readable, reply_model, shortened

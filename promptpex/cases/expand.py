@@ -18,7 +18,7 @@ from promptpex.cases.case_excerpts import by_number
 from promptpex.cases.case_request import inputs_type
 from promptpex.cases.comparable_words import folded
 from promptpex.cases.input_description import input_spec_text
-from promptpex.codecs.inputs_as_text import inputs_text, named_text, value_text
+from promptpex.codecs.text.inputs_as_text import inputs_text, named_text, value_text
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite

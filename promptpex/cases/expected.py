@@ -13,8 +13,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from promptpex.codecs.inputs_as_text import inputs_text
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.inputs_as_text import inputs_text
+from promptpex.codecs.text.wording import named
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events
 from promptpex.core.match_kinds import ASKED

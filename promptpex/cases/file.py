@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from promptpex.codecs.atomic import write_text
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.files.text_file import read_text
 from promptpex.codecs.safe_csv import MAX_BYTES
-from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Case, Problem, Prompt, Severity, Spec, Suite
 from promptpex.documents.editable_file import Reading, read, update

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.inputs_as_text import value_text
+from promptpex.codecs.text.wording import cut
 from promptpex.core.records import VariableSpec
 
 SHOWN = 60

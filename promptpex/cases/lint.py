@@ -14,7 +14,7 @@ from promptpex.cases import artifacts, degenerate_text, leakage
 from promptpex.cases.comparable_words import folded
 from promptpex.cases.input_types import type_problems
 from promptpex.cases.writing_systems import of_language, scripts_of, share_in, speaks_of_languages, wants_marks
-from promptpex.codecs.inputs_as_text import value_text
+from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.records import WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
 
 Code = Literal[

@@ -14,7 +14,7 @@ from typing import Any
 
 from promptpex.cases.comparable_words import words
 from promptpex.cases.duplicates import THRESHOLD
-from promptpex.codecs.inputs_as_text import value_text
+from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.records import Case
 
 ALIKE = 0.6

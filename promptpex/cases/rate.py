@@ -12,8 +12,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel
 
 from promptpex.cases.case_excerpts import by_number
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.inputs_as_text import value_text
+from promptpex.codecs.text.wording import cut
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rating, Spec, Suite

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.cases.plan import Scenario
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from promptpex.cases.comparable_words import folded
 from promptpex.codecs import jsonl, safe_csv
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.ordinary_files import inside
+from promptpex.codecs.files.ordinary_files import inside
+from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.errors import ConfigError
 from promptpex.documents import yaml_reader
 

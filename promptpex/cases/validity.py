@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from promptpex.cases.case_excerpts import by_number
 from promptpex.cases.input_types import type_problems
 from promptpex.cases.lint import errors, lint
-from promptpex.codecs.inputs_as_text import inputs_text
+from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import ALSO_VALID, INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec
 from promptpex.core.stage_templates import Rendered, render

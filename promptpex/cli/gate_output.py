@@ -79,7 +79,7 @@ def _several_to_dict(results: Sequence[GateResult], problems: Mapping[str, str])
 
 def _for_github(results: Sequence[GateResult], problems: Mapping[str, str], *, several: bool) -> None:
     """Prints annotations, and adds to the summary of the step."""
-    from promptpex.codecs.ordinary_files import created
+    from promptpex.codecs.files.ordinary_files import created
     from promptpex.report import gate_formats
 
     root = Path(os.environ.get(WORKSPACE) or Path.cwd())

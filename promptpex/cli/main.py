@@ -79,7 +79,7 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from promptpex.codecs.wording import did_you_mean, sentence
+            from promptpex.codecs.text.wording import did_you_mean, sentence
 
             if args[0] in ELSEWHERE:
                 ours = ELSEWHERE[args[0]]

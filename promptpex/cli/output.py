@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptpex.codecs.control_characters import escaped, visible
+from promptpex.codecs.text.control_characters import escaped, visible
 from promptpex.core.errors import GateFailed, Interrupted
 from promptpex.core.translation import tr, tr_n
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from promptpex.cli.output import above_a_display, say
 from promptpex.cli.progress_counts import ProgressCounts
-from promptpex.codecs.control_characters import escaped, visible
-from promptpex.codecs.ordinary_files import created
+from promptpex.codecs.files.ordinary_files import created
+from promptpex.codecs.text.control_characters import escaped, visible
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Event, Failed, Listener, Notice, Retrying, StageEnded, StageStarted, StepDone
 from promptpex.core.translation import digits, from_data, tr

@@ -1,3 +1,3 @@
-"""File formats and files: JSON lines, spreadsheet-safe CSV, JSON in replies, atomic writes, ordinary files, locks."""
+"""File formats: JSON lines, spreadsheet-safe CSV, Parquet, Excel, JSON in replies; files and texts in packages of their own."""
 
 from __future__ import annotations

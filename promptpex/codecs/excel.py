@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from promptpex.codecs.ordinary_files import opened
+from promptpex.codecs.files.ordinary_files import opened
 from promptpex.core.errors import InputError
 
 MOST_BYTES = 100_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from promptpex.codecs.control_characters import visible
+from promptpex.codecs.text.control_characters import visible
 
 _SIGN = re.compile(r"[!-+\-./:-@\[-`{-~]")
 """Signs of ASCII that may mean something in Markdown, in HTML or to GitHub: all but the comma."""

@@ -17,10 +17,10 @@ from typing import IO, Any, BinaryIO, NamedTuple, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from promptpex.codecs.control_characters import escaped
-from promptpex.codecs.gzipped import unpacked
+from promptpex.codecs.files.gzipped import unpacked
+from promptpex.codecs.files.ordinary_files import created, opened
 from promptpex.codecs.json_text import loads, why_not_json
-from promptpex.codecs.ordinary_files import created, opened
+from promptpex.codecs.text.control_characters import escaped
 from promptpex.core.errors import InputError
 from promptpex.core.records import Record
 from promptpex.core.surrogates import escape_surrogates

@@ -12,7 +12,7 @@ from functools import partial
 from typing import IO, Literal
 from xml.sax.saxutils import escape, quoteattr
 
-from promptpex.codecs.control_characters import visible
+from promptpex.codecs.text.control_characters import visible
 
 Outcome = Literal["pass", "failure", "error"]
 

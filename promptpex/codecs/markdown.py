@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from promptpex.codecs.control_characters import visible
+from promptpex.codecs.text.control_characters import visible
 
 _SIGN = re.compile(r"[\\`*_\[\]<>|~&$#!]|:(?=//)|(?<=www)\.|@")
 _BEGINNING = re.compile(r"^(?:[-+=](?=[-+=\s]|$)|\d{1,9}(?=[.)]))")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs.ordinary_files import opened
+from promptpex.codecs.files.ordinary_files import opened
 from promptpex.core.errors import InputError
 
 ROWS = 256

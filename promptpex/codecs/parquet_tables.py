@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from promptpex.codecs.ordinary_files import opened
+from promptpex.codecs.files.ordinary_files import opened
 from promptpex.codecs.parquet import MOST_BYTES
 from promptpex.core.errors import InputError
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from promptpex.codecs.gzipped import unpacked
-from promptpex.codecs.ordinary_files import opened
-from promptpex.codecs.text_file import read_text
+from promptpex.codecs.files.gzipped import unpacked
+from promptpex.codecs.files.ordinary_files import opened
+from promptpex.codecs.files.text_file import read_text
 from promptpex.core.errors import InputError
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
 
-from promptpex.codecs.find_settings_files import not_obeyed
-from promptpex.codecs.ordinary_files import is_inside, project_of, read_bytes
+from promptpex.codecs.files.find_settings_files import not_obeyed
+from promptpex.codecs.files.ordinary_files import is_inside, project_of, read_bytes
 from promptpex.core.errors import ConfigError
 from promptpex.core.translation import stored, stored_n
 from promptpex.llm.providers.prices import key_variable, known_providers, vendor_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
-from promptpex.codecs.wording import did_you_mean, with_hint
+from promptpex.codecs.text.wording import did_you_mean, with_hint
 from promptpex.config.named_models import NAMED, named_problems
 from promptpex.config.settings import Settings
 from promptpex.config.sources import Layer, setting_error

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import ROOTS, is_inside
+from promptpex.codecs.files.ordinary_files import ROOTS, is_inside
 from promptpex.config.named_models import NAMED
 from promptpex.core.store_address import is_address
 from promptpex.llm.named_models import split_name

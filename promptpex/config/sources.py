@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from promptpex.codecs.find_settings_files import PROJECT, find_file, not_obeyed, user_file
-from promptpex.codecs.text_file import read_text
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.files.find_settings_files import PROJECT, find_file, not_obeyed, user_file
+from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.text.wording import did_you_mean
 from promptpex.config.named_models import NAMED, with_models_split
 from promptpex.config.settings import Settings
 from promptpex.config.wording import NO_KEYS, flag_of, line_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from promptpex.codecs.atomic import write_text
+from promptpex.codecs.files.atomic import write_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import Problem, Record
 from promptpex.documents import yaml_reader, yaml_writer

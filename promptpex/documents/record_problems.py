@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from promptpex.codecs.validation_messages import LIST, MAPPING, NUMBER, SHAPES, TEXT, WHOLE, wanted
-from promptpex.codecs.wording import cut, did_you_mean
+from promptpex.codecs.text.validation_messages import LIST, MAPPING, NUMBER, SHAPES, TEXT, WHOLE, wanted
+from promptpex.codecs.text.wording import cut, did_you_mean
 from promptpex.core.errors import InputError
 from promptpex.core.records import Check, InputCheck, Problem
 from promptpex.documents import yaml_writer

@@ -13,8 +13,8 @@ import re
 from importlib import resources
 from pathlib import Path
 
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import is_inside, opened, project_of, read_bytes
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.files.ordinary_files import is_inside, opened, project_of, read_bytes
 from promptpex.core.errors import InputError
 
 FOLDER = ".promptpex/schemas"

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs.ordinary_files import read_bytes
-from promptpex.codecs.text_file import decode
+from promptpex.codecs.files.ordinary_files import read_bytes
+from promptpex.codecs.files.text_file import decode
 from promptpex.core.errors import InputError
 from promptpex.core.records import collector_paused
 from promptpex.core.surrogates import has_surrogate

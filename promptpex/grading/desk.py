@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.errors import GradeError
 from promptpex.core.records import OUTPUT_SUBJECT, Example, Grade, GradeValue
 from promptpex.core.surrogates import replace_surrogates

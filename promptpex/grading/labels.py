@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Example, Grade, GradeValue
 from promptpex.core.translation import stored

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from promptpex.codecs.wording import did_you_mean, with_hint
+from promptpex.codecs.text.wording import did_you_mean, with_hint
 from promptpex.core.errors import InputError
 from promptpex.grading.machine_opinions import MachineViews
 from promptpex.grading.random_sample import RANDOM

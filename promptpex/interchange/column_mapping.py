@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs import safe_csv
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.text.inputs_as_text import value_text
+from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.records import Suite
 from promptpex.core.translation import stored

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptpex.codecs import safe_csv
-from promptpex.codecs.text_file import read_text
+from promptpex.codecs.files.text_file import read_text
 from promptpex.core.errors import InputError
 
 MAX_BYTES = 200_000_000

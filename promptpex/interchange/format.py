@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Protocol
 
-from promptpex.codecs.ordinary_files import opened
+from promptpex.codecs.files.ordinary_files import opened
 from promptpex.core.errors import InputError
 from promptpex.core.records import Message, Output, Params, Problem, Prompt, Run, Spec, Suite
 from promptpex.interchange.notes import Note

@@ -14,10 +14,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from promptpex.codecs import json_text, jsonl, parquet
-from promptpex.codecs.gzipped import plain_name
-from promptpex.codecs.ordinary_files import MEGABYTE, inside, is_file, is_inside
+from promptpex.codecs.files.gzipped import plain_name
+from promptpex.codecs.files.ordinary_files import MEGABYTE, inside, is_file, is_inside
+from promptpex.codecs.files.text_file import read_text
 from promptpex.codecs.safe_csv import MAX_BYTES
-from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader, yaml_writer

@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 from pathlib import Path
 
-from promptpex.codecs.inputs_as_text import value_text
+from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.records import INPUT_VARIABLE
 from promptpex.core.translation import stored
 from promptpex.interchange.format import Format, Imported, Mapped

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from promptpex.codecs.inputs_as_text import value_text
 from promptpex.codecs.markdown import block, prose
+from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.records import WHOLE_INPUT, Case, Prompt, Record, Rule, Spec
 from promptpex.core.translation import stored, tr, tr_n
 from promptpex.interchange.format import Exported, Format, Mapped, Source

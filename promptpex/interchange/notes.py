@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.translation import from_data, tr
 
 Became = Literal["changed", "left out"]

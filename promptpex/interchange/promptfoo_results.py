@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import is_file
+from promptpex.codecs.files.ordinary_files import is_file
 from promptpex.core.records import Output
 from promptpex.core.translation import stored
 from promptpex.interchange.format import Format, Imported, Mapped, head

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs.text_file import read_text
+from promptpex.codecs.files.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE, Message, Output, Spec, Suite, VariableSpec
 from promptpex.core.translation import stored

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import inside
-from promptpex.codecs.text_file import read_text
+from promptpex.codecs.files.ordinary_files import inside
+from promptpex.codecs.files.text_file import read_text
 from promptpex.core.errors import InputError, SpecError
 from promptpex.core.records import INPUT_VARIABLE, Rule, Spec, Suite, VariableSpec
 from promptpex.core.translation import stored

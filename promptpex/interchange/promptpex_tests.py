@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import is_file, is_inside, read_bytes
+from promptpex.codecs.files.ordinary_files import is_file, is_inside, read_bytes
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import INPUT_VARIABLE, Case, Problem, Suite
 from promptpex.interchange import csv_table

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs import excel
-from promptpex.codecs.inputs_as_text import value_text
+from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Suite
 from promptpex.core.translation import stored

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs import jsonl
+from promptpex.codecs.files.text_file import read_text
 from promptpex.codecs.safe_csv import MAX_BYTES
-from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import SuiteError
 from promptpex.core.records import Suite
 from promptpex.documents.editable_file import Reading

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel
 
-from promptpex.codecs.inputs_as_text import inputs_text
+from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.core.errors import ModelError
 from promptpex.core.ids import digest
 from promptpex.core.records import EXPECTED, Output, Request, Status, Verdict

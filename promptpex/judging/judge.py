@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
-from promptpex.codecs.inputs_as_text import inputs_text
+from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.core.errors import MalformedReply, ModelError, TruncatedReply
 from promptpex.core.ids import digest
 from promptpex.core.records import Output, Prompt, Request, Rule, Spec, Verdict

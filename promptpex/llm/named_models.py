@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from pydantic import Field, field_validator, model_validator
 
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
 from promptpex.llm.redaction import names_variable_of_key, scrub

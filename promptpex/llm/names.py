@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 
-from promptpex.codecs.wording import did_you_mean, with_hint
+from promptpex.codecs.text.wording import did_you_mean, with_hint
 from promptpex.core.errors import ConfigError, UnknownModel
 from promptpex.core.ids import digest
 from promptpex.core.records import ModelName, Params

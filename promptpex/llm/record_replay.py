@@ -17,9 +17,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import created
-from promptpex.codecs.wording import cut, named
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.files.ordinary_files import created
+from promptpex.codecs.text.wording import cut, named
 from promptpex.core import errors
 from promptpex.core.errors import ConfigError, ModelError, NotRecorded, StoreError
 from promptpex.core.ids import canonical, digest

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.translation import stored
 from promptpex.llm.redaction import HIDDEN, names_key, scrub
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 
 DROPPED = frozenset({"title", "default", "examples", "minLength", "maxLength", "uniqueItems", "discriminator", "$defs"})
 """Keywords that strict takers refuse or that say nothing to a model."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from promptpex.cases.file import read_suite, write_suite
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import refuse_led_out
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.files.ordinary_files import refuse_led_out
 from promptpex.core.errors import ModelError, RunError, Stopped
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Spec, Suite

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from promptpex.codecs.wording import plural
+from promptpex.codecs.text.wording import plural
 from promptpex.report.terminal import clean
 from promptpex.tables import records
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptpex.codecs.wording import did_you_mean, named
+from promptpex.codecs.text.wording import did_you_mean, named
 from promptpex.promptfile.front_matter_keys import TYPES
 
 STAGES = {

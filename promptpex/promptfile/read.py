@@ -8,8 +8,8 @@ from pathlib import Path
 
 from jinja2 import TemplateSyntaxError
 
-from promptpex.codecs.text_file import read_text
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.ids import canonical, text_digest
 from promptpex.core.records import INPUT_VARIABLE, Problem, Prompt

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from promptpex.codecs.ordinary_files import read_bytes
+from promptpex.codecs.files.ordinary_files import read_bytes
 from promptpex.core.errors import InputError, PromptFileError
 from promptpex.core.records import Spec, Suite
 from promptpex.documents.yaml_reader import MAX_BYTES

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from promptpex.codecs.control_characters import visible
+from promptpex.codecs.text.control_characters import visible
 from promptpex.core.errors import PromptpexError
 from promptpex.core.outcomes import OutputOutcome
 from promptpex.core.records import Case

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from textwrap import indent
 
-from promptpex.codecs.control_characters import visible
+from promptpex.codecs.text.control_characters import visible
 from promptpex.core.outcomes import OutputOutcome
 from promptpex.core.records import Case, Output, Verdict
 from promptpex.core.translation import from_data, reading_in, tr, tr_n

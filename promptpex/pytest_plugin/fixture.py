@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.codecs.control_characters import visible
+from promptpex.codecs.text.control_characters import visible
 from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.outcomes import decided_rules, outcome_of
 from promptpex.core.records import Case, Output, Status, Suite, Verdict

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.file_lock import lock
+from promptpex.codecs.files.file_lock import lock
 from promptpex.core.errors import RunError
 from promptpex.core.records import Run
 from promptpex.workflow.execution.case_model_pairs import AskedPortion, joined

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import MEGABYTE, read_bytes
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.files.ordinary_files import MEGABYTE, read_bytes
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.ids import digest
 from promptpex.core.records import RUNNING, AnyRun, Blessed, BlessedCase

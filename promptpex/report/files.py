@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
-from promptpex.codecs.atomic import write_text, writing
-from promptpex.codecs.ordinary_files import refuse_led_out
+from promptpex.codecs.files.atomic import write_text, writing
+from promptpex.codecs.files.ordinary_files import refuse_led_out
 from promptpex.codecs.safe_csv import dump_cells, guard
 from promptpex.core.errors import RunError
 from promptpex.report import html

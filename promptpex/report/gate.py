@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Literal
 
-from promptpex.codecs.wording import did_you_mean, with_hint
+from promptpex.codecs.text.wording import did_you_mean, with_hint
 from promptpex.core.errors import InputError
 from promptpex.core.translation import digits, tr, tr_n
 from promptpex.report.percentages import FINEST, TableRow, at_least, ends, rounded_share

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 
 from promptpex.codecs.github import code, plain_line, workflow_command
 from promptpex.codecs.junit import JUnitCase, document
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.gate_result import BrokenRule, GateResult
 

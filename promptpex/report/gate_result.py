@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import read_bytes
-from promptpex.codecs.quote_match import LONGEST_SEARCHED, line_of
+from promptpex.codecs.files.ordinary_files import read_bytes
+from promptpex.codecs.text.quote_match import LONGEST_SEARCHED, line_of
 from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, PartOfSuite
 from promptpex.core.translation import from_data, tr

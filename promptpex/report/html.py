@@ -14,8 +14,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.wording import plural, sentence
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.text.wording import plural, sentence
 from promptpex.core.translation import day_of, digits, from_data, shown, spoken
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.headline import rounded_cases

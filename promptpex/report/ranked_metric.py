@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from promptpex.codecs.wording import did_you_mean, named
+from promptpex.codecs.text.wording import did_you_mean, named
 from promptpex.core.errors import InputError
 from promptpex.core.translation import tr, tr_n
 from promptpex.report.percentages import TableRow, confidence_interval, listed, percent

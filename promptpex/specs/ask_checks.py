@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import cast
 
-from promptpex.codecs.shared_passages import without_passages
+from promptpex.codecs.text.shared_passages import without_passages
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Prompt, Rule, Spec

@@ -12,7 +12,7 @@ from typing import Literal
 
 from promptpex.assertions import check, check_inputs, named_variables
 from promptpex.assertions.javascript.value_templates import EXPECTED
-from promptpex.codecs.wording import plural
+from promptpex.codecs.text.wording import plural
 from promptpex.core.records import Case, Check, InputCheck, Output, Verdict
 from promptpex.specs.json_variants import json_value, renderings
 

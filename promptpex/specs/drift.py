@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.codecs.wording import quoted
+from promptpex.codecs.text.wording import quoted
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.translation import stored
 from promptpex.specs.source_quotes import SourceStatus, check_sources, prompt_text, uncovered

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, Problem, Rule, Spec
 from promptpex.documents.editable_file import Reading, read, update

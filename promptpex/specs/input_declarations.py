@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import PromptFileError
 from promptpex.core.records import Prompt, VariableSpec
 from promptpex.documents.record_problems import plain_message

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from promptpex.assertions import compile_checks, named_variables
 from promptpex.assertions.javascript.value_templates import EXPECTED
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.inputs_as_text import value_text
+from promptpex.codecs.text.wording import cut
 from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Check, InputCheck, Prompt, Rule, Spec

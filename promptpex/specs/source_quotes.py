@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from promptpex.codecs import quote_match
-from promptpex.codecs.quote_match import ComparisonBudget
+from promptpex.codecs.text import quote_match
+from promptpex.codecs.text.quote_match import ComparisonBudget
 from promptpex.core.records import Prompt, Record, Rule, Spec
 from promptpex.core.sentences import headings, sentences
 

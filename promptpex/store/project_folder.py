@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptpex.codecs.atomic import write_bytes
+from promptpex.codecs.files.atomic import write_bytes
 
 OWN_FOLDER = ".promptpex"
 SPOOL = f"{OWN_FOLDER}/spool"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, Synthesis
 from promptpex.documents.editable_file import Reading, read, update

@@ -10,9 +10,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from promptpex.codecs import json_text, jsonl
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.file_lock import lock
-from promptpex.codecs.ordinary_files import inside, opened, refuse_led_out
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.files.file_lock import lock
+from promptpex.codecs.files.ordinary_files import inside, opened, refuse_led_out
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Example
 from promptpex.documents.record_problems import record_problems

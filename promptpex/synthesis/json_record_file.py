@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 from pydantic import ValidationError
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import MEGABYTE, read_bytes
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.files.ordinary_files import MEGABYTE, read_bytes
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import History, Record
 from promptpex.core.records.criteria_board import AskedCriteria

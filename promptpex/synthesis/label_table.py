@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.codecs import json_text, jsonl, safe_csv
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.text_file import read_text
-from promptpex.codecs.wording import cut, named, plural
+from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.text.inputs_as_text import value_text
+from promptpex.codecs.text.wording import cut, named, plural
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import GradeValue
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.wording import cut, named
+from promptpex.codecs.text.inputs_as_text import value_text
+from promptpex.codecs.text.wording import cut, named
 from promptpex.core.errors import SynthesisError
 from promptpex.core.ids import digest
 from promptpex.core.records import Example, OutputKey, output_key

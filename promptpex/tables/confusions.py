@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptpex.codecs.comparable_texts import normalised
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.comparable_texts import normalised
+from promptpex.codecs.text.wording import cut
 from promptpex.core.ids import text_digest
 from promptpex.tables.frames import typed
 

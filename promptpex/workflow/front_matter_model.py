@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from promptpex.codecs.wording import quoted_json
+from promptpex.codecs.text.wording import quoted_json
 from promptpex.config import Resolved
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Notice

@@ -19,7 +19,7 @@ from promptpex.cases.rate import rate
 from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, within_tries
 from promptpex.cases.validity import ValidityCheck
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.wording import named
 from promptpex.config import Settings
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Notice

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from promptpex.cases.samples import read_samples
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.text.wording import did_you_mean
 from promptpex.config import Settings
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Prompt

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.wording import named
 from promptpex.config import EFFORT
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Rule, Spec, Suite

@@ -14,7 +14,7 @@ import pytest
 from promptpex.assertions import rows_to_check
 from promptpex.assertions.batch import CHUNK
 from promptpex.cli.main import run_cli
-from promptpex.codecs import gzipped
+from promptpex.codecs.files import gzipped
 from promptpex.engines.ray_cluster import RayCluster
 
 CHECKS = "- {type: contains, value: hello}\n- {type: javascript, value: 'output.length > 8'}\n"

@@ -11,7 +11,7 @@ from promptpex.assertions import check as check_output
 from promptpex.assertions import compile_checks, evaluator
 from promptpex.assertions.model import CheckResult
 from promptpex.assertions.python import sandbox, source
-from promptpex.codecs.python_scan import definitions, parameters_of
+from promptpex.codecs.text.python_scan import definitions, parameters_of
 from promptpex.core.errors import CheckError
 
 ANSWER = "The lamp costs 42 euros."

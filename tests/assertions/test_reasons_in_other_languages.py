@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptpex.assertions.evaluator import check
 from promptpex.assertions.rule_conditions import about_input
-from promptpex.codecs.wording import beginning, quoted_json
+from promptpex.codecs.text.wording import beginning, quoted_json
 from promptpex.core.errors import ModelError
 from promptpex.core.translation import from_data, reading_in
 from promptpex.llm.error_mapping import from_status

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from promptpex.cases.comparable_words import folded, sentences, slug
 from promptpex.cases.writing_systems import of_language, scripts_of, share_in
-from promptpex.codecs.inputs_as_text import inputs_text
+from promptpex.codecs.text.inputs_as_text import inputs_text
 
 
 def test_folding_forgets_case_width_and_punctuation() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.codecs.control_characters import OBEYED
+from promptpex.codecs.text.control_characters import OBEYED
 from promptpex.core.records import Completion
 from promptpex.store import SqliteStore
 from tests.e2e.faults import command

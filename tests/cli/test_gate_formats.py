@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptpex.cli.main import run_cli
 from promptpex.codecs.github import code, plain_line, workflow_command
-from promptpex.codecs.quote_match import line_of
+from promptpex.codecs.text.quote_match import line_of
 from promptpex.core.records import Run
 from promptpex.report import runs
 from tests.tables.many import many

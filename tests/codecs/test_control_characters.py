@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from promptpex.cli.main import run_cli
 from promptpex.codecs import jsonl, safe_csv
-from promptpex.codecs.control_characters import OBEYED, escaped, visible
 from promptpex.codecs.jsonl import dump_record
+from promptpex.codecs.text.control_characters import OBEYED, escaped, visible
 from promptpex.core.records import Case, Suite
 from promptpex.interchange import junit
 from tests.tables.by_hand import output, run, verdict

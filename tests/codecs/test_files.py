@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.codecs import file_lock, jsonl, safe_csv
-from promptpex.codecs.atomic import write_bytes, write_text
+from promptpex.codecs import jsonl, safe_csv
+from promptpex.codecs.files import file_lock
+from promptpex.codecs.files.atomic import write_bytes, write_text
 from promptpex.core.errors import InputError
 from promptpex.documents.yaml_reader import load, plain_value
 
@@ -187,7 +188,7 @@ def test_an_appender_continues_or_begins_a_file_and_follows_no_link(tmp_path: Pa
 
 LOCKER = """
 import os, sys, time
-from promptpex.codecs.file_lock import lock
+from promptpex.codecs.files.file_lock import lock
 handle = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
 lock(handle)
 print("locked", flush=True)

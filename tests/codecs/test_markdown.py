@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from promptpex.codecs.control_characters import visible
 from promptpex.codecs.markdown import block, prose
+from promptpex.codecs.text.control_characters import visible
 
 RENDER = MarkdownIt("commonmark").enable("table")
 SIGNS = st.text(st.sampled_from(list("ab1 .)-+=#*_`~<>[]()|&;!\\:/@$w\n\t\r'\"")), max_size=30)

@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.codecs.shared_passages import FIRST, LAST, MARK, SHORTEST, without_passages
+from promptpex.codecs.text.shared_passages import FIRST, LAST, MARK, SHORTEST, without_passages
 
 TAGS = [f"T{number}: Tag number {number}" for number in range(12)]
 SOURCE = f"Return one tag of the list. Here it is: {', '.join(TAGS)}\n\nElse return Unknown."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptpex.codecs.wording import QUOTED, cut, did_you_mean, plural, quoted, sentence
+from promptpex.codecs.text.wording import QUOTED, cut, did_you_mean, plural, quoted, sentence
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 replies"), (1, "1 reply"), (2, "2 replies")])

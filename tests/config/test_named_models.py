@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.codecs.find_settings_files import user_file
+from promptpex.codecs.files.find_settings_files import user_file
 from promptpex.config import Resolved, load
 from promptpex.core.errors import ConfigError
 from promptpex.workflow.client_options import provider_options

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.codecs.find_settings_files import not_obeyed, user_file
+from promptpex.codecs.files.find_settings_files import not_obeyed, user_file
 from promptpex.config import load
 from promptpex.core.errors import ConfigError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.cases.file import write_suite
-from promptpex.codecs.ordinary_files import project_of
+from promptpex.codecs.files.ordinary_files import project_of
 from promptpex.core.records import Case, Rule, Spec, Suite
 from promptpex.documents.schema_ref import keep_schema, schema_place
 from promptpex.specs.file import write_spec

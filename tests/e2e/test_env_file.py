@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.codecs.find_settings_files import user_file
+from promptpex.codecs.files.find_settings_files import user_file
 from tests.e2e.faults import Place, command, place
 from tests.servers import ScriptedServer, Step, completion_body
 

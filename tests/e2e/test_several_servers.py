@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.codecs.find_settings_files import user_file
+from promptpex.codecs.files.find_settings_files import user_file
 from tests.e2e.command import Done
 from tests.e2e.faults import GOOD, Place, command, place, until
 from tests.e2e.processes import ended, nobody_stays, started

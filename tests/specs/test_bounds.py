@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from promptpex.codecs import quote_match
-from promptpex.codecs.quote_match import ComparisonBudget
+from promptpex.codecs.text import quote_match
+from promptpex.codecs.text.quote_match import ComparisonBudget
 from promptpex.core.records import Message, Prompt, Rule, Spec
 from promptpex.core.sentences import sentences
 from promptpex.specs import prompt_diff, source_quotes

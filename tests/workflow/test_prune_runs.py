@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.codecs.file_lock import LockFile
+from promptpex.codecs.files.file_lock import LockFile
 from promptpex.core.records import Grade, Run
 from promptpex.documents.human_grades import append_grades
 from promptpex.report import blessed_figures_file, runs

@@ -19,7 +19,7 @@ from promptpex.assertions import time_limits
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
-from promptpex.codecs.wording import quoted_json
+from promptpex.codecs.text.wording import quoted_json
 from promptpex.core.translation import stored
 
 MATCH_SECONDS = 1.0

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.strikes import StrikeCounter
-from promptpex.codecs.template_marks import has_template
-from promptpex.codecs.wording import quoted_json
+from promptpex.codecs.text.template_marks import has_template
+from promptpex.codecs.text.wording import quoted_json
 from promptpex.core.translation import stored
 
 if TYPE_CHECKING:

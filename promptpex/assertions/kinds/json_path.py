@@ -13,7 +13,7 @@ from functools import lru_cache
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, Unscorable
 from promptpex.assertions.time_limits import in_time
-from promptpex.codecs.wording import beginning, quoted_json
+from promptpex.codecs.text.wording import beginning, quoted_json
 from promptpex.core.translation import stored
 
 Steps = tuple[str | int | None, ...]

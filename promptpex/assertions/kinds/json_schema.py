@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.javascript import v8
 from promptpex.assertions.kinds import schema_formats, schema_keywords
 from promptpex.assertions.model import Unscorable
-from promptpex.codecs.wording import cut, quoted_json
+from promptpex.codecs.text.wording import cut, quoted_json
 from promptpex.core.sentences import on_one_line
 from promptpex.core.translation import stored
 

@@ -9,7 +9,7 @@ from promptpex.assertions.kinds import xml_parser
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
-from promptpex.codecs.wording import beginning, quoted_json
+from promptpex.codecs.text.wording import beginning, quoted_json
 from promptpex.core.translation import stored
 
 

@@ -7,7 +7,7 @@ import math
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
-from promptpex.codecs.wording import quoted_json
+from promptpex.codecs.text.wording import quoted_json
 from promptpex.core.translation import stored
 
 

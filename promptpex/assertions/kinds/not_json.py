@@ -6,7 +6,7 @@ import re
 
 from promptpex.assertions.javascript.js_values import NotJson, raw_json
 from promptpex.assertions.kinds import json_search
-from promptpex.codecs.wording import around, beginning
+from promptpex.codecs.text.wording import around, beginning
 from promptpex.core.translation import stored
 
 _FENCE = re.compile(r"\s*```[\w-]*[ \t]*\r?\n\s*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.judge_answers import MAX_QUESTION
 from promptpex.core.translation import stored
 

@@ -10,7 +10,7 @@ import re
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
 from promptpex.assertions.registry import Kind
-from promptpex.codecs.wording import beginning, quoted_json
+from promptpex.codecs.text.wording import beginning, quoted_json
 from promptpex.core.translation import stored
 
 _DO = (

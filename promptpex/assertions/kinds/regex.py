@@ -11,7 +11,7 @@ from promptpex.assertions.kinds.text import required_text
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.strikes import StrikeCounter
-from promptpex.codecs.wording import around, beginning, quoted_json
+from promptpex.codecs.text.wording import around, beginning, quoted_json
 from promptpex.core.translation import stored
 
 

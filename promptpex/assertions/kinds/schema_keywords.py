@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from promptpex.assertions import time_limits
 from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.kinds import schema_formats
-from promptpex.codecs.wording import quoted_json
+from promptpex.codecs.text.wording import quoted_json
 from promptpex.core.translation import stored
 
 if TYPE_CHECKING:

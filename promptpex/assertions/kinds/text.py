@@ -9,8 +9,8 @@ from promptpex.assertions.javascript.js_values import MISSING
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time
-from promptpex.codecs.template_marks import has_template
-from promptpex.codecs.wording import around, beginning, quoted_json
+from promptpex.codecs.text.template_marks import has_template
+from promptpex.codecs.text.wording import around, beginning, quoted_json
 from promptpex.core.translation import stored
 
 MOST_NAMED = 5

@@ -17,7 +17,7 @@ from promptpex.assertions.kinds.text import bad_value, items_of, lacking, refuse
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult
 from promptpex.assertions.registry import Kind
 from promptpex.assertions.time_limits import in_time, tick
-from promptpex.codecs.wording import around, beginning, quoted_json
+from promptpex.codecs.text.wording import around, beginning, quoted_json
 from promptpex.core.normal_forms import normal_form
 from promptpex.core.translation import stored
 

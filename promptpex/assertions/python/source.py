@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from promptpex.assertions.model import Unscorable
-from promptpex.codecs.python_scan import (
+from promptpex.codecs.text.python_scan import (
     Definition,
     Given,
     definitions,
@@ -19,7 +19,7 @@ from promptpex.codecs.python_scan import (
     parameters_of,
     without_literals,
 )
-from promptpex.codecs.wording import did_you_mean, plural
+from promptpex.codecs.text.wording import did_you_mean, plural
 
 MAX_CODE = 100_000
 """Characters of code."""

@@ -15,7 +15,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import CommandGroup
 from promptpex.cli.output import say
-from promptpex.codecs.wording import did_you_mean
+from promptpex.codecs.text.wording import did_you_mean
 from promptpex.core.errors import ConfigError
 from promptpex.core.translation import day, digits, from_data, tr, tr_n
 

@@ -274,7 +274,7 @@ def _write(texts: Iterable[str], out: Path | None) -> None:
             sys.stdout.write(text)
         sys.stdout.flush()
         return
-    from promptpex.codecs.ordinary_files import created
+    from promptpex.codecs.files.ordinary_files import created
     from promptpex.core.errors import CheckError
 
     try:

@@ -78,7 +78,7 @@ def command(
 
 
 def _write(folder: Path) -> None:
-    from promptpex.codecs.atomic import write_text
+    from promptpex.codecs.files.atomic import write_text
 
     texts = {name: (_source() / name).read_text(encoding="utf-8") for name in FILES}
     with written_to(folder):

@@ -53,7 +53,7 @@ def command(format_: Format, own: dict[str, Any], source: Path, out: Path | None
 
 
 def _write(out: Path, exported: Exported) -> None:
-    from promptpex.codecs.atomic import write_bytes, write_text
+    from promptpex.codecs.files.atomic import write_bytes, write_text
     from promptpex.core.errors import InputError
 
     try:

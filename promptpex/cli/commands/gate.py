@@ -13,7 +13,7 @@ from promptpex.cli import options
 from promptpex.cli.gate_output import LAYOUTS, print_results
 from promptpex.cli.help import Command
 from promptpex.codecs.github import plain_line
-from promptpex.codecs.wording import plural
+from promptpex.codecs.text.wording import plural
 
 if TYPE_CHECKING:
     from fractions import Fraction

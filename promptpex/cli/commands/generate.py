@@ -12,7 +12,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.wording import named
 from promptpex.core.translation import tr, tr_n
 
 if TYPE_CHECKING:

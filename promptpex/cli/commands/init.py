@@ -28,7 +28,7 @@ def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: ob
 
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
-    from promptpex.codecs.atomic import write_text
+    from promptpex.codecs.files.atomic import write_text
 
     with starter_files.written_to(folder):
         texts = _texts(folder, example)

@@ -10,8 +10,8 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.codecs.control_characters import visible
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.control_characters import visible
+from promptpex.codecs.text.wording import cut
 from promptpex.core.translation import Key, from_data, stored, tr
 
 if TYPE_CHECKING:

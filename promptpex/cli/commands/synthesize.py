@@ -14,7 +14,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import NO_ANSWER, say
-from promptpex.codecs.wording import named, sentence
+from promptpex.codecs.text.wording import named, sentence
 from promptpex.core.translation import from_data, tr, tr_n
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.codecs.wording import plural
+from promptpex.codecs.text.wording import plural
 
 
 @click.command("validate", cls=Command)

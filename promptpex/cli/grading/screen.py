@@ -13,9 +13,9 @@ from textwrap import wrap
 import click
 
 from promptpex.cli.output import say
-from promptpex.codecs.control_characters import visible
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.control_characters import visible
+from promptpex.codecs.text.inputs_as_text import value_text
+from promptpex.codecs.text.wording import named
 from promptpex.core.records import OUTPUT_SUBJECT, Grade
 from promptpex.core.translation import Key, digits, from_data, tr, tr_n
 from promptpex.grading.desk import Assignment, GradingDesk

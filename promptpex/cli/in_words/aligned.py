@@ -8,7 +8,7 @@ from promptpex.alignment.reasons import lacking
 from promptpex.cli.in_words.choice import change_sentences, left_out_sentences
 from promptpex.cli.in_words.layout import and_more, apart, right_aligned, share_line, wrapped
 from promptpex.cli.in_words.selection import MISSING, NAME
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.cards.words import UNDEFINED, range_of
 from promptpex.report.percentages import percent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from promptpex.cli.in_words.layout import WIDTH, and_more, apart, indented, wrapped
-from promptpex.codecs.wording import cut, quoted, sentence
+from promptpex.codecs.text.wording import cut, quoted, sentence
 from promptpex.core.records import (
     AlignmentFigures,
     CardAddition,

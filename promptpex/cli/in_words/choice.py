@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from promptpex.cli.in_words.layout import apart, right_aligned, wrapped
 from promptpex.cli.in_words.selection import lines
-from promptpex.codecs.wording import NAMED, sentence
+from promptpex.codecs.text.wording import NAMED, sentence
 from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.percentages import interval_or_unknown, percent
 from promptpex.synthesis.choice.choose import FITTED, FolderChoice

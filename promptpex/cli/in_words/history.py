@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from promptpex.codecs.wording import cut, quoted
+from promptpex.codecs.text.wording import cut, quoted
 from promptpex.core.records import Delta, History
 from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.synthesis.history.annotated_prompt import Segment

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from promptpex.cli.in_words.layout import and_more, right_aligned, share_line, wrapped
-from promptpex.codecs.wording import NAMED, cut
+from promptpex.codecs.text.wording import NAMED, cut
 from promptpex.core.translation import Key, shown, tr, tr_n
 from promptpex.report.percentages import as_given, limits_of_choice, percent
 from promptpex.synthesis.selection.infeasibility import Explanation, Reachable

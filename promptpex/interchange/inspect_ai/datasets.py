@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from promptpex.codecs import safe_csv
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.text_file import read_text
+from promptpex.codecs.files.text_file import read_text
+from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.errors import InputError
 from promptpex.core.records import INPUT_VARIABLE
 from promptpex.core.translation import stored

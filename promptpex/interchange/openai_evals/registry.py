@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import inside, is_file
+from promptpex.codecs.files.ordinary_files import inside, is_file
 from promptpex.core.errors import InputError
 from promptpex.core.records import Rule, Spec
 from promptpex.core.translation import stored

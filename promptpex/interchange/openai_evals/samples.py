@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from promptpex.codecs.inputs_as_text import value_text
+from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.records import Rule, Spec
 from promptpex.core.translation import stored
 from promptpex.interchange.format import Imported

@@ -15,9 +15,9 @@ from itertools import islice
 from pathlib import Path
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.ordinary_files import MEGABYTE, inside, is_file, is_inside
+from promptpex.codecs.files.ordinary_files import MEGABYTE, inside, is_file, is_inside
+from promptpex.codecs.files.text_file import read_text
 from promptpex.codecs.safe_csv import CsvRow, read_rows
-from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.documents import yaml_reader
 from promptpex.interchange.notes import Log

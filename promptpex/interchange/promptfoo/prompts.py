@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import is_file
+from promptpex.codecs.files.ordinary_files import is_file
 from promptpex.core.errors import InputError
 from promptpex.core.records import Message
 from promptpex.core.records.prompt import Role

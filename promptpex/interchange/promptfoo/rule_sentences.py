@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 
 _LONGEST = 160
 """Characters of a value that a sentence shows."""

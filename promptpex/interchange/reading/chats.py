@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from promptpex.codecs.inputs_as_text import value_text
+from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.records import Message
 from promptpex.core.records.prompt import Role
 from promptpex.core.translation import stored

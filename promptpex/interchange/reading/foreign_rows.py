@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 
 from promptpex.codecs import safe_csv
+from promptpex.codecs.files.ordinary_files import MEGABYTE
+from promptpex.codecs.files.text_file import read_text
 from promptpex.codecs.json_text import DECODER, ValueReader, holds_half, is_too_deep
-from promptpex.codecs.ordinary_files import MEGABYTE
-from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 from promptpex.interchange.format import columns, head
 from promptpex.interchange.reading.foreign_values import At

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from promptpex.codecs.files.ordinary_files import MEGABYTE
+from promptpex.codecs.files.text_file import read_text
 from promptpex.codecs.json_text import is_too_deep
-from promptpex.codecs.ordinary_files import MEGABYTE
-from promptpex.codecs.text_file import read_text
 from promptpex.core.errors import InputError
 
 MAX_BYTES = 500 * MEGABYTE

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from promptpex.codecs.wording import plural
+from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import BudgetExceeded
 from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, 
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.errors import BudgetExceeded, DeadlinePassed, ModelError, Stopped, TimedOut, Unavailable
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Completion, Request

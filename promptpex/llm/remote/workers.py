@@ -10,7 +10,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from promptpex.codecs.wording import plural
+from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import EngineError, PromptpexError, Unavailable
 from promptpex.core.events import Notice, Sent
 from promptpex.core.records import Completion, Request

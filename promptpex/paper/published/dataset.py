@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from promptpex.codecs.text_file import read_text
+from promptpex.codecs.files.text_file import read_text
 from promptpex.core.errors import InputError, RunError, SpecError
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Manifest, Problem, Prompt, Rule, Run, Spec, Suite, VariableSpec

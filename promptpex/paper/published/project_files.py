@@ -9,7 +9,7 @@ from pathlib import Path
 
 from promptpex import promptfile
 from promptpex.cases.file import write_suite
-from promptpex.codecs.atomic import write_text
+from promptpex.codecs.files.atomic import write_text
 from promptpex.core.errors import NotRecorded, RunError
 from promptpex.core.records import Case, Completion, Output, Prompt, Request
 from promptpex.llm.record_replay import RecordingClient

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import refuse_led_out
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.files.ordinary_files import refuse_led_out
 from promptpex.core.errors import RunError
 from promptpex.core.translation import tr
 from promptpex.report.batches.batch_in_words import decisions_in_words

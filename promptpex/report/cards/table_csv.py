@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from promptpex.codecs.atomic import write_text
+from promptpex.codecs.files.atomic import write_text
 from promptpex.codecs.safe_csv import dump_cells, guard
 from promptpex.core.errors import InputError
 from promptpex.core.records import CardOutput, Example, ReportCard

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptpex.codecs.atomic import write_text
+from promptpex.codecs.files.atomic import write_text
 from promptpex.core.errors import SynthesisError
 from promptpex.report.choices.csv_tables import candidates_csv, failures_csv
 from promptpex.report.choices.page import html

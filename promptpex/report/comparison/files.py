@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.ordinary_files import refuse_led_out
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.files.ordinary_files import refuse_led_out
 from promptpex.core.errors import RunError
 from promptpex.core.records import AnyRun
 from promptpex.report.comparison.page import RunLink, comparison_html

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.file_lock import MAX_WAIT_S, LockFile
-from promptpex.codecs.ordinary_files import refuse_led_out
+from promptpex.codecs.files.file_lock import MAX_WAIT_S, LockFile
+from promptpex.codecs.files.ordinary_files import refuse_led_out
 from promptpex.codecs.record_spool import SpillFile
 from promptpex.core.errors import RunError
 from promptpex.core.records import Manifest, Output, Record, Run, Score, Verdict

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from promptpex.codecs import jsonl
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.atomic import writing as writing_file
-from promptpex.codecs.ordinary_files import read_bytes, refuse_led_out
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.files.atomic import writing as writing_file
+from promptpex.codecs.files.ordinary_files import read_bytes, refuse_led_out
 from promptpex.core.errors import RunError
 from promptpex.core.records import (
     RUNNING,

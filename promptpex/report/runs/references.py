@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from promptpex.codecs import find_settings_files
-from promptpex.codecs.file_state import state_of
-from promptpex.codecs.ordinary_files import is_inside
-from promptpex.codecs.wording import plural
+from promptpex.codecs.files import find_settings_files
+from promptpex.codecs.files.file_state import state_of
+from promptpex.codecs.files.ordinary_files import is_inside
+from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import RunError
 from promptpex.report.runs.batch_folder import latest_batch, read_batch
 from promptpex.report.runs.folder import MANIFEST, folder_for, read_manifest

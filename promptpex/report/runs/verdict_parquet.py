@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from promptpex.codecs import parquet_tables
-from promptpex.codecs.atomic import writing
+from promptpex.codecs.files.atomic import writing
 from promptpex.core.errors import RunError
 from promptpex.core.records import Suite, Verdict
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from promptpex.codecs.control_characters import visible
+from promptpex.codecs.text.control_characters import visible
 from promptpex.core.errors import (
     StoreDamaged,
     StoreError,

@@ -12,7 +12,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, LiteralString
 
-from promptpex.codecs.control_characters import visible
+from promptpex.codecs.text.control_characters import visible
 from promptpex.core.errors import StoreDamaged, StoreError, StoreReadOnly, StoreRefused
 from promptpex.store.postgres.statements import filled
 

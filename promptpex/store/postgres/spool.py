@@ -29,7 +29,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from promptpex.codecs.file_lock import lock
+from promptpex.codecs.files.file_lock import lock
 from promptpex.store.postgres.rows import Row
 from promptpex.store.project_folder import ignore
 

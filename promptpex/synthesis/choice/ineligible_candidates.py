@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.text.wording import named, plural
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Candidate, Criterion
 from promptpex.core.translation import stored

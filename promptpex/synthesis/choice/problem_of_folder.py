@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import refuse_led_out
-from promptpex.codecs.wording import named, plural
+from promptpex.codecs.files.ordinary_files import refuse_led_out
+from promptpex.codecs.text.wording import named, plural
 from promptpex.core.errors import InputError, SynthesisError
 from promptpex.core.records import Candidate, Criterion, Example, Implication, Synthesis
 from promptpex.core.translation import stored

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.wording import named
 from promptpex.core.records import MAX_EXACT, Record
 from promptpex.core.translation import stored
 from promptpex.stats import Interval

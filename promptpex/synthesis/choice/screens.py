@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from promptpex.codecs.wording import NAMED, cut, named
+from promptpex.codecs.text.wording import NAMED, cut, named
 from promptpex.core.translation import stored, tr, tr_n
 from promptpex.synthesis.results.matrix import ERROR, PASS, Matrix, distance_from_code
 from promptpex.synthesis.selection.bitsets import membership_patterns

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import MEGABYTE
+from promptpex.codecs.files.ordinary_files import MEGABYTE
 from promptpex.core.errors import SynthesisError
 from promptpex.core.translation import stored
 from promptpex.synthesis.history.git_program import MOST_BYTES, Answer, git, program

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from promptpex.codecs.text_file import decode
+from promptpex.codecs.files.text_file import decode
 from promptpex.core.errors import PromptFileError, SynthesisError
 from promptpex.core.records import Prompt, PromptVersion
 from promptpex.core.translation import stored

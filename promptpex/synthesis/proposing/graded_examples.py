@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from promptpex.codecs.inputs_as_text import named_text
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.inputs_as_text import named_text
+from promptpex.codecs.text.wording import cut
 from promptpex.core.records import OUTPUT_SUBJECT, Example, Grade
 from promptpex.grading.book import GradeBook
 

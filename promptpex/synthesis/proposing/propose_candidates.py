@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator
 
 from promptpex.assertions import KIND_NAMES, compile_checks
 from promptpex.assertions.authored_checks import check_from_text
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.errors import CheckError, ModelError
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import Candidate, Check, Criterion, Means, Prompt

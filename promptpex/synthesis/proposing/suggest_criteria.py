@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import OUTPUT_SUBJECT, Criterion, Means, Prompt
 from promptpex.core.stage_templates import Rendered, render

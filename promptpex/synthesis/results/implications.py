@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel
 
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Candidate, Implication
 from promptpex.core.stage_templates import Rendered, render

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
-from promptpex.codecs.wording import cut, plural
+from promptpex.codecs.text.wording import cut, plural
 from promptpex.core.coverage_and_ffr import CoverageAndFfr
 from promptpex.core.errors import InputError
 from promptpex.synthesis.selection.bitsets import as_bits, bits, union

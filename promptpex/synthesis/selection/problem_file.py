@@ -8,9 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from promptpex.codecs.files.ordinary_files import MEGABYTE, read_bytes
 from promptpex.codecs.json_text import loads, why_not_json
-from promptpex.codecs.ordinary_files import MEGABYTE, read_bytes
-from promptpex.codecs.wording import cut, did_you_mean, named
+from promptpex.codecs.text.wording import cut, did_you_mean, named
 from promptpex.core.errors import InputError
 from promptpex.synthesis.selection.problem import SelectionProblem
 

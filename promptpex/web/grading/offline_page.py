@@ -13,8 +13,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from promptpex.codecs.atomic import write_text
-from promptpex.codecs.wording import plural
+from promptpex.codecs.files.atomic import write_text
+from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import GradeError
 from promptpex.core.ids import digest, text_digest
 from promptpex.core.records import KEY_LENGTH, Example

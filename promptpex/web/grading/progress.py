@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.wording import named
 from promptpex.core.records import OUTPUT_SUBJECT
 from promptpex.core.translation import Key, tr, tr_n
 from promptpex.grading.book import GradeCounts

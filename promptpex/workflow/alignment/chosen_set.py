@@ -11,7 +11,7 @@ from promptpex.alignment.choose import FFR_LIMIT, CriterionChoice, Rated, chosen
 from promptpex.alignment.cross_fit import WHOLE_SET, Chosen, chosen_by
 from promptpex.alignment.graded import graded_outputs, with_labels
 from promptpex.alignment.reasons import lacking, why
-from promptpex.codecs.wording import NAMED
+from promptpex.codecs.text.wording import NAMED
 from promptpex.core.errors import InputError
 from promptpex.core.records import CardCandidate, ConfusionCounts, Spec, Synthesis
 from promptpex.core.translation import stored

@@ -9,7 +9,7 @@ from promptpex.alignment.card_data import CardContest
 from promptpex.alignment.cross_fit import union
 from promptpex.alignment.graded import graded_outputs
 from promptpex.assertions import check, check_time
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.wording import named
 from promptpex.core.records import Candidate, Example, Synthesis
 from promptpex.core.translation import stored_n
 from promptpex.grading.book import GradeBook

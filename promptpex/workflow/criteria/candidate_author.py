@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from promptpex.codecs.inputs_as_text import named_text
+from promptpex.codecs.text.inputs_as_text import named_text
 from promptpex.core.records import Example, Prompt, Synthesis
 from promptpex.core.records.criteria_board import AskedCriterion
 from promptpex.core.translation import tr, tr_n

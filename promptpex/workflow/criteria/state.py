@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from promptpex.codecs.wording import cut
+from promptpex.codecs.text.wording import cut
 from promptpex.core.records import Candidate, Criterion, Example, Rule, Synthesis
 from promptpex.core.records.criteria_board import AskedCriteria, CandidateState, ShownCandidate, ShownCriterion
 from promptpex.core.translation import Key, stored, tr, tr_n

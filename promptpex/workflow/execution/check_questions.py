@@ -15,7 +15,7 @@ from promptpex.assertions import (
     questions_of,
     sees_prompt,
 )
-from promptpex.codecs.wording import plural
+from promptpex.codecs.text.wording import plural
 from promptpex.core.events import Notice
 from promptpex.core.judge_answers import Answers, JudgeAnswer
 from promptpex.core.records import Output, Prompt, Rule, Suite, Verdict

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from promptpex.codecs.inputs_as_text import inputs_text
-from promptpex.codecs.wording import plural
+from promptpex.codecs.text.inputs_as_text import inputs_text
+from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
 from promptpex.core.ids import digest, text_digest

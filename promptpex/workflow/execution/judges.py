@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from promptpex.codecs.wording import plural
+from promptpex.codecs.text.wording import plural
 from promptpex.config import Settings
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Notice

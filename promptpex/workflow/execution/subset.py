@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from promptpex import tables
-from promptpex.codecs.wording import did_you_mean, with_hint
+from promptpex.codecs.text.wording import did_you_mean, with_hint
 from promptpex.core.errors import NothingChosen
 from promptpex.core.records import Case, PartOfSuite, Suite
 from promptpex.core.translation import stored

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from promptpex.assertions.rows_to_check import TIMES, CheckRow
 from promptpex.codecs import jsonl
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.wording import named
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Example, Prompt, output_key
 from promptpex.core.time_allowance import Allowance

@@ -8,7 +8,7 @@ from pathlib import Path
 from promptpex import promptfile
 from promptpex.assertions import check_inputs, check_time
 from promptpex.cases.file import ENDINGS, read_suite
-from promptpex.codecs.ordinary_files import inside
+from promptpex.codecs.files.ordinary_files import inside
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.records import Run, Spec, Suite
 from promptpex.interchange.format import Format, Project

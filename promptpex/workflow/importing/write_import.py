@@ -11,7 +11,7 @@ from typing import Any
 
 from promptpex import promptfile
 from promptpex.cases.file import write_suite
-from promptpex.codecs.atomic import write_text
+from promptpex.codecs.files.atomic import write_text
 from promptpex.core.errors import CheckError, InputError, PromptFileError
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Manifest, Rule, Run, Spec, Suite

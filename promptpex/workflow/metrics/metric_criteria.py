@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from promptpex.codecs.inputs_as_text import inputs_text
+from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.core.records import Case, Metric, Prompt, Spec
 from promptpex.core.time_allowance import Allowance
 from promptpex.judging.metric_judge import OUTPUT_FORMAT, shown

@@ -11,7 +11,7 @@ from typing import Any
 from promptpex.assertions import check_time
 from promptpex.assertions.kinds.javascript import NO_VERDICT, SCORE_WORDS
 from promptpex.assertions.kinds.python import SCORE_WORDS as PYTHON_SCORE_WORDS
-from promptpex.codecs.wording import did_you_mean, requests_in_words, with_hint
+from promptpex.codecs.text.wording import did_you_mean, requests_in_words, with_hint
 from promptpex.core.errors import ConfigError, PromptFileError
 from promptpex.core.events import Notice, StepDone, stage_events
 from promptpex.core.ids import digest

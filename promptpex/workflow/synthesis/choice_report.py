@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from promptpex.codecs.wording import sentence
+from promptpex.codecs.text.wording import sentence
 from promptpex.core.errors import InputError
 from promptpex.core.records import Grade, History, Synthesis
 from promptpex.core.translation import from_data, tr, tr_n

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.wording import named
 from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Criterion, Prompt, Synthesis
 from promptpex.core.translation import stored

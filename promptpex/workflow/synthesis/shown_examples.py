@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from promptpex.codecs.inputs_as_text import named_text
+from promptpex.codecs.text.inputs_as_text import named_text
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
 from promptpex.core.records import Example, Prompt

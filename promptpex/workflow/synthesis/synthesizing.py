@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.wording import named
 from promptpex.core.errors import ConfigError, SynthesisError
 from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Criterion, Delta, History, Prompt, Spec, Synthesis

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpex.codecs.wording import cut, requests_in_words
+from promptpex.codecs.text.wording import cut, requests_in_words
 from promptpex.core.errors import InputError
 from promptpex.core.events import Notice
 from promptpex.core.records import Candidate, Example, Implication, Prompt, Run, Synthesis

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptpex.cases.file import read_suite
-from promptpex.codecs.atomic import write_text
+from promptpex.codecs.files.atomic import write_text
 from promptpex.core.errors import SynthesisError
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Spec, Suite, Synthesis

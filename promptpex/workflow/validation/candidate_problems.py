@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.wording import named
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Problem, Synthesis
 from promptpex.documents.editable_file import Reading

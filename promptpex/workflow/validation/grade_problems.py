@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from promptpex.codecs.wording import plural
+from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import InputError
 from promptpex.core.records import Criterion, Grade, Problem, Spec
 from promptpex.documents import human_grades

@@ -11,8 +11,8 @@ from typing import Any
 
 from promptpex.assertions import check_inputs
 from promptpex.cases.input_types import type_problems
-from promptpex.codecs.inputs_as_text import value_text
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.inputs_as_text import value_text
+from promptpex.codecs.text.wording import named
 from promptpex.core.errors import CheckError, PromptFileError
 from promptpex.core.ids import canonical
 from promptpex.core.records import Problem, Prompt, Spec, Suite, VariableSpec

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from promptpex.codecs.wording import named
+from promptpex.codecs.text.wording import named
 from promptpex.core.records import Check, Problem, Rule, Severity, Spec
 from promptpex.documents.editable_file import Reading
 from promptpex.judging.rule_features import has_condition

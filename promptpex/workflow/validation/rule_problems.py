@@ -9,7 +9,7 @@ from pathlib import Path
 from promptpex.assertions import named_variables, unmet_conditions
 from promptpex.assertions.javascript.value_templates import EXPECTED
 from promptpex.assertions.phrase_list_detection import guessed_phrases, is_exclusion
-from promptpex.codecs.wording import named, plural, quoted
+from promptpex.codecs.text.wording import named, plural, quoted
 from promptpex.core.errors import CheckError
 from promptpex.core.records import Check, InputCheck, Problem, Prompt, Rule, Severity, Spec, Suite
 from promptpex.documents.editable_file import Reading

@@ -14,8 +14,8 @@ from promptpex.cases import file as case_file
 from promptpex.cases.input_types import unusable_schemas
 from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.samples import read_samples
-from promptpex.codecs.ordinary_files import is_inside
-from promptpex.codecs.wording import quoted
+from promptpex.codecs.files.ordinary_files import is_inside
+from promptpex.codecs.text.wording import quoted
 from promptpex.config import checked_effort, find_file, load
 from promptpex.core.errors import InputError, PromptFileError
 from promptpex.core.records import WHOLE_INPUT, Problem, Prompt, Rule, Severity, Spec, Suite

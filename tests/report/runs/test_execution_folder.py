@@ -8,7 +8,7 @@ from threading import Barrier
 
 import pytest
 
-from promptpex.codecs.file_lock import LockFile
+from promptpex.codecs.files.file_lock import LockFile
 from promptpex.core.errors import RunError
 from promptpex.core.records import Output, Run
 from promptpex.report import runs

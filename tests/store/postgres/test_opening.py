@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from promptpex.codecs.control_characters import OBEYED
+from promptpex.codecs.text.control_characters import OBEYED
 from promptpex.core.errors import (
     StoreDamaged,
     StoreError,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.codecs.file_lock import lock
+from promptpex.codecs.files.file_lock import lock
 from promptpex.core.errors import StoreError, StoreFull, StoreUnreachable
 from promptpex.core.events import Event, Notice
 from promptpex.core.postgres_address import parse_address

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from promptpex.codecs.ordinary_files import opened
+from promptpex.codecs.files.ordinary_files import opened
 from promptpex.core.errors import InputError
 
 ZSTANDARD = 93

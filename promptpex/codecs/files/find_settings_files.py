@@ -7,7 +7,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import is_inside, read_bytes
+from promptpex.codecs.files.ordinary_files import is_inside, read_bytes
 from promptpex.core.errors import ConfigError
 from promptpex.core.translation import stored
 

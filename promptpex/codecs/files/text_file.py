@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import MEGABYTE, read_bytes
+from promptpex.codecs.files.ordinary_files import MEGABYTE, read_bytes
 from promptpex.core.errors import InputError
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from promptpex.codecs.file_lock import lock
-from promptpex.codecs.ordinary_files import created
+from promptpex.codecs.files.file_lock import lock
+from promptpex.codecs.files.ordinary_files import created
 
 _BLOCK = 65_536
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from promptpex.codecs.ordinary_files import is_inside, project_of
+from promptpex.codecs.files.ordinary_files import is_inside, project_of
 
 DEFAULT_MODE = 0o666
 

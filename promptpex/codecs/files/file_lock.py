@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from promptpex.codecs.ordinary_files import created
+from promptpex.codecs.files.ordinary_files import created
 
 MAX_WAIT_S = 10.0
 """Appending takes milliseconds; who holds a lock this long has stopped."""
