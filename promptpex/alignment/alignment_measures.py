@@ -38,8 +38,8 @@ def figures_of(observations: Iterable[Observation], confidence: float = CONFIDEN
     alignment, 2C(1 - F) / (C + 1 - F), has that of ``harmonic_mean``, kappa that of ``clustered_agreement``.
     """
     tables = _tables(observations)
-    caught, missed, flagged, kept = (sum(table[row][column] for table in tables) for row, column in _CELLS)
-    counts = ConfusionCounts(caught=caught, missed=missed, flagged=flagged, kept=kept)
+    caught, missed, flagged, passed_good = (sum(table[row][column] for table in tables) for row, column in _CELLS)
+    counts = ConfusionCounts(caught=caught, missed=missed, flagged=flagged, kept=passed_good)
     coverage = korn_graubard([bad[0] for bad, _ in tables], [sum(bad) for bad, _ in tables], confidence)
     ffr = korn_graubard([good[0] for _, good in tables], [sum(good) for _, good in tables], confidence)
     base_rate = korn_graubard(

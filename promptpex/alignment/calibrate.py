@@ -73,11 +73,11 @@ def calibration(judged: JudgeOnRule, book: GradeBook, day: date) -> JudgeCalibra
 
 def with_calibrations(rule: Rule, new: Iterable[JudgeCalibration]) -> Rule:
     """The rule with these calibrations in place of earlier ones of the same judges; one that says the same stays."""
-    known = {one.judge: one for one in rule.judge}
+    by_judge = {one.judge: one for one in rule.judge}
     for one in new:
-        before = known.get(one.judge)
-        known[one.judge] = before if before is not None and before.replace(date=one.date) == one else one
-    return rule.replace(judge=tuple(known.values())) if tuple(known.values()) != rule.judge else rule
+        before = by_judge.get(one.judge)
+        by_judge[one.judge] = before if before is not None and before.replace(date=one.date) == one else one
+    return rule.replace(judge=tuple(by_judge.values())) if tuple(by_judge.values()) != rule.judge else rule
 
 
 def by_other_labels(rule: Rule, new: Iterable[JudgeCalibration]) -> list[JudgeCalibration]:

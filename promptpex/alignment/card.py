@@ -58,27 +58,27 @@ def _notices(data: CardData) -> Iterator[str]:
     contest = data.contest
     if contest is not None:
         book = data.graded.book
-        seen = sum(may_be_seen(one, book) for one in contest.examples if one.label is not None)
+        shown_examples = sum(may_be_seen(one, book) for one in contest.examples if one.label is not None)
         if not contest.chosen:
             yield stored("nothing is chosen, so there are no figures for a set")
         elif not contest.folds:
             yield _why_no_folds(contest)
-        elif seen:
+        elif shown_examples:
             yield stored_n(
                 "{count} graded output may be shown to those who write candidates, and so is not counted for the "
                 "chosen set",
                 "{count} graded outputs may be shown to those who write candidates, and so are not counted for the "
                 "chosen set",
-                seen,
+                shown_examples,
             )
 
 
 def _why_no_folds(contest: CardContest) -> str:
     """Why nothing of the chosen set can be measured."""
-    bad, every = contest.graded.any_bad, contest.graded.any
+    bad, graded = contest.graded.any_bad, contest.graded.any
     cases = [
         len({cluster for number, cluster in enumerate(contest.clusters) if outputs >> number & 1})
-        for outputs in (bad, every & ~bad)
+        for outputs in (bad, graded & ~bad)
     ]
     return stored(
         "there are no figures for the chosen set and for single criteria, since there are too few labels to hold "
@@ -111,15 +111,15 @@ def _pairs(graded: GradedItems, subject: str) -> Iterator[PeopleAgreement]:
 
 
 def _agreement(first: str, second: str, subject: str, tables: Sequence[list[list[int]]]) -> PeopleAgreement:
-    made = clustered_agreement(tables)
+    agreement = clustered_agreement(tables)
     return PeopleAgreement(
         first=first,
         second=second,
         subject=subject,
-        both_bad=made.table[0][0],
-        first_bad=made.table[0][1],
-        second_bad=made.table[1][0],
-        both_good=made.table[1][1],
-        agreed=as_figure(made.raw),
-        kappa=as_figure(made.kappa),
+        both_bad=agreement.table[0][0],
+        first_bad=agreement.table[0][1],
+        second_bad=agreement.table[1][0],
+        both_good=agreement.table[1][1],
+        agreed=as_figure(agreement.raw),
+        kappa=as_figure(agreement.kappa),
     )

@@ -26,8 +26,8 @@ def chosen_rows(contest: CardContest, graded: GradedItems) -> tuple[list[CardRow
     for name in (WHOLE_SET, *contest.criteria):
         if name in on_all and contest.chosen_for(name):
             counted = measured & sample_of(contest, graded, name)
-            known = contest.graded if name == WHOLE_SET else contest.graded.without_suspects()
-            on_sample = figures_of_part(name, folds, contest.contenders, known, clusters, counted, empty)
+            graded_outputs = contest.graded if name == WHOLE_SET else contest.graded.without_suspects()
+            on_sample = figures_of_part(name, folds, contest.contenders, graded_outputs, clusters, counted, empty)
             row = _chosen_row(contest, name, on_all[name], on_sample if counted else None)
             rows.append(row.replace(shown=(_known(contest.graded, name) & ~measured).bit_count()))
     added = additions(folds, contest.contenders, contest.graded, measured)

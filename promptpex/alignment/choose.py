@@ -146,9 +146,9 @@ class Rated:
     @property
     def alignment(self) -> Fraction | None:
         """The harmonic mean of coverage and 1 - FFR, exactly; None where it is not defined."""
-        kept = self.good - self.flagged
-        below = self.caught * self.good + kept * self.bad
-        return Fraction(2 * self.caught * kept, below) if self.bad and self.good and below else None
+        passed_good = self.good - self.flagged
+        below = self.caught * self.good + passed_good * self.bad
+        return Fraction(2 * self.caught * passed_good, below) if self.bad and self.good and below else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +170,8 @@ class CriterionChoice:
     @property
     def nearest(self) -> Rated | None:
         """Where nothing is chosen, the best aligned candidate that catches something, however much it flags."""
-        beyond = (one for one in self.rated if one.state == "above-limit" and one.caught)
-        return next(beyond, None) if not self.chosen else None
+        above_limit = (one for one in self.rated if one.state == "above-limit" and one.caught)
+        return next(above_limit, None) if not self.chosen else None
 
 
 def choose(
@@ -194,9 +194,9 @@ def chosen_of(choices: Sequence[CriterionChoice]) -> frozenset[str]:
 def _choice(wanted: Wanted, contenders: Sequence[Contender], graded: GradedOutputs) -> CriterionChoice:
     evidence = graded.evidence(wanted.id)
     ranked = sorted((_rated(one, evidence, wanted.limit) for one in contenders), key=_rank)
-    able = [one for one in ranked if one.state == "worse"]
-    beyond = [one for one in ranked if one.state == "above-limit" and one.caught]
-    best = able[0] if able else beyond[0] if wanted.must and beyond else None
+    within_limit = [one for one in ranked if one.state == "worse"]
+    above_limit = [one for one in ranked if one.state == "above-limit" and one.caught]
+    best = within_limit[0] if within_limit else above_limit[0] if wanted.must and above_limit else None
     chosen = {one.contender.id for one in ranked if one.contender.wish == "must" or one is best}
     rated = tuple(_with_state(one, "chosen") if one.contender.id in chosen else one for one in ranked)
     names = tuple(one.contender.id for one in rated if one.state == "chosen")

@@ -64,9 +64,9 @@ def cross_fitted_choice(
         counted: as for ``figures_of_folds``.
     """
     folds = folds_of_graded(graded, clusters, lambda outputs: chosen_by(wanted, contenders, graded.among(outputs)))
-    made = figures_of_folds(folds, contenders, graded, clusters, counted)
+    fold_figures = figures_of_folds(folds, contenders, graded, clusters, counted)
     chosen = chosen_by(wanted, contenders, graded)
-    return {name: figures for name, figures in made.items() if chosen[name]}
+    return {name: figures for name, figures in fold_figures.items() if chosen[name]}
 
 
 def chosen_by(wanted: Sequence[Wanted], contenders: Sequence[Contender], graded: GradedOutputs) -> Chosen:
@@ -83,8 +83,8 @@ def folds_of_graded(
     Args:
         choose_by: chooses by these outputs, as bits. None of them shares a cluster with one that is held out.
     """
-    every, bad = graded.any, graded.any_bad
-    outputs = [number for number in range(len(clusters)) if every >> number & 1]
+    graded_outputs, bad = graded.any, graded.any_bad
+    outputs = [number for number in range(len(clusters)) if graded_outputs >> number & 1]
     kinds = [bool(bad >> number & 1) for number in outputs]
     folds = held_out(
         kinds, [clusters[number] for number in outputs], lambda kept: choose_by(as_bits(outputs[one] for one in kept))
@@ -173,8 +173,8 @@ def additions(
     """
     fails = {one.id: one.fails for one in contenders}
     names = dict.fromkeys(one for fold in folds for one in sorted(fold.chosen[WHOLE_SET]))
-    made = [_addition(name, folds, fails, graded, counted) for name in names]
-    return tuple(sorted(made, key=lambda one: (-one.caught, one.flagged, one.id)))
+    additions_by_name = [_addition(name, folds, fails, graded, counted) for name in names]
+    return tuple(sorted(additions_by_name, key=lambda one: (-one.caught, one.flagged, one.id)))
 
 
 def _addition(

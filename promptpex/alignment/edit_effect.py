@@ -55,7 +55,7 @@ class ComparedOutputs:
         for name in names:
             if figure_of(old, name).estimate is None and figure_of(new, name).estimate is None:
                 continue
-            made = difference(name, (self.before, old), (self.after, new))
+            effect = difference(name, (self.before, old), (self.after, new))
             yield CardEffect(
                 kind=self.kind,
                 what=self.what,
@@ -63,7 +63,7 @@ class ComparedOutputs:
                 figure=name,
                 before=figure_of(old, name),
                 after=figure_of(new, name),
-                difference=as_figure(made) if made.estimate is not None else None,
+                difference=as_figure(effect) if effect.estimate is not None else None,
                 sampled=self.sampled,
                 cases=len(both),
             )
@@ -83,10 +83,10 @@ def effects(before: CardData, after: CardData, pairs: Iterable[VerdictsPair]) ->
         before, after: the outputs of either wording; the contest of ``before`` has the older outputs and no choice.
         pairs: ``verdict_pairs`` of them.
     """
-    made = [effect for one in _shares(before, after) for effect in one.effects(["bad"])]
-    made += [effect for one in _chosen(before, after) for effect in one.effects(_OF_VERDICTS)]
-    made += [effect for one in map(_verdicts, pairs) for effect in one.effects(_OF_VERDICTS)]
-    return tuple(made)
+    all_effects = [effect for one in _shares(before, after) for effect in one.effects(["bad"])]
+    all_effects += [effect for one in _chosen(before, after) for effect in one.effects(_OF_VERDICTS)]
+    all_effects += [effect for one in map(_verdicts, pairs) for effect in one.effects(_OF_VERDICTS)]
+    return tuple(all_effects)
 
 
 def _shares(before: CardData, after: CardData) -> Iterator[ComparedOutputs]:
@@ -117,9 +117,9 @@ def _chosen(before: CardData, after: CardData) -> Iterator[ComparedOutputs]:
     folds = contest.folds
     others = folds_of_others(folds, contest.clusters, older.clusters, contest.choose(EVERY))
     chosen = frozenset[str]().union(*(fold.chosen[WHOLE_SET] for fold in others))
-    known = ~union(older.unknown.get(name, 0) for name in chosen)
+    known_outputs = ~union(older.unknown.get(name, 0) for name in chosen)
     measured = measured_outputs(contest.examples, after.graded.book)
-    older_measured = measured_outputs(older.examples, before.graded.book) & known
+    older_measured = measured_outputs(older.examples, before.graded.book) & known_outputs
     for name in (WHOLE_SET, *contest.criteria):
         if not folds or not contest.chosen_for(name):
             continue

@@ -155,8 +155,8 @@ class GradedItems:
         counts = self.book.counts(subject, items)
         tables = sum(item.from_table for item in items) if subject == OUTPUT_SUBJECT else 0
         labels = [label for _, label in self.labelled(subject)]
-        known = [(item.cluster, label == "bad") for item, label in self.labelled(subject) if item.id in sample]
-        bad = sum(is_bad for _, is_bad in known)
+        known_labels = [(item.cluster, label == "bad") for item, label in self.labelled(subject) if item.id in sample]
+        bad = sum(is_bad for _, is_bad in known_labels)
         return CardLabels(
             subject=subject,
             text=self.book.subjects[subject].text,
@@ -170,6 +170,6 @@ class GradedItems:
             from_table=tables,
             sampled=sum(item.id in sample for item in items),
             sampled_bad=bad,
-            sampled_good=len(known) - bad,
-            bad_share=share_of(known) if known else None,
+            sampled_good=len(known_labels) - bad,
+            bad_share=share_of(known_labels) if known_labels else None,
         )

@@ -60,8 +60,8 @@ def _correlation(first: dict[str, float], second: dict[str, float]) -> float:
     both = [cluster for cluster in first if cluster in second]
     if not both or sizes <= 0.0:
         return 0.0
-    seen = sum(first[cluster] * second[cluster] for cluster in both) / math.sqrt(sizes)
-    return max(-1.0, seen if seen < 0.0 else min(1.0, seen) * len(both) / (len(both) + ADDED))
+    correlation = sum(first[cluster] * second[cluster] for cluster in both) / math.sqrt(sizes)
+    return max(-1.0, correlation if correlation < 0.0 else min(1.0, correlation) * len(both) / (len(both) + ADDED))
 
 
 def _parts(name: Compared, observations: Sequence[Observation], figures: AlignmentFigures) -> dict[str, float]:
@@ -75,11 +75,11 @@ def _parts(name: Compared, observations: Sequence[Observation], figures: Alignme
         return caught if name == "coverage" else flagged
     assert coverage is not None
     assert ffr is not None
-    kept = 1.0 - ffr
-    total = (coverage + kept) ** 2
+    pass_rate = 1.0 - ffr
+    total = (coverage + pass_rate) ** 2
     parts: defaultdict[str, float] = defaultdict(float)
     for cluster, part in caught.items():
-        parts[cluster] += 2.0 * kept**2 / total * part
+        parts[cluster] += 2.0 * pass_rate**2 / total * part
     for cluster, part in flagged.items():
         parts[cluster] -= 2.0 * coverage**2 / total * part
     return dict(parts)

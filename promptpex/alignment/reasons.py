@@ -52,9 +52,9 @@ def lacking(
         reading: how the reasons are shown; by default as files of data have them.
     """
     sentences = [f"{_called(one, texts)}: {reading(_why_none(one))}." for one in choices if not one.chosen]
-    beyond = stored("chosen beyond its FFR limit of {share}, since it must have an assertion")
+    above_limit = stored("chosen beyond its FFR limit of {share}, since it must have an assertion")
     return sentences + [
-        f"{_called(one, texts)}: {reading(beyond.format(share=percent_of(one.wanted.limit)))}."
+        f"{_called(one, texts)}: {reading(above_limit.format(share=percent_of(one.wanted.limit)))}."
         for one in choices
         if any(rated.state == "chosen" and is_beyond(rated, one) for rated in one.rated)
     ]

@@ -54,8 +54,8 @@ class HeldVerdicts:
         chose = self._chose
 
         def measures(item: Example) -> bool:
-            known = item.id in self.fails and item.id not in chose and not self._is_shown(item)
-            return known and (sample is None or item.id in sample)
+            measures_it = item.id in self.fails and item.id not in chose and not self._is_shown(item)
+            return measures_it and (sample is None or item.id in sample)
 
         return self.data.graded.observations(self.subject, self._failed, measures)
 

@@ -86,14 +86,14 @@ def run_batch(
     if not models:
         raise ConfigError("models names no model; give at least one")
     named = [prompts] if isinstance(prompts, str | Path) else prompts
-    every = find_prompts(named)
-    start = common_folder(every)
+    prompt_files = find_prompts(named)
+    start = common_folder(prompt_files)
 
     async def job(session: Session) -> MadeBatch:
-        return await run_and_report(session, every, start=start)
+        return await run_and_report(session, prompt_files, start=start)
 
     roles = {"models": listed(models), "judge": listed(judge), "author": author}
-    made = in_session(job, {**roles, **settings}, client, start=start)
-    runs = {str(one.files.prompt): RunResult.of(read(one.folder)) for one in made.runs if one.folder is not None}
-    problems = {str(one.files.prompt): str(one.problem) for one in made.runs if one.problem is not None}
-    return BatchResult(runs, problems, made.report)
+    results = in_session(job, {**roles, **settings}, client, start=start)
+    runs = {str(one.files.prompt): RunResult.of(read(one.folder)) for one in results.runs if one.folder is not None}
+    problems = {str(one.files.prompt): str(one.problem) for one in results.runs if one.problem is not None}
+    return BatchResult(runs, problems, results.report)

@@ -172,13 +172,13 @@ def _several(doc: YamlDoc, places: Sequence[Keys]) -> tuple[OfTest, ...]:
         any("threshold" in test for test in tests) or any(key[:1] == ("tests",) for key in places)
     ):
         return ()
-    made = []
+    assertions = []
     for number, test in enumerate(tests):
         keys: Keys = ("tests", number)
         own = tuple(place for place, where in enumerate(places) if where[:2] == keys)
         variables = _mapping_of(doc, test, keys)
-        made.append(OfTest(variables, own, _number(doc, test, keys, _threshold(doc))))
-    return tuple(made)
+        assertions.append(OfTest(variables, own, _number(doc, test, keys, _threshold(doc))))
+    return tuple(assertions)
 
 
 def _tests(data: object) -> list[Mapping[str, object]]:
@@ -272,10 +272,10 @@ def _vars(doc: YamlDoc) -> Mapping[str, object]:
 
 def _mapping_of(doc: YamlDoc, place: Mapping[str, object], keys: Keys) -> Mapping[str, object]:
     """The ``vars`` of a place."""
-    given = place.get("vars", {})
-    if not isinstance(given, Mapping):
+    variables = place.get("vars", {})
+    if not isinstance(variables, Mapping):
         raise doc.fail("vars must be a mapping of names to values", *keys, "vars")
-    return given
+    return variables
 
 
 def _places(doc: YamlDoc) -> Iterator[tuple[Keys, Mapping[str, object]]]:

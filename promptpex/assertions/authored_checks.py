@@ -86,18 +86,18 @@ def _regex(text: str) -> dict[str, object]:
 
 def without_needless_escapes(pattern: str) -> str:
     """The pattern without backslashes that the flag ``u`` refuses: those before signs that need none."""
-    kept, at, in_class = [], 0, False
+    characters, at, in_class = [], 0, False
     while at < len(pattern):
         sign, after = pattern[at], pattern[at + 1 : at + 2]
         if sign == "\\" and after:
             needed = after in _SYNTAX or (after.isascii() and after.isalnum()) or (after == "-" and in_class)
-            kept.append(sign + after if needed else after)
+            characters.append(sign + after if needed else after)
             at += 2
             continue
         in_class = sign == "[" or (in_class and sign != "]")
-        kept.append(sign)
+        characters.append(sign)
         at += 1
-    return "".join(kept)
+    return "".join(characters)
 
 
 def _lines(text: str) -> dict[str, object]:

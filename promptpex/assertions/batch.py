@@ -73,7 +73,7 @@ class RowCheckJob:
 
 def _reports(rows: Sequence[CheckRow], checks: CheckFile | None, time_of_all: Allowance) -> list[RowReport]:
     chosen = [None if checks is None else checks.for_row(row.vars) for row in rows]
-    problems = [row.problem or _no_test(checks, mine) for row, mine in zip(rows, chosen, strict=True)]
+    problems = [row.problem or _no_test(checks, row_checks) for row, row_checks in zip(rows, chosen, strict=True)]
     with check_time(time_of_all):
         sound = [(row, mine) for row, mine, why in zip(rows, chosen, problems, strict=True) if why is None]
         evaluated = iter(evaluator.evaluate_many([_evaluation(row, mine) for row, mine in sound]))
@@ -104,10 +104,10 @@ def _compiled(row: CheckRow, checks: CheckFile | None) -> compiler.Compiled:
 
 def _checked_output(row: CheckRow, checks: CheckFile | None) -> CheckedOutput:
     asserts = [*(checks.raw if checks is not None else ()), *(row.asserts or ())]
-    given = {**checks.vars, **row.vars} if checks is not None else row.vars
-    expected = _expected(row, given)
+    variables = {**checks.vars, **row.vars} if checks is not None else row.vars
+    expected = _expected(row, variables)
     return evaluator.checked_output(
-        row.output, given, asserts=asserts, expected=expected, answers=row.answers, **row.measured
+        row.output, variables, asserts=asserts, expected=expected, answers=row.answers, **row.measured
     )
 
 

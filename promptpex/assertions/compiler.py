@@ -73,9 +73,9 @@ def compile_checks(checks: Sequence[Check | Mapping[str, object]], *, where: str
             does not compile, a missing threshold. One sentence; the caller adds file and line.
     """
     with time_limits.check_time():
-        made = prepare(checks)
-        compile_patterns([made])
-        return require_usable(made, where)
+        prepared = prepare(checks)
+        compile_patterns([prepared])
+        return require_usable(prepared, where)
 
 
 def require_usable(made: Compiled, where: str = "") -> Compiled:
@@ -196,7 +196,7 @@ def _check_templates(value: object) -> None:
 
 def compile_patterns(made: Iterable[Compiled]) -> None:
     """Compile the patterns of these checks now, in few calls: ``require_usable`` asks for one after the other."""
-    with time_limits.check_time() as together, together.piece():
+    with time_limits.check_time() as allowance, allowance.piece():
         patterns = [pattern for compiled in made for step in compiled.steps for pattern in _patterns(step)]
         if len(patterns) > 1:
             v8.REGEXES.prefetch(patterns)

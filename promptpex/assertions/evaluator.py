@@ -46,7 +46,7 @@ def evaluate_many(rows: Sequence[tuple[Compiled, CheckedOutput, float | None]]) 
 def work_ahead(rows: Iterable[tuple[Compiled, CheckedOutput]]) -> None:
     """Make the matches and run the Python code of these rows now, in few calls."""
     rows = list(rows)
-    with time_limits.check_time() as together, together.piece():
+    with time_limits.check_time() as allowance, allowance.piece():
         matches = [match for compiled, checked in rows for step in compiled.steps for match in _matches(step, checked)]
         if len(matches) > 1:
             v8.REGEXES.prefetch(matches)
@@ -63,8 +63,8 @@ def _run_code(rows: Iterable[tuple[Compiled, CheckedOutput]]) -> None:
         from promptpex.assertions.kinds import python
 
         tasks = [(step.assertion, step.plan, outputs, step.time) for step, outputs in outputs_of.values()]
-        with time_limits.check_time() as together, together.piece(), contextlib.suppress(*_MET_AGAIN):
-            python.prepare(tasks, lambda: together.used_up)
+        with time_limits.check_time() as allowance, allowance.piece(), contextlib.suppress(*_MET_AGAIN):
+            python.prepare(tasks, lambda: allowance.used_up)
 
 
 _MET_AGAIN = (Unscorable, RecursionError, MemoryError, ValueError)

@@ -78,16 +78,16 @@ def _outcome(right: bool, output: str, expected: str) -> Comparison:
 
 
 def _json(output: str, expected: str) -> Comparison:
-    wanted = _json_value(expected)
-    if wanted is None:
+    expected_value = _json_value(expected)
+    if expected_value is None:
         raise Unscorable(
             "bad-expected", stored("the expected output {quoted} is not JSON", quoted=quoted_json(expected))
         )
-    given = _json_value(output)
-    if given is None:
+    output_value = _json_value(output)
+    if output_value is None:
         none = stored("the output holds no single JSON value, expected is {quoted}", quoted=quoted_json(expected))
         return Comparison(False, none)
-    return _outcome(_canonical(given[0]) == _canonical(wanted[0]), output, expected)
+    return _outcome(_canonical(output_value[0]) == _canonical(expected_value[0]), output, expected)
 
 
 def _json_value(text: str) -> tuple[Any] | None:
@@ -110,12 +110,12 @@ def _canonical(value: Any) -> Any:
 
 
 def _set(output: str, expected: str) -> Comparison:
-    given, wanted = _items(output), _items(expected)
-    if given == wanted:
+    output_items, expected_items = _items(output), _items(expected)
+    if output_items == expected_items:
         return Comparison(
             True, stored("the output holds the expected {quoted} in any order", quoted=quoted_json(expected))
         )
-    missing, surplus = sorted(map(str, wanted - given)), sorted(map(str, given - wanted))
+    missing, surplus = sorted(map(str, expected_items - output_items)), sorted(map(str, output_items - expected_items))
     return Comparison(False, _differing(quoted_json(", ".join(missing)), quoted_json(", ".join(surplus))))
 
 
@@ -151,22 +151,22 @@ def _dumped(item: Any) -> str:
 
 
 def _numeric(output: str, expected: str, tolerance: str) -> Comparison:
-    wanted = _numbers(expected)
-    if len(wanted) != 1:
+    expected_numbers = _numbers(expected)
+    if len(expected_numbers) != 1:
         raise Unscorable(
             "bad-expected", stored("the expected output {quoted} is not one number", quoted=quoted_json(expected))
         )
-    given = _numbers(output)
-    if len(given) != 1:
+    output_numbers = _numbers(output)
+    if len(output_numbers) != 1:
         several = stored("the output {quoted} holds several numbers, expected is {quoted_expected}")
         none = stored("the output {quoted} holds no number, expected is {quoted_expected}")
         texts = {"quoted": quoted_json(output), "quoted_expected": quoted_json(expected)}
-        return Comparison(False, (several if given else none).format(**texts))
+        return Comparison(False, (several if output_numbers else none).format(**texts))
     with localcontext(prec=2 * LONGEST_NUMBER) as context:
         context.clear_traps()
         allowed = Decimal(tolerance.rstrip("%") or 0)
-        allowed = allowed / 100 * abs(wanted[0]) if tolerance.endswith("%") else allowed
-        return _outcome(abs(given[0] - wanted[0]) <= allowed, output, expected)
+        allowed = allowed / 100 * abs(expected_numbers[0]) if tolerance.endswith("%") else allowed
+        return _outcome(abs(output_numbers[0] - expected_numbers[0]) <= allowed, output, expected)
 
 
 def _numbers(text: str) -> list[Decimal]:

@@ -44,17 +44,17 @@ def assertion(data: object) -> Assertion:
 def from_check(check: Check) -> Assertion:
     """A record as an assertion; keys that were not set stay absent."""
     names = check.model_fields_set & KEYS - {"asserts"}
-    given: dict[object, object] = {name: getattr(check, name) for name in names}
-    if "threshold" in given and given["threshold"] is None:
-        del given["threshold"]
+    fields: dict[object, object] = {name: getattr(check, name) for name in names}
+    if "threshold" in fields and fields["threshold"] is None:
+        del fields["threshold"]
     for name in ("metric", "path"):
-        if name in given and given[name] is None:
-            del given[name]
-    if "value" not in given and check.value is not None:
-        given["value"] = check.value
+        if name in fields and fields[name] is None:
+            del fields[name]
+    if "value" not in fields and check.value is not None:
+        fields["value"] = check.value
     if check.asserts is not None:
-        given["assert"] = [from_check(part) for part in check.asserts]
-    return _from_mapping(given | {"kind": check.kind})
+        fields["assert"] = [from_check(part) for part in check.asserts]
+    return _from_mapping(fields | {"kind": check.kind})
 
 
 def _from_mapping(data: Mapping[object, object], inside: bool = False) -> Assertion:
@@ -154,10 +154,10 @@ def _inner(part: object) -> Assertion:
 
 def _named(value: object) -> str:
     try:
-        shown = "null" if value is None else repr(value)
+        value_text = "null" if value is None else repr(value)
     except ValueError:
         return "a number of so many digits"
-    return cut(shown, 40)
+    return cut(value_text, 40)
 
 
 def _bad(message: str) -> Unscorable:

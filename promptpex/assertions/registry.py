@@ -88,8 +88,8 @@ def kind(name: str) -> Kind[Any]:
 def _suggestion(name: str) -> str:
     plain = name.replace("_", "-").lower()
     before = "not-" if plain.startswith("not-") else ""
-    meant = did_you_mean(plain.removeprefix("not-"), KIND_NAMES, before=before)
-    return f"; {meant or 'the kinds are ' + ', '.join(KIND_NAMES)}"
+    nearest_kind = did_you_mean(plain.removeprefix("not-"), KIND_NAMES, before=before)
+    return f"; {nearest_kind or 'the kinds are ' + ', '.join(KIND_NAMES)}"
 
 
 def _quoted(name: str) -> str:

@@ -145,8 +145,8 @@ def _parts(named: Path, place: Path) -> Iterator[RowPart]:
             first += count
     else:
         lines = jsonl.raw_lines(place, what=WHAT, error=CheckError, longest=LONGEST_LINE)
-        for some in _grouped(lines, lambda line: len(line.data)):
-            yield LinePart(named, some[0].number, [line.data for line in some])
+        for group in _grouped(lines, lambda line: len(line.data)):
+            yield LinePart(named, group[0].number, [line.data for line in group])
 
 
 def _grouped(items: Iterator[T], size: Callable[[T], int]) -> Iterator[list[T]]:

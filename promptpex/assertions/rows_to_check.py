@@ -324,9 +324,9 @@ def csv_row(head: list[str], row: safe_csv.CsvRow, path: Path) -> CheckRow:
             data[name] = _json_cell(data[name], name, row.line, path)
     variables = {name: value for name, value in cells.items() if name not in _COLUMNS}
     data["vars"] = {**variables, **data.get("vars", {})}
-    made = row_of(data, row.line)
-    made.file, made.length = path, sum(map(len, row.cells))
-    return made
+    check_row = row_of(data, row.line)
+    check_row.file, check_row.length = path, sum(map(len, row.cells))
+    return check_row
 
 
 def _json_cell(text: str, name: str, line: int, path: Path) -> object:

@@ -156,8 +156,8 @@ def _holds_json_for(check: Check, checked: CheckedOutput) -> bool:
     if isinstance(schema, str):
         with suppress(js_values.NotJson):
             schema = js_values.strict_json(schema)
-    wanted = {"object": dict, "array": list}.get(str(schema.get("type"))) if isinstance(schema, Mapping) else None
-    return any(isinstance(value, wanted or (dict, list)) for value in checked.json_values)
+    python_type = {"object": dict, "array": list}.get(str(schema.get("type"))) if isinstance(schema, Mapping) else None
+    return any(isinstance(value, python_type or (dict, list)) for value in checked.json_values)
 
 
 def fingerprint(rule: Rule) -> str:

@@ -86,9 +86,9 @@ class TimedCheck:
         self._each = each
 
     def __enter__(self) -> None:
-        for given, words in ((self._own, _ITS_TIME), (self._together, _TIME_OF_ALL)):
-            if given.used_up:
-                raise Unscorable("timeout", words.format(seconds=f"{given.seconds:.0f}"))
+        for allowance, words in ((self._own, _ITS_TIME), (self._together, _TIME_OF_ALL)):
+            if allowance.used_up:
+                raise Unscorable("timeout", words.format(seconds=f"{allowance.seconds:.0f}"))
         self._before: Token[float | None] = _deadline.set(time.monotonic() + self._seconds)
         self._own.begin(self._each)
         self._together.begin(self._each)

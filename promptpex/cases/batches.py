@@ -68,11 +68,11 @@ def batches(make: Iterable[tuple[Target, int]], rules_per_request: int) -> list[
         rules_per_request: rules, each with its inverse, that one request may cover. Fewer where they want more than
             ``MOST_CASES`` cases together; a target that wants more alone is asked for several times.
     """
-    together: dict[tuple[str | None, bool], dict[str, list[Portion]]] = {}
+    by_scenario: dict[tuple[str | None, bool], dict[str, list[Portion]]] = {}
     for target, missing in make:
         key = (target.scenario.name if target.scenario else None, target.extra)
-        together.setdefault(key, {}).setdefault(target.rule.id, []).append(Portion(target, missing))
-    return [batch for rules in together.values() for batch in _split(list(rules.values()), rules_per_request)]
+        by_scenario.setdefault(key, {}).setdefault(target.rule.id, []).append(Portion(target, missing))
+    return [batch for rules in by_scenario.values() for batch in _split(list(rules.values()), rules_per_request)]
 
 
 def with_contexts(requests: Sequence[Batch], prompt: Prompt, spec: Spec, kept: Sequence[Case]) -> list[Batch]:

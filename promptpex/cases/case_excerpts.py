@@ -87,8 +87,8 @@ def _shares(lengths: Sequence[int], room: int) -> list[int]:
     """How many characters each of several texts gets: short ones what they need, the others equal parts of the rest."""
     shares = [0] * len(lengths)
     by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
-    for done, index in enumerate(by_length):
-        shares[index] = max(LEAST_SHARE, min(lengths[index], room // (len(lengths) - done)))
+    for settled, index in enumerate(by_length):
+        shares[index] = max(LEAST_SHARE, min(lengths[index], room // (len(lengths) - settled)))
         room = max(0, room - shares[index])
     return shares
 

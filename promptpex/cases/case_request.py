@@ -146,8 +146,8 @@ def _known(batch: Batch, existing: Sequence[Case]) -> list[str]:
     sample = [others[int(index * step)] for index in range(min(OTHERS, len(others)))]
     own = [case for case in cases if (case.rule, case.inverse) in aims][-OWN:]
     excerpts = CaseExcerpts([*sample, *own])
-    shown = [(case, OTHER_CASE) for case in sample] + [(case, OWN_CASE) for case in own]
-    return [_line(case, excerpts.of(case, room)) for case, room in shown]
+    tagged_cases = [(case, OTHER_CASE) for case in sample] + [(case, OWN_CASE) for case in own]
+    return [_line(case, excerpts.of(case, room)) for case, room in tagged_cases]
 
 
 def _line(case: Case, values: str) -> str:

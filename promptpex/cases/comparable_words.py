@@ -32,5 +32,5 @@ def slug(name: str) -> str:
     if re.fullmatch(r"[A-Za-z0-9_.-]+", name):
         return name
     ascii_part = normal_form("NFKD", name).encode("ascii", "ignore").decode()
-    kept = re.sub(r"[^A-Za-z0-9_.]+", "-", ascii_part).strip("-")
-    return f"{kept}-{text_digest(name, 6)}" if kept else text_digest(name, 6)
+    slug_text = re.sub(r"[^A-Za-z0-9_.]+", "-", ascii_part).strip("-")
+    return f"{slug_text}-{text_digest(name, 6)}" if slug_text else text_digest(name, 6)

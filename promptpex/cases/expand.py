@@ -97,10 +97,10 @@ def plan_expansion(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, how
             if not own and case.aside is None:
                 make.append((case, inputs_fingerprint))
         level = following
-    kept = {case.id for case in keep}
+    kept_ids = {case.id for case in keep}
     all_grown = [case for case in suite.cases if case.expanded_from is not None]
-    retire = [case for case in all_grown if case.id not in kept and case.origin == "generated"]
-    keep += [case for case in all_grown if case.id not in kept and case.origin != "generated"]
+    retire = [case for case in all_grown if case.id not in kept_ids and case.origin == "generated"]
+    keep += [case for case in all_grown if case.id not in kept_ids and case.origin != "generated"]
     return Expansion(tuple(keep), tuple(retire), tuple(make))
 
 
@@ -123,8 +123,8 @@ async def expand(
     """
     for _ in range(max(how.times, 1)):
         todo = plan_expansion(prompt, spec, suite, author=author.label, how=how)
-        gone = {case.id for case in todo.retire}
-        suite = suite.replace(cases=tuple(case for case in suite.cases if case.id not in gone))
+        retired_ids = {case.id for case in todo.retire}
+        suite = suite.replace(cases=tuple(case for case in suite.cases if case.id not in retired_ids))
         if not todo.make:
             break
         suite = await _grown(author, prompt, spec, suite, todo.make, how, emit)
@@ -260,16 +260,16 @@ def _variant(case: Case, inputs_fingerprint: str, reply: Any) -> Case | None:
 
 def _placed(cases: Sequence[Case], variants: Mapping[str, Case]) -> list[Case]:
     """The cases, each followed by its variant, under ids that are free."""
-    taken = {case.id for case in cases}
+    taken_ids = {case.id for case in cases}
     placed: list[Case] = []
     for case in cases:
         placed.append(case)
         if case.id not in variants:
             continue
         name, number = f"{case.id}-long", 2
-        while name in taken:
+        while name in taken_ids:
             name, number = f"{case.id}-long{number}", number + 1
-        taken.add(name)
+        taken_ids.add(name)
         placed.append(variants[case.id].replace(id=name))
     return placed
 

@@ -87,11 +87,11 @@ def write_suite(path: Path | str, suite: Suite, *, by_hand: bool = False, schema
     is_new = not Path(path).exists()
     old = Suite(prompt=suite.prompt) if is_new else read_suite(path)
     cases = merged(old.cases, suite.cases, by_hand=by_hand)
-    wanted = Suite(prompt=suite.prompt, match=suite.match or old.match, cases=cases)
-    if is_new or wanted != old:
+    new_suite = Suite(prompt=suite.prompt, match=suite.match or old.match, cases=cases)
+    if is_new or new_suite != old:
         before = "" if is_new else _text(path)
-        write_text(path, _TABLES[ending].text(wanted, before))
-    return wanted
+        write_text(path, _TABLES[ending].text(new_suite, before))
+    return new_suite
 
 
 def _read(path: Path | str) -> Reading[Suite]:
@@ -143,5 +143,5 @@ def _problem(message: str, suggestion: str, severity: Severity = "error") -> Pro
 def was_a_rule(rule_id: str, spec: Spec) -> bool:
     """Whether an id that the spec does not have is likely a deleted rule's, not a slip: ``r2`` beside an ``r4``."""
     numbers = [int(match[1]) for rule in spec.rules if (match := _NUMBERED.fullmatch(rule.id))]
-    asked = _NUMBERED.fullmatch(rule_id)
-    return bool(asked and numbers and int(asked[1]) < max(numbers))
+    numbered = _NUMBERED.fullmatch(rule_id)
+    return bool(numbered and numbers and int(numbered[1]) < max(numbers))

@@ -60,8 +60,8 @@ async def generate(
     await work.ask(batches(plan.make, options.rules_per_request))
     again = [(target, missing) for target, missing in work.new.missing() if target not in work.failed]
     await work.ask(replace(batch, number=batch.number + 1) for batch in batches(again, options.rules_per_request))
-    made = work.new.with_alike()
-    short = plan.missing - len(made)
+    generated = work.new.with_alike()
+    short = plan.missing - len(generated)
     if short > 0:
         message = stored_n(
             "cases: {number} of {count} case could not be made; run generate again with --fresh, or name "
@@ -72,7 +72,7 @@ async def generate(
             number=short,
         )
         emit(Notice(message, "warning"))
-    return Suite(prompt=suite_for, cases=_ordered(spec, [*plan.keep, *made]))
+    return Suite(prompt=suite_for, cases=_ordered(spec, [*plan.keep, *generated]))
 
 
 def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = ignore_events) -> tuple[Suite, Plan]:
@@ -81,7 +81,7 @@ def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = ignor
     A failing author must not make a suite smaller: a stale case goes only when its target has all its cases. One whose
     id has been given to a new case gets another.
     """
-    taken = {case.id for case in suite.cases}
+    taken_ids = {case.id for case in suite.cases}
     back: list[Case] = []
     stayed: list[Case] = []
     for target, missing in plan.make:
@@ -95,8 +95,8 @@ def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = ignor
             case for case in plan.retire if case.invalid is None and case not in stayed and _same_target(case, target)
         ]
         for case in stale[: max(0, room)]:
-            back.append(case if case.id not in taken else case.replace(id=_free_id(target.stem, taken)))
-            taken.add(back[-1].id)
+            back.append(case if case.id not in taken_ids else case.replace(id=_free_id(target.stem, taken_ids)))
+            taken_ids.add(back[-1].id)
             stayed.append(case)
     if back:
         message = stored_n(
@@ -106,8 +106,8 @@ def keep_unreplaced(plan: Plan, suite: Suite, spec: Spec, emit: Listener = ignor
         )
         emit(Notice(message, "warning"))
     retired = tuple(case for case in plan.retire if case not in stayed)
-    kept = replace(plan, keep=(*plan.keep, *back), retire=retired)
-    return suite.replace(cases=_ordered(spec, [*suite.cases, *back])), kept
+    new_plan = replace(plan, keep=(*plan.keep, *back), retire=retired)
+    return suite.replace(cases=_ordered(spec, [*suite.cases, *back])), new_plan
 
 
 def _same_target(case: Case, target: Target) -> bool:

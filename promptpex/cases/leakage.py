@@ -105,17 +105,17 @@ def leaks_answer(text: str, expected: str, prompt_text: str) -> str | None:
     announced: behind a word for "answer" at the end of a line, or, where it is a label that the prompt lists, as the
     only thing behind a mark in the last line of a longer text.
     """
-    wanted = folded(expected)
+    expected_words = folded(expected)
     lines = [line for line in text.splitlines() if line.strip()]
-    if not wanted or not lines:
+    if not expected_words or not lines:
         return None
     for line in lines:
         match = _MARK.match(line.strip())
-        if match and folded(match["label"]) in _ANSWER and folded(match["rest"]) == wanted:
+        if match and folded(match["label"]) in _ANSWER and folded(match["rest"]) == expected_words:
             return "it names the expected output as the answer"
-    if len(wanted) <= 40 and len(lines) > 1 and _listed(expected, prompt_text):
+    if len(expected_words) <= 40 and len(lines) > 1 and _listed(expected, prompt_text):
         match = re.match(r"^\W*(?:->|=>|→)\s*(.+)$", lines[-1].strip())
-        if match and folded(match[1]) == wanted:
+        if match and folded(match[1]) == expected_words:
             return "its last line is the expected output behind an arrow"
     return None
 

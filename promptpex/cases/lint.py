@@ -90,8 +90,8 @@ def _variables(case: Case, prompt: Prompt) -> Iterator[LintFinding]:
     for name in case.inputs:
         if name not in (*prompt.variables, *prompt.checks_only):
             yield LintFinding("unknown-variable", f"the prompt has no variable {name}", "warning")
-    given = [value_text(value).strip() for name, value in case.inputs.items() if name in prompt.variables]
-    if given and not any(given):
+    texts = [value_text(value).strip() for name, value in case.inputs.items() if name in prompt.variables]
+    if texts and not any(texts):
         yield LintFinding("empty", "all values are empty")
 
 

@@ -62,8 +62,8 @@ def keep_most_valuable(suite: Suite, spec: Spec, most: int, untriggered: Collect
             return case
         return case.replace(aside=None if case.id in ids else f"not among the {most} most valuable")
 
-    kept = suite.replace(cases=tuple(marked(case) for case in suite.cases))
-    return Kept(kept, len(valid), len(valid) - len(chosen), _lost(valid, chosen, spec, aims), len(own))
+    marked_suite = suite.replace(cases=tuple(marked(case) for case in suite.cases))
+    return Kept(marked_suite, len(valid), len(valid) - len(chosen), _lost(valid, chosen, spec, aims), len(own))
 
 
 Aims = Mapping[str, tuple[str | None, bool] | None]
@@ -74,12 +74,12 @@ def _chosen(cases: list[Case], own: list[Case], most: int, aims: Aims) -> list[C
     sides = {aims[case.id] for case in own}
     rules = {side[0] for side in sides if side is not None}
     same = _tests_the_same([*own, *cases])
-    taken = {case.id for case in own}
+    taken_ids = {case.id for case in own}
     chosen: list[Case] = []
 
     def worth(case: Case) -> float:
         value = float(case.rating.value if case.rating is not None else UNRATED)
-        value *= REDUNDANT if same[case.id] & taken else 1.0
+        value *= REDUNDANT if same[case.id] & taken_ids else 1.0
         side = aims[case.id]
         if side is None:
             return value
@@ -92,7 +92,7 @@ def _chosen(cases: list[Case], own: list[Case], most: int, aims: Aims) -> list[C
         if (side := aims[best.id]) is not None:
             rules.add(side[0])
             sides.add(side)
-        taken.add(best.id)
+        taken_ids.add(best.id)
     return chosen
 
 
@@ -109,8 +109,8 @@ def _tests_the_same(cases: list[Case]) -> dict[str, set[str]]:
 
 
 def _lost(valid: Iterable[Case], chosen: Iterable[Case], spec: Spec, aims: Aims) -> tuple[str, ...]:
-    lost = {aims[case.id] for case in valid} - {aims[case.id] for case in chosen}
+    lost_aims = {aims[case.id] for case in valid} - {aims[case.id] for case in chosen}
     names = {(rule.id, False): rule.id for rule in spec.rules} | {
         (rule.id, True): rule.inverse_id for rule in spec.rules
     }
-    return tuple(name for side, name in names.items() if side in lost)
+    return tuple(name for side, name in names.items() if side in lost_aims)

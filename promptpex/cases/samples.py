@@ -151,8 +151,8 @@ def _columns(head: Sequence[str], file: Path, line: int, place: _Place) -> dict[
     if not used and len(head) == 1 and len(place.variables) == 1:
         used = {place.variables[0]: 0}
     if not used:
-        wanted = ", ".join(place.variables)
-        raise ConfigError(f"no column is named after a variable of the prompt ({wanted})", path=file, line=line)
+        variable_names = ", ".join(place.variables)
+        raise ConfigError(f"no column is named after a variable of the prompt ({variable_names})", path=file, line=line)
     return used
 
 
@@ -162,14 +162,16 @@ def _text(item: Any, place: _Place, what: str, path: Path | str | None, line: in
         if strange and len(place.variables) == 1 and len(item) != 1:
             strange = [name for name in strange if name != "input"]
         if strange:
-            known = ", ".join(place.variables)
-            raise ConfigError(f"{what}: the prompt has no variable {strange[0]!r}, only {known}", path=path, line=line)
+            variable_names = ", ".join(place.variables)
+            raise ConfigError(
+                f"{what}: the prompt has no variable {strange[0]!r}, only {variable_names}", path=path, line=line
+            )
         if len(place.variables) == 1 and len(item) == 1:
             return value_text(next(iter(item.values())))
         return "\n".join(f"{name}: {value_text(value)}" for name, value in item.items())
     if isinstance(item, str | int | float) and not isinstance(item, bool):
         if len(place.variables) > 1:
-            wanted = ", ".join(place.variables)
-            raise ConfigError(f"{what} must give values to {wanted}", path=path, line=line)
+            names_text = ", ".join(place.variables)
+            raise ConfigError(f"{what} must give values to {names_text}", path=path, line=line)
         return value_text(item)
     raise ConfigError(f"{what} must be a text or a mapping from variable to value", path=path, line=line)

@@ -38,13 +38,13 @@ def settings(flags: Mapping[str, Any], *, start: Path | None = None) -> Resolved
     """The resolved settings of a command: file, environment, then the flags that were given."""
     from promptpex.config import load
 
-    given = {name: value for name, value in flags.items() if value is not None and name not in OUTPUT_FLAGS}
+    given_flags = {name: value for name, value in flags.items() if value is not None and name not in OUTPUT_FLAGS}
     for name in LISTS:
-        if isinstance(given.get(name), str):
-            given[name] = [part.strip() for part in given[name].split(",") if part.strip()]
-            if not given[name]:
+        if isinstance(given_flags.get(name), str):
+            given_flags[name] = [part.strip() for part in given_flags[name].split(",") if part.strip()]
+            if not given_flags[name]:
                 raise ConfigError(f"--{name} names no model; write --{name} NAME, or leave it out")
-    resolved = load(given, start=start or Path.cwd(), env=os.environ)
+    resolved = load(given_flags, start=start or Path.cwd(), env=os.environ)
     _speak(resolved)
     for warning in resolved.warnings:
         say(tr("warning: {message}", message=from_data(warning)), err=True)
@@ -146,12 +146,12 @@ def whole_suite_line() -> str:
     """The command as it was typed, without its choice of cases; empty where it chose none."""
     from promptpex.cli.options import SUBSET_FLAGS, SUBSET_OPTIONS
 
-    kept, is_value = [], False
+    words, is_value = [], False
     for argument in sys.argv[1:]:
         if not is_value and argument.partition("=")[0] not in (*SUBSET_OPTIONS, *SUBSET_FLAGS):
-            kept.append(argument)
+            words.append(argument)
         is_value = not is_value and argument in SUBSET_OPTIONS
-    return _as_typed(kept) if len(kept) < len(sys.argv[1:]) else ""
+    return _as_typed(words) if len(words) < len(sys.argv[1:]) else ""
 
 
 def _as_typed(arguments: Sequence[str]) -> str:

@@ -129,14 +129,14 @@ def _summaries(direction: Direction) -> str:
 def _own_values(format_: Format, direction: Direction, values: dict[str, Any]) -> dict[str, Any]:
     """Takes the options of all formats out of the values, and gives those that this format declares."""
     own = {option.name: option for option in _options_of(format_, direction)}
-    given = {}
+    own_values = {}
     for name, (names, option) in _declared(direction).items():
         value = values.pop(name)
         if name in own:
-            given[name] = own[name].default if value is None else value
+            own_values[name] = own[name].default if value is None else value
         elif value:
             raise click.UsageError(f"{_flag(option)} goes with {' and '.join(names)}, not with {format_.name}")
-    return given
+    return own_values
 
 
 def _declared(direction: Direction) -> dict[str, tuple[list[str], Option]]:

@@ -31,15 +31,15 @@ def serve(ports: Ports, *, port: int | None, no_open: bool, as_json: bool = Fals
     from promptpex.web.server import DEFAULT_PORT, LocalServer, listening, require_extra
 
     require_extra()
-    wanted = DEFAULT_PORT if port is None else port
-    listener = listening(wanted)
+    wanted_port = DEFAULT_PORT if port is None else port
+    listener = listening(wanted_port)
     show = _as_json if as_json else _in_words
     problems = partial(say, err=True)
     server = LocalServer(
         listener, ports, problems, partial(show, tr("For another browser or person:")), _leave, main.DEBUG
     )
-    if wanted not in (0, server.port) and not quiet:
-        problems(tr("Port {wanted} is taken; this is port {port}.", wanted=wanted, port=server.port))
+    if wanted_port not in (0, server.port) and not quiet:
+        problems(tr("Port {wanted} is taken; this is port {port}.", wanted=wanted_port, port=server.port))
 
     def begun() -> None:
         show(tr("Open"), server.link)

@@ -30,10 +30,10 @@ def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
     if not rows["error"].notna().any():
         return
     answered = set(rows.loc[rows["error"].isna(), "model"])
-    lost = rows[rows["error"].notna() & ~rows["error"].isin(NOT_ASKED) & ~rows["model"].isin(answered)]
+    failed = rows[rows["error"].notna() & ~rows["error"].isin(NOT_ASKED) & ~rows["model"].isin(answered)]
     silent = [
         f"{clean(model)} ({_counted(Counter(errors))})"
-        for model, errors in lost.groupby("model", sort=False, observed=True)["error"]
+        for model, errors in failed.groupby("model", sort=False, observed=True)["error"]
     ]
     if not silent or (allowed and answered):
         return
@@ -70,9 +70,9 @@ def silent_answerers(summary: Summary) -> Iterator[str]:
     rows = rows[marked(rows["source"], lambda source: source.startswith("check:") and "@" in source)]
     if rows.empty:
         return
-    asked = rows[~rows["unscored"].isin(NOT_ASKED).fillna(False)]
-    judges = asked["source"].astype(str).map(lambda source: source.partition("@")[2])
-    for judge, group in asked.groupby(judges, sort=False, observed=True):
+    asked_rows = rows[~rows["unscored"].isin(NOT_ASKED).fillna(False)]
+    judges = asked_rows["source"].astype(str).map(lambda source: source.partition("@")[2])
+    for judge, group in asked_rows.groupby(judges, sort=False, observed=True):
         if group["unscored"].astype("string").str.startswith("judge-").fillna(False).all():
             why = clean(from_data(group["reason"].iloc[0]), LONGEST)
             counts = _counted(Counter(group["unscored"]))
@@ -90,8 +90,8 @@ def silent_scorers(summary: Summary) -> Iterator[str]:
     scores = summary.scores[is_from(summary.scores, "judge") | by_code]
     if scores.empty:
         return
-    asked = scores[~scores["unscored"].isin(NOT_ASKED).fillna(False)]
-    for (judge, name), group in asked.groupby(["source", "name"], sort=False, observed=True):
+    asked_rows = scores[~scores["unscored"].isin(NOT_ASKED).fillna(False)]
+    for (judge, name), group in asked_rows.groupby(["source", "name"], sort=False, observed=True):
         failed = group["unscored"].notna() & group["unscored"].ne(UNCLEAR)
         if failed.all():
             label, why = clean(str(judge).removeprefix("judge:")), clean(from_data(group["reason"].iloc[0]), LONGEST)

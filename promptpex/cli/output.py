@@ -143,9 +143,9 @@ def _occasion(summary: Summary, totals: Mapping[str, Any] | None) -> Occasion:
     from promptpex.report.terminal import Occasion
 
     partial = summary.run.manifest.partial
-    asked = "" if totals is None else asked_in_words(totals)
+    requests_text = "" if totals is None else asked_in_words(totals)
     goes_on = totals is not None and partial != "interrupted"  # an interrupted command says so itself
-    return Occasion(asked, resume_line() if goes_on else "", _comparable_before(summary), whole_suite_line())
+    return Occasion(requests_text, resume_line() if goes_on else "", _comparable_before(summary), whole_suite_line())
 
 
 def asked_in_words(totals: Mapping[str, Any]) -> str:

@@ -191,9 +191,9 @@ def _display(counts: ProgressCounts, clock: Callable[[], float]) -> Progress:
 
     class Display(Progress):
         def get_renderables(self) -> Iterator[RenderableType]:
-            shown = _fitting_bars(self.tasks, console.height - LINES_BELOW)
-            yield self.make_tasks_table(shown)
-            yield from _below(counts, clock(), len(self.tasks) - len(shown))
+            fitting_bars = _fitting_bars(self.tasks, console.height - LINES_BELOW)
+            yield self.make_tasks_table(fitting_bars)
+            yield from _below(counts, clock(), len(self.tasks) - len(fitting_bars))
 
     return Display(
         TextColumn("{task.fields[stage]}"),

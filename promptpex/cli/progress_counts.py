@@ -125,16 +125,16 @@ class ProgressCounts:
 
     def total(self, now: float) -> str:
         """All stages and models so far, in words: steps, time, cost, and what is known of the outputs."""
-        every = [*self._over, *self.stages.values()]
-        parts = [f"{sum(one.done - one.unasked for one in every)}/{sum(one.total for one in every)}"]
+        stage_counts = [*self._over, *self.stages.values()]
+        parts = [f"{sum(one.done - one.unasked for one in stage_counts)}/{sum(one.total for one in stage_counts)}"]
         parts.append(span(now - (now if self._began is None else self._began)))
-        cost = sum(one.cost for one in every)
+        cost = sum(one.cost for one in stage_counts)
         if cost:
-            parts.append(money(cost, priced=all(one.priced for one in every)))
-        known = [f"{count} {from_data(outcome)}" for outcome, count in self.outcomes.items() if count]
-        if not known and any(stage == "output" for stage, _ in self.stages):
-            known = [tr("no verdicts yet")]
-        return ", ".join([*parts, *known])
+            parts.append(money(cost, priced=all(one.priced for one in stage_counts)))
+        outcome_texts = [f"{count} {from_data(outcome)}" for outcome, count in self.outcomes.items() if count]
+        if not outcome_texts and any(stage == "output" for stage, _ in self.stages):
+            outcome_texts = [tr("no verdicts yet")]
+        return ", ".join([*parts, *outcome_texts])
 
     def waiting(self, now: float, *, notice_after_s: float = WAITING_NOTICE_S) -> str:
         """For whose first answer one has waited longest, in words; nothing where all have answered."""
@@ -198,5 +198,5 @@ def span(seconds: float) -> str:
 
 def money(usd: float, *, priced: bool) -> str:
     """US dollars; that a part has no known price is said."""
-    known = digits(f"${usd:.4f}")
-    return known if priced else tr("{cost} and unknown", cost=known)
+    amount = digits(f"${usd:.4f}")
+    return amount if priced else tr("{cost} and unknown", cost=amount)

@@ -1,3 +1,3 @@
-"""File formats: JSON lines, spreadsheet-safe CSV, Parquet, Excel, JSON in replies; files and texts in packages of their own."""
+"""File formats: JSON lines, safe CSV, Parquet, Excel, JSON in replies. Files and texts have their own packages."""
 
 from __future__ import annotations

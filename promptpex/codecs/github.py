@@ -28,9 +28,9 @@ def workflow_command(name: str, message: str, properties: Mapping[str, str | int
 
     Escaped as GitHub's toolkit does: nothing in a message or a property ends it or begins another command.
     """
-    given = {key: str(value) for key, value in properties.items() if value is not None}
-    listed = ",".join(f"{key}={_property(value)}" for key, value in given.items())
-    return f"::{name}{f' {listed}' if listed else ''}::{_data(message)}"
+    present = {key: str(value) for key, value in properties.items() if value is not None}
+    properties_text = ",".join(f"{key}={_property(value)}" for key, value in present.items())
+    return f"::{name}{f' {properties_text}' if properties_text else ''}::{_data(message)}"
 
 
 def plain_line(text: str) -> str:
@@ -40,8 +40,8 @@ def plain_line(text: str) -> str:
 
 
 def _data(text: str) -> str:
-    shown = _OLD_COMMAND.sub("# ", visible(text))
-    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    visible_text = _OLD_COMMAND.sub("# ", visible(text))
+    return visible_text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

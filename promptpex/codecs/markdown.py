@@ -24,10 +24,10 @@ def prose(text: str) -> str:
 
 def block(text: str, info: str = "text") -> str:
     """A text of any lines as a fenced block, which nothing in it ends."""
-    shown = visible(text.replace("\r\n", "\n").replace("\r", "\n"))
-    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    visible_text = visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+    longest = max((len(run) for run in re.findall(r"`+", visible_text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{info}\n{shown}\n{fence}"
+    return f"{fence}{info}\n{visible_text}\n{fence}"
 
 
 def _escaped(line: str) -> str:

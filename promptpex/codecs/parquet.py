@@ -74,8 +74,8 @@ def _batches(path: Path, what: str, error: type[InputError], columns: Sequence[s
     except ImportError as missing:
         raise error(_NEEDED, path=path) from missing
     with opened(path, error=error, what=what) as file, _refusing(path, what, error):
-        wanted = list(columns) if columns is not None else None
-        for batch in ParquetFile(file).iter_batches(batch_size=ROWS, columns=wanted):
+        column_names = list(columns) if columns is not None else None
+        for batch in ParquetFile(file).iter_batches(batch_size=ROWS, columns=column_names):
             _refuse_large(batch, path, what, error)
             yield batch
 

@@ -87,8 +87,8 @@ def read_env_file(path: Path, *, further: Collection[str] = ()) -> EnvFile:
         why = failure.message if isinstance(failure, ConfigError) else "it is not UTF-8"
         return EnvFile({}, (stored("no key is taken from {file}: {why}", file=path, why=why),))
     of_vendor = _variables_by_vendor(further)
-    wanted = {name: value for name, value in entries.items() if name in of_vendor and value.strip()}
-    keys = {name: value for name, value in wanted.items() if not any(map(_is_set, of_vendor[name]))}
+    keys_of_vendors = {name: value for name, value in entries.items() if name in of_vendor and value.strip()}
+    keys = {name: value for name, value in keys_of_vendors.items() if not any(map(_is_set, of_vendor[name]))}
     bad = [name for name, value in keys.items() if not _is_key(value)]
     keys = {name: value for name, value in keys.items() if name not in bad}
     return EnvFile(keys, tuple(_notices(path, keys, bad, [name for name in entries if name not in of_vendor])))
@@ -155,14 +155,14 @@ def _is_key(value: str) -> bool:
 
 
 def _notices(path: Path, keys: Mapping[str, str], bad: list[str], rest: list[str]) -> Iterator[str]:
-    shown = os.path.relpath(path) if is_inside(path, Path.cwd()) else path
+    shown_path = os.path.relpath(path) if is_inside(path, Path.cwd()) else path
     if keys:
-        yield stored("{names} taken from {file}", names=", ".join(sorted(keys)), file=shown)
+        yield stored("{names} taken from {file}", names=", ".join(sorted(keys)), file=shown_path)
     if bad:
         yield stored(
             "{names} in {file} cannot be a key: it has 8 to {limit} signs, no blanks",
             names=", ".join(bad),
-            file=shown,
+            file=shown_path,
             limit=f"{LONGEST_KEY:,}",
         )
     unused = [name[:60] for name in rest if _EXPECTED_TO_COUNT.fullmatch(name)]
@@ -173,6 +173,6 @@ def _notices(path: Path, keys: Mapping[str, str], bad: list[str], rest: list[str
             "{count} variables of {file} not used ({names}): it gives keys of providers alone; servers and settings "
             "come from flags, the environment or settings files",
             len(unused),
-            file=shown,
+            file=shown_path,
             names=", ".join(unused[:5]),
         )

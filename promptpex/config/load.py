@@ -107,14 +107,14 @@ def load(
         ConfigError: an unknown setting, a value of the wrong kind, a key among the settings, a file that cannot be
             read; with file and line, or the name of the variable or flag.
     """
-    given = {name: value for name, value in flags.items() if value is not None}
-    alone, trusted = (switched(name, given.pop(name, None), env) for name in SWITCHES)
-    config = given.pop("config", None) or env.get(f"{PREFIX}CONFIG")
+    given_flags = {name: value for name, value in flags.items() if value is not None}
+    alone, trusted = (switched(name, given_flags.pop(name, None), env) for name in SWITCHES)
+    config = given_flags.pop("config", None) or env.get(f"{PREFIX}CONFIG")
     if alone and config:
         raise ConfigError(f"a settings file is named ({config}), but none is to be read; drop one of the two options")
     named, warnings = Path(str(config)) if config else None, list[str]()
     files = [] if alone else [user_layer(warnings), project_layer(named, start, warnings)]
-    layers = [*files, environment_layer(env, warnings), Layer(given_as, given)]
+    layers = [*files, environment_layer(env, warnings), Layer(given_as, given_flags)]
     raise_problems([problem for layer in layers for problem in problems_of(layer)])
     values, origins = _over_each_other([_at_its_place(layer) for layer in layers])
     apply_preset(values, origins)

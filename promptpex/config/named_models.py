@@ -69,9 +69,9 @@ def require_one_meaning(settings: Settings) -> None:
     meaning: dict[str, str] = {}
     singles = [label for label in (settings.author, settings.expected) if label]
     for label in (*settings.models, *settings.judge, *singles):
-        given = spelled(label, settings.named_models)
-        if meaning.setdefault(given.label, given.text) != given.text:
+        named = spelled(label, settings.named_models)
+        if meaning.setdefault(named.label, named.text) != named.text:
             raise ConfigError(
-                f"The name {given.label} is given to {meaning[given.label]} and to {given.text}; choose another for "
+                f"The name {named.label} is given to {meaning[named.label]} and to {named.text}; choose another for "
                 "one of them."
             )

@@ -85,9 +85,9 @@ def _seen_model(label: str, folder: Path, cwd: Path) -> str:
     file = from_name(written or "")
     if written is None or file.startswith("~") or "\0" in file or Path(file).is_absolute():
         return label
-    seen = as_in_name(_seen_from(cwd, folder.resolve() / file, folder))
+    seen_path = as_in_name(_seen_from(cwd, folder.resolve() / file, folder))
     head, _, tail = label.partition(f"/{written}")
-    return f"{head}/{seen}{tail}"
+    return f"{head}/{seen_path}{tail}"
 
 
 def refuse_reaching_out(values: Mapping[str, object], refuse: Refuse) -> None:
@@ -132,7 +132,7 @@ def anchor(start: Path, cwd: Path) -> Path:
     is known by its pyproject, or that has the user's own ``.promptpex``; else the working folder, if ``start`` is in it
     and it is neither of those two, else ``start``.
     """
-    folder, here = start.resolve(), cwd.resolve()
+    folder, working_folder = start.resolve(), cwd.resolve()
     tops = _tops(folder)
     below = takewhile(lambda place: place not in tops, (folder, *folder.parents))
     places = [place for place in below if not _is_shared(place)]
@@ -140,7 +140,7 @@ def anchor(start: Path, cwd: Path) -> Path:
         marked = next(filter(is_marked, places), None)
         if marked is not None:
             return marked
-    return here if folder.is_relative_to(here) and here not in tops else folder
+    return working_folder if folder.is_relative_to(working_folder) and working_folder not in tops else folder
 
 
 def _tops(folder: Path) -> set[Path]:
@@ -192,9 +192,9 @@ def _instead(name: str) -> str:
 
 def _seen_from(cwd: Path, path: Path, top: Path) -> str:
     """The path as it is shown: relative to the working folder where that is in the project or above it."""
-    whole, here = Path(os.path.abspath(path)), cwd.resolve()
-    if whole.is_relative_to(here) or here.is_relative_to(top.resolve()):
-        return os.path.relpath(whole, here)
+    whole, working_folder = Path(os.path.abspath(path)), cwd.resolve()
+    if whole.is_relative_to(working_folder) or working_folder.is_relative_to(top.resolve()):
+        return os.path.relpath(whole, working_folder)
     return str(whole)
 
 

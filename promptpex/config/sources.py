@@ -125,9 +125,11 @@ def environment_layer(env: Mapping[str, str], warnings: list[str]) -> Layer:
         elif names_key(name):
             raise ConfigError(f"{variable}: {NO_KEYS}")
         else:
-            meant = did_you_mean(name.upper(), map(str.upper, Settings.model_fields), before=PREFIX)
+            suggestion = did_you_mean(name.upper(), map(str.upper, Settings.model_fields), before=PREFIX)
             unknown = stored("{name} is not a setting", name=variable)
-            warnings.append(stored("{name} is not a setting; {part}", name=variable, part=meant) if meant else unknown)
+            warnings.append(
+                stored("{name} is not a setting; {part}", name=variable, part=suggestion) if suggestion else unknown
+            )
     return Layer("environment", values)
 
 

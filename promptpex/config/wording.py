@@ -71,15 +71,15 @@ def in_words(error: ErrorDetails, *, within: int = 1, example: object = None) ->
     shows = value in SHAPES and example is not None and len(error["loc"]) <= 1
     such = f", such as {toml_value(example)}" if shows else ""
     message = f"it should be {_IN_TOML.get(value, value)}{such}" if value else _own(error)
-    shown = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
-    given = f", not {shown}" if str(error.get("input")).strip() else "; give one, or leave the setting out"
+    value_text = json.dumps(error.get("input"), default=str, ensure_ascii=False)[:60]
+    not_value = f", not {value_text}" if str(error.get("input")).strip() else "; give one, or leave the setting out"
     if error["type"] == "missing":
         return f"{inner[:-1]} is missing"
     if error["type"] == "value_error" and (
         isinstance(error.get("input"), Mapping) or repr(error.get("input")) in message
     ):
-        given = ""
-    return f"{inner[:-1] + ': ' if inner else ''}{message}{given}"
+        not_value = ""
+    return f"{inner[:-1] + ': ' if inner else ''}{message}{not_value}"
 
 
 def dollars(name: str, price: object) -> tuple[float, float]:

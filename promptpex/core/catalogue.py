@@ -114,10 +114,10 @@ class Catalogue:
         for template in self._templates:
             values = template.values(text)
             if values is not None:
-                shown = template.text.format(
+                translated = template.text.format(
                     **{name: self._value(name, value, depth) for name, value in values.items()}
                 )
-                return shown if text.startswith(template.start) else self._about_input(shown)
+                return translated if text.startswith(template.start) else self._about_input(translated)
         return None
 
     def _value(self, name: str, value: str, depth: int) -> str:

@@ -124,18 +124,18 @@ def update(
         OSError: it cannot be written.
     """
     if not Path(path).exists():
-        wanted = _merged(kind, _with_texts_of(kind, record), record, by_hand)
-        write_text(path, _new_text(kind, wanted, schema or schema_place(path, kind.schema)))
+        new_record = _merged(kind, _with_texts_of(kind, record), record, by_hand)
+        write_text(path, _new_text(kind, new_record, schema or schema_place(path, kind.schema)))
     else:
         doc = yaml_reader.read(path, error=kind.error, what=kind.what, to_edit=True)
         old = _load(kind, doc, checker).require()
-        wanted = _merged(kind, old, record, by_hand)
-        text = _edited(kind, doc, old, wanted)
+        new_record = _merged(kind, old, record, by_hand)
+        text = _edited(kind, doc, old, new_record)
         if text != doc.text:
-            _verify(kind, text, doc, wanted, checker)
+            _verify(kind, text, doc, new_record, checker)
             write_text(path, doc.mark + text)
     keep_schema(path)
-    return wanted
+    return new_record
 
 
 def _load(kind: DocumentKind[D], doc: YamlDoc, checker: Checker | None) -> Reading[D]:
@@ -182,8 +182,8 @@ def _merged(kind: DocumentKind[D], old: D, new: D, by_hand: bool) -> D:
 
 def _new_text(kind: DocumentKind[D], record: D, schema: str) -> str:
     """The text of a new file: the line that tells editors its schema, then the content."""
-    shown = {part.name: part.show(getattr(record, part.name)) for part in kind.parts}
-    content = {name: value for name, value in shown.items() if value is not None}
+    parts = {part.name: part.show(getattr(record, part.name)) for part in kind.parts}
+    content = {name: value for name, value in parts.items() if value is not None}
     return f"# yaml-language-server: $schema={schema}\n{yaml_writer.document(content)}"
 
 

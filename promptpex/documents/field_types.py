@@ -128,8 +128,8 @@ class Named:
         if not isinstance(data, dict):
             findings.add(f"{self.name!r} must {self.wanted}", self.name)
             return {}
-        taken = {name: take(self.record, self._long(item), (self.name, name), findings) for name, item in data.items()}
-        return {name: record for name, record in taken.items() if record is not None}
+        loaded = {name: take(self.record, self._long(item), (self.name, name), findings) for name, item in data.items()}
+        return {name: record for name, record in loaded.items() if record is not None}
 
     def _long(self, item: Any) -> Any:
         if isinstance(item, str | list):
@@ -249,15 +249,15 @@ class Items:
 
     def edit(self, edits: Edits, old: Any, new: Any) -> None:
         """Edits items by id: the file's order is kept, new ones come behind their neighbour."""
-        wanted = {item.id: item for item in new}
-        positions = {item.id: position for position, item in enumerate(old) if item.id in wanted}
+        new_items = {item.id: item for item in new}
+        positions = {item.id: position for position, item in enumerate(old) if item.id in new_items}
         for name, position in positions.items():
-            self._edit_item(edits, position, old[position], wanted[name])
+            self._edit_item(edits, position, old[position], new_items[name])
         added = [item for item in new if item.id not in positions]
         if added and not positions:
             edits.set((), self.name, self.show(added))
             return
-        removed = [position for position, item in enumerate(old) if item.id not in wanted]
+        removed = [position for position, item in enumerate(old) if item.id not in new_items]
         if removed:
             edits.remove_items((self.name,), removed)
         for after, group in _by_neighbour(new, positions):
@@ -267,12 +267,12 @@ class Items:
         if old == new:
             return
         before, after = old.model_dump(mode="json", by_alias=True), new.model_dump(mode="json", by_alias=True)
-        shown, defaults = self._shown(new), _defaults(type(new))
+        shown_item, defaults = self._shown(new), _defaults(type(new))
         for name in after:
             if before[name] == after[name]:
                 continue
-            if name in shown:
-                edits.set((self.name, position), name, shown[name])
+            if name in shown_item:
+                edits.set((self.name, position), name, shown_item[name])
             else:
                 edits.remove((self.name, position), name, defaults.get(name))
         if self.named_by is not None and before[self.named_by] != after[self.named_by]:
@@ -302,8 +302,8 @@ class Pairs(Items):
     def merge(self, old: Any, new: Any, *, by_hand: bool) -> Any:
         """The new ones, and what a person said of old ones."""
         peoples = {} if by_hand else {item.id: item for item in old if item.is_peoples}
-        kept = [peoples.pop(item.id, item) for item in new]
-        return (*kept, *peoples.values())
+        merged = [peoples.pop(item.id, item) for item in new]
+        return (*merged, *peoples.values())
 
 
 def _items(data: Any, name: str, findings: Findings, noun: str = "item") -> Sequence[Any]:

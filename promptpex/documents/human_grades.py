@@ -120,14 +120,14 @@ def import_grades(source: Path, into: Path) -> ImportedGrades:
     Raises:
         GradeError: the file cannot be opened, or ours cannot be read or written.
     """
-    known = {grade.id: grade for grade in read_grades(into)}
+    known_grades = {grade.id: grade for grade in read_grades(into)}
     if not os.path.lexists(source):
         raise GradeError(f"there is no such {WHAT}", path=source)
     if source.is_dir():
         raise GradeError(f"this is a folder; name the {WHAT} in it", path=source)
-    reading = _Reading(source, foreign=True, known=known)
+    reading = _Reading(source, foreign=True, known=known_grades)
     grades, problems = _examined(reading)
-    new = [grade for grade in grades if grade.id not in known]
+    new = [grade for grade in grades if grade.id not in known_grades]
     append_grades(into, new)
     return ImportedGrades(tuple(new), len(grades) - len(new), tuple(problems), len(reading.refused))
 
@@ -249,15 +249,15 @@ def _check_replacements(reading: _Reading) -> None:
 
 def _in_circles(grades: dict[str, Grade]) -> list[str]:
     """One id of each circle of grades that replace each other."""
-    done: set[str] = set()
+    checked: set[str] = set()
     circles = []
     for start in grades:
         path: dict[str, None] = {}
         name: str | None = start
-        while name in grades and name not in done and name not in path:
+        while name in grades and name not in checked and name not in path:
             path[name] = None
             name = grades[name].replaces
         if name in path:
             circles.append(str(name))
-        done.update(path)
+        checked.update(path)
     return circles

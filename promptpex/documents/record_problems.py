@@ -91,20 +91,20 @@ def plain_message(error: Mapping[str, Any], example: str = "") -> str:
     Args:
         example: what may stand there instead.
     """
-    type_, given = error["type"], error.get("input")
+    type_, input_value = error["type"], error.get("input")
     if type_ == "string_pattern_mismatch":
-        return f"{given!r} may hold only letters, digits, '_', '.' and '-'"
+        return f"{input_value!r} may hold only letters, digits, '_', '.' and '-'"
     if type_ == "string_too_short":
         return "it is empty"
     if type_ == "literal_error":
-        return f"{_shown(given)} is not one of the words it may be ({wanted(error)})"
+        return f"{_shown(input_value)} is not one of the words it may be ({wanted(error)})"
     value = wanted(error)
     if value is None:
         return str(error["msg"]).removeprefix("Value error, ")
-    if value == TEXT and isinstance(given, bool | int | float):
-        return f"there should be text here, not {in_words(given)}; put it in quotes"
+    if value == TEXT and isinstance(input_value, bool | int | float):
+        return f"there should be text here, not {in_words(input_value)}; put it in quotes"
     such = (example or _EXAMPLES.get(value)) if value in SHAPES else None
-    instead = in_words(given) if value in (LIST, MAPPING, TEXT) else _shown(given)
+    instead = in_words(input_value) if value in (LIST, MAPPING, TEXT) else _shown(input_value)
     return f"there should be {value} here{f', such as {such}' if such else ''}, not {instead}"
 
 

@@ -69,12 +69,12 @@ class ChunkedEngine(ABC):
         Raises:
             EngineError: workers cannot be started or died, or the job, an item or a result cannot be pickled.
         """
-        listed = list(items)
-        if not listed:
+        items_in_order = list(items)
+        if not items_in_order:
             return []
         async with self._opened(job) as workers:
-            size = self._chunk or chunk_size(len(listed), workers.most)
-            chunks = await asyncio.gather(*[workers.submit(chunk) for chunk in chunks_of(listed, size)])
+            size = self._chunk or chunk_size(len(items_in_order), workers.most)
+            chunks = await asyncio.gather(*[workers.submit(chunk) for chunk in chunks_of(items_in_order, size)])
         return [result for chunk in chunks for result in chunk]
 
     async def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:

@@ -48,12 +48,12 @@ class ProcessEngine(ChunkedEngine):
     @asynccontextmanager
     async def _opened(self, job: Job[Item, Result]) -> AsyncIterator[_Pool[Item, Result]]:
         pool: _Pool[Item, Result] = _Pool(pickled(job), self._processes, asyncio.get_running_loop(), self._exit_s)
-        done = False
+        opened = False
         try:
             yield pool
-            done = True
+            opened = True
         finally:
-            await asyncio.shield(asyncio.to_thread(pool.end, at_once=not done))
+            await asyncio.shield(asyncio.to_thread(pool.end, at_once=not opened))
 
 
 class _Pool(Generic[Item, Result]):
@@ -149,10 +149,10 @@ class _Worker:
 
     def __init__(self, job: bytes) -> None:
         context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs,), name="promptpex-engine", daemon=True)
+        self._connection, workers_end = context.Pipe()
+        self.process = context.Process(target=_serve, args=(workers_end,), name="promptpex-engine", daemon=True)
         self.process.start()
-        theirs.close()
+        workers_end.close()
         self._connection.send_bytes(job)
 
     def outcome(self, items: Sequence[Item]) -> list[Result] | Exception:

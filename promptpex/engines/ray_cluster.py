@@ -356,13 +356,17 @@ def _require_same_code(address: str) -> None:
         except ImportError as error:
             return f"no promptpex that can be imported ({error})"
 
-    wanted = installed()
-    asked = ray.remote(num_cpus=0, max_retries=0)(installed)
+    own_version = installed()
+    remote_version = ray.remote(num_cpus=0, max_retries=0)(installed)
     places = [node["NodeID"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
-    here = [NodeAffinitySchedulingStrategy(place, soft=False) for place in places]
-    for answer in ray.get([asked.options(scheduling_strategy=one).remote() for one in here], timeout=TOLD_APART_S):
-        if answer != wanted:
-            raise EngineError(f"a node of the Ray cluster at {address} has {answer}; install {wanted} on every node")
+    strategies = [NodeAffinitySchedulingStrategy(place, soft=False) for place in places]
+    for answer in ray.get(
+        [remote_version.options(scheduling_strategy=one).remote() for one in strategies], timeout=TOLD_APART_S
+    ):
+        if answer != own_version:
+            raise EngineError(
+                f"a node of the Ray cluster at {address} has {answer}; install {own_version} on every node"
+            )
 
 
 def _short_temporary() -> str | None:

@@ -65,11 +65,11 @@ def outcomes(source: bytes, job: bytes, *, workers: int | None, cpu: float, trie
         EngineError: a message was given up, or Ray Data cannot go on; after the results before it.
         Exception: of the source or of the job, in its turn.
     """
-    given = 0
+    given_count = 0
     with environment_with(_NO_USAGE), _quiet(), contextlib.closing(_streamed(source, job, workers, cpu, tries)) as rows:
         for row in rows:
             results = pickle.loads(row["data"])  # our own worker wrote it
-            if row["number"] != given:
+            if row["number"] != given_count:
                 break
             if isinstance(results, Broken):
                 if results.last:
@@ -78,7 +78,7 @@ def outcomes(source: bytes, job: bytes, *, workers: int | None, cpu: float, trie
                     raise results.error
                 return
             yield results
-            given += 1
+            given_count += 1
     raise EngineError(died(tries))
 
 
@@ -94,14 +94,16 @@ def _streamed(source: bytes, job: bytes, workers: int | None, cpu: float, tries:
     import ray
     from ray import data
 
-    here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
+    own_node = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
     try:
         with data.DataContext.current(_context()):
             compute = data.TaskPoolStrategy(size=workers)
             sources = data.from_items([{"number": 0, "data": source}], override_num_blocks=1)
-            messages = sources.flat_map(partial(_messages, tries=tries), num_cpus=HARDLY_ANY_CPU, label_selector=here)
-            done = messages.map(partial(_done, job=job, tries=tries), num_cpus=cpu, compute=compute)
-            yield from done.iter_rows()
+            messages = sources.flat_map(
+                partial(_messages, tries=tries), num_cpus=HARDLY_ANY_CPU, label_selector=own_node
+            )
+            results = messages.map(partial(_done, job=job, tries=tries), num_cpus=cpu, compute=compute)
+            yield from results.iter_rows()
     except Exception as error:
         lines = str(error).strip().splitlines()
         why = lines[0] if lines else type(error).__name__

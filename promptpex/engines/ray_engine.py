@@ -59,11 +59,11 @@ class RayEngine(ChunkedEngine):
         """See ``Engine``; raises as ``map`` does. Blocks while it waits: it is for who has nothing else to do."""
         from promptpex.engines import ray_data
 
-        message, made = pickled(job), pickled(source)
+        message, source_message = pickled(job), pickled(source)
         await self._cluster.opened()
-        some = ray_data.outcomes(made, message, workers=self._workers, cpu=CPU, tries=TRIES)
-        with contextlib.closing(some):
-            for results in some:
+        streamed = ray_data.outcomes(source_message, message, workers=self._workers, cpu=CPU, tries=TRIES)
+        with contextlib.closing(streamed):
+            for results in streamed:
                 for result in results:
                     yield result
 

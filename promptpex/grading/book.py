@@ -121,10 +121,10 @@ class GradeBook:
     def of(cls, grades: Iterable[Grade], subjects: Iterable[Subject], rules: LabelRules | None = None) -> GradeBook:
         """The book of these grades, in any order."""
         grades = tuple(grades)
-        gone = superseded(grades)
+        superseded_ids = superseded(grades)
         by_key: defaultdict[str, list[Grade]] = defaultdict(list)
         by_text: defaultdict[str, list[Grade]] = defaultdict(list)
-        for grade in sorted((one for one in grades if one.id not in gone), key=moment):
+        for grade in sorted((one for one in grades if one.id not in superseded_ids), key=moment):
             by_key[grade.key].append(grade)
             by_text[grade.output_digest].append(grade)
         book = cls(
@@ -141,13 +141,13 @@ class GradeBook:
 
     def adding(self, grade: Grade) -> GradeBook:
         """The book with one more grade; what it does not touch is not computed again."""
-        gone = {grade.replaces, grade.id if grade.withdrawn else None}
+        superseded_ids = {grade.replaces, grade.id if grade.withdrawn else None}
         joints = {key: each for key, each in self._joints.items() if self._texts[key] != grade.output_digest}
         book = replace(
             self,
             grades=(*self.grades, grade),
-            _by_key=_with(self._by_key, grade.key, grade, gone),
-            _by_text=_with(self._by_text, grade.output_digest, grade, gone),
+            _by_key=_with(self._by_key, grade.key, grade, superseded_ids),
+            _by_text=_with(self._by_text, grade.output_digest, grade, superseded_ids),
             _tips={**self._tips, _thing(grade): grade},
             _by_id={**self._by_id, grade.id: grade},
             _last={**self._last, **_last([grade], self._last)},
@@ -420,8 +420,8 @@ def _vote(grade: Grade, *, derived: bool = False) -> Vote:
 def _with(
     groups: Mapping[str, tuple[Grade, ...]], name: str, grade: Grade, gone: set[str | None]
 ) -> dict[str, tuple[Grade, ...]]:
-    kept = [one for one in (*groups.get(name, ()), grade) if one.id not in gone]
-    return {**groups, name: tuple(sorted(kept, key=moment))}
+    valid_grades = [one for one in (*groups.get(name, ()), grade) if one.id not in gone]
+    return {**groups, name: tuple(sorted(valid_grades, key=moment))}
 
 
 def _pair(first: str, second: str, table: Counter[tuple[str, str]]) -> PersonPair:

@@ -185,9 +185,9 @@ class GradingDesk:
             if tuple(subjects) != self.subjects:
                 had_all = len(self.ask) > 1 and {one.id for one in self.subjects if one.asked} <= set(self.ask)
                 self.subjects = tuple(subjects)
-                known = tuple(one.id for one in subjects if one.asked)
-                kept = known if had_all else tuple(name for name in self.ask if name in known)
-                self.ask = kept or (OUTPUT_SUBJECT,)
+                asked_ids = tuple(one.id for one in subjects if one.asked)
+                to_ask = asked_ids if had_all else tuple(name for name in self.ask if name in asked_ids)
+                self.ask = to_ask or (OUTPUT_SUBJECT,)
                 self._out.clear()
                 self._kept.regard(subjects)
             if opinions is not None:
@@ -205,9 +205,13 @@ class GradingDesk:
         policy = policy or self.policy
         with self._lock:
             self.refresh()
-            held = self._out.get(grader)
-            if held is not None and held.policy == policy and not self._has_graded(held.assignment, grader):
-                return held.assignment
+            handed_out = self._out.get(grader)
+            if (
+                handed_out is not None
+                and handed_out.policy == policy
+                and not self._has_graded(handed_out.assignment, grader)
+            ):
+                return handed_out.assignment
             assignment = self._adjudication(grader) or self._drawn(grader, policy)
             self._out.pop(grader, None)
             if assignment is not None:
@@ -329,19 +333,19 @@ class GradingDesk:
     def _drawn(self, grader: str, policy: str) -> Assignment | None:
         """An item that nobody has graded or, now and then, one that others have."""
         graded = self.book.having_grades(self.pool)
-        done = [item for item in graded if is_unseen(self.book, item, self.ask, grader)]
-        share = self._second_share if done else 0.0
+        unseen = [item for item in graded if is_unseen(self.book, item, self.ask, grader)]
+        share = self._second_share if unseen else 0.0
         if share and self._random.random() < share:
-            item = self._random.choice(done)
+            item = self._random.choice(unseen)
             subjects = tuple(one for one in self.subjects if one.id in self.ask)
-            return Assignment(item, SECOND_OPINION, share / len(done), subjects)
-        held = self._held_by_others(grader)
-        taken = held.keys() | {item.id for item in graded if not self.to_ask(item)}
-        left = [item for item in self.pool if item.id not in taken]
+            return Assignment(item, SECOND_OPINION, share / len(unseen), subjects)
+        held_by_others = self._held_by_others(grader)
+        unavailable = held_by_others.keys() | {item.id for item in graded if not self.to_ask(item)}
+        left = [item for item in self.pool if item.id not in unavailable]
         if not left:
             return None
         subjects = tuple(one for one in self.subjects if one.asked)
-        state = GradingState(self.pool, self.book, self._views, subjects, self.seed, held, self.weights)
+        state = GradingState(self.pool, self.book, self._views, subjects, self.seed, held_by_others, self.weights)
         chosen = choose(policy, left, state)
         return Assignment(chosen.item, chosen.policy, chosen.probability * (1 - share), self.to_ask(chosen.item))
 

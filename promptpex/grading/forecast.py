@@ -55,11 +55,11 @@ class Forecast:
         subject = tr("whole outputs") if self.subject == OUTPUT_SUBJECT else self.subject
         error = tr("{judge}'s error on {subject}", judge=self.judge, subject=subject)
         error = error if self.judge else tr("the judge's error on {subject}", subject=subject)
-        known = tr("{error} is known to within {points}", error=error, points=_points(self.within))
+        known_to = tr("{error} is known to within {points}", error=error, points=_points(self.within))
         if not self.grades:
-            return known
-        known = tr("{error} is known exactly for these outputs", error=error) if self.whole else known
-        sentence = tr("{count} more and {known}", count=self.grades, known=known)
+            return known_to
+        known_to = tr("{error} is known exactly for these outputs", error=error) if self.whole else known_to
+        sentence = tr("{count} more and {known}", count=self.grades, known=known_to)
         if self.asked:
             return sentence
         return tr("{sentence}, if bad outputs are also graded on {subject}", sentence=sentence, subject=self.subject)
@@ -87,17 +87,17 @@ def forecasts(
         asked: the ids of the subjects that people are asked about; None: all.
     """
     result = []
-    some = book.having_grades(items)
+    graded_items = book.having_grades(items)
     for subject in subjects:
         judges = sorted(judge for name, judge in judgements if name == subject.id)
         sample = book.random_sample(subject.id, items, seed) if judges else ()
         labels = {one.id: label for one in sample if (label := book.joint(one, subject.id).label) is not None}
-        left = len(items) - sum(book.joint(item, subject.id).graded for item in some)
+        left = len(items) - sum(book.joint(item, subject.id).graded for item in graded_items)
         for judge in judges:
             says = judgements[subject.id, judge]
             wrong = [(says[key] == "pass") != (label == "good") for key, label in labels.items() if key in says]
-            made = forecast(subject.id, sum(wrong), len(wrong), left, judge=judge, share=share)
-            result.append(replace(made, asked=asked is None or subject.id in asked))
+            subject_forecast = forecast(subject.id, sum(wrong), len(wrong), left, judge=judge, share=share)
+            result.append(replace(subject_forecast, asked=asked is None or subject.id in asked))
     return tuple(result)
 
 

@@ -193,11 +193,11 @@ def require_known_grader(how: LabelRules, graders: Collection[str]) -> None:
         SynthesisError: with those who are.
     """
     names = sorted(graders)
-    wanted = how.adjudicator or how.only
-    if not wanted or wanted in names:
+    grader = how.adjudicator or how.only
+    if not grader or grader in names:
         return
-    known = f"the graders are {', '.join(names[:8]) or 'none'}; or give one of {', '.join(JOINT)}"
-    raise SynthesisError(f"no grader is called {wanted!r}; {did_you_mean(wanted, [*names, *JOINT]) or known}")
+    choices = f"the graders are {', '.join(names[:8]) or 'none'}; or give one of {', '.join(JOINT)}"
+    raise SynthesisError(f"no grader is called {grader!r}; {did_you_mean(grader, [*names, *JOINT]) or choices}")
 
 
 def require_no_misspelling(how: LabelRules, graders: Collection[str]) -> None:

@@ -180,10 +180,14 @@ def random_draws(
         seed: of everything that is left to chance.
     """
     draws: list[Draw] = []
-    done, turns = set(graded), set(reached)
-    while len(draws) < most and not done.issuperset(order):
-        draws.append(draw_next(GradingProgress(order, done, turns), Surroundings(step=len(done)), RANDOM, seed=seed))
-        done.add(draws[-1].item)
+    graded_items, turns = set(graded), set(reached)
+    while len(draws) < most and not graded_items.issuperset(order):
+        draws.append(
+            draw_next(
+                GradingProgress(order, graded_items, turns), Surroundings(step=len(graded_items)), RANDOM, seed=seed
+            )
+        )
+        graded_items.add(draws[-1].item)
         turns |= reached_by((), {draws[-1].item: draws[-1].policy})
     return tuple(draws)
 

@@ -56,15 +56,15 @@ def is_unseen(book: GradeBook, item: Example, ask: Sequence[str], grader: str) -
 def _kinds(book: GradeBook, item: Example, ask: Sequence[str], grader: str) -> tuple[bool, ...]:
     """As the fields of ``Progress``, for one item."""
     joints = [book.joint(item, name) for name in ask]
-    holding, done = book.holding(item), all(joint.graded for joint in joints)
+    holding, all_graded = book.holding(item), all(joint.graded for joint in joints)
     return (
-        done,
+        all_graded,
         any(grade.grader == grader for grade in holding),
         any(book.joint(item, name).stale for name in book.subjects) if book.has_stale else False,
         any(joint.disputed for joint in joints),
         any(joint.graded and joint.label is None and not joint.disputed for joint in joints),
         is_unseen(book, item, ask, grader),
-        bool(holding) and not done,
+        bool(holding) and not all_graded,
     )
 
 

@@ -111,15 +111,15 @@ def mapping_of(text: str) -> dict[str, str]:
         raise InputError(f"--columns cannot be read ({failure}); write THEIRS=OURS,THEIRS=OURS") from None
     chosen: dict[str, str] = {}
     for part in parts:
-        theirs, sign, ours = part.rpartition("=")
+        their_column, sign, ours = part.rpartition("=")
         ours = ours.strip()
-        if not sign or not theirs.strip() or not (ours in OURS or (ours.startswith(PREFIX) and ours != PREFIX)):
+        if not sign or not their_column.strip() or not (ours in OURS or (ours.startswith(PREFIX) and ours != PREFIX)):
             meant = did_you_mean(ours, (*OURS, PREFIX + "NAME")) if sign else ""
             hint = meant or f"there are inputs.NAME, {', '.join(OURS)}"
             raise InputError(f"--columns: {part.strip()!r} is not THEIRS=OURS; {hint}")
         if ours in chosen.values():
             raise InputError(f"--columns: two columns are {ours}; name one")
-        chosen[theirs.strip()] = ours
+        chosen[their_column.strip()] = ours
     if not any(ours.startswith(PREFIX) for ours in chosen.values()):
         raise InputError("--columns names no input; write one as THEIRS=inputs.NAME")
     return chosen
@@ -128,10 +128,10 @@ def mapping_of(text: str) -> dict[str, str]:
 def _sentence(table: Table) -> str:
     """That no column is known here, which there are, and what to write."""
     names = [name for name in table.columns if name not in table.unfit]
-    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    names_text = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     if not names:
         return "there are no columns with text or numbers; give a table with a header row"
-    return f"none of the columns is known ({shown}); say what they are: --columns {_example(names)}"
+    return f"none of the columns is known ({names_text}); say what they are: --columns {_example(names)}"
 
 
 def _example(names: Sequence[str]) -> str:
@@ -201,21 +201,21 @@ class _Mapper:
             self._seen[name] = None
             if name not in self.chosen and not (self.table.nested and self._leads_into(name)):
                 self.log.left_out(name, stored("--columns does not name it"), self.table.path, line)
-        there = (name for name in self.chosen if _value(row, name, self.table.nested) is not None)
-        self._seen.update(dict.fromkeys(there))
+        present = (name for name in self.chosen if _value(row, name, self.table.nested) is not None)
+        self._seen.update(dict.fromkeys(present))
 
     def _leads_into(self, name: str) -> bool:
         return any(theirs.startswith(f"{name}.") for theirs in self.chosen)
 
     def _of_row(self, row: Mapping[str, object], line: int) -> dict[str, Any] | None:
         fields: dict[str, Any] = {"inputs": {}}
-        for theirs, ours in self.chosen.items():
-            value = self._usable(_value(row, theirs, self.table.nested), theirs, line)
+        for their_column, ours in self.chosen.items():
+            value = self._usable(_value(row, their_column, self.table.nested), their_column, line)
             if value is None:
                 continue
-            self.log.came(theirs)
+            self.log.came(their_column)
             if ours.startswith(PREFIX):
-                self._note_nested(value, theirs, line)
+                self._note_nested(value, their_column, line)
                 fields["inputs"][ours.removeprefix(PREFIX)] = value
             else:
                 fields[ours] = value
@@ -252,9 +252,11 @@ class _Mapper:
 
     def _id(self, fields: Mapping[str, Any], line: int) -> str:
         """The id of a case, made fit; of rows that are alike the later ones get a number."""
-        given = fields.get("id")
-        name = self._ids.free("" if given is None else str(given), derived_id(fields["inputs"], _NOUN), longest=100)
-        if given is not None and name != given:
+        given_id = fields.get("id")
+        name = self._ids.free(
+            "" if given_id is None else str(given_id), derived_id(fields["inputs"], _NOUN), longest=100
+        )
+        if given_id is not None and name != given_id:
             why = stored("an id consists of letters, digits, '.', '_' and '-', and is unique")
             self.log.changed("id", why, self.table.path, line)
         return name
@@ -272,20 +274,20 @@ def _value(row: Mapping[str, object], name: str, nested: bool) -> object:
 
 def _as_texts(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with texts where texts are wanted; a list of expected outputs is the first and further right ones."""
-    made = dict(fields)
-    expected = made.get("expected")
+    texts = dict(fields)
+    expected = texts.get("expected")
     if isinstance(expected, list):
-        made["expected"], *others = expected or [""]
+        texts["expected"], *others = expected or [""]
         if others:
-            made["also_right"] = [*others, *_list(made.get("also_right"))]
+            texts["also_right"] = [*others, *_list(texts.get("also_right"))]
     for name in _TEXTS:
-        if made.get(name) is not None:
-            made[name] = value_text(made[name])
-    if "also_right" in made:
-        made["also_right"] = [value_text(one) for one in _list(made["also_right"])]
-        if not made["also_right"]:
-            del made["also_right"]
-    return made
+        if texts.get(name) is not None:
+            texts[name] = value_text(texts[name])
+    if "also_right" in texts:
+        texts["also_right"] = [value_text(one) for one in _list(texts["also_right"])]
+        if not texts["also_right"]:
+            del texts["also_right"]
+    return texts
 
 
 def _list(value: object) -> list[object]:

@@ -111,8 +111,8 @@ def _conversation(golden: Mapping[str, object], at: At) -> Exchange:
     messages = messages_of(golden["turns"])
     is_answered = messages[-1].role == "assistant" and len(messages) > 1
     answers = (RecordedAnswer(messages[-1].content),) if is_answered else ()
-    kept = {key: golden[key] for key in _OF_CONVERSATION if golden.get(key) not in (None, "", [], {})}
-    inputs = {key: _list(value) if key in _LISTS else value for key, value in kept.items()}
+    conversation_fields = {key: golden[key] for key in _OF_CONVERSATION if golden.get(key) not in (None, "", [], {})}
+    inputs = {key: _list(value) if key in _LISTS else value for key, value in conversation_fields.items()}
     return Exchange(at, messages[:-1] if is_answered else messages, inputs, answers=answers,
                     name=_text(golden, "name") or "", scenario=_text(golden, "scenario"))  # fmt: skip
 
@@ -173,10 +173,12 @@ def _written(project: Project, case: Case, left_out: list[str]) -> dict[str, Any
     golden: dict[str, Any] = {_INPUT: value, "name": case.id}
     if case.expected is not None:
         golden[_EXPECTED] = case.expected
-    for name, given in case.inputs.items():
-        is_list = name in _LISTS and isinstance(given, list) and all(isinstance(each, str) for each in given)
-        if name not in variables and (is_list or (name == _METADATA and isinstance(given, dict))):
-            golden[name] = given
+    for name, input_value in case.inputs.items():
+        is_list = (
+            name in _LISTS and isinstance(input_value, list) and all(isinstance(each, str) for each in input_value)
+        )
+        if name not in variables and (is_list or (name == _METADATA and isinstance(input_value, dict))):
+            golden[name] = input_value
         elif name not in variables:
             left_out.append(stored("case {case}: its input {name}", case=case.id, name=name))
     return golden

@@ -115,8 +115,8 @@ def _cases(value: object, at: At, log: Log, messages: Sequence[Message]) -> list
         expected = None if is_input else row.pop(_EXPECTED, None)
         if expected is not None and not isinstance(expected, str):
             expected = json.dumps(expected, ensure_ascii=False)
-        known = {"expected": expected} if expected else {}
-        cases.append(Case.model_validate({"id": f"t{number}", "inputs": row, "origin": "added", **known}))
+        expected_field = {"expected": expected} if expected else {}
+        cases.append(Case.model_validate({"id": f"t{number}", "inputs": row, "origin": "added", **expected_field}))
     log.came("testData", len(cases))
     return cases
 
@@ -158,10 +158,10 @@ def _check(evaluator: Mapping[str, object], at: At, log: Log) -> tuple[Check | N
 
 def _of_text(text: Mapping[str, object], at: At, log: Log) -> Check:
     """The check of a string evaluator: of several keys the first counts, as there; beginnings and ends of any case."""
-    given = {key: text[key] for key in _KINDS if isinstance(text.get(key), str) and text[key]}
-    if not given:
+    text_fields = {key: text[key] for key in _KINDS if isinstance(text.get(key), str) and text[key]}
+    if not text_fields:
         raise at.fail(f"a string evaluator needs one of {', '.join(_KINDS)} with text")
-    (key, value), *others = given.items()
+    (key, value), *others = text_fields.items()
     for other, _ in others:
         why = stored("where both are given, GitHub's evaluator looks at {key} alone", key=key)
         log.left_out(at[other].name, why, at.path, at[other].line)
@@ -194,12 +194,12 @@ def as_evaluator(check: Check) -> tuple[str, str] | None:
 
 
 def _sentence(check: Check | None) -> str:
-    made = as_evaluator(check) if check is not None else None
-    if made is None:
+    evaluator = as_evaluator(check) if check is not None else None
+    if evaluator is None:
         return ""
     verbs = {"contains": "holds", "startsWith": "starts with", "endsWith": "ends with", "equals": "is"}
     ending = ", in any case" if check is not None and check.kind in ("icontains", "regex") else ""
-    return f"The output {verbs[made[0]]} {json.dumps(made[1], ensure_ascii=False)}{ending}."
+    return f"The output {verbs[evaluator[0]]} {json.dumps(evaluator[1], ensure_ascii=False)}{ending}."
 
 
 def _settings(data: Mapping[str, object], top: At, log: Log) -> dict[str, object]:
@@ -281,8 +281,8 @@ def _evaluators(spec: Spec, left_out: list[str]) -> list[dict[str, Any]]:
     for rule in spec.rules:
         fits = not rule.when and not rule.needs_judge and len(rule.checks) == 1
         check = rule.checks[0] if fits else None
-        made = as_evaluator(check) if check is not None else None
-        if check is None or made is None:
+        evaluator = as_evaluator(check) if check is not None else None
+        if check is None or evaluator is None:
             why = stored(
                 "rule {rule} is left out: a GitHub evaluator is one text that the output contains, begins or ends "
                 "with, or equals",
@@ -292,7 +292,7 @@ def _evaluators(spec: Spec, left_out: list[str]) -> list[dict[str, Any]]:
             continue
         if check.kind in ("contains", "starts-with", "ends-with"):
             left_out.append(stored("rule {rule}: GitHub's evaluators ignore case", rule=rule.id))
-        evaluators.append({"name": rule.id, "string": {made[0]: made[1]}})
+        evaluators.append({"name": rule.id, "string": {evaluator[0]: evaluator[1]}})
     return evaluators
 
 

@@ -72,8 +72,13 @@ def read(
         raise SuiteError(f"there is no split {chosen!r}; there are {', '.join(splits)}", path=path)
     others = [name for name in splits if name != chosen]
     notes += [Note("left out", name, stored("a different split was asked for"), str(path)) for name in others]
-    made = imported(_table(splits[chosen], path), columns=columns, first=first)
-    return Imported(suite=made.suite, problems=made.problems, over=made.over, notes=(*made.notes, *notes))
+    imported_table = imported(_table(splits[chosen], path), columns=columns, first=first)
+    return Imported(
+        suite=imported_table.suite,
+        problems=imported_table.problems,
+        over=imported_table.over,
+        notes=(*imported_table.notes, *notes),
+    )
 
 
 def _table(files: Sequence[Path], folder: Path) -> Table:
@@ -158,9 +163,9 @@ def _saved(folder: Path) -> Splits:
         return {str(state.get("_split") or "train"): [_inside(folder, str(name), folder / STATE) for name in names]}
     if not is_file(folder / DICT):
         return {}
-    listed = _mapping(folder / DICT).get("splits")
+    split_names = _mapping(folder / DICT).get("splits")
     splits: Splits = {}
-    for name in listed if isinstance(listed, list) else ():
+    for name in split_names if isinstance(split_names, list) else ():
         part = _inside(folder, str(name), folder / DICT)
         if is_file(part / STATE):
             splits[str(name)] = next(iter(_saved(part).values()))
@@ -185,8 +190,8 @@ def _configured(folder: Path, config: str | None) -> Splits:
         return {}
     front = _FRONT.match(read_text(readme, error=SuiteError, what="README.md", limit=5 * MEGABYTE))
     doc = yaml_reader.load(front[1], path=readme, error=SuiteError, what="README.md", first_line=2) if front else None
-    listed = doc.data.get("configs") if doc is not None and isinstance(doc.data, dict) else None
-    configs = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    configurations = doc.data.get("configs") if doc is not None and isinstance(doc.data, dict) else None
+    configs = [one for one in configurations if isinstance(one, dict)] if isinstance(configurations, list) else []
     by_name = {str(one.get("config_name") or "default"): one for one in configs if one.get("data_files") is not None}
     if not by_name:
         return {}
@@ -220,9 +225,9 @@ def _patterns(value: object, readme: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _texts(value: object, readme: Path) -> list[str]:
-    given = value if isinstance(value, list) else [value]
-    texts = [one for one in given if isinstance(one, str)]
-    if len(texts) != len(given):
+    values = value if isinstance(value, list) else [value]
+    texts = [one for one in values if isinstance(one, str)]
+    if len(texts) != len(values):
         raise SuiteError("data_files must name paths in this folder", path=readme)
     return texts
 
@@ -233,13 +238,13 @@ def _matching(files: Sequence[Path], folder: Path, pattern: str, within: object,
     Raises:
         SuiteError: it is an address, leads out of the folder, or names no file that can be read.
     """
-    wanted = pattern.removeprefix("./")
-    if "://" in wanted:
+    glob = pattern.removeprefix("./")
+    if "://" in glob:
         raise SuiteError(f"data_files names the address {pattern!r}, which is not fetched", path=readme)
     if isinstance(within, str) and within not in (".", "./"):
-        wanted = f"{within.removeprefix('./').rstrip('/')}/{wanted}"
-    _inside(folder, wanted.replace("*", "x"), readme)
-    shape = re.escape(wanted).replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
+        glob = f"{within.removeprefix('./').rstrip('/')}/{glob}"
+    _inside(folder, glob.replace("*", "x"), readme)
+    shape = re.escape(glob).replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
     exact = re.compile(shape.replace(r"\?", "[^/]"))
     matching = [file for file in files if exact.fullmatch(file.relative_to(folder).as_posix())]
     if not matching:
@@ -289,7 +294,9 @@ def _split_of(name: PurePosixPath) -> str:
     stem = name.name.partition(".")[0]
     for part in (stem, *reversed(name.parts[:-1])):
         words = re.split(r"[^a-z]+", part.lower())
-        of_part = next((split for split, known in _WORDS.items() if any(word in known for word in words)), None)
+        of_part = next(
+            (split for split, split_words in _WORDS.items() if any(word in split_words for word in words)), None
+        )
         if of_part is not None:
             return of_part
     shard = _SHARD.match(stem)

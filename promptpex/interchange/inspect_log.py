@@ -56,8 +56,8 @@ def read(path: Path) -> Imported:
             return _imported(_header(parts, path), _samples(parts, path), At(path), log)
     data = _json(read_text(path, error=InputError, what=_WHAT, limit=_LONGEST), path, path.name)
     samples = data.get("samples")
-    listed = [(f"samples[{at}]", one) for at, one in enumerate(samples if isinstance(samples, list) else ())]
-    return _imported(data, iter(listed), At(path), log)
+    placed_samples = [(f"samples[{at}]", one) for at, one in enumerate(samples if isinstance(samples, list) else ())]
+    return _imported(data, iter(placed_samples), At(path), log)
 
 
 def _header(parts: ZipParts, path: Path) -> Row:
@@ -112,8 +112,8 @@ def _note_scores(rows: Sequence[tuple[Row, At]], at: At, log: Log, scorers: Sequ
 
 
 def _scorers(about: Row) -> list[str]:
-    listed = about.get("scorers")
-    names = [each.get("name") for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    scorers = about.get("scorers")
+    names = [each.get("name") for each in scorers if isinstance(each, dict)] if isinstance(scorers, list) else []
     return [name[:60] for name in names if isinstance(name, str)]
 
 
@@ -211,11 +211,11 @@ def _of_ours(ours: Row, rows: Sequence[tuple[Row, At]], model: str, at: At, log:
 
 def _case(row: Row, rules: Collection[str], at: At) -> Case:
     metadata = row.get("metadata")
-    kept = metadata.get(OURS) if isinstance(metadata, dict) else None
-    if not isinstance(kept, dict) or not is_plain(kept.get("inputs")):
+    own_metadata = metadata.get(OURS) if isinstance(metadata, dict) else None
+    if not isinstance(own_metadata, dict) or not is_plain(own_metadata.get("inputs")):
         raise Unfit(stored("its metadata does not contain the case"))
     names = ("id", "inputs", "rule", "inverse", "expected", "also_right", "match")
-    fields = {name: kept[name] for name in names if kept.get(name) is not None}
+    fields = {name: own_metadata[name] for name in names if own_metadata.get(name) is not None}
     if fields.get("rule") not in rules:
         fields.pop("rule", None)
     try:
@@ -238,10 +238,12 @@ def _prompt(ours: Row, at: At) -> ImportedPrompt:
 def _spec(ours: Row, at: At) -> Spec | None:
     rules, intent = ours.get("rules"), ours.get("intent")
     try:
-        made = [Rule.model_validate({**rule, "origin": "added"}) for rule in rules] if isinstance(rules, list) else []
+        own_rules = (
+            [Rule.model_validate({**rule, "origin": "added"}) for rule in rules] if isinstance(rules, list) else []
+        )
     except (ValidationError, TypeError):
         raise at.fail("the rules in its metadata are invalid") from None
-    return Spec(intent=intent if isinstance(intent, str) else "", rules=tuple(made)) if made else None
+    return Spec(intent=intent if isinstance(intent, str) else "", rules=tuple(own_rules)) if own_rules else None
 
 
 def recognise(path: Path) -> bool:

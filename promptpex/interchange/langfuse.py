@@ -59,10 +59,10 @@ def read(path: Path) -> Imported:
     """
     log = Log()
     rows = list(_rows(path))
-    asked = any(row.get("type") == _ASKED for row, _ in rows)
+    has_generations = any(row.get("type") == _ASKED for row, _ in rows)
     exchanges = []
     for row, at in rows:
-        if asked and row.get("type") != _ASKED:
+        if has_generations and row.get("type") != _ASKED:
             why = stored("it is not a request to a model, although others in the file are")
             log.left_out(at.name, why, at.path, at.line)
             continue
@@ -187,8 +187,8 @@ def _tokens(row: Row, side: str, older: str) -> int | None:
     usage = _value(row, "usage")
     inner = {_snake(str(key)): value for key, value in usage.items()} if isinstance(usage, dict) else {}
     names = (side, f"{older}_tokens", f"{side}_tokens"), (f"{side}_usage", f"{older}_tokens", f"{side}_tokens")
-    given = (*(inner.get(name) for name in names[0]), *(row.get(name) for name in names[1]))
-    return next((tokens for value in given if (tokens := count(value)) is not None), None)
+    counts = (*(inner.get(name) for name in names[0]), *(row.get(name) for name in names[1]))
+    return next((tokens for value in counts if (tokens := count(value)) is not None), None)
 
 
 def _latency(row: Row) -> float | None:

@@ -91,10 +91,10 @@ def shown(over: Mapping[str, int], notes: Sequence[Note]) -> Iterator[str]:
         yield tr("came over: {counts}", counts=", ".join(f"{name} ({times})" for name, times in over.items()))
     headings: tuple[tuple[Became, str], ...] = (("changed", tr("changed in meaning:")), ("left out", tr("left out:")))
     for became, heading in headings:
-        mine = [note for note in notes if note.became == became]
-        if mine:
+        notes_of_kind = [note for note in notes if note.became == became]
+        if notes_of_kind:
             yield heading
-            yield from _grouped(mine)
+            yield from _grouped(notes_of_kind)
 
 
 def _grouped(notes: Iterable[Note]) -> Iterator[str]:

@@ -49,10 +49,10 @@ def read(path: Path, *, requests: str | None) -> Imported:
         InputError: a file cannot be read, or nothing in it can come over; with the line.
     """
     log = Log()
-    asked = _requests(json_rows(Path(requests), "file of requests")) if requests else {}
+    requests_by_id = _requests(json_rows(Path(requests), "file of requests")) if requests else {}
     rows = [(mapping(row, at, "a row"), at) for row, at in json_rows(path, "file of completions")]
-    asked |= {name: body for name, body in _requests(rows).items() if name not in asked}
-    return assembled(list(_exchanges(rows, asked, log)), path, log)
+    requests_by_id |= {name: body for name, body in _requests(rows).items() if name not in requests_by_id}
+    return assembled(list(_exchanges(rows, requests_by_id, log)), path, log)
 
 
 def _requests(rows: Iterable[tuple[object, At]]) -> dict[str, Row]:
@@ -69,8 +69,8 @@ def _exchanges(rows: Iterable[tuple[Row, At]], asked: Mapping[str, Row], log: Lo
     for row, at in rows:
         if "body" in row and "response" not in row:
             continue
-        given = row.get("custom_id", row.get("id"))
-        name = given if isinstance(given, str) else ""
+        row_id = row.get("custom_id", row.get("id"))
+        name = row_id if isinstance(row_id, str) else ""
         used.add(name)
         try:
             yield _exchange(row, asked.get(name, row) if "custom_id" in row else row, name, at)
@@ -198,8 +198,8 @@ def _row(output: Output, chats: Mapping[str, tuple[Message, ...]], left_out: lis
     else:
         row["error"] = {"message": output.message or output.error or _ERROR}
     usage = {"prompt_tokens": output.tokens_in, "completion_tokens": output.tokens_out}
-    known = {key: value for key, value in usage.items() if value is not None}
-    return row | ({"usage": known} if known else {})
+    known_usage = {key: value for key, value in usage.items() if value is not None}
+    return row | ({"usage": known_usage} if known_usage else {})
 
 
 FORMAT = Format(

@@ -65,14 +65,14 @@ def _data(path: Path) -> Row:
 def _parts(data: Row, at: At) -> tuple[list[Row], list[Row]]:
     """The rows, and the heads of the columns that they belong to: a prompt and a model each."""
     results = mapping(data.get("results"), at["results"], "results")
-    listed = results.get("results")
+    result_rows = results.get("results")
     table = mapping(results.get("table"), at["results"]["table"], "the table")
     inner = mapping(table.get("head"), at["results"]["table"]["head"], "the table's head")
     heads = results.get("prompts") or inner.get("prompts")
-    if not isinstance(listed, list) or not isinstance(heads, list) or not heads:
+    if not isinstance(result_rows, list) or not isinstance(heads, list) or not heads:
         raise at["results"].fail("these are not promptfoo results: there are no rows, or no prompts")
     places = at["results"]["results"]
-    rows = [mapping(row, places[number], "a row") for number, row in enumerate(listed)]
+    rows = [mapping(row, places[number], "a row") for number, row in enumerate(result_rows)]
     return rows, [mapping(one, at["results"]["prompts"][number], "a prompt") for number, one in enumerate(heads)]
 
 
@@ -87,9 +87,11 @@ def _prompts(files: ConfigFiles, heads: Sequence[Row], at: At) -> tuple[list[The
             raise place.fail(f"a prompt must be text, not {named(raw)}")
         if raw not in place_of:
             label = column.get("label")
-            made = list(prompts_of_text(files, raw, label if isinstance(label, str) and label != raw else "", place))
-            place_of[raw] = len(prompts) if made else None
-            prompts += made
+            new_prompts = list(
+                prompts_of_text(files, raw, label if isinstance(label, str) and label != raw else "", place)
+            )
+            place_of[raw] = len(prompts) if new_prompts else None
+            prompts += new_prompts
         columns.append(place_of[raw])
     return prompts, columns
 
@@ -165,8 +167,8 @@ def _model(row: Row) -> str:
     """What the model is called: its label, else our name of it, else promptfoo's."""
     provider = row.get("provider")
     about = provider if isinstance(provider, dict) else {"id": provider}
-    theirs = str(about.get("id") or "unknown")
-    return " ".join(str(about.get("label") or our_name(theirs) or theirs).split())[:100]
+    their_id = str(about.get("id") or "unknown")
+    return " ".join(str(about.get("label") or our_name(their_id) or their_id).split())[:100]
 
 
 def _output(row: Row, case: str, model: str, repeat: int) -> Output:

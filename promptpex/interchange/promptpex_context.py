@@ -127,8 +127,8 @@ def _suite(data: Mapping[str, object], top: At, log: Log) -> tuple[Suite, dict[s
         tests, at = (loaded(text, top.path) if text.strip() else []), top["tests"]
     variable = next(iter(_inputs(data, top)), INPUT_VARIABLE)
     suite = suite_of(tests, at, variable, log, rules=len(lines_of(_text(data, "rules", top))))
-    listed = [test for test, _ in items(tests, at, "tests") if isinstance(test, dict)]
-    pairs = list(zip(listed, suite.cases, strict=True))
+    test_rows = [test for test, _ in items(tests, at, "tests") if isinstance(test, dict)]
+    pairs = list(zip(test_rows, suite.cases, strict=True))
     return suite, {str(test["testinput"]): case.id for test, case in reversed(pairs)}
 
 
@@ -140,22 +140,22 @@ def _inputs(data: Mapping[str, object], top: At) -> Mapping[str, object]:
 
 def _front(data: Mapping[str, object], front: Mapping[str, object], top: At, log: Log) -> dict[str, Any]:
     """The front matter of the prompt file: inputs, scenarios, instructions and samples as they are there."""
-    kept: dict[str, Any] = {key: front[key] for key in _BESIDE if isinstance(front.get(key), list | dict)}
+    front_fields: dict[str, Any] = {key: front[key] for key in _BESIDE if isinstance(front.get(key), list | dict)}
     inputs = {name: about for name, about in _inputs(data, top).items() if about is not None}
-    kept |= {"inputs": inputs} if inputs else {}
+    front_fields |= {"inputs": inputs} if inputs else {}
     rows = [
         row for row, _ in items(data.get("testSamples"), top["testSamples"], "testSamples") if isinstance(row, dict)
     ]
-    kept |= {"testSamples": rows} if rows else {}
+    front_fields |= {"testSamples": rows} if rows else {}
     for key in (*_BESIDE, "testSamples"):
-        log.came(key, len(kept.get(key, ())))
-    return kept
+        log.came(key, len(front_fields.get(key, ())))
+    return front_fields
 
 
 def _outputs(data: Mapping[str, object], top: At, case_of: Mapping[str, str], log: Log) -> Iterator[Output]:
     """What models answered to the tests; several answers of a model to one are repeats."""
     text, at = _text(data, "testOutputs", top), top["testOutputs"]
-    asked: Counter[tuple[str, str]] = Counter()
+    repeats: Counter[tuple[str, str]] = Counter()
     for item, place in items(loaded(text, top.path) if text.strip() else [], at, "results"):
         result = mapping(item, place, "a result")
         case, model = case_of.get(str(result.get("testinput"))), result.get("model")
@@ -165,8 +165,8 @@ def _outputs(data: Mapping[str, object], top: At, case_of: Mapping[str, str], lo
         elif not isinstance(answer, str) or not answer:
             log.left_out(place.name, stored("it has no output"), top.path, None)
         else:
-            asked[case, model] += 1
-            yield Output(case=case, model=model.strip(), repeat=asked[case, model] - 1, text=answer)
+            repeats[case, model] += 1
+            yield Output(case=case, model=model.strip(), repeat=repeats[case, model] - 1, text=answer)
             log.came("testOutputs")
             if result.get("metrics") or result.get("compliance"):
                 log.left_out(_SCORES, stored("verdicts and figures of other judges are not imported"), top.path, None)

@@ -72,8 +72,8 @@ def lines_of(text: str) -> list[str]:
 
 def numbered_rules(texts: Sequence[str], inverses: Sequence[str]) -> tuple[Rule, ...]:
     """The rules by their numbers, each with its inverse where there is one."""
-    given = [*inverses, *[None] * len(texts)]
-    return tuple(Rule(id=f"r{n}", rule=text, inverse=given[n - 1]) for n, text in enumerate(texts, 1))
+    inverse_texts = [*inverses, *[None] * len(texts)]
+    return tuple(Rule(id=f"r{n}", rule=text, inverse=inverse_texts[n - 1]) for n, text in enumerate(texts, 1))
 
 
 def _lines(folder: Path, name: str) -> list[str]:

@@ -44,16 +44,18 @@ def _files(value: object, at: At, text: str, log: Log) -> Iterator[ImportedMetri
     start = max(text.find('"metrics"'), 0)
     for item, place in items(value, at, "metrics"):
         file = mapping(item, place, "a metric")
-        given, content = file.get("filename"), file.get("content")
-        if not isinstance(given, str) or not isinstance(content, str) or not content.strip():
+        file_name, content = file.get("filename"), file.get("content")
+        if not isinstance(file_name, str) or not isinstance(content, str) or not content.strip():
             log.left_out(place.name, stored("it is not a text file"), place.path, None)
             continue
-        base = PureWindowsPath(given).name
-        here = replace(place, keys=(base,), row=_line(text, given, start))
+        base = PureWindowsPath(file_name).name
+        file_place = replace(place, keys=(base,), row=_line(text, file_name, start))
         name = _name(base.removesuffix(_ENDING))
         if name != base.removesuffix(_ENDING):
-            log.changed(here.name, stored("its name here is {name}", name=name), here.path, here.line)
-        yield ImportedMetric(name, content.replace("\r\n", "\n"), (here.name, str(here.path), here.line))
+            log.changed(file_place.name, stored("its name here is {name}", name=name), file_place.path, file_place.line)
+        yield ImportedMetric(
+            name, content.replace("\r\n", "\n"), (file_place.name, str(file_place.path), file_place.line)
+        )
 
 
 def _line(text: str, name: str, start: int) -> int | None:

@@ -93,9 +93,9 @@ def _check_range(rows: Sequence[csv_table.TableRow], ids: Sequence[int], count: 
 def _case(row: csv_table.TableRow, number: int, rules: int, variable: str, ids: Ids) -> Case:
     rule, inverse = numbered(number, rules)
     stem = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in row["testid"].strip()) or "x"
-    wanted = f"{rule}-inverse-{stem}" if inverse else f"{rule}-{stem}"
+    case_id = f"{rule}-inverse-{stem}" if inverse else f"{rule}-{stem}"
     return Case(
-        id=ids.numbered(wanted),
+        id=ids.numbered(case_id),
         rule=rule,
         inverse=inverse,
         inputs={variable: row["testinput"]},

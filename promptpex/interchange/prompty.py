@@ -211,9 +211,9 @@ def _sample(data: Mapping[str, object], top: At, log: Log) -> Case | None:
     """The sample as a case: its own key, or the samples and defaults of the inputs."""
     values = dict(_mapping(data.get("sample")))
     for name, about in _inputs(data):
-        given = about.get("sample", about.get("default", about.get("example")))
-        if given is not None:
-            values.setdefault(name, given)
+        sample = about.get("sample", about.get("default", about.get("example")))
+        if sample is not None:
+            values.setdefault(name, sample)
     if not values:
         return None
     log.came("sample")

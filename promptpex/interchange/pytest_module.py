@@ -76,8 +76,8 @@ def write(source: Source, *, prompt_path: str | None) -> Exported:
         f"Tests of the prompt {project.prompt.name}, made by promptpex: each rule on each case. Run them with pytest; "
         "models and judges are those of promptpex.toml, and what is in the store is not asked again."
     )
-    made = zip(rules, names("test", (f"{rule.id} {rule.rule}" for rule in rules)), strict=True)
-    tests = [_test(rule, name, project) for rule, name in made]
+    named_rules = zip(rules, names("test", (f"{rule.id} {rule.rule}" for rule in rules)), strict=True)
+    tests = [_test(rule, name, project) for rule, name in named_rules]
     cases = [case.id for case in project.suite.usable()]
     head = _HEAD.format(
         about=about, prompt=ascii(file), models=literal(list(project.models) or [None]), cases=literal(cases)
@@ -87,20 +87,20 @@ def write(source: Source, *, prompt_path: str | None) -> Exported:
 
 def _test(rule: Rule, name: str, project: Project) -> str:
     cases = _cases(rule, project.suite.usable(), project.concerned)
-    every = len(cases) == len(project.suite.usable())
+    is_every_case = len(cases) == len(project.suite.usable())
     return _TEST.format(
         name=name,
         doc=docstring(rule.rule, "    "),
         rule=ascii(rule.id),
-        cases="CASES" if every else literal(cases),
+        cases="CASES" if is_every_case else literal(cases),
         comment=comment(f"{rule.id}: {'a judge decides it' if rule.needs_judge else 'code decides it'}"),
     )
 
 
 def _cases(rule: Rule, cases: tuple[Case, ...], concerned: Mapping[str, frozenset[str]]) -> list[str]:
     """The ids of the cases that the rule concerns."""
-    wanted = concerned.get(rule.id)
-    return [case.id for case in cases if wanted is None or case.id in wanted]
+    case_ids = concerned.get(rule.id)
+    return [case.id for case in cases if case_ids is None or case.id in case_ids]
 
 
 FORMAT = Format(

@@ -56,9 +56,9 @@ def write(source: Source) -> Exported:
         "unscored) and reason. What else is known of an output (expected, latency_ms and so on) is named as "
         "promptpex.RuleChecks has it."
     )
-    made = zip(checked, names("check", (rule.id for rule in checked)), strict=True)
+    named_rules = zip(checked, names("check", (rule.id for rule in checked)), strict=True)
     functions = [
-        _FUNCTION.format(name=name, doc=docstring(rule.rule, "    "), rule=ascii(rule.id)) for rule, name in made
+        _FUNCTION.format(name=name, doc=docstring(rule.rule, "    "), rule=ascii(rule.id)) for rule, name in named_rules
     ]
     return Exported(_HEAD.format(about=about, rules=_indented(checked)) + "".join(functions), tuple(left_out))
 

@@ -29,7 +29,7 @@ def docstring(text: str, indent: str = "") -> str:
 def names(prefix: str, texts: Iterable[str]) -> list[str]:
     """A name for each of these texts, of its words; no two are the same, and none is a word of Python's."""
     taken: set[str] = set()
-    made = []
+    unique_names = []
     for text in texts:
         words = "_".join(_WORD.findall(text.lower()))[:_NAME_LENGTH].strip("_")
         stem = f"{prefix}_{words}" if words else prefix
@@ -37,8 +37,8 @@ def names(prefix: str, texts: Iterable[str]) -> list[str]:
         while name in taken or keyword.iskeyword(name):
             name, number = f"{stem}_{number}", number + 1
         taken.add(name)
-        made.append(name)
-    return made
+        unique_names.append(name)
+    return unique_names
 
 
 def comment(text: str) -> str:

@@ -57,9 +57,14 @@ def read(path: Path, *, columns: str | None = None, first: int | None = None, sh
     if twice is not None:
         raise SuiteError(f"the column {twice!r} appears twice", path=path, line=rows[0].number)
     table = Table(path, tuple(one for one in head if one), [(row.number, _cells(head, row)) for row in rows[1:]])
-    made = imported(table, columns=columns, first=first)
+    imported_table = imported(table, columns=columns, first=first)
     notes = [note for row in rows for note in _odd(row, path)]
-    return Imported(suite=made.suite, problems=made.problems, over=made.over, notes=(*made.notes, *notes))
+    return Imported(
+        suite=imported_table.suite,
+        problems=imported_table.problems,
+        over=imported_table.over,
+        notes=(*imported_table.notes, *notes),
+    )
 
 
 def _cells(head: list[str], row: excel.SheetRow) -> Mapping[str, object]:
@@ -79,7 +84,7 @@ def _odd(row: excel.SheetRow, path: Path) -> Iterator[Note]:
 def write(source: Source) -> Exported:
     """The suite as a workbook in which nothing is run."""
     suite = source.suite()
-    kept, left_out = [], []
+    kept_cases, left_out = [], []
     for case in suite.cases:
         rows = _rows(suite.replace(cases=(case,)))
         longest = max(len(cell) for row in rows for cell in row if isinstance(cell, str))
@@ -87,8 +92,8 @@ def write(source: Source) -> Exported:
             values = {"case": case.id, "count": excel.LONGEST_TEXT}
             left_out.append(stored("case {case} is left out: an Excel cell holds at most {count} characters", **values))
         else:
-            kept.append(case)
-    return Exported(left_out=tuple(left_out), data=excel.dumps(_rows(suite.replace(cases=tuple(kept)))))
+            kept_cases.append(case)
+    return Exported(left_out=tuple(left_out), data=excel.dumps(_rows(suite.replace(cases=tuple(kept_cases)))))
 
 
 def _rows(suite: Suite) -> list[list[Any]]:

@@ -125,10 +125,10 @@ def check_columns(names: Sequence[str], path: Path | str) -> None:
     Raises:
         SuiteError: a column is unknown, or there twice, or there are no inputs.
     """
-    known = ("prompt", *FIELDS, "other", MATCH)
+    known_columns = ("prompt", *FIELDS, "other", MATCH)
     for name in names:
-        if name not in known and not name.startswith(PREFIX):
-            message, hint = unknown_key(name, [*known, PREFIX + "NAME"])
+        if name not in known_columns and not name.startswith(PREFIX):
+            message, hint = unknown_key(name, [*known_columns, PREFIX + "NAME"])
             raise SuiteError(f"{message.replace('key', 'column')}; {hint}", path=path, line=1)
         if names.count(name) > 1:
             raise SuiteError(f"the column {name!r} appears twice", path=path, line=1)

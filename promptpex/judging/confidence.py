@@ -37,8 +37,8 @@ def _probability(tokens: Sequence[TokenLogprob], at: int, label: str, labels: tu
 def _share(token: TokenLogprob, before: str, label: str, labels: tuple[str, ...]) -> float | None:
     """``before`` is what the token holds in front of the label, such as an opening quote."""
     weights = dict.fromkeys(labels, 0.0)
-    seen = {token.token: token.logprob, **dict(token.top)}
-    for text, logprob in seen.items():
+    logprobs = {token.token: token.logprob, **dict(token.top)}
+    for text, logprob in logprobs.items():
         rest = text[len(before) :] if text.startswith(before) else text.lstrip(' "')
         for name in labels:
             if rest and (name.startswith(rest) or rest.startswith(name)):

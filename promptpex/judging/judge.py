@@ -128,8 +128,8 @@ class Judge:
         rules = [rule for rule in self._in_turn(turn) if rule.id not in left_out]
         rules.sort(key=lambda rule: bool(rule.when))
         parts = [tuple(rule for rule in rules if self._sees_input(rule) == seeing) for seeing in (False, True)]
-        shown = ("", inputs_text(inputs))
-        return tuple(Question(part, text, turn) for part, text in zip(parts, shown, strict=True) if part)
+        shown_texts = ("", inputs_text(inputs))
+        return tuple(Question(part, text, turn) for part, text in zip(parts, shown_texts, strict=True) if part)
 
     def request(self, output: Output, question: Question) -> Request:
         """The request that asking this about the output begins with."""
@@ -141,10 +141,10 @@ class Judge:
 
     @property
     def _role_model(self) -> RoleModel:
-        wanted = self.options.confidence and not self.role_model.defaults.logprobs
+        needs_logprobs = self.options.confidence and not self.role_model.defaults.logprobs
         return (
             replace(self.role_model, defaults=self.role_model.defaults.replace(logprobs=True))
-            if wanted
+            if needs_logprobs
             else self.role_model
         )
 
@@ -174,9 +174,9 @@ class Judge:
         )
         findings = mode.findings(reply.value, rules)
         shares = confidences(reply.completion, mode.labels)
-        known = len(shares) == len(rules)
+        has_shares = len(shares) == len(rules)
         return {
-            rule.id: replace(findings[rule.id], confidence=share if known else None)
+            rule.id: replace(findings[rule.id], confidence=share if has_shares else None)
             for rule, share in zip_longest(rules, shares[: len(rules)])
         }
 
@@ -203,9 +203,9 @@ class Judge:
         """The examples of the rules that are asked about, with their inputs where the judge sees those."""
         if not self.options.judge_mode.examples_template:
             return []
-        asked = {rule.id for rule in question.rules}
-        shown = [one for one in self.examples if one.rule in asked]
-        return shown if question.inputs else [replace(one, inputs="") for one in shown]
+        rule_ids = {rule.id for rule in question.rules}
+        examples = [one for one in self.examples if one.rule in rule_ids]
+        return examples if question.inputs else [replace(one, inputs="") for one in examples]
 
     def _verdict(self, output: Output, turn: int) -> Callable[[str, JudgeFinding], Verdict]:
         def verdict(rule: str, finding: JudgeFinding) -> Verdict:
@@ -234,8 +234,8 @@ class Judge:
         rules = [rule.promised() for rule in self.rules if rule not in mode.own_rules]
         who = [*self.role_model.identity, self.role_model.defaults.to_dict()]
         parts = [fingerprint(mode.template), who, asdict(self.options), self.spec.intent, rules]
-        asked = {rule.id for rule in self.rules}
-        examples = [asdict(one) for one in self.examples if one.rule in asked]
+        rule_ids = {rule.id for rule in self.rules}
+        examples = [asdict(one) for one in self.examples if one.rule in rule_ids]
         if examples and mode.examples_template:
             parts += [fingerprint(mode.examples_template), examples]
         return digest(parts, 16)

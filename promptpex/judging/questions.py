@@ -94,18 +94,18 @@ async def evaluated(items: Sequence[Item], evaluate: Evaluate[Item, Result], ask
     results: dict[int, Result] = {}
     left: Sequence[int] = range(len(items))
     for _ in range(MAX_QUESTIONS + 1):
-        asked: list[tuple[int, str]] = []
+        open_questions: list[tuple[int, str]] = []
         for at, (result, questions) in zip(
             left, await evaluate([(items[at], answers[at]) for at in left]), strict=True
         ):
             results[at] = result
-            asked += [(at, question) for question in dict.fromkeys(questions) if question not in answers[at]]
-        if ask is None or not asked:
+            open_questions += [(at, question) for question in dict.fromkeys(questions) if question not in answers[at]]
+        if ask is None or not open_questions:
             break
-        replies = await ask([(items[at], question) for at, question in asked])
-        for (at, question), reply in zip(asked, replies, strict=True):
+        replies = await ask([(items[at], question) for at, question in open_questions])
+        for (at, question), reply in zip(open_questions, replies, strict=True):
             answers[at][question] = reply
-        left = list(dict.fromkeys(at for at, _ in asked))
+        left = list(dict.fromkeys(at for at, _ in open_questions))
     return [results[at] for at in range(len(items))]
 
 

@@ -99,20 +99,20 @@ def after_broken(rules: Iterable[Rule], verdicts: Sequence[Verdict]) -> list[Ver
         return list(verdicts)
     unasked = {(verdict.key, verdict.rule) for verdict in not_asked(verdicts)}
     cause_of = {failure.key: closed for failure, closed in _first_failures(after, verdicts)}
-    kept: list[Verdict] = []
+    verdicts_kept: list[Verdict] = []
     closed: set[tuple[tuple[str, str, int], str]] = set()
     for verdict in verdicts:
         stays = verdict.status == NOT_CONCERNED or (verdict.key, verdict.rule) in unasked
         cause = None if stays else cause_of.get(verdict.key, {}).get(verdict.rule)
         if cause is None:
-            kept.append(verdict)
+            verdicts_kept.append(verdict)
             continue
         if verdict.counts and (verdict.key, verdict.rule) not in closed:
             closed.add((verdict.key, verdict.rule))
-            kept.append(_closed(verdict, cause))
+            verdicts_kept.append(_closed(verdict, cause))
         if verdict.source.startswith("judge:"):
-            kept.append(verdict.replace(counts=False))
-    return kept
+            verdicts_kept.append(verdict.replace(counts=False))
+    return verdicts_kept
 
 
 def causes(after: Mapping[str, str], broken: Collection[str]) -> dict[str, str | None]:
@@ -178,14 +178,14 @@ class Weights:
         verdicts = list(checked)
         if len(judged) == 1:
             return verdicts + [weighed for verdict in judged[0] for weighed in self._of_one(verdict)]
-        together: dict[tuple[tuple[str, str, int], str], list[Verdict]] = defaultdict(list)
+        verdicts_by_subject: dict[tuple[tuple[str, str, int], str], list[Verdict]] = defaultdict(list)
         for verdict in (verdict for judge in judged for verdict in judge):
             verdicts.append(verdict.replace(counts=False))
             if verdict.turn == 0:
-                together[verdict.key, verdict.rule].append(verdict)
+                verdicts_by_subject[verdict.key, verdict.rule].append(verdict)
         return verdicts + [
             _jointly(group, self._quorum, self._trust).replace(counts=rule not in self._wholly)
-            for (_, rule), group in together.items()
+            for (_, rule), group in verdicts_by_subject.items()
         ]
 
     def _of_one(self, verdict: Verdict) -> list[Verdict]:
@@ -239,8 +239,8 @@ def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
 def _left_open(group: Sequence[Verdict]) -> str | None:
     """Why several judges reach no verdict together."""
     cut = next((verdict.unscored for verdict in group if verdict.unscored in NOT_ASKED), None)
-    some = any(verdict.status != "unscored" for verdict in group)
-    return cut or ("judges-tied" if some else group[0].unscored)
+    any_scored = any(verdict.status != "unscored" for verdict in group)
+    return cut or ("judges-tied" if any_scored else group[0].unscored)
 
 
 def _verdict(output: Output, rule: str, code: str, reason: str, *, source: str, counts: bool) -> Verdict:

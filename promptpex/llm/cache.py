@@ -101,9 +101,9 @@ class CachedClient:
             return await self._inner.complete(request)
         request_id = request.id
         while True:
-            known = None if self._to_renew(request_id, request) else await self._looked_up(request_id)
-            if known is not None:
-                return as_cached(known)
+            stored = None if self._to_renew(request_id, request) else await self._looked_up(request_id)
+            if stored is not None:
+                return as_cached(stored)
             if not self._flights.under_way(request_id):
                 return await self._flights.fly(request_id, lambda: self._ask(request_id, request))
             joined = await self._flights.joined(request_id)
@@ -118,9 +118,9 @@ class CachedClient:
                 await self._store.replace(request_id, request, completion)
             self._renewed.add(request_id)
             return completion
-        known = await self._claimed_or_stored(request_id, request.model)
-        if known is not None:
-            return known
+        stored = await self._claimed_or_stored(request_id, request.model)
+        if stored is not None:
+            return stored
         async with self._in_flight():
             try:
                 completion = await self._inner.complete(request)
@@ -162,9 +162,9 @@ class CachedClient:
         """None once the question is ours to ask; the answer if another process gave it meanwhile."""
         wait, waited = FIRST_POLL_S, 0.0
         while waited < MAX_WAIT_S and not await self._claimed(request_id):
-            known = await self._looked_up(request_id)
-            if known is not None:
-                return as_cached(known)
+            stored = await self._looked_up(request_id)
+            if stored is not None:
+                return as_cached(stored)
             await self._cancel_token.pause(wait, self._sleep, model)
             waited += wait
             self._announce_waiting(waited)

@@ -218,11 +218,13 @@ def build(
     kind: type[ModelError], *, model: str, detail: str, where: str = "", retry_after: float | None = None
 ) -> ModelError:
     """An error of ``kind`` whose sentence names the model, the server, what it said, and what to do."""
-    shown = f"({short(detail)})"
+    detail_shown = f"({short(detail)})"
     if retry_after:
-        shown = stored("{shown}, which asks to wait {seconds} s", shown=shown, seconds=f"{retry_after:g}")
+        detail_shown = stored("{shown}, which asks to wait {seconds} s", shown=detail_shown, seconds=f"{retry_after:g}")
     sentences = SENTENCES_WITH_SERVER if where else SENTENCES
-    message = sentences.get(kind, sentences[ModelError]).format(model=scrub(model), where=scrub(where), shown=shown)
+    message = sentences.get(kind, sentences[ModelError]).format(
+        model=scrub(model), where=scrub(where), shown=detail_shown
+    )
     return kind(message, model=model, retry_after=retry_after)
 
 

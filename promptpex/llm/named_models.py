@@ -114,8 +114,10 @@ class NamedModel(Record):
     def _known_keys(cls, value: object) -> object:
         for key in value if isinstance(value, Mapping) else ():
             if key not in cls.model_fields:
-                meant = did_you_mean(str(key), cls.model_fields)
-                raise ValueError(f"there is no key {scrub(str(key))[:40]!r} for a model{'; ' + meant if meant else ''}")
+                suggestion = did_you_mean(str(key), cls.model_fields)
+                raise ValueError(
+                    f"there is no key {scrub(str(key))[:40]!r} for a model{'; ' + suggestion if suggestion else ''}"
+                )
         return value
 
     @field_validator("api_base", mode="before")
@@ -154,9 +156,9 @@ class NamedModel(Record):
         """The model as it would be written without its name, and without a list of servers, which no text holds; what
         ``query`` sets goes before its own parameters."""
         own_name, _, own_query = self.model.strip().partition("?")
-        given = {pair.partition("=")[0] for pair in query.split("&")}
-        fixed = [pair for pair in own_query.split("&") if pair and pair.partition("=")[0] not in given]
-        pairs = [(key, _as_text(value)) for key, value in self._parameters() if key not in given]
+        given_names = {pair.partition("=")[0] for pair in query.split("&")}
+        fixed = [pair for pair in own_query.split("&") if pair and pair.partition("=")[0] not in given_names]
+        pairs = [(key, _as_text(value)) for key, value in self._parameters() if key not in given_names]
         parts = [*fixed, *([urlencode(pairs, safe="/:")] if pairs else []), *([query] if query else [])]
         return f"{own_name}?{'&'.join(parts)}" if parts else own_name
 

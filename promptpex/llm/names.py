@@ -135,9 +135,9 @@ def _refuse_same_models(models: Iterable[ModelName]) -> None:
 
 def _refuse_unknown(name: str, base: str | None, named: NamedModels) -> None:
     """Refuses what is probably a name of the settings, misspelt."""
-    meant = did_you_mean(name, named) if resolve(name, base).provider is None else ""
-    if meant:
-        raise ConfigError(f"No model is called {name!r}; {meant}")
+    suggestion = did_you_mean(name, named) if resolve(name, base).provider is None else ""
+    if suggestion:
+        raise ConfigError(f"No model is called {name!r}; {suggestion}")
 
 
 def check_label(label: str) -> None:
@@ -212,8 +212,8 @@ def _checked_name(label: str) -> tuple[str, str]:
     """A label's name and query. What litellm is handed may hold no address: some providers would ask there."""
     name, _, query = label.strip().partition("?")
     if not name or name.endswith("/") or any(char.isspace() or not char.isprintable() for char in name):
-        shown = scrub(name or label)
-        raise ConfigError(f"{shown!r} is not a model name; write NAME, NAME?temperature=0 or PROVIDER/NAME.")
+        shown_name = scrub(name or label)
+        raise ConfigError(f"{shown_name!r} is not a model name; write NAME, NAME?temperature=0 or PROVIDER/NAME.")
     if holds_key(label):
         raise ConfigError(
             f"The model {scrub(name)} holds what looks like a key; names of models are written into every run. Put the "
@@ -246,10 +246,10 @@ def _pairs(query: str, name: str) -> list[tuple[str, str]]:
         raise ConfigError(f"{name}: the part after ? is not NAME=VALUE&NAME=VALUE; correct it.") from error
     for key, value in pairs:
         if key not in (*PARAMETERS, *FURTHER_PARAMETERS, "api_base"):
-            known = ", ".join((*PARAMETERS, *FURTHER_PARAMETERS, "api_base"))
-            meant = did_you_mean(key[:40], (*PARAMETERS, *FURTHER_PARAMETERS, "api_base"))
-            message = with_hint(f"{name}: there is no parameter {scrub(key)[:40]!r}", meant.removesuffix("?"))
-            raise ConfigError(f"{message}; these can be given: {known}.")
+            parameter_names = ", ".join((*PARAMETERS, *FURTHER_PARAMETERS, "api_base"))
+            suggestion = did_you_mean(key[:40], (*PARAMETERS, *FURTHER_PARAMETERS, "api_base"))
+            message = with_hint(f"{name}: there is no parameter {scrub(key)[:40]!r}", suggestion.removesuffix("?"))
+            raise ConfigError(f"{message}; these can be given: {parameter_names}.")
         if value == "":
             raise ConfigError(f"{name}: the parameter {key} has no value; write {key}=VALUE.")
     return pairs
@@ -265,8 +265,8 @@ def _further(key: str, value: str, name: str) -> object:
     fits = isinstance(read, int if whole else (int, float)) and not isinstance(read, bool) and abs(read) < 2**31
     if fits or (key in _WORDS and isinstance(read, (bool, str))):
         return read
-    wanted = "a word, such as low" if key in _WORDS else "a whole number" if whole else "a number"
-    raise ConfigError(f"{name}: the parameter {key} must be {wanted}.")
+    wanted_kind = "a word, such as low" if key in _WORDS else "a whole number" if whole else "a number"
+    raise ConfigError(f"{name}: the parameter {key} must be {wanted_kind}.")
 
 
 def _base(value: str, name: str) -> str:

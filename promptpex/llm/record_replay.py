@@ -88,14 +88,14 @@ class RecordingClient:
     def _write(self, number: int, request: Request, outcome: dict[str, Any]) -> None:
         request_id = request.id
         answered = "completion" in outcome
-        known = self._written.get(request_id)
-        if known is not None and known[1] >= answered and not (request.fresh and answered):
+        written = self._written.get(request_id)
+        if written is not None and written[1] >= answered and not (request.fresh and answered):
             return
-        self._written[request_id] = (number if known is None else known[0], answered)
+        self._written[request_id] = (number if written is None else written[0], answered)
         if self._file.is_closed:
             return
-        asked, _ = scrubbed_request(request)
-        line = {"id": request_id, "stage": asked.pop("stage", request.stage), "request": asked, **outcome}
+        scrubbed, _ = scrubbed_request(request)
+        line = {"id": request_id, "stage": scrubbed.pop("stage", request.stage), "request": scrubbed, **outcome}
         try:
             self._file.add(f"{jsonl.dumps(line, allow_nan=True)}\n")
         except OSError as error:
@@ -109,15 +109,15 @@ class RecordingClient:
         if not self._path.exists():
             os.close(created(self._path, append=True, mode=0o600))
             return
-        kept = 0
+        kept_bytes = 0
         if self._path.is_symlink():
             raise ConfigError("The recording is a link, which is not followed; name the file itself.", path=self._path)
         for number, line, end in _lines(self._path):
             self._written[line["id"]] = (number, "completion" in line)
-            self._asked, kept = number + 1, end
-        if kept == 0 and self._path.stat().st_size:
+            self._asked, kept_bytes = number + 1, end
+        if kept_bytes == 0 and self._path.stat().st_size:
             raise ConfigError("The first line is cut, so the file is not a recording; name another.", path=self._path)
-        os.truncate(self._path, kept)
+        os.truncate(self._path, kept_bytes)
 
     def _put_in_order(self) -> None:
         """Rewrites the file, an answered line over an earlier error of the same request, in one step."""
@@ -168,14 +168,14 @@ class ReplayClient:
         """Nothing to close."""
 
     def _same_question(self, request: Request) -> dict[str, Any]:
-        asked, _ = scrubbed_request(request)
-        answers = self._by_question.get(_question(asked), {})
-        wanted = _recorded_model(request.model)
-        if wanted is not None:
-            answers = {model: line for model, line in answers.items() if model == wanted}
+        scrubbed, _ = scrubbed_request(request)
+        answers = self._by_question.get(_question(scrubbed), {})
+        recorded_model = _recorded_model(request.model)
+        if recorded_model is not None:
+            answers = {model: line for model, line in answers.items() if model == recorded_model}
         if len(answers) == 1:
             return next(iter(answers.values()))
-        raise NotRecorded(self._why_not(request, asked, wanted, answers), model=request.model)
+        raise NotRecorded(self._why_not(request, scrubbed, recorded_model, answers), model=request.model)
 
     def _why_not(self, request: Request, asked: dict[str, Any], wanted: str | None, answers: dict[str, Any]) -> str:
         if answers:

@@ -174,8 +174,8 @@ def _escaped(key: str) -> re.Pattern[str]:
 
 
 def _one_of(character: str, code: str) -> str:
-    behind = r"\\?" if character in _ESCAPABLE else ""
-    return rf"(?:{behind}{re.escape(character)}|\\u(?i:{code}))"
+    backslashes = r"\\?" if character in _ESCAPABLE else ""
+    return rf"(?:{backslashes}{re.escape(character)}|\\u(?i:{code}))"
 
 
 def _each_text(value: object, clean: Callable[[str], str]) -> object:

@@ -45,9 +45,13 @@ def _is_request(recorded: Mapping[str, Any]) -> bool:
 
 
 def _settings(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> list[str]:
-    here, there = _flat(asked), _flat(recorded)
-    names = sorted(here.keys() | there.keys())
-    return [_difference(name, here, there) for name in names if here.get(name) != there.get(name)]
+    asked_settings, recorded_settings = _flat(asked), _flat(recorded)
+    names = sorted(asked_settings.keys() | recorded_settings.keys())
+    return [
+        _difference(name, asked_settings, recorded_settings)
+        for name in names
+        if asked_settings.get(name) != recorded_settings.get(name)
+    ]
 
 
 def _flat(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,14 +74,14 @@ def _difference(name: str, here: Mapping[str, Any], there: Mapping[str, Any]) ->
             return stored(
                 "it is repeat {count}, recorded is repeat {number}", count=here[name] + 1, number=there[name] + 1
             )
-    shown = cut(scrub(name), LONGEST)
+    shown_name = cut(scrub(name), LONGEST)
     if name not in there:
-        return stored("{name} is {setting}, recorded without it", name=shown, setting=_shown(name, here))
+        return stored("{name} is {setting}, recorded without it", name=shown_name, setting=_shown(name, here))
     if name not in here:
-        return stored("{name} is not set, recorded with {setting}", name=shown, setting=_shown(name, there))
+        return stored("{name} is not set, recorded with {setting}", name=shown_name, setting=_shown(name, there))
     return stored(
         "{name} is {setting}, recorded with {other}",
-        name=shown,
+        name=shown_name,
         setting=_shown(name, here),
         other=_shown(name, there),
     )
@@ -91,5 +95,9 @@ def _messages(asked: Sequence[Mapping[str, Any]], recorded: Sequence[Mapping[str
     """Which messages differ where another one is the same, as when a prompt was edited and its cases were not."""
     if len(asked) != len(recorded):
         return None
-    other = [here["role"] for here, there in zip(asked, recorded, strict=True) if here != there]
+    other = [
+        message["role"]
+        for message, recorded_message in zip(asked, recorded, strict=True)
+        if message != recorded_message
+    ]
     return stored("the {roles} message differs", roles=" and ".join(other)) if len(other) < len(asked) else None

@@ -94,8 +94,8 @@ def origin(url: str) -> str:
     """Scheme, host and port of a URL: what a key is bound to. The port is always written out."""
     parts = urlsplit(url if "://" in url else f"http://{url}")
     host = parts.hostname or ""
-    shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}:{parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)}"
+    host_shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host_shown}:{parts.port or _DEFAULT_PORTS.get(parts.scheme, 0)}"
 
 
 def is_ollama_cloud(url: str) -> bool:
@@ -118,11 +118,11 @@ def _provider(name: str, api_base: str | None) -> tuple[Provider | None, str]:
     if api_base:
         at_ollama = _tagged(name) and not urlsplit(api_base).path.strip("/")
         return ("ollama" if at_ollama else "openai-compatible"), prefix
-    known = known_models().get(name)
-    if _OPENAI_NAMES.match(name) or (known is not None and known.provider == "openai"):
+    entry = known_models().get(name)
+    if _OPENAI_NAMES.match(name) or (entry is not None and entry.provider == "openai"):
         return "openai-compatible", "openai"
-    if known is not None:
-        return "litellm", vendor_of(known.provider or prefix)
+    if entry is not None:
+        return "litellm", vendor_of(entry.provider or prefix)
     return ("ollama", "ollama") if _tagged(name) else (None, prefix)
 
 

@@ -73,10 +73,10 @@ def reply_type_of(schema: dict[str, object]) -> type[BaseModel]:
 
 @lru_cache(maxsize=64)
 def _reply_type(schema: str) -> type[BaseModel]:
-    made = _type_of(json.loads(schema))
-    if not (isinstance(made, type) and issubclass(made, BaseModel)):
+    reply_type = _type_of(json.loads(schema))
+    if not (isinstance(reply_type, type) and issubclass(reply_type, BaseModel)):
         raise ValueError("The schema of a reply is that of an object.")
-    return made
+    return reply_type
 
 
 def _type_of(node: dict[str, Any]) -> Any:

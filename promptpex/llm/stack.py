@@ -253,8 +253,8 @@ def rates(request: Request, prices: Mapping[str, Rates]) -> Rates | None:
 
 def rates_for(model: ModelName, prices: Mapping[str, Rates]) -> Rates | None:
     """As ``rates``, for a model that requests will go to; unknown where its servers do not cost the same."""
-    known = {_rates(model.name, base, prices) for base in model.addresses or (None,)}
-    return model.price or (known.pop() if len(known) == 1 else None)
+    rates = {_rates(model.name, base, prices) for base in model.addresses or (None,)}
+    return model.price or (rates.pop() if len(rates) == 1 else None)
 
 
 def _rates(name: str, api_base: str | None, prices: Mapping[str, Rates]) -> Rates | None:

@@ -113,15 +113,15 @@ class Structured:
             ModelError: whatever else kept the model from answering.
         """
         first = request.replace(reply_schema=reply_schema(reply_type))
-        heard = _Heard(self.client)
+        listener = _Heard(self.client)
         try:
-            return await _asked(heard, first, reply_type)
+            return await _asked(listener, first, reply_type)
         except ModelError as error:
-            if not (heard.all_stored and _of_no_use(error)):
+            if not (listener.all_stored and _of_no_use(error)):
                 raise
-            known = error
+            last_error = error
         return await self.renewals.again(
-            first, lambda: _asked(_Heard(self.client, fresh=True), first, reply_type), known
+            first, lambda: _asked(_Heard(self.client, fresh=True), first, reply_type), last_error
         )
 
 
@@ -264,14 +264,14 @@ def _wrapped(value: object, reply_type: type[BaseModel]) -> tuple[object, bool]:
 
 def _in_words(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_input=False, include_context=False)
-    shown = "; ".join(f"at {_place(each['loc'])}: {each['msg']}" for each in problems[:5])
+    problem_texts = "; ".join(f"at {_place(each['loc'])}: {each['msg']}" for each in problems[:5])
     if len(problems) > 5:
         return stored(
             "The JSON does not have the wanted form: {problems}; and {count} more.",
-            problems=shown,
+            problems=problem_texts,
             count=len(problems) - 5,
         )
-    return stored("The JSON does not have the wanted form: {problems}.", problems=shown)
+    return stored("The JSON does not have the wanted form: {problems}.", problems=problem_texts)
 
 
 def _place(loc: tuple[int | str, ...]) -> str:

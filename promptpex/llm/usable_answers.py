@@ -34,9 +34,9 @@ def usable(completion: Completion, model: str) -> str:
 def check_filtered(completion: Completion, model: str) -> None:
     """Raises ``Filtered`` where the answer was withheld."""
     if completion.refusal or _reason(completion) in WITHHELD:
-        kept = completion.text or completion.refusal or ""
+        text_kept = completion.text or completion.refusal or ""
         declined = stored("{model} or its provider declined to answer.", model=model)
-        raise Filtered(declined, model=model, reply=kept)
+        raise Filtered(declined, model=model, reply=text_kept)
 
 
 def check_cut(completion: Completion, model: str) -> None:

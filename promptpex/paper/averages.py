@@ -53,8 +53,8 @@ def averages(contrasts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         of_models = [set(some["benchmark"]) for _, some in scored.groupby("model", sort=False)]
         common = set.intersection(*of_models) if of_models else set()
         left_out = len(set(scored["benchmark"]) - common)
-        for model, some in scored[scored["benchmark"].isin(list(common))].groupby("model", sort=False):
-            rows += [_average(name, str(model), some, side, left_out) for side in ("first", "second")]
+        for model, rows_of_model in scored[scored["benchmark"].isin(list(common))].groupby("model", sort=False):
+            rows += [_average(name, str(model), rows_of_model, side, left_out) for side in ("first", "second")]
     return typed(rows, AVERAGE_COLUMNS)
 
 

@@ -47,21 +47,21 @@ async def evaluate(
     results = Path(session.settings.results)
     if folder.is_relative_to(results):
         refuse_led_out(folder, results, RunError)
-    done: list[tuple[str, Evaluation]] = []
+    evaluations: list[tuple[str, Evaluation]] = []
     failures: list[tuple[str, ModelError]] = []
     prompts = [read_prompt(session, files.prompt) for files in all_files]
     for prompt, files in zip(prompts, all_files, strict=True):
         try:
-            done.append((prompt.name, await _one(session, prompt, files, folder, baseline, sample)))
+            evaluations.append((prompt.name, await _one(session, prompt, files, folder, baseline, sample)))
         except Stopped:
             raise
         except ModelError as error:
             failures.append((prompt.name, error))
             session.emit(Notice(stored("{name} is not evaluated: {reason}", name=prompt.name, reason=error), "warning"))
-        _write_tables(folder, tabled(done, failures))
-    if failures and not done:
+        _write_tables(folder, tabled(evaluations, failures))
+    if failures and not evaluations:
         raise failures[0][1]
-    return tabled(done, failures)
+    return tabled(evaluations, failures)
 
 
 async def _one(
@@ -71,12 +71,12 @@ async def _one(
     place = runs.folder_for(folder, prompt.name, BASELINE)
     refuse_led_out(place, folder, RunError)
     base = await _baseline(session, files, prompt, place, baseline)
-    done = await evaluate_prompt(session, prompt, spec, suite, base, sample=sample)
+    evaluation = await evaluate_prompt(session, prompt, spec, suite, base, sample=sample)
     raise_if_cancelled(session)
-    for name, run in (("prompt", done.run), ("spec", done.by_spec)):
+    for name, run in (("prompt", evaluation.run), ("spec", evaluation.by_spec)):
         if run is not None:
             runs.finish(place.parent / name, run)
-    return done
+    return evaluation
 
 
 def tabled(evaluations: Sequence[tuple[str, Evaluation]], failures: Sequence[tuple[str, ModelError]] = ()) -> Tables:
@@ -117,9 +117,9 @@ async def _baseline(session: Session, files: Files, prompt: Prompt, place: Path,
     existing = _existing_baseline(place, prompt)
     if existing is not None:
         return existing
-    made = await generating.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
-    _write_baseline(place, made)
-    return made
+    baseline_suite = await generating.make_baseline(session, prompt, suite_for=files.prompt.name, count=count)
+    _write_baseline(place, baseline_suite)
+    return baseline_suite
 
 
 def _existing_baseline(place: Path, prompt: Prompt) -> Suite | None:

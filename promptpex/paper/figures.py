@@ -89,13 +89,13 @@ def bars(title: str, groups: Groups, note: str) -> str:
         *_axis(height),
     ]
     top = TOP
-    for name, some in groups:
-        middle = top + len(some) * BAR / 2 + 4
-        shown = clean(name, LONGEST_NAME)
-        lines.append(f'<text x="{LABELS - 10}" y="{middle:g}" text-anchor="end">{_text(shown)}</text>')
-        for number, bar in enumerate(some):
+    for name, group in groups:
+        middle = top + len(group) * BAR / 2 + 4
+        label = clean(name, LONGEST_NAME)
+        lines.append(f'<text x="{LABELS - 10}" y="{middle:g}" text-anchor="end">{_text(label)}</text>')
+        for number, bar in enumerate(group):
             lines += _bar(bar, top + number * BAR, COLOURS[series.index(bar.series) % len(COLOURS)])
-        top += len(some) * BAR + GAP
+        top += len(group) * BAR + GAP
     lines.append(f'<text class="note" x="12" y="{height - 10}">{_text(note)}</text>')
     return "\n".join([*lines, "</svg>\n"])
 
@@ -127,10 +127,10 @@ def _axis(height: int) -> list[str]:
 def _legend(series: Sequence[str]) -> list[str]:
     lines, x = [], 12
     for number, name in enumerate(series):
-        shown = clean(name, LONGEST_NAME)
+        label = clean(name, LONGEST_NAME)
         lines.append(f'<rect x="{x}" y="33" width="10" height="10" fill="{COLOURS[number % len(COLOURS)]}"/>')
-        lines.append(f'<text class="note" x="{x + 15}" y="42">{_text(shown)}</text>')
-        x += 30 + 8 * len(shown)
+        lines.append(f'<text class="note" x="{x + 15}" y="42">{_text(label)}</text>')
+        x += 30 + 8 * len(label)
     return lines
 
 
@@ -156,20 +156,20 @@ def _text(text: str) -> str:
 
 def _of_averages(table: pd.DataFrame, name: str, what: str) -> tuple[str, Groups, str]:
     """The title, which says of how many benchmarks the averages are, the bars and the note of a figure of averages."""
-    some = table[table["table"].eq(name)]
+    table_rows = table[table["table"].eq(name)]
     groups = [(str(model), [_made(row, row["side"]) for row in records(rows)])
-              for model, rows in some.groupby("model", sort=False)]  # fmt: skip
+              for model, rows in table_rows.groupby("model", sort=False)]  # fmt: skip
     if not groups:
         return what, (), MEANS
-    count, left_out = int(some["benchmarks"].iloc[0]), int(some["left_out"].iloc[0])
+    count, left_out = int(table_rows["benchmarks"].iloc[0]), int(table_rows["left_out"].iloc[0])
     over = f"{plural(count, 'benchmark')}{f' ({left_out} left out)' if left_out else ''}"
     return f"Average non-compliance over {over}: {what}", groups, MEANS
 
 
 def _shares(table: pd.DataFrame, ending: str) -> Groups:
-    some = table[table["what"].str.endswith(ending) & table["n"].gt(0)]
+    share_rows = table[table["what"].str.endswith(ending) & table["n"].gt(0)]
     return [(str(benchmark), [_made(row, row["what"]) for row in records(rows)])
-            for benchmark, rows in some.groupby("benchmark", sort=False)]  # fmt: skip
+            for benchmark, rows in share_rows.groupby("benchmark", sort=False)]  # fmt: skip
 
 
 def _by_benchmark(table: pd.DataFrame) -> Groups:

@@ -85,9 +85,9 @@ def _add(table: Table, benchmark: str, name: str, *cells: str) -> None:
 
 
 def _contrast(title: str, rows: list[dict[str, Any]]) -> Table:
-    few = any(0 < row[f"{side}_n"] < FEW for row in rows for side in ("first", "second"))
+    any_few = any(0 < row[f"{side}_n"] < FEW for row in rows for side in ("first", "second"))
     bound = any(row[f"{side}_at_least"] for row in rows for side in ("first", "second"))
-    note = _sentences(INTERVALS, TESTED, bound and BOUND, few and SMALL)
+    note = _sentences(INTERVALS, TESTED, bound and BOUND, any_few and SMALL)
     first, second = _word(rows[0]["first"]), _word(rows[0]["second"])
     table = _new(title, note, _benchmark_and(MODEL), first, second, DIFFERENCE.tr(), "p")
     for row in rows:
@@ -97,8 +97,8 @@ def _contrast(title: str, rows: list[dict[str, Any]]) -> Table:
 
 
 def _agreement(rows: list[dict[str, Any]]) -> Table:
-    few = any(0 < row["cases"] < FEW for row in rows)
-    note = _sentences(PAIRED, _left_out(sum(row["unscored"] for row in rows)), few and SMALL)
+    any_few = any(0 < row["cases"] < FEW for row in rows)
+    note = _sentences(PAIRED, _left_out(sum(row["unscored"] for row in rows)), any_few and SMALL)
     title = tr("Broken outputs of the prompt, and of its spec as a prompt, on the baseline's valid cases")
     header = tr("prompt"), tr("spec"), DIFFERENCE.tr(), "p", tr("cosine")
     table = _new(title, note, _benchmark_and(MODEL), *header)
@@ -132,8 +132,8 @@ def _spec_agreement(rows: list[dict[str, Any]]) -> Table:
 
 
 def _shares(rows: list[dict[str, Any]]) -> Table:
-    few = any(0 < row["n"] < FEW for row in rows)
-    note = _sentences(INTERVALS, JUDGED, few and SMALL)
+    any_few = any(0 < row["n"] < FEW for row in rows)
+    note = _sentences(INTERVALS, JUDGED, any_few and SMALL)
     header = _benchmark_and(Key("what")), tr("share"), tr("yes"), tr("not known")
     table = _new(tr("Valid cases and grounded rules"), note, *header)
     for row in rows:

@@ -124,8 +124,10 @@ def agreement_with_spec(
     """Spec agreement, a row per model; columns ``AGREEMENT_COLUMNS``."""
     if by_spec is None:
         return typed([], AGREEMENT_COLUMNS)
-    ours, theirs = outputs(run), outputs(by_spec)
-    return typed((_paired(name, model, ours, theirs, cosines) for model in run.manifest.models), AGREEMENT_COLUMNS)
+    ours, spec_outputs = outputs(run), outputs(by_spec)
+    return typed(
+        (_paired(name, model, ours, spec_outputs, cosines) for model in run.manifest.models), AGREEMENT_COLUMNS
+    )
 
 
 def stacked(frames: Sequence[pd.DataFrame], columns: Mapping[str, str]) -> pd.DataFrame:
@@ -143,9 +145,15 @@ def failed(rows: Sequence[tuple[str, str, str]]) -> pd.DataFrame:
 
 def share(name: str, what: str, answers: Sequence[bool | None]) -> dict[str, Any]:
     """One row of ``SHARE_COLUMNS``; None is not known and not counted."""
-    known = [answer for answer in answers if answer is not None]
-    interval = clopper_pearson(sum(known), len(known), CONFIDENCE)
-    row = {"benchmark": name, "what": what, "yes": sum(known), "n": len(known), "unknown": len(answers) - len(known)}
+    answered = [answer for answer in answers if answer is not None]
+    interval = clopper_pearson(sum(answered), len(answered), CONFIDENCE)
+    row = {
+        "benchmark": name,
+        "what": what,
+        "yes": sum(answered),
+        "n": len(answered),
+        "unknown": len(answers) - len(answered),
+    }
     return {**row, "share": interval.estimate, "low": interval.low, "high": interval.high}
 
 
@@ -158,8 +166,8 @@ def _contrast(name: str, run: Run, rows: pd.DataFrame, first: pd.Series[bool], n
     models = run.manifest.models
     groups = counted(rows[first], models), counted(rows[~first], models)
     correlation = repeat_correlation(counted(rows, models).usable, "best")
-    made = (_row(model, number, groups, correlation, names) for number, model in enumerate(models))
-    return typed(({"benchmark": name, **row} for row in made), CONTRAST_COLUMNS)
+    rows_of_models = (_row(model, number, groups, correlation, names) for number, model in enumerate(models))
+    return typed(({"benchmark": name, **row} for row in rows_of_models), CONTRAST_COLUMNS)
 
 
 def _row(
@@ -204,8 +212,8 @@ def _paired(
 
     parts = []
     for called, rows in (("prompt", ours), ("spec", theirs)):
-        some = rows[rows["model"].isin([model])]
-        parts.append(some.assign(model=pd.array([called] * len(some), dtype=TEXT)))
+        model_rows = rows[rows["model"].isin([model])]
+        parts.append(model_rows.assign(model=pd.array([called] * len(model_rows), dtype=TEXT)))
     grid = counted(pd.concat(parts, ignore_index=True), ("prompt", "spec")).asked
     both = grid.only(np.flatnonzero((grid.sizes("seen") > 0).all(axis=0)))
     pairs, alike = pair(both, 0, 1), cosines.get(model, ())

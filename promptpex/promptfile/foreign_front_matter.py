@@ -47,17 +47,17 @@ def in_our_words(meta: Mapping[str, Any], variables: Sequence[str]) -> Translate
     Args:
         variables: that the text of the prompt names.
     """
-    done = Translated(dict(meta))
+    translated = Translated(dict(meta))
     if isinstance(meta.get("instructions"), Mapping):
-        done.meta["instructions"] = _renamed(meta["instructions"], STAGES, "instructions", done)
+        translated.meta["instructions"] = _renamed(meta["instructions"], STAGES, "instructions", translated)
     if "scenarios" in meta:
-        done.meta["scenarios"] = _scenarios(meta["scenarios"], done)
-    rows = [row for key in ROWS if key in meta for row in _rows(key, meta[key], variables, done)]
+        translated.meta["scenarios"] = _scenarios(meta["scenarios"], translated)
+    rows = [row for key in ROWS if key in meta for row in _rows(key, meta[key], variables, translated)]
     rows += _of_inputs(meta.get("inputs"), variables)
-    done.meta.pop("testSamples", None)
-    if rows and isinstance(done.meta.get("samples"), str | Mapping | list | None):
-        done.meta["samples"] = [*_as_list(done.meta.get("samples")), *rows]
-    return done
+    translated.meta.pop("testSamples", None)
+    if rows and isinstance(translated.meta.get("samples"), str | Mapping | list | None):
+        translated.meta["samples"] = [*_as_list(translated.meta.get("samples")), *rows]
+    return translated
 
 
 def declaration(about: object) -> dict[str, object]:
@@ -66,12 +66,12 @@ def declaration(about: object) -> dict[str, object]:
         return dict(about)
     if about is None:
         return {}
-    given = {"default": about, "sample": about}
+    fields = {"default": about, "sample": about}
     if isinstance(about, str):
-        return {"type": about} if about.lower() in TYPES or did_you_mean(about, TYPES) else given
+        return {"type": about} if about.lower() in TYPES or did_you_mean(about, TYPES) else fields
     kinds = ((bool, "boolean"), (int | float, "number"), (list, "array"))
     kind = next((name for kind, name in kinds if isinstance(about, kind)), "text")
-    return {"type": kind, **given}
+    return {"type": kind, **fields}
 
 
 def _of_inputs(inputs: Any, variables: Sequence[str]) -> list[Any]:
@@ -79,8 +79,8 @@ def _of_inputs(inputs: Any, variables: Sequence[str]) -> list[Any]:
     row: dict[str, Any] = {}
     for name, about in inputs.items() if isinstance(inputs, Mapping) else ():
         if name in variables and isinstance(about, Mapping):
-            given = about.get("sample", about.get("example"))
-            row |= {name: given} if given is not None else {}
+            sample = about.get("sample", about.get("example"))
+            row |= {name: sample} if sample is not None else {}
     return [row] if row else []
 
 
@@ -101,11 +101,11 @@ def _renamed(
 ) -> dict[Any, Any]:
     """The mapping under our names; where both are there ours holds."""
     ours = {name: value for name, value in about.items() if name not in names}
-    for theirs, our in names.items():
-        if theirs in about and our in ours:
-            done.odd.append((key, f"{where}{theirs!r} is not used; {our!r} says the same"))
-        elif theirs in about:
-            ours[our] = about[theirs]
+    for their_name, our in names.items():
+        if their_name in about and our in ours:
+            done.odd.append((key, f"{where}{their_name!r} is not used; {our!r} says the same"))
+        elif their_name in about:
+            ours[our] = about[their_name]
     return ours
 
 
@@ -129,8 +129,8 @@ def _rows(key: str, value: Any, variables: Sequence[str], done: Translated) -> l
             rows.append({"file": row})
         elif isinstance(row, Mapping):
             strange.update(dict.fromkeys(_strange(row, variables, _NOT_INPUTS[key])))
-            kept = {name: of_row for name, of_row in row.items() if name in variables}
-            rows += [kept] if kept else []
+            inputs = {name: of_row for name, of_row in row.items() if name in variables}
+            rows += [inputs] if inputs else []
         else:
             done.odd.append((key, f"{key!r}: only mappings of variables are used"))
     if strange:

@@ -157,9 +157,9 @@ def _made(file: Path, **fields: Any) -> Metric | None:
 
 
 def _wrong_scale(prompt: Prompt, file: Path, text: str) -> Iterator[Problem]:
-    wanted = prompt.unknown.get("scale", SCALES[0])
-    if wanted not in SCALES:
-        message = f"the scale {str(wanted)[:40]!r} is not one of {', '.join(SCALES)}"
+    scale = prompt.unknown.get("scale", SCALES[0])
+    if scale not in SCALES:
+        message = f"the scale {str(scale)[:40]!r} is not one of {', '.join(SCALES)}"
         yield Problem(path=str(file), line=_line(text, r"^\W*scale\W*:"), message=message)
 
 

@@ -115,8 +115,8 @@ def _normalised(meta: dict[str, object], parsed: ParsedPrompt, path: Path | str)
     """Inputs as a mapping of names (Prompty v1 has one, v2 a list), samples as one list."""
     result = dict(meta)
     for key in ("inputs", "sample"):
-        given = result.get(key)
-        file = _FILE.match(given.strip()) if isinstance(given, str) else None
+        value = result.get(key)
+        file = _FILE.match(value.strip()) if isinstance(value, str) else None
         if file is not None:
             del result[key]
             result.setdefault("samples", [{"file": file.group(1)}])

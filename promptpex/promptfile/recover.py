@@ -42,8 +42,8 @@ def recoverer(prompt: Prompt) -> Callable[[Sequence[Message]], Mapping[str, str]
 
     def recovered(messages: Sequence[Message]) -> Mapping[str, str]:
         if [message.role for message in messages] != [role for role, _ in turns]:
-            wanted = ", ".join(role for role, _ in turns)
-            raise NotThisPrompt(stored("the prompt has other turns: {roles}", roles=wanted))
+            roles = ", ".join(role for role, _ in turns)
+            raise NotThisPrompt(stored("the prompt has other turns: {roles}", roles=roles))
         values: dict[str, str] = {}
         for (_, pieces), message in zip(turns, messages, strict=True):
             for name, value in _taken_apart(pieces, message.content):

@@ -138,10 +138,10 @@ def compiled(source: str) -> Template:
 
 
 def _implicit(prompt: Prompt, values: Mapping[str, object]) -> Message:
-    given = values.get(INPUT_VARIABLE)
-    if given is None:
+    value = values.get(INPUT_VARIABLE)
+    if value is None:
         raise _fail(prompt, f"there is no value for {INPUT_VARIABLE!r}; give it in the case's inputs")
-    return Message(role="user", content=_render_text(prompt, "{{input}}", {INPUT_VARIABLE: given}))
+    return Message(role="user", content=_render_text(prompt, "{{input}}", {INPUT_VARIABLE: value}))
 
 
 def _in_order(tree: nodes.Node) -> Iterator[str]:

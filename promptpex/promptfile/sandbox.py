@@ -129,16 +129,16 @@ def _guard(name: str, made: Callable[..., object]) -> Callable[..., object]:
 
     def guarded(*args: object, **kwargs: object) -> object:
         _step()
-        given = args[1:] if getattr(made, "jinja_pass_arg", None) else args
-        value = _listed(given[0]) if given else ""
-        most = size_of(value, MAX_VALUE) * max(1, _largest((*given[1:], *kwargs.values())))
+        values = args[1:] if getattr(made, "jinja_pass_arg", None) else args
+        value = _listed(values[0]) if values else ""
+        most = size_of(value, MAX_VALUE) * max(1, _largest((*values[1:], *kwargs.values())))
         if most > MAX_VALUE * 10:
             raise TemplateTooLarge(f"the filter {name!r} would make too much text here")
-        before = args[: len(args) - len(given)]
+        before = args[: len(args) - len(values)]
         weighed(value, times=TIMES.get(name, 1))
         if name == "wordwrap":
             _spend_on_words(value)
-        result = made(*before, value, *given[1:], **kwargs)
+        result = made(*before, value, *values[1:], **kwargs)
         return bounded(_listed(result))
 
     guarded.__dict__.update(getattr(made, "__dict__", {}))

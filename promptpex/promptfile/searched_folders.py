@@ -29,9 +29,9 @@ def entered(folder: Path) -> Iterator[tuple[Path, list[str]]]:
         if number >= MOST_FOLDERS:
             message = f"this folder has more than {MOST_FOLDERS:,} others in it; name the one that has the prompts"
             raise PromptFileError(message, path=folder)
-        here = Path(place)
-        folders[:] = sorted(name for name in folders if not is_left_out(here / name))
-        yield here, sorted(files)
+        place_path = Path(place)
+        folders[:] = sorted(name for name in folders if not is_left_out(place_path / name))
+        yield place_path, sorted(files)
 
 
 def is_left_out(folder: Path) -> bool:

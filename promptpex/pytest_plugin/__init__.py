@@ -72,8 +72,8 @@ def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest
     if runs is None or runs.one_by_one or config.getoption("collectonly"):
         return None
     tests = Counter(item.path.name for item in items if item.get_closest_marker("promptpex"))
-    listed = ", ".join(f"{count} of {name}" for name, count in tests.items())
-    return f"promptpex: tests that are asked for together: {listed}" if tests else None
+    counts_text = ", ".join(f"{count} of {name}" for name, count in tests.items())
+    return f"promptpex: tests that are asked for together: {counts_text}" if tests else None
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -149,11 +149,11 @@ class PromptRuns:
     @classmethod
     def of(cls, config: pytest.Config) -> PromptRuns:
         """Those of this process."""
-        given = getattr(config, "workerinput", None)
-        folder = given["promptpex_shared"] if given is not None else tempfile.mkdtemp(prefix="promptpex-")
+        worker_input = getattr(config, "workerinput", None)
+        folder = worker_input["promptpex_shared"] if worker_input is not None else tempfile.mkdtemp(prefix="promptpex-")
         stops = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
         where = config.invocation_params.dir
-        return cls(Path(folder), is_main=given is None, one_by_one=stops, folder=where)
+        return cls(Path(folder), is_main=worker_input is None, one_by_one=stops, folder=where)
 
     def run_of(self, planned: Planned) -> PromptRun:
         """The run of a prompt."""

@@ -67,9 +67,9 @@ class PromptCase(pytest.Item):
         if self.config.getoption("setuponly", False):
             return
         runs = self.config.stash[RUNS]
-        wanted = [] if runs.one_by_one else [item.pair for item in self._selected]
+        pairs = [] if runs.one_by_one else [item.pair for item in self._selected]
         try:
-            self._answers = runs.run_of(self._planned).answers(self.pair, wanted)
+            self._answers = runs.run_of(self._planned).answers(self.pair, pairs)
         except PromptpexError as error:
             with reading_in(language_of(self._planned)):
                 pytest.fail(visible(from_data(str(error))), pytrace=False)
@@ -99,12 +99,12 @@ class PromptCase(pytest.Item):
 
     @cached_property
     def _unscored_is(self) -> str:
-        given = self.config.getoption("promptpex_unscored") or self.config.getini("promptpex_unscored") or UNSCORED[0]
-        if given not in UNSCORED:
+        option = self.config.getoption("promptpex_unscored") or self.config.getini("promptpex_unscored") or UNSCORED[0]
+        if option not in UNSCORED:
             raise pytest.UsageError(
-                f"promptpex_unscored is {given!r}: write {', '.join(UNSCORED[:-1])} or {UNSCORED[-1]}"
+                f"promptpex_unscored is {option!r}: write {', '.join(UNSCORED[:-1])} or {UNSCORED[-1]}"
             )
-        return str(given)
+        return str(option)
 
     @property
     def _selected(self) -> list[PromptCase]:

@@ -30,10 +30,10 @@ class Ending:
 
 def keep_run(shared: SharedRun) -> Ending:
     """Writes the folder of a run of this test session, with its reports."""
-    made = shared.whole()
-    if made is None:  # it could not be asked, which its tests say
+    shared_run = shared.whole()
+    if shared_run is None:  # it could not be asked, which its tests say
         return Ending(True, ())
-    run, warnings = made
+    run, warnings = shared_run
     with reading_in(str(run.manifest.settings.get("report_language") or ENGLISH)):
         return _kept(run, warnings)
 
@@ -44,13 +44,13 @@ def _kept(run: Run, warnings: Sequence[str]) -> Ending:
         folder = _written(run)
     except PromptpexError as error:
         return Ending(False, _lines([f"{run.prompt.name}: {from_data(str(error))}", *warned]))
-    asked = tr_n(
+    answers_text = tr_n(
         "{count} answer from models, {known} from the store",
         "{count} answers from models, {known} from the store",
         run.manifest.asked,
         known=run.manifest.stored,
     )
-    return Ending(True, _lines([f"{run.prompt.name}: {_shown(folder / 'report.html')} ({asked})", *warned]))
+    return Ending(True, _lines([f"{run.prompt.name}: {_shown(folder / 'report.html')} ({answers_text})", *warned]))
 
 
 def _written(run: Run) -> Path:

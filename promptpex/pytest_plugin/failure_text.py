@@ -65,10 +65,10 @@ def _text(lines: Sequence[str], planned: Planned, pair: Pair, outputs: Sequence[
 
 def _verdicts(planned: Planned, outcome: OutputOutcome) -> Iterator[str]:
     """The deciding verdicts, each with the words of its rule the first time."""
-    shown: set[str] = set()
+    rules_shown: set[str] = set()
     for verdict in outcome.deciding[:MOST_VERDICTS]:
-        if verdict.rule not in shown:
-            shown.add(verdict.rule)
+        if verdict.rule not in rules_shown:
+            rules_shown.add(verdict.rule)
             yield f"  {verdict.rule}: {_words(planned, verdict)}"
         yield f"    {short(_reason(verdict))} ({verdict.source})"
     if len(outcome.deciding) > MOST_VERDICTS:

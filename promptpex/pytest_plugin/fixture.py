@@ -96,9 +96,9 @@ class AskPrompt:
             PromptpexError: a file or a setting that cannot be used.
         """
         path = self._config.rootpath / prompt
-        given = {"models": model, "judge": judge, "repeats": 1}
+        call_settings = {"models": model, "judge": judge, "repeats": 1}
         with chdir(self._config.invocation_params.dir):  # from where paths of settings count, wherever the test is
-            planned = plan(files_of(path), resolved_for(self._config, path, given), with_cases=case is not None)
+            planned = plan(files_of(path), resolved_for(self._config, path, call_settings), with_cases=case is not None)
             if len(planned.models) > 1:
                 raise ConfigError(f"several models are under test; name one of them: model={planned.models[0]!r}")
             return _asked(_with_case(planned, inputs, case))

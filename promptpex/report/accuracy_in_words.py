@@ -112,28 +112,28 @@ def caveats(rows: Sequence[TableRow], references: Mapping[str, int]) -> list[str
 
 
 def _whose(references: Mapping[str, int]) -> Iterator[str]:
-    made = {name: count for name, count in references.items() if name}
-    if made and not references.get(""):
-        yield tr("Accuracy is against answers of {models}, not against people's.", models=listed(made))
-    elif made:
+    named_references = {name: count for name, count in references.items() if name}
+    if named_references and not references.get(""):
+        yield tr("Accuracy is against answers of {models}, not against people's.", models=listed(named_references))
+    elif named_references:
         yield tr(
             "Of the {total} expected outputs that accuracy is measured by, models gave some: {parts}.",
             total=sum(references.values()),
-            parts=listed(tr("{count} of {name}", count=count, name=name) for name, count in made.items()),
+            parts=listed(tr("{count} of {name}", count=count, name=name) for name, count in named_references.items()),
         )
 
 
 def _few(rows: Sequence[TableRow]) -> Iterator[str]:
-    few = [row for row in rows if row[SCORED] < FEW_COMPARED]
-    if len(few) == 1:
+    rows_with_few = [row for row in rows if row[SCORED] < FEW_COMPARED]
+    if len(rows_with_few) == 1:
         yield tr_n(
             "{model}'s accuracy rests on only {count} output.",
             "{model}'s accuracy rests on only {count} outputs.",
-            few[0][SCORED],
-            model=few[0]["model"],
+            rows_with_few[0][SCORED],
+            model=rows_with_few[0]["model"],
         )
-    elif few:
-        models = listed(f"{row['model']} ({row[SCORED]})" for row in few)
+    elif rows_with_few:
+        models = listed(f"{row['model']} ({row[SCORED]})" for row in rows_with_few)
         yield tr("The accuracy of {models} rests on fewer than {few} outputs each.", models=models, few=FEW_COMPARED)
 
 

@@ -31,8 +31,10 @@ def bless(run: AnyRun, folder: Path) -> Blessed:
         raise RunError("this run has not ended; the same `promptpex run` continues it", path=folder)
     rows = rows_of(run)
     counts = counts_of_cases(rows, [case.id for case in run.suite.cases], manifest.models)
-    asked = {case: made for case, made in counts.items() if any(one.model_fields_set for one in made)}
-    if not any(one.broken or one.kept for made in asked.values() for one in made):
+    asked_counts = {
+        case: case_counts for case, case_counts in counts.items() if any(one.model_fields_set for one in case_counts)
+    }
+    if not any(one.broken or one.kept for made in asked_counts.values() for one in made):
         raise RunError("nothing was scored in this run, so that no later one could be held against it", path=folder)
     return Blessed(
         prompt=manifest.prompt,
@@ -51,10 +53,10 @@ def bless(run: AnyRun, folder: Path) -> Blessed:
                 inputs=inputs_digest(case.inputs),
                 rule=case.rule,
                 inverse=case.inverse,
-                counts=asked[case.id],
+                counts=asked_counts[case.id],
             )
             for case in run.suite.cases
-            if case.id in asked
+            if case.id in asked_counts
         ),
     )
 

@@ -137,7 +137,7 @@ def change_notes(before: RunTables, after: RunTables, common: int, rows: Sequenc
     if one.judges != two.judges:
         was, now = (", ".join(judges) or tr("none") for judges in (one.judges, two.judges))
         yield tr("The judges differ: {before} before, {after} after.", before=was, after=now)
-    ways = [_comparisons(made) for made in (before, after)]
+    ways = [_comparisons(summary) for summary in (before, after)]
     if all(ways) and ways[0] != ways[1]:
         was, now = (", ".join(way) for way in ways)
         yield tr("Expected outputs were compared by {before} before, by {after} after.", before=was, after=now)
@@ -148,11 +148,11 @@ def change_notes(before: RunTables, after: RunTables, common: int, rows: Sequenc
             first=left[0],
             second=left[1],
         )
-    gone = [
+    removed_notes = [
         model for model in dict.fromkeys([*one.models, *two.models]) if (model in one.models) != (model in two.models)
     ]
-    if gone and len(rows) < len(set(one.models) | set(two.models)):
-        yield tr("Models of one run only are left out: {models}.", models=", ".join(gone))
+    if removed_notes and len(rows) < len(set(one.models) | set(two.models)):
+        yield tr("Models of one run only are left out: {models}.", models=", ".join(removed_notes))
     if one.partial:
         yield tr("The first run is not complete ({reason}).", reason=from_data(one.partial))
     if two.partial:

@@ -27,7 +27,7 @@ def compared_sections(comparison: RunComparison) -> list[Section]:
     models = records(comparison.models)
     right = [row for row in models if row["accuracy_cases"]]
     own = [_metric_cells(row) for row in records(comparison.metrics)]
-    made = (
+    all_sections = (
         Section(
             "broken",
             tr("Outputs that break a rule"),
@@ -45,7 +45,7 @@ def compared_sections(comparison: RunComparison) -> list[Section]:
         ),
         Section("metrics", tr("Own metrics"), "", (Key("model: metric"), *figures, P), tuple(own)),
     )
-    return [section for section in made if section.rows]
+    return [section for section in all_sections if section.rows]
 
 
 def changed_section(comparison: RunComparison) -> Section:

@@ -33,8 +33,8 @@ def corrected_sentences(rows: Sequence[TableRow], confidence: float) -> list[str
         rows: a table of corrections (``tables.CORRECTION_COLUMNS``) as plain rows.
         confidence: of the intervals.
     """
-    known = [row for row in rows if row["corrected"] is not None]
-    if not known:
+    corrected_rows = [row for row in rows if row["corrected"] is not None]
+    if not corrected_rows:
         return []
     shares = listed(
         tr_n(
@@ -45,16 +45,16 @@ def corrected_sentences(rows: Sequence[TableRow], confidence: float) -> list[str
             share=percent(row["corrected"]),
             interval=confidence_interval(row["corrected_low"], row["corrected_high"], confidence),
         )
-        for row in known
+        for row in corrected_rows
     )
-    few = [row["model"] for row in known if row["graded"] < FEW_GRADES]
+    models_with_few = [row["model"] for row in corrected_rows if row["graded"] < FEW_GRADES]
     sentences = [tr("Corrected by people's grades the non-compliance is: {shares}.", shares=shares)]
-    if few:
-        models = listed(few)
+    if models_with_few:
+        models = listed(models_with_few)
         sentences.append(
             tr("Fewer than {few} grades of {models}: treat this as a rough guide.", few=FEW_GRADES, models=models)
         )
-    return [*sentences, *_saved(known)]
+    return [*sentences, *_saved(corrected_rows)]
 
 
 def _saved(rows: Sequence[TableRow]) -> list[str]:
@@ -114,8 +114,8 @@ def _gap(row: TableRow) -> str:
 
 
 def _caution(row: TableRow) -> str:
-    few = min(row["graded_before"], row["graded_after"]) < FEW_GRADES
-    return " " + tr("Fewer than {few} grades of a run: treat this as a rough guide.", few=FEW_GRADES) if few else ""
+    has_few = min(row["graded_before"], row["graded_after"]) < FEW_GRADES
+    return " " + tr("Fewer than {few} grades of a run: treat this as a rough guide.", few=FEW_GRADES) if has_few else ""
 
 
 def correction_section(
@@ -150,14 +150,14 @@ def correction_section(
 
 
 def _cells(row: TableRow, versus: dict[str, str]) -> tuple[str, ...]:
-    few = "*" if row["graded"] < FEW_GRADES else ""
+    few_mark = "*" if row["graded"] < FEW_GRADES else ""
     if row["corrected"] is None:
-        return (row["model"], f"{row['graded']}{few}", "–", "–", "–", "–")
+        return (row["model"], f"{row['graded']}{few_mark}", "–", "–", "–", "–")
     share = with_ends(row["corrected"], row["corrected_low"], row["corrected_high"])
     gap = row["corrected_difference"]
     apart = "–" if gap is None else _gap(row)
     other = "–" if gap is None else versus[row["model"]]
-    return (row["model"], f"{row['graded']}{few}", share, apart, other, str(row["grades_alone"]))
+    return (row["model"], f"{row['graded']}{few_mark}", share, apart, other, str(row["grades_alone"]))
 
 
 def calibration_section(rows: Sequence[TableRow]) -> Section:

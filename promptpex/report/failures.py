@@ -135,21 +135,21 @@ class _LookedAt:
         broken = cube.loc[is_failing(cube) & marked(cube["rule"], self._by_rule.__contains__), list(_Failing._fields)]
         columns = [plain_values(broken[name], missing="") for name in _Failing._fields]
         every = [_Failing(*fields) for fields in zip(*columns, strict=True)]
-        kept: dict[Key, None] = {}
+        keys_kept: dict[Key, None] = {}
         for one in every:
             if len(of_rule := self._by_rule[one.rule]) < MOST_LOOKED_AT:
                 of_rule.append(one)
-                kept[one.key] = None
-        if kept:
-            pairs = {(one.rule, one.key) for one in every if one.key in kept}
+                keys_kept[one.key] = None
+        if keys_kept:
+            pairs = {(one.rule, one.key) for one in every if one.key in keys_kept}
             self._rules_broken.update(key for _, key in pairs)
-            self.texts |= _texts(rows, list(kept))
+            self.texts |= _texts(rows, list(keys_kept))
 
     def chosen(self) -> Iterator[tuple[str, list[tuple[_Failing, int]]]]:
         """Of each rule the examples, one for each of the most frequent reasons, and how many have such a reason. An
         output that breaks this rule alone tells more of it than one that breaks all, and one is shown once if others
         can be."""
-        shown: set[Key] = set()
+        keys_shown: set[Key] = set()
         for rule, many in self._by_rule.items():
             groups: dict[str, list[_Failing]] = defaultdict(list)
             for one in many:
@@ -158,8 +158,10 @@ class _LookedAt:
             examples: list[tuple[_Failing, int]] = []
             for group in largest:
                 models = {one.model for one, _ in examples}
-                best = min(group, key=lambda one: (one.key in shown, self._rules_broken[one.key], one.model in models))
-                shown.add(best.key)
+                best = min(
+                    group, key=lambda one: (one.key in keys_shown, self._rules_broken[one.key], one.model in models)
+                )
+                keys_shown.add(best.key)
                 examples.append((best, len(group)))
             yield rule, examples
 
@@ -176,11 +178,11 @@ def _texts(rows: pd.DataFrame, keys: Sequence[Key]) -> Mapping[Key, Mapping[str,
     near = marked(rows["case"], cases.__contains__) & marked(rows["model"], models.__contains__)
     names = ["case", "model", "repeat", "inputs", "output"]
     columns = [plain_values(column, missing="") for _, column in rows.loc[near, names].items()]
-    wanted = set(keys)
+    wanted_keys = set(keys)
     return {
         (case, model, repeat): {"inputs": inputs, "output": output}
         for case, model, repeat, inputs, output in zip(*columns, strict=True)
-        if (case, model, repeat) in wanted
+        if (case, model, repeat) in wanted_keys
     }
 
 

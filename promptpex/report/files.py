@@ -83,24 +83,24 @@ def _write_parts(summary: Summary, folder: Path) -> list[str]:
     Where the verdicts are a table in a Parquet file, there is no second one; a table of no scores is not written.
     """
     has_scores = not summary.made.score_kinds.empty
-    wanted = {RESULTS: True, VERDICTS: not (folder / CUBE).exists(), SCORES: has_scores}
-    for name in (name for name, is_wanted in wanted.items() if not is_wanted):
+    files_to_write = {RESULTS: True, VERDICTS: not (folder / CUBE).exists(), SCORES: has_scores}
+    for name in (name for name, is_wanted in files_to_write.items() if not is_wanted):
         (folder / name).unlink(missing_ok=True)
     metrics = summary.made.metric_counts.names
     with ExitStack() as stack:
         files = {
             name: stack.enter_context(writing(folder / name, links=False))
-            for name, is_wanted in wanted.items()
+            for name, is_wanted in files_to_write.items()
             if is_wanted
         }
         for number, part in enumerate(summary.made.parts()):
-            made = {
+            writers = {
                 RESULTS: tables.with_scores(part.outputs, part.scores, metrics),
                 VERDICTS: part.verdicts,
                 SCORES: part.scores,
             }
             for name, file in files.items():
-                for text in _csv_texts(made[name], header=number == 0):
+                for text in _csv_texts(writers[name], header=number == 0):
                     file.write(text.encode("utf-8", "surrogatepass"))
     return list(files)
 

@@ -246,11 +246,11 @@ def _below(decide: Decide, value: float, bound: float, what: str) -> str:
 def distinguishable(value: float, bound: float) -> tuple[str, str]:
     """A share and a limit beside it as percentages: the limit as it was given, the share with as many digits as it
     takes to see on which side of it it lies."""
-    shown, limit, places = rounded_share(value), f"{100 * bound:g}", 1
-    while not _apart(shown, limit, above=value > bound) and places < FINEST:
-        shown = f"{100 * value:.{places}f}"
+    rounded, limit, places = rounded_share(value), f"{100 * bound:g}", 1
+    while not _apart(rounded, limit, above=value > bound) and places < FINEST:
+        rounded = f"{100 * value:.{places}f}"
         places += 1
-    return digits(f"{shown}%"), digits(f"{limit}%")
+    return digits(f"{rounded}%"), digits(f"{limit}%")
 
 
 def _apart(shown: str, limit: str, *, above: bool) -> bool:

@@ -161,12 +161,12 @@ def _broken_rules(summary: Summary, failing: Sequence[str], file: Path | None) -
     examples = _examples(summary, failing)
     texts = {rule.id: (rule.rule, rule.source) for rule in summary.run.spec.rules}
     of_mode = {rule: (text, None) for rule, text in summary.run.manifest.mode_rules.items()}
-    prompt, shown = _text_of(file), []
+    prompt, rules_shown = _text_of(file), []
     for rule in worst[:MOST_FAILURES]:
         words, source = {**texts, **of_mode}.get(rule, ("", None))
         line = line_of(source, prompt) if source and prompt else None
-        shown.append(BrokenRule(rule, words, *totals[rule], *examples[rule], line))
-    return shown
+        rules_shown.append(BrokenRule(rule, words, *totals[rule], *examples[rule], line))
+    return rules_shown
 
 
 def _examples(summary: Summary, failing: Sequence[str]) -> dict[str, tuple[str, str, str]]:

@@ -93,8 +93,8 @@ def _nothing_scored(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
     if metric is None:
         level = rankings.options.confidence
         return [tr("Nothing was scored, so no model can be assessed."), *right.alone(rows, level)]
-    known = [row for row in rows if row["scored"]]
-    by_rules = [tr("{model} {did}.", model=row["model"], did=_by_rules(row, rankings)) for row in known]
+    scored_rows = [row for row in rows if row["scored"]]
+    by_rules = [tr("{model} {did}.", model=row["model"], did=_by_rules(row, rankings)) for row in scored_rows]
     return [tr("No output has a score by {metric}, so no model can be assessed by it.", metric=metric), *by_rules]
 
 

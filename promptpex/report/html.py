@@ -99,7 +99,7 @@ def interval(row: Any) -> str:
 @cache
 def environment(folder: Path) -> jinja2.Environment:
     """Templates of a folder, and those of reports: every value is escaped, and a missing one is an error."""
-    made = jinja2.Environment(
+    jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader([folder, TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -108,8 +108,8 @@ def environment(folder: Path) -> jinja2.Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= _filters()
-    made.globals |= {
+    jinja.filters |= _filters()
+    jinja.globals |= {
         "FEW": FEW,
         "FOLD": FOLD,
         "MOST": MOST,
@@ -122,7 +122,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "language": lambda: spoken().name,
         **SECTION,
     }
-    return made
+    return jinja
 
 
 def _filters() -> dict[str, Callable[..., object]]:

@@ -39,8 +39,8 @@ def mean(row: TableRow) -> str:
 
 def scored(row: TableRow) -> str:
     """How many of the outputs that were asked for have a score."""
-    asked = row["scored"] + row["unscored"]
-    return str(asked) if not row["unscored"] else tr("{some} of {all}", some=row["scored"], all=asked)
+    outputs_asked = row["scored"] + row["unscored"]
+    return str(outputs_asked) if not row["unscored"] else tr("{some} of {all}", some=row["scored"], all=outputs_asked)
 
 
 def points(value: float, scale: str | None = None) -> str:

@@ -29,8 +29,8 @@ MOST_NOTES, LONGEST = 6, 320
 
 def run_html(summary: Summary) -> str:
     """The answer of a run, its table of models, what fails most often, and what a reader has to know of it."""
-    shown = columns(summary, quantities(summary), summary.model_rows)
-    cells = tuple(zip(*(column.cells for column in shown), strict=True))
+    shown_columns = columns(summary, quantities(summary), summary.model_rows)
+    cells = tuple(zip(*(column.cells for column in shown_columns), strict=True))
     run = summary.run
     title = tr(
         "{prompt}: {models}, {cases}",
@@ -38,7 +38,9 @@ def run_html(summary: Summary) -> str:
         models=tr_n("{count} model", "{count} models", len(cells)),
         cases=tr_n("{count} case", "{count} cases", len(run.suite.usable())),
     )
-    models = Section("models", title, "; ".join(marks(summary)), tuple(column.header for column in shown), cells)
+    models = Section(
+        "models", title, "; ".join(marks(summary)), tuple(column.header for column in shown_columns), cells
+    )
     worst = tuple(
         (
             named(one.rule),
@@ -65,7 +67,7 @@ def comparison_html(comparison: RunComparison) -> str:
 
 
 def _html(answer: str, sections: Sequence[Section], about: Sequence[str]) -> str:
-    shown = [(section, *cut(section.rows, MOST_ROWS)) for section in sections if section.rows]
-    tables = [(section, [map(clean, row) for row in rows], more) for section, rows, more in shown]
+    shown_sections = [(section, *cut(section.rows, MOST_ROWS)) for section in sections if section.rows]
+    tables = [(section, [map(clean, row) for row in rows], more) for section, rows, more in shown_sections]
     remarks = [clean(note, LONGEST) for note in about[:MOST_NOTES]]
     return rendered("notebook.html.jinja", answer=clean(answer, LONG), sections=tables, notes=remarks)

@@ -75,8 +75,8 @@ class Details:
     def discrimination(self) -> Discrimination:
         """Which cases and rules do not separate the models."""
         rules = [rule.id for rule in self.run.spec.rules if not rule.stale]
-        made = self.made
-        return tables.discrimination(made.rows, made.kinds, rules, outcomes=made.outcomes)
+        run_tables = self.made
+        return tables.discrimination(run_tables.rows, run_tables.kinds, rules, outcomes=run_tables.outcomes)
 
     @cached_property
     def confusions(self) -> pd.DataFrame:

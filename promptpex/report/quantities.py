@@ -73,14 +73,14 @@ def quantities(summary: Summary) -> tuple[Quantity, ...]:
     """What the table of models shows: what they are ranked by, then non-compliance and, where there is any,
     accuracy."""
     rows, rank_by = summary.model_rows, summary.rankings.options.rank_by
-    shown = [_non_compliance(rows)]
+    shown_quantities = [_non_compliance(rows)]
     if any(row["accuracy_scored"] is not None for row in rows):
-        shown.append(_accuracy(rows))
-    if rank_by not in {one.name for one in shown}:
-        shown.append(_metric(rank_by, [row["model"] for row in rows], records(summary.metrics)))
-    if len(shown) == 1:
-        shown = [replace(shown[0], column=Key("share"))]
-    return tuple(sorted(shown, key=lambda one: one.name != rank_by))
+        shown_quantities.append(_accuracy(rows))
+    if rank_by not in {one.name for one in shown_quantities}:
+        shown_quantities.append(_metric(rank_by, [row["model"] for row in rows], records(summary.metrics)))
+    if len(shown_quantities) == 1:
+        shown_quantities = [replace(shown_quantities[0], column=Key("share"))]
+    return tuple(sorted(shown_quantities, key=lambda one: one.name != rank_by))
 
 
 def counted(row: TableRow) -> int:

@@ -27,8 +27,8 @@ def require_metric(rank_by: str, names: Sequence[str]) -> None:
     """
     if rank_by in RANKED_BY or rank_by in names:
         return
-    there = f"the metrics here are {named(names)}" if names else "there is no metric here"
-    choices = f"models are ranked by {', '.join(RANKED_BY)} or a metric, and {there}"
+    metrics_text = f"the metrics here are {named(names)}" if names else "there is no metric here"
+    choices = f"models are ranked by {', '.join(RANKED_BY)} or a metric, and {metrics_text}"
     hint = did_you_mean(rank_by, (*RANKED_BY, *names))
     raise InputError(f"--rank-by names {rank_by!r}: {choices}{f'; {hint}' if hint else ''}")
 
@@ -74,17 +74,17 @@ def scored(row: TableRow, metric: str, confidence: float) -> str:
 
 def caveats(rows: Sequence[TableRow], metric: str) -> Iterator[str]:
     """What a reader of the means has to know: few outputs, outputs without a score."""
-    few = [row for row in rows if 0 < row[SCORED] < FEW_SCORED]
-    if len(few) == 1:
+    rows_with_few = [row for row in rows if 0 < row[SCORED] < FEW_SCORED]
+    if len(rows_with_few) == 1:
         yield tr_n(
             "{model}'s mean by {metric} rests on only {count} output.",
             "{model}'s mean by {metric} rests on only {count} outputs.",
-            few[0][SCORED],
-            model=few[0]["model"],
+            rows_with_few[0][SCORED],
+            model=rows_with_few[0]["model"],
             metric=metric,
         )
-    elif few:
-        models = listed(f"{row['model']} ({row[SCORED]})" for row in few)
+    elif rows_with_few:
+        models = listed(f"{row['model']} ({row[SCORED]})" for row in rows_with_few)
         yield tr(
             "The means by {metric} of {models} rest on fewer than {few} outputs each.",
             metric=metric,

@@ -141,8 +141,8 @@ def _models(blessed: Blessed, run: AnyRun) -> list[tuple[str, str]]:
 
 def _common(blessed: Blessed, run: AnyRun) -> list[str]:
     """The cases that are the same in both: their ids and their inputs are."""
-    known = {case.id: case.inputs for case in blessed.cases}
-    return [case.id for case in run.suite.cases if known.get(case.id) == inputs_digest(case.inputs)]
+    blessed_inputs = {case.id: case.inputs for case in blessed.cases}
+    return [case.id for case in run.suite.cases if blessed_inputs.get(case.id) == inputs_digest(case.inputs)]
 
 
 def _notes(blessed: Blessed, run: AnyRun, rows: Mapping[str, TableRow], common: int, *, paired: bool) -> Iterator[str]:
@@ -159,8 +159,8 @@ def _notes(blessed: Blessed, run: AnyRun, rows: Mapping[str, TableRow], common: 
         yield tr("the judges are {judges}; those of the baseline are {others}", judges=judges, others=of_baseline)
     if new := [model for model in manifest.models if model not in rows]:
         yield tr("not in the baseline, so held against nothing: {models}", models=", ".join(new))
-    if gone := [model for model in blessed.models if model not in rows and len(rows) < len(blessed.models)]:
-        yield tr("in the baseline alone: {models}", models=", ".join(gone))
+    if missing_models := [model for model in blessed.models if model not in rows and len(rows) < len(blessed.models)]:
+        yield tr("in the baseline alone: {models}", models=", ".join(missing_models))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -294,18 +294,18 @@ class TablesInParts(RunTables):
 
     def chosen(self, places: Sequence[int]) -> PartTables:
         """As in ``RunTables``."""
-        some, first, at = [], 0, 0
+        chosen_rows, first, at = [], 0, 0
         for part in self.parts():
             end = first + len(part.outputs)
             until = bisect_left(places, end, at)
-            some.append(part.chosen([place - first for place in places[at:until]]))
+            chosen_rows.append(part.chosen([place - first for place in places[at:until]]))
             first, at = end, until
             if at == len(places):
                 break
         return PartTables(
-            outputs=_together([one.outputs for one in some]),
-            verdicts=_together([one.verdicts for one in some]),
-            scores=_together([one.scores for one in some]),
+            outputs=_together([one.outputs for one in chosen_rows]),
+            verdicts=_together([one.verdicts for one in chosen_rows]),
+            scores=_together([one.scores for one in chosen_rows]),
         )
 
     def judges(self) -> pd.DataFrame:

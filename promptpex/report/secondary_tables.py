@@ -24,7 +24,7 @@ DAGGER = "†"
 
 def sections(summary: Summary) -> tuple[Section, ...]:
     """The sections that have something to say, in their order."""
-    made = (
+    all_sections = (
         *_by_people(summary),
         _by_case_type(summary),
         _scenarios(summary),
@@ -35,7 +35,7 @@ def sections(summary: Summary) -> tuple[Section, ...]:
         _disagreements(summary),
         _discrimination(summary),
     )
-    return tuple(section for section in made if section.rows)
+    return tuple(section for section in all_sections if section.rows)
 
 
 def _by_people(summary: Summary) -> Iterator[Section]:

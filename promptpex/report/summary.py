@@ -164,27 +164,27 @@ def summarise(
         InputError: ``against`` is not one of the run's models, a weight is for no rule of the cases, models are to be
             ranked by accuracy where no output was compared with an expected one, or by a metric that the run lacks.
     """
-    given = {"tolerance": tolerance, "against": against, "confidence": confidence, "rank_by": rank_by}
-    options = _options(run, given | {"weights": weights})
-    made = tables_of(run)
-    rows, right = made.rows, made.compared
+    given_options = {"tolerance": tolerance, "against": against, "confidence": confidence, "rank_by": rank_by}
+    options = _options(run, given_options | {"weights": weights})
+    run_tables = tables_of(run)
+    rows, right = run_tables.rows, run_tables.compared
     order, names = [*run.manifest.mode_rules, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
-    by_rule = made.rules(order, options.confidence)
-    rankings = _rankings(made, options)
-    details = Details(run, made, options.confidence)
+    by_rule = run_tables.rules(order, options.confidence)
+    rankings = _rankings(run_tables, options)
+    details = Details(run, run_tables, options.confidence)
     by_model = tables.models(rows, order=names, ranking=rankings, expected=right, repeat_rows=details.repeats)
-    by_metric = tables.metrics(made.metric_counts, order=names, ranking=rankings)
+    by_metric = tables.metrics(run_tables.metric_counts, order=names, ranking=rankings)
     summary = Summary(
         run=run,
         folder=folder,
-        made=made,
+        made=run_tables,
         models=by_model,
         rules=by_rule,
         metrics=by_metric,
-        lowest=made.lowest_scores(),
+        lowest=run_tables.lowest_scores(),
         details=details,
-        gaps=_gaps(run, rows, made.kinds),
-        examples=tuple(failure_examples(run, made.parts(), by_rule, most)),
+        gaps=_gaps(run, rows, run_tables.kinds),
+        examples=tuple(failure_examples(run, run_tables.parts(), by_rule, most)),
         rankings=rankings,
         saved=_saved(run, rows) if options.looks else None,
         answer=_answer(run, _answered_of(by_model, by_metric, options), rankings, details),
@@ -225,8 +225,8 @@ def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
     Raises:
         InputError: a weight is for no rule of the cases.
     """
-    made = run.manifest.settings
-    chosen = {name: made.get(name) if value is None else value for name, value in given.items()}
+    run_settings = run.manifest.settings
+    chosen = {name: run_settings.get(name) if value is None else value for name, value in given.items()}
     cases = run.suite.usable()
     if run.manifest.subset is None:
         tables.check_weights(chosen["weights"] or {}, [case.rule for case in cases], [case.inverse for case in cases])
@@ -235,7 +235,7 @@ def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
         against=chosen["against"] or None,
         confidence=chosen["confidence"] or DEFAULT_CONFIDENCE,
         looks=run.manifest.looks,
-        limit=made.get("decision_threshold"),
+        limit=run_settings.get("decision_threshold"),
         weights=chosen["weights"] or {},
         rank_by=chosen["rank_by"] or "non-compliance",
     )
@@ -289,11 +289,13 @@ def _gaps(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame) -> Gaps:
 
 
 def _saved(run: AnyRun, rows: pd.DataFrame) -> Saved:
-    made = run.manifest.settings
-    planned = len(run.suite.usable()) * made.get("repeats", 1) * len(run.manifest.models)
+    run_settings = run.manifest.settings
+    planned = len(run.suite.usable()) * run_settings.get("repeats", 1) * len(run.manifest.models)
     spared = max(0, planned - len(rows))
-    asked = int((~rows["error"].isin(NOT_ASKED)).sum())
-    return Saved(planned, asked, spared, spared * len(run.manifest.judges) * made.get("judge_repeat", 1))
+    outputs_asked = int((~rows["error"].isin(NOT_ASKED)).sum())
+    return Saved(
+        planned, outputs_asked, spared, spared * len(run.manifest.judges) * run_settings.get("judge_repeat", 1)
+    )
 
 
 def to_dict(summary: Summary) -> dict[str, Any]:

@@ -45,5 +45,5 @@ def _are_figures(cells: tuple[str, ...]) -> bool:
 
 def cut(rows: Iterable[tuple[str, ...]], most: int) -> tuple[list[tuple[str, ...]], int]:
     """The first ``most`` rows, and how many are left out."""
-    every = list(rows)
-    return every[:most], max(0, len(every) - most)
+    all_rows = list(rows)
+    return all_rows[:most], max(0, len(all_rows) - most)

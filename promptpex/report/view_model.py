@@ -169,8 +169,8 @@ def page(summary: Summary, sent: SentMessages | None = None) -> Page:
     """What the page shows of a run; ``sent`` says what models were sent, where that is known."""
     names = _names(summary)
     rules = tuple(_rules(summary, names))
-    shown = _shown(summary)
-    cases, addresses = with_targets(case_groups(summary, shown, names, [rule.id for rule in rules], sent))
+    page_values = _shown(summary)
+    cases, addresses = with_targets(case_groups(summary, page_values, names, [rule.id for rule in rules], sent))
     shown_quantities = quantities(summary)
     axis = _axis(shown_quantities[0])
     manifest = summary.run.manifest
@@ -194,12 +194,12 @@ def page(summary: Summary, sent: SentMessages | None = None) -> Page:
         verdicts={name: verdict_counts[name] for name in VERDICTS},
         per_model=tuple(model_counts[name] for name in names),
         total=len(summary.rows),
-        left_out=len(summary.rows) - len(shown.outputs),
+        left_out=len(summary.rows) - len(page_values.outputs),
         without_messages=sum(not case.asked.sent for case in cases) if sent is not None else 0,
         prompt=quoted_messages(summary.run.prompt.messages, summary.run.spec.rules),
         settings=tuple(one for one in settings if one.origin != "default"),
         defaults=tuple(one for one in settings if one.origin == "default"),
-        unfold=len(shown.outputs) <= OPEN_ROWS,
+        unfold=len(page_values.outputs) <= OPEN_ROWS,
     )
 
 

@@ -99,10 +99,10 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> ConfusionTable | None:
     for row in rows:
         pairs[row["expected"], OTHER if row["given"] is None else row["given"]] += row["outputs"]
     involved: Counter[str] = Counter()
-    for (expected, given), outputs in pairs.items():
-        if expected != given and given != OTHER:
+    for (expected, given_answer), outputs in pairs.items():
+        if expected != given_answer and given_answer != OTHER:
             involved[expected] += outputs
-            involved[given] += outputs
+            involved[given_answer] += outputs
     if not involved:
         return None
     answers = tuple(sorted(answer for answer, _ in involved.most_common(MOST_IN_TABLE)))
@@ -118,7 +118,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> ConfusionTable | None:
 
 
 def _row(pairs: Counter[tuple[str, str]], expected: str, answers: Sequence[str]) -> Iterator[int]:
-    yield from (pairs[expected, given] for given in answers)
+    yield from (pairs[expected, answer] for answer in answers)
     yield sum(outputs for (one, given), outputs in pairs.items() if one == expected and given not in answers)
 
 

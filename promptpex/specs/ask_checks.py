@@ -117,11 +117,11 @@ class CheckRequests:
         conditional = any(rule.needs == "input" for rule in rules)
         rendered = self._rendered(rules, refusals, conditional)
         reply = await self.author.ask(rendered, checks_reply(len(rules), conditional), stage=STAGE)
-        wanted = {rule.id for rule in rules}
-        given = cast("list[ProposedChecks]", reply.value.rules)  # type: ignore[attr-defined]
+        rule_ids = {rule.id for rule in rules}
+        proposed = cast("list[ProposedChecks]", reply.value.rules)  # type: ignore[attr-defined]
         hopeless = cast("list[str]", reply.value.no_checks)  # type: ignore[attr-defined]
-        proposals = [*(no_checks(name) for name in hopeless), *reversed(given)]
-        return {each.rule.strip(): each for each in proposals if each.rule.strip() in wanted}
+        proposals = [*(no_checks(name) for name in hopeless), *reversed(proposed)]
+        return {each.rule.strip(): each for each in proposals if each.rule.strip() in rule_ids}
 
     def _rendered(self, rules: Sequence[Rule], refusals: Mapping[str, str], conditional: bool) -> Rendered:
         text, json = self.prompt.text(), self._speaks_of(_JSON)

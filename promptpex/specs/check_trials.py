@@ -193,8 +193,8 @@ def form_problem(proposal: Proposal, given: Examples, right: Iterable[KnownOutpu
     for example in islice(passed, MAX_RENDERED):
         for other in renderings(example.text):
             if _status(proposal.checks, other.text, example.inputs) == "fail":
-                shown = _apart(other.text, (example.text,))
-                return f"refuses an output that is right ({example.whose}, written {other.how}): {shown!r}"
+                apart = _apart(other.text, (example.text,))
+                return f"refuses an output that is right ({example.whose}, written {other.how}): {apart!r}"
     return None
 
 
@@ -205,8 +205,8 @@ def _passes(proposal: Proposal, example: KnownOutput) -> bool:
 
 def concerned(proposal: Proposal, inputs: Mapping[str, object]) -> bool:
     """Whether checks may be held against an output with these inputs: they are known, and the condition holds."""
-    known = _named(proposal) | {one.variable for one in proposal.when}
-    return bool(proposal.checks) and known <= set(inputs) and not check_inputs(proposal.when, inputs)
+    variables_named = _named(proposal) | {one.variable for one in proposal.when}
+    return bool(proposal.checks) and variables_named <= set(inputs) and not check_inputs(proposal.when, inputs)
 
 
 def right_outputs(
@@ -223,9 +223,11 @@ def right_outputs(
         if case.expected is not None:
             inputs = {EXPECTED: case.expected, **case.inputs}
             examples.append(KnownOutput(case.expected, f"the expected output of case {case.id}", inputs))
-    for other, given in others.items():
+    for other, examples_given in others.items():
         if other != rule:
-            examples += [KnownOutput(text, f"an example of rule {other}", given.inputs) for text in given.right]
+            examples += [
+                KnownOutput(text, f"an example of rule {other}", examples_given.inputs) for text in examples_given.right
+            ]
     return examples
 
 
@@ -233,23 +235,23 @@ def contradicted(proposal: Proposal, evidence: Evidence) -> str | None:
     """Whether most verdicts so far say otherwise; a pass of checks that decide in part contradicts nothing."""
     against: list[tuple[Output, bool]] = []
     agreeing = 0
-    for output, kept in evidence.of(proposal.rule):
+    for output, rule_was_kept in evidence.of(proposal.rule):
         inputs = evidence.inputs.get(output.case, {})
         status = _status(proposal.checks, output.text or "", inputs) if concerned(proposal, inputs) else "unscored"
         if status == "unscored" or (status == "pass" and proposal.decides == "partly"):
             continue
-        agrees = (status == "pass") == kept
+        agrees = (status == "pass") == rule_was_kept
         agreeing += agrees
-        against += [] if agrees else [(output, kept)]
+        against += [] if agrees else [(output, rule_was_kept)]
     if len(against) <= agreeing:
         return None
-    output, kept = against[0]
+    output, rule_was_kept = against[0]
     count = (
         f"all {plural(len(against), 'verdict')}"
         if not agreeing
         else f"{len(against)} of {len(against) + agreeing} verdicts"
     )
-    such = f"the judge {'passed' if kept else 'failed'} {_apart(output.text or '', ())!r}"
+    such = f"the judge {'passed' if rule_was_kept else 'failed'} {_apart(output.text or '', ())!r}"
     return f"contradicts {count} so far; {such}"
 
 

@@ -69,8 +69,8 @@ async def describe(
     Raises:
         PromptFileError: a declaration that cannot be meant.
     """
-    wanted = [*prompt.variables, *([WHOLE_INPUT] if len(prompt.variables) > 1 else [])]
-    return await _InputsQuestion(author, prompt, options).described(wanted, emit, with_intent=True)
+    input_names = [*prompt.variables, *([WHOLE_INPUT] if len(prompt.variables) > 1 else [])]
+    return await _InputsQuestion(author, prompt, options).described(input_names, emit, with_intent=True)
 
 
 async def input_specs(
@@ -160,9 +160,9 @@ def _intent_of(reply: BaseModel) -> str:
 def tidied(lines: Sequence[str]) -> tuple[str, ...]:
     """The sentences, each once, without blanks around them; what is also valid is gathered in one that comes last."""
     unique = {same_rule(line): line.strip() for line in reversed(lines) if line.strip()}
-    kept = list(reversed(unique.values()))
-    also = [line[len(ALSO_VALID) :].strip() for line in kept if is_also_valid(line)]
-    rest = [line for line in kept if not is_also_valid(line)]
+    tidied_items = list(reversed(unique.values()))
+    also = [line[len(ALSO_VALID) :].strip() for line in tidied_items if is_also_valid(line)]
+    rest = [line for line in tidied_items if not is_also_valid(line)]
     return (*rest, *([f"{ALSO_VALID} {' '.join(also)}"] if any(also) else []))
 
 

@@ -21,8 +21,8 @@ def changed(prompt: Prompt, spec: Spec) -> bool:
 def notices(prompt: Prompt, spec: Spec) -> list[str]:
     """A sentence for each rule whose words are gone or changed, and for each sentence of the prompt without a rule."""
     rules = [rule for rule in spec.rules if not rule.stale]
-    lost = [_lost(source) for source in check_sources(rules, prompt_text(prompt)) if source.status != "kept"]
-    return [*_few(lost, len(lost) - MOST, of_rules=True), *uncited(prompt, rules)]
+    lost_sources = [_lost(source) for source in check_sources(rules, prompt_text(prompt)) if source.status != "kept"]
+    return [*_few(lost_sources, len(lost_sources) - MOST, of_rules=True), *uncited(prompt, rules)]
 
 
 def uncited(prompt: Prompt, rules: Sequence[Rule]) -> list[str]:

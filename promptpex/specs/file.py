@@ -79,8 +79,8 @@ class _SpecChecker:
         from promptpex.assertions import MAX_CHECKS, compile_patterns, count_checks, prepare
 
         rules, checks = (data[key] if isinstance(data.get(key), list) else [] for key in ("rules", "input_checks"))
-        held = [rule.get(key) for rule in rules if isinstance(rule, dict) for key in ("checks", "when")]
-        checks = [check for part in (*held, checks) if isinstance(part, list) for check in part]
+        check_lists = [rule.get(key) for rule in rules if isinstance(rule, dict) for key in ("checks", "when")]
+        checks = [check for part in (*check_lists, checks) if isinstance(part, list) for check in part]
         if count_checks(checks) > MAX_CHECKS:
             message = f"the spec has more than {MAX_CHECKS:,} checks"
             findings.add(message, "rules", suggestion="divide its rules among several specs")

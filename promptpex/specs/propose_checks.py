@@ -56,9 +56,9 @@ async def propose_checks(
         rule for rule in spec.rules if not (rule.checks or rule.stale or (only is not None and rule.id not in only))
     ]
     text = prompt.text()
-    known = replace(evidence or Evidence(), prescribed=prescribed_outputs(text), quoted=quoted_texts(text))
-    trial = _Trial(spec, prompt.variables, known)
-    requests = CheckRequests(author, prompt, spec, known.has_expected, instructions, emit)
+    full_evidence = replace(evidence or Evidence(), prescribed=prescribed_outputs(text), quoted=quoted_texts(text))
+    trial = _Trial(spec, prompt.variables, full_evidence)
+    requests = CheckRequests(author, prompt, spec, full_evidence.has_expected, instructions, emit)
     replies = await requests.ask(todo)
     proposals = {rule.id: trial.outcome(rule, replies) for rule in todo}
     again = [rule for rule in todo if proposals[rule.id].refused]
@@ -91,8 +91,8 @@ class _Trial:
         self._inputs = frozenset(variables)
         self._evidence = evidence
         self._has_others = sum(not rule.stale for rule in spec.rules) > 1
-        kept, broken = judged_texts(evidence.quoted, evidence.outputs, evidence.verdicts)
-        self._right = {*kept, *demanded_texts(spec.rules)}
+        texts_kept, broken = judged_texts(evidence.quoted, evidence.outputs, evidence.verdicts)
+        self._right = {*texts_kept, *demanded_texts(spec.rules)}
         self._broken = {*broken}
 
     def outcome(self, rule: Rule, replies: Mapping[str, ProposedChecks], last: bool = False) -> Proposal:
@@ -110,19 +110,19 @@ class _Trial:
             return Proposal(rule.id, after=after, dropped=f"does not compile: {error}", refused=True)
         if not proposal.checks and (not proposal.when or rule.when):
             return replace(proposal, dropped="code cannot decide it, says the author")
-        given = examples(reply)
-        disputed = {text.strip() for text in given.breaks}
+        examples_given = examples(reply)
+        disputed = {text.strip() for text in examples_given.breaks}
         others = {name: examples(other) for name, other in replies.items()}
         whole = self._whole_answers(others.values())
-        known = right_outputs(self._evidence, others, rule.id, whole)
-        right = [one for one in known if one.text.strip() not in disputed]
-        reason = own_problem(proposal, given)
-        reason = reason or (None if rule.when else condition_problem(proposal, given, self._evidence))
+        outputs_known = right_outputs(self._evidence, others, rule.id, whole)
+        right = [one for one in outputs_known if one.text.strip() not in disputed]
+        reason = own_problem(proposal, examples_given)
+        reason = reason or (None if rule.when else condition_problem(proposal, examples_given, self._evidence))
         refused = None if reason else counterexample(proposal, right)
         if refused and self._meets_other_inputs(rule, proposal):
             return replace(proposal, dropped=f"{refused}; code cannot tell where its condition holds")
         reason = reason or refused
-        reason = reason or form_problem(proposal, given, right)
+        reason = reason or form_problem(proposal, examples_given, right)
         reason = reason or contradicted(proposal, self._evidence)
         if proposal.checks and self._has_others and not (reply.keeps_only_this or last):
             reason = reason or "came without an output that keeps this rule and breaks another one"
@@ -159,14 +159,14 @@ def examples(reply: ProposedChecks) -> Examples:
     breaks = tuple(reply.breaks)
     right = tuple(text for text in reply.keeps if text not in breaks)
     inputs = [reply.inputs, reply.other_inputs] if isinstance(reply, ConditionalChecks) else [[], []]
-    here, elsewhere = ({one.name: one.value for one in some} for some in inputs)
-    return Examples((*reply.keeps, *reply.keeps_only_this), right, breaks, here, elsewhere)
+    own_inputs, elsewhere = ({one.name: one.value for one in inputs_of_one} for inputs_of_one in inputs)
+    return Examples((*reply.keeps, *reply.keeps_only_this), right, breaks, own_inputs, elsewhere)
 
 
 def _refusal(proposal: Proposal) -> str:
     """What the author is told of a refused proposal: its checks, and why they cannot stay."""
-    shown = "; ".join(map(_shown, (*proposal.checks, *proposal.when)))
-    return f"{shown or 'the checks'}: {proposal.dropped}"
+    check_texts = "; ".join(map(_shown, (*proposal.checks, *proposal.when)))
+    return f"{check_texts or 'the checks'}: {proposal.dropped}"
 
 
 def _shown(check: Check) -> str:
@@ -177,7 +177,7 @@ def _shown(check: Check) -> str:
 def _without_circles(rules: Sequence[Rule], proposals: Sequence[Proposal]) -> list[Proposal]:
     """The proposals, less the ``after`` of those that would wait for each other in a circle."""
     waits = {rule.id: rule.after for rule in rules if rule.after is not None}
-    kept: list[Proposal] = []
+    proposals_kept: list[Proposal] = []
     for proposal in proposals:
         before, seen = proposal.after, {proposal.rule}
         while before is not None and before not in seen:
@@ -185,5 +185,5 @@ def _without_circles(rules: Sequence[Rule], proposals: Sequence[Proposal]) -> li
             before = waits.get(before)
         if before is None and proposal.after is not None:
             waits[proposal.rule] = proposal.after
-        kept.append(proposal if before is None else replace(proposal, after=None))
-    return kept
+        proposals_kept.append(proposal if before is None else replace(proposal, after=None))
+    return proposals_kept

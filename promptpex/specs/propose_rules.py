@@ -226,7 +226,7 @@ def same_rule(text: str) -> str:
 
 
 def _numbered(replies: Sequence[RuleReply], known: Sequence[Rule], ids: Collection[str]) -> list[Rule]:
-    taken = {rule.id for rule in known} | set(ids)
+    taken_ids = {rule.id for rule in known} | set(ids)
     seen = {same_rule(rule.rule) for rule in known}
     rules: list[Rule] = []
     number = 0
@@ -236,7 +236,7 @@ def _numbered(replies: Sequence[RuleReply], known: Sequence[Rule], ids: Collecti
             continue
         seen.add(same_rule(text))
         number += 1
-        while f"r{number}" in taken:
+        while f"r{number}" in taken_ids:
             number += 1
         inverse = reply.inverse.strip() if isinstance(reply, FullRuleReply) else ""
         rules.append(

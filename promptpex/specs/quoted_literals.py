@@ -47,9 +47,9 @@ def shown_to_be_right(quoted: Sequence[str], right: Iterable[str], broken: Itera
         right: whole outputs that are right in every respect, as somebody says.
         broken: outputs that break a rule, as somebody says.
     """
-    wanted, unwanted = ({normal_form("NFC", text.strip()) for text in some} for some in (right, broken))
-    shown = wanted - unwanted
-    return [text for text in quoted if normal_form("NFC", text) in shown]
+    right_texts, unwanted = ({normal_form("NFC", text.strip()) for text in texts} for texts in (right, broken))
+    only_right = right_texts - unwanted
+    return [text for text in quoted if normal_form("NFC", text) in only_right]
 
 
 def demanded_texts(rules: Iterable[Rule]) -> tuple[str, ...]:
@@ -64,8 +64,8 @@ def judged_texts(
 ) -> tuple[frozenset[str], frozenset[str]]:
     """The quoted texts that are outputs of a run: those that broke no rule, as a judge and every other verdict that
     counts say, and those that broke one."""
-    wanted = set(quoted)
-    keys = {output.key: text for output in outputs if (text := (output.text or "").strip()) in wanted}
+    quoted_set = set(quoted)
+    keys = {output.key: text for output in outputs if (text := (output.text or "").strip()) in quoted_set}
     statuses: dict[tuple[str, str, int], set[str]] = {}
     judged: set[tuple[str, str, int]] = set()
     for verdict in verdicts:
@@ -73,5 +73,5 @@ def judged_texts(
             statuses.setdefault(verdict.key, set()).add(verdict.status)
             if not verdict.source.startswith("check:"):
                 judged.add(verdict.key)
-    kept = (keys[key] for key in judged if statuses[key] <= {"pass", NOT_CONCERNED})
-    return frozenset(kept), frozenset(keys[key] for key, of_output in statuses.items() if "fail" in of_output)
+    texts_kept = (keys[key] for key in judged if statuses[key] <= {"pass", NOT_CONCERNED})
+    return frozenset(texts_kept), frozenset(keys[key] for key, of_output in statuses.items() if "fail" in of_output)

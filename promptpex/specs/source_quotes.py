@@ -131,11 +131,11 @@ def mark_stale(spec: Spec, text: str) -> Spec:
 def _source_status(
     rule: Rule, source: str, normalized: str, parts: Sequence[str], budget: ComparisonBudget
 ) -> SourceStatus:
-    wanted = quote_match.fragments(source)
-    if not wanted or quote_match.match_fragments(wanted, normalized, budget):
+    fragments = quote_match.fragments(source)
+    if not fragments or quote_match.match_fragments(fragments, normalized, budget):
         return SourceStatus(rule=rule.id, status="kept", source=source)
     nearest, likeness = _nearest(source, parts, budget)
-    fitting = [fragment for fragment in wanted if len(fragment) <= len(normalized)]
+    fitting = [fragment for fragment in fragments if len(fragment) <= len(normalized)]
     near = min((_best_place(fragment, normalized, budget) for fragment in fitting), default=0.0)
     if likeness < CHANGED and near >= OVERLAP:
         nearest, likeness = _similar_words(source, parts, budget) or nearest, near

@@ -217,8 +217,8 @@ def decide(
         for name, one in ours.items()
     }
     leader = next((name for name, one in models.items() if one.outcome == "best"), anchor)
-    shown = sum(p <= alpha for p in corrected_worse(fixed.worse).values())
-    open_pairs = len({frozenset(couple) for couple in fixed.worse}) - shown
+    shown_worse = sum(p <= alpha for p in corrected_worse(fixed.worse).values())
+    open_pairs = len({frozenset(couple) for couple in fixed.worse}) - shown_worse
     return Suitability(leader, models, open_pairs, sum(one.p_tie > alpha for one in models.values()))
 
 

@@ -76,9 +76,9 @@ def _effective_items(cells: Ints) -> float:
     flat, slopes = cells.reshape(k, -1), _slopes((table + 1) / (table + 1).sum()).ravel()
     slopes -= float(table.ravel() @ slopes) / n
     of_items, of_clusters = float(table.ravel() @ slopes**2), k / (k - 1) * float(((flat @ slopes) ** 2).sum())
-    seen = min(1.0, max(0.0, (of_clusters / of_items - 1.0) / fellows)) if of_items > 1e-12 else 1.0
+    correlation = min(1.0, max(0.0, (of_clusters / of_items - 1.0) / fellows)) if of_items > 1e-12 else 1.0
     speaking = int((flat[:, int(table.argmax())] < sizes).sum())
-    return n / (1.0 + fellows * (1.0 + speaking * seen) / (1.0 + speaking))
+    return n / (1.0 + fellows * (1.0 + speaking * correlation) / (1.0 + speaking))
 
 
 def _filled(tables: npt.ArrayLike) -> Ints:

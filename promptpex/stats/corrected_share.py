@@ -183,16 +183,21 @@ class _Group:
         of_case, k = np.bincount(case, self.weights), int(case.max()) + 1
         squares, whole = float(self.weights @ self.weights), float(self.weights.sum())
         as_cases = whole * whole / float(of_case @ of_case)
-        fellows = float(of_case @ of_case) / squares - 1.0
+        excess_weight = float(of_case @ of_case) / squares - 1.0
         if k == 1 or self.share in (0.0, 1.0):
             return as_cases
-        if fellows <= 1e-9:
+        if excess_weight <= 1e-9:
             return whole * whole / squares
         broken = np.bincount(case, self.weights * self.grades)
         spread = k / (k - 1) * float(((broken - self.share * of_case) ** 2).sum())
-        seen = min(1.0, max(0.0, (spread / (squares * self.share * (1.0 - self.share)) - 1.0) / fellows))
-        speaking = min(int((broken > 0).sum()), int((broken < of_case - 1e-9).sum()))
-        return whole * whole / squares / (1.0 + fellows * (1.0 + speaking * seen) / (1.0 + speaking))
+        correlation = min(1.0, max(0.0, (spread / (squares * self.share * (1.0 - self.share)) - 1.0) / excess_weight))
+        informative_cases = min(int((broken > 0).sum()), int((broken < of_case - 1e-9).sum()))
+        return (
+            whole
+            * whole
+            / squares
+            / (1.0 + excess_weight * (1.0 + informative_cases * correlation) / (1.0 + informative_cases))
+        )
 
     @cached_property
     def variance(self) -> float:
@@ -204,33 +209,37 @@ class _Group:
 def _fitted(outputs: JudgedOutputs, verdicts: Ints) -> _Fit:
     import numpy as np
 
-    known = outputs.grades != NOTHING
-    groups = {value: _group(outputs, known & (verdicts == value)) for value in np.unique(verdicts).tolist()}
-    every = _group(outputs, known)
-    assert every is not None
+    is_graded = outputs.grades != NOTHING
+    groups = {value: _group(outputs, is_graded & (verdicts == value)) for value in np.unique(verdicts).tolist()}
+    whole_group = _group(outputs, is_graded)
+    assert whole_group is not None
     failed, passed = groups.get(1), groups.get(0)
     power = failed.share - passed.share if failed is not None and passed is not None else 0.0
     if power <= 0.0 and len(groups) > 1 and None not in groups.values():
         return _fitted(outputs, np.zeros_like(verdicts))
     weights = outputs.weights / outputs.weights.sum()
-    held = {value: float(weights[verdicts == value].sum()) for value in groups}
+    weight_by_verdict = {value: float(weights[verdicts == value].sum()) for value in groups}
     # Nothing is known of a group without a grade: it may hold anything.
-    shares = {value: every.share if group is None or power <= 0.0 else group.share for value, group in groups.items()}
-    estimate = sum(held[value] * shares[value] for value in groups)
-    within = sum(held[value] ** 2 * (0.25 if group is None else group.variance) for value, group in groups.items())
+    shares = {
+        value: whole_group.share if group is None or power <= 0.0 else group.share for value, group in groups.items()
+    }
+    estimate = sum(weight_by_verdict[value] * shares[value] for value in groups)
+    within = sum(
+        weight_by_verdict[value] ** 2 * (0.25 if group is None else group.variance) for value, group in groups.items()
+    )
     by_verdicts: Floats = np.bincount(outputs.cases, weights * (_of_each(verdicts, shares) - estimate)).astype(
         "float64"
     )
     by_grades = np.zeros(len(by_verdicts))
     for value, group in groups.items():
         if group is not None:
-            errors = held[value] * group.weights * (group.grades - group.share) / group.weights.sum()
+            errors = weight_by_verdict[value] * group.weights * (group.grades - group.share) / group.weights.sum()
             by_grades += np.bincount(group.cases, errors, len(by_grades))
     return _Fit(
         estimate=estimate,
         variance=_variance(within, by_verdicts, by_grades),
         power=min(1.0, max(0.0, power)),
-        size=every.size,
+        size=whole_group.size,
         by_verdicts=by_verdicts,
         by_grades=by_grades,
     )
@@ -256,8 +265,8 @@ def _variance(within: float, by_verdicts: Floats, by_grades: Floats) -> float:
     k = int((by_verdicts != 0.0).sum())
     of_sizes = float(by_verdicts @ by_verdicts)
     apart = of_sizes + float(by_grades @ by_grades)
-    together = float((by_verdicts + by_grades) @ (by_verdicts + by_grades))
-    stretch = max(1.0, together / apart) if apart > 0.0 else 1.0
+    total_variance = float((by_verdicts + by_grades) @ (by_verdicts + by_grades))
+    stretch = max(1.0, total_variance / apart) if apart > 0.0 else 1.0
     return stretch * (within + of_sizes * k / max(1, k - 1))
 
 

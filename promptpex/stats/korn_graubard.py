@@ -50,8 +50,8 @@ def _effective_size(filled: Sequence[tuple[int, int]], n: int, share: float, con
     fellows = sum(size * size for _, size in filled) / n - 1.0
     if fellows == 0.0:
         return float(n)
-    seen = min(1.0, max(0.0, (spread / (n * share * (1.0 - share)) - 1.0) / fellows))
+    correlation = min(1.0, max(0.0, (spread / (n * share * (1.0 - share)) - 1.0) / fellows))
     speaking = min(sum(total > 0 for total, _ in filled), sum(total < size for total, size in filled))
-    pulled = (1.0 + speaking * seen) / (1.0 + speaking)
-    few = two_sided_t(confidence, n - 1) / two_sided_t(confidence, k - 1)
-    return n / (1.0 + fellows * pulled) * few**2
+    pulled = (1.0 + speaking * correlation) / (1.0 + speaking)
+    small_sample_factor = two_sided_t(confidence, n - 1) / two_sided_t(confidence, k - 1)
+    return n / (1.0 + fellows * pulled) * small_sample_factor**2

@@ -54,15 +54,15 @@ def open_mean_interval(
     """
     require_share("confidence", confidence)
     _require_ranges(lows, highs)
-    n, given = len(lows), [1] * len(lows) if weights is None else weights
-    if len(given) != n or any(weight < 1 for weight in given):
+    n, weight_of_each = len(lows), [1] * len(lows) if weights is None else weights
+    if len(weight_of_each) != n or any(weight < 1 for weight in weight_of_each):
         raise InputError("A weight lies below 1: leave out what does not count.")
     if n == 0:
         return Interval(None, 0.0, 1.0, confidence, 0, "mean")
-    one_more = [*given, sum(given) / n]
+    one_more = [*weight_of_each, sum(weight_of_each) / n]
     low, _ = _ends([*lows, 0.0], [*highs, 0.0], one_more, confidence)
     _, high = _ends([*lows, 1.0], [*highs, 1.0], one_more, confidence)
-    least, most = _mean(lows, given), _mean(highs, given)
+    least, most = _mean(lows, weight_of_each), _mean(highs, weight_of_each)
     return Interval(least if least == most else None, low, high, confidence, n, "mean")
 
 
@@ -95,14 +95,14 @@ def _effective_size(
     n, total = len(lows), sum(weights)
     equal = total**2 / sum(weight**2 for weight in weights)
     # No value lies farther from the mean than this, wherever both come to lie.
-    far = [max(high - means[0], means[1] - low) for low, high in zip(lows, highs, strict=True)]
-    squares = sum((weight * distance) ** 2 for weight, distance in zip(weights, far, strict=True))
+    max_distances = [max(high - means[0], means[1] - low) for low, high in zip(lows, highs, strict=True)]
+    squares = sum((weight * distance) ** 2 for weight, distance in zip(weights, max_distances, strict=True))
     variance = squares / total**2 * n / max(1, n - 1)
     # Squares of differences that a float does not hold are 0 though the values differ.
     if variance == 0.0 or n == 1:
         return equal
-    few = (two_sided_z(confidence) / two_sided_t(confidence, n - 1)) ** 2
+    small_sample_factor = (two_sided_z(confidence) / two_sided_t(confidence, n - 1)) ** 2
     least = min(mean * (1.0 - mean) for mean in means)
     # Values between 0 and 1 are never worth less than 0s and 1s of the same mean.
-    size = max(least / variance, total * (n - 1) / (max(weights) * n)) * few
+    size = max(least / variance, total * (n - 1) / (max(weights) * n)) * small_sample_factor
     return min(size, equal) if max(lows) <= min(highs) else size

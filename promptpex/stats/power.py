@@ -62,9 +62,9 @@ def _summed_mcnemar_power(n: int, discordant: float, smaller: float, alpha: floa
     m, k = np.arange(first, last + 1)[:, None], np.arange(last // 2 + 1)[None, :]
     logs = log_factorials(last)
     ways = np.where(k <= m, logs[m] - logs[k] - logs[np.maximum(m - k, 0)], -np.inf)
-    shown = 2.0 * np.cumsum(np.exp(ways - m * math.log(2.0)), axis=1) <= alpha * (1.0 + 1e-12)
+    is_significant = 2.0 * np.cumsum(np.exp(ways - m * math.log(2.0)), axis=1) <= alpha * (1.0 + 1e-12)
     share, other = max(smaller, 1e-300), max(1.0 - smaller, 1e-300)
-    powers = (np.exp(ways + k * math.log(share) + (m - k) * math.log(other)) * shown).sum(axis=1)
+    powers = (np.exp(ways + k * math.log(share) + (m - k) * math.log(other)) * is_significant).sum(axis=1)
     masses = [binomial_mass(count, n, discordant) for count in range(first, last + 1)]
     return float(min(1.0, powers @ np.asarray(masses)))
 
@@ -105,8 +105,8 @@ def non_inferiority_power(
     first, second = (grid.ravel() for grid in np.mgrid[low : high + 1, least : most + 1])
     possible = first + second <= n
     first, second = first[possible], second[possible]
-    shown = scores_of(first, second, n, margin) >= -normal_quantile(alpha)
-    return _mass(n, first[shown], second[shown], first_only, second_only)
+    is_shown = scores_of(first, second, n, margin) >= -normal_quantile(alpha)
+    return _mass(n, first[is_shown], second[is_shown], first_only, second_only)
 
 
 def _mass(n: int, first: Counts, second: Counts, first_only: float, second_only: float) -> float:

@@ -77,23 +77,23 @@ def ppi_conditional(items: Sequence[PpiItem], *, confidence: float = 0.95) -> Pp
     require_share("confidence", confidence)
     if any(not 0.0 <= value <= 1.0 for item in items for value in (item.flagged, item.predicted)):
         raise InputError("A value lies outside 0 to 1: give shares.")
-    known = [item for item in items if item.is_kind is not None]
+    graded_items = [item for item in items if item.is_kind is not None]
     others = [item for item in items if item.is_kind is None]
-    kinds = sum(item.is_kind is True for item in known)
+    kinds = sum(item.is_kind is True for item in graded_items)
     if kinds < 2:
         raise InputError(f"{kinds} labelled items of the kind are too few: label at least 2.")
-    with_flag = {item.cluster for item in known if item.is_kind and item.flagged > 0.0}
-    without = {item.cluster for item in known if item.is_kind and item.flagged < 1.0}
+    with_flag = {item.cluster for item in graded_items if item.is_kind and item.flagged > 0.0}
+    without = {item.cluster for item in graded_items if item.is_kind and item.flagged < 1.0}
     if not others or min(len(with_flag), len(without)) < FEW:
-        return PpiConditional(_of_labels(known, confidence), len(known), kinds, len(others), 0.0)
-    power = _power(known, others)
-    terms = _terms(known, others, power)
-    clusters = len({item.cluster for item in known if item.is_kind})
+        return PpiConditional(_of_labels(graded_items, confidence), len(graded_items), kinds, len(others), 0.0)
+    power = _power(graded_items, others)
+    terms = _terms(graded_items, others, power)
+    clusters = len({item.cluster for item in graded_items if item.is_kind})
     quantile = two_sided_t(confidence, max(1, clusters - 1))
-    estimate, low, high = _inverted(terms, len({item.cluster for item in known}), quantile)
+    estimate, low, high = _inverted(terms, len({item.cluster for item in graded_items}), quantile)
     method = "prediction-powered" if power > 0.0 else "t"
     interval = Interval(estimate, low, high, confidence, len(items), method)
-    return PpiConditional(interval, len(known), kinds, len(others), power)
+    return PpiConditional(interval, len(graded_items), kinds, len(others), power)
 
 
 def _of_labels(known: Sequence[PpiItem], confidence: float) -> Interval:
@@ -112,9 +112,9 @@ def _power(known: Sequence[PpiItem], others: Sequence[PpiItem]) -> float:
     rate = sum(item.flagged for item in kinds) / len(kinds)
     truth = [float(bool(item.is_kind)) * (item.flagged - rate) for item in known]
     guess = [item.predicted * (item.flagged - rate) for item in known]
-    every = guess + [item.predicted * (item.flagged - rate) for item in others]
-    mean_every, mean_guess = math.fsum(every) / len(every), math.fsum(guess) / len(guess)
-    spread = math.fsum((value - mean_every) ** 2 for value in every) / (len(every) - 1)
+    all_guesses = guess + [item.predicted * (item.flagged - rate) for item in others]
+    mean_every, mean_guess = math.fsum(all_guesses) / len(all_guesses), math.fsum(guess) / len(guess)
+    spread = math.fsum((value - mean_every) ** 2 for value in all_guesses) / (len(all_guesses) - 1)
     if spread <= 0.0:
         return 0.0
     mean_truth = math.fsum(truth) / len(truth)
@@ -156,10 +156,10 @@ def _terms(known: Sequence[PpiItem], others: Sequence[PpiItem], power: float) ->
     for item, flagged, weight, size in parts:
         clusters[item.cluster][0] += (flagged - means[size][0]) / size
         clusters[item.cluster][1] += (weight - means[size][1]) / size
-    few = len(clusters) / max(1, len(clusters) - 1)
-    aa = few * math.fsum(one * one for one, _ in clusters.values())
-    ab = few * math.fsum(one * two for one, two in clusters.values())
-    bb = few * math.fsum(two * two for _, two in clusters.values())
+    small_sample_factor = len(clusters) / max(1, len(clusters) - 1)
+    aa = small_sample_factor * math.fsum(one * one for one, _ in clusters.values())
+    ab = small_sample_factor * math.fsum(one * two for one, two in clusters.values())
+    bb = small_sample_factor * math.fsum(two * two for _, two in clusters.values())
     return _Terms(a, b, aa, ab, bb)
 
 

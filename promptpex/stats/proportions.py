@@ -30,11 +30,11 @@ _PRIOR_CASES = 5.0
 def share(grid: Grid, model: int, completion: Completion = "seen") -> float | None:
     """The mean over the cases, by their weights, of the share of their outputs that break a rule; None of nothing."""
     sizes, failures = grid.sizes(completion)[model], grid.failures(completion)[model]
-    some = (sizes > 0) & (grid.weights > 0)
-    if not some.any():
+    has_outputs = (sizes > 0) & (grid.weights > 0)
+    if not has_outputs.any():
         return None
-    weights = grid.weights[some]
-    return float((weights * failures[some] / sizes[some]).sum() / weights.sum())
+    weights = grid.weights[has_outputs]
+    return float((weights * failures[has_outputs] / sizes[has_outputs]).sum() / weights.sum())
 
 
 def share_interval(
@@ -91,13 +91,13 @@ def effective_cases(grid: Grid, sizes: Ints, correlation: float, *, at: float, s
     """
     import numpy as np
 
-    some = (sizes > 0) & (grid.weights > 0)
-    weights = grid.weights[some].astype(np.float64)
+    has_outputs = (sizes > 0) & (grid.weights > 0)
+    weights = grid.weights[has_outputs].astype(np.float64)
     whole = weights.sum() ** 2
-    spread = float((weights**2 * (correlation + (1.0 - correlation) / sizes[some])).sum()) / whole
+    spread = float((weights**2 * (correlation + (1.0 - correlation) / sizes[has_outputs])).sum()) / whole
     spread *= _stretch(weights, at)
     if sampled_rules:
-        by_rule = np.bincount(grid.rules[some], weights)
+        by_rule = np.bincount(grid.rules[has_outputs], weights)
         spread += RULE_CORRELATION * float((by_rule**2).sum() - (weights**2).sum()) / whole
     return float(1.0 / spread)
 
@@ -131,17 +131,17 @@ def repeat_correlation(grid: Grid, completion: Completion = "seen") -> float:
     failed, or never passed, says nothing of its repeats; then each case counts once.
     """
     correlations = [_correlation(grid, model, completion) for model in range(len(grid.models))]
-    known = [value for value in correlations if value is not None]
-    return max(known, default=1.0)
+    correlations_known = [value for value in correlations if value is not None]
+    return max(correlations_known, default=1.0)
 
 
 def _correlation(grid: Grid, model: int, completion: Completion) -> float | None:
     """One model's, None where it has no case with repeats."""
     sizes, failures = grid.sizes(completion)[model], grid.failures(completion)[model]
-    some = (sizes > 1) & (grid.weights > 0)
-    if not some.any():
+    has_repeats = (sizes > 1) & (grid.weights > 0)
+    if not has_repeats.any():
         return None
-    size, failed = sizes[some], failures[some]
+    size, failed = sizes[has_repeats], failures[has_repeats]
     telling = float(min((failed > 0).sum(), (failed < size).sum()))
     return (_PRIOR_CASES + telling * _between(failed / size, size)) / (_PRIOR_CASES + telling) if telling else 1.0
 

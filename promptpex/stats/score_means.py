@@ -65,8 +65,8 @@ class ScoreGrid:
     def statements(self, first: int, second: int, *, reading: Reading = "against") -> Statements:
         """The statements on two models by their numbers; a claim is made of those that are read ``against``."""
         if reading == "seen" or not (self.missing(first) or self.missing(second)):
-            seen = self._pair(self.seen[first], self.seen[second])
-            return Statements(seen, seen)
+            both_seen = self._pair(self.seen[first], self.seen[second])
+            return Statements(both_seen, both_seen)
         least = self._pair(self.high[first], self.low[second], surer=False)
         most = self._pair(self.low[first], self.high[second], surer=False)
         return Statements(least, most) if reading == "against" else Statements(most, least)
@@ -97,11 +97,11 @@ class ScoreGrid:
     def _loss(self, row: int) -> float:
         import numpy as np
 
-        known = ~np.isnan(self.seen[row])
-        weights = self.weights[known]
+        is_scored = ~np.isnan(self.seen[row])
+        weights = self.weights[is_scored]
         if not weights.size:
             return 0.0
-        return 1.0 - fsum((self.seen[row][known] * weights).tolist()) / int(weights.sum())
+        return 1.0 - fsum((self.seen[row][is_scored] * weights).tolist()) / int(weights.sum())
 
 
 def suitability_by_scores(

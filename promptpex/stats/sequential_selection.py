@@ -36,10 +36,10 @@ class SequentialSelection:
         An open decision may depend on being shown close to a model, however bad that one is.
         """
         models = self.suitability.models
-        shown = {name for name, one in models.items() if one.claim}
-        waiting = [name for name in models if name not in shown]
+        decided = {name for name, one in models.items() if one.claim}
+        waiting = [name for name in models if name not in decided]
         most = max(1, len(models) - 1)
-        return {m for m in shown if all(self.close.get((u, m), 1.0) * most <= alpha for u in waiting)}
+        return {m for m in decided if all(self.close.get((u, m), 1.0) * most <= alpha for u in waiting)}
 
 
 def sequential_selection(

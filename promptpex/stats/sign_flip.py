@@ -52,16 +52,16 @@ def sign_flip_p(differences: Ints, *, rounded: bool = False) -> float:
     if sizes.size == 0:
         return 1.0
     sizes //= np.gcd.reduce(sizes)
-    seen = abs(int(np.where(differences > 0, 1, -1)[differences != 0] @ sizes))
-    if seen == 0:
+    observed = abs(int(np.where(differences > 0, 1, -1)[differences != 0] @ sizes))
+    if observed == 0:
         return 1.0
     m, total = int(sizes.size), int(sizes.sum())
     if sizes.max() == 1:
-        return min(1.0, 2.0 * binomial_cdf((m - seen) // 2, m, 0.5))
+        return min(1.0, 2.0 * binomial_cdf((m - observed) // 2, m, 0.5))
     if total <= _MOST_TOTAL and m * total <= _MOST_STEPS:
-        return _by_counting(sizes, total, seen)
+        return _by_counting(sizes, total, observed)
     if rounded or (total <= _MOST_TOTAL and np.unique(sizes).size * total <= _MOST_COSINES):
-        return _by_frequencies(sizes, total, seen)
+        return _by_frequencies(sizes, total, observed)
     parts = max(_FEWEST_PARTS, _PARTS // m) / int(np.abs(differences).max())
     return sign_flip_p(np.rint(differences * parts).astype(np.int64), rounded=True)
 

@@ -167,22 +167,22 @@ def crossing(function: Callable[[float], float], low: float, high: float) -> flo
     elsewhere (Chandrupatla 1997, Adv. Eng. Softw. 28:145); values may be infinite. The caller knows that there is one
     change of sign; with none, the end nearest to it comes back.
     """
-    here, other = (low, function(low)), (high, function(high))
-    if (here[1] < 0.0) == (other[1] < 0.0):
-        return here[0] if abs(here[1]) <= abs(other[1]) else other[0]
+    lower_end, other = (low, function(low)), (high, function(high))
+    if (lower_end[1] < 0.0) == (other[1] < 0.0):
+        return lower_end[0] if abs(lower_end[1]) <= abs(other[1]) else other[0]
     part = 0.5
     for _ in range(300):
-        x = here[0] + part * (other[0] - here[0]) if part != 0.5 else _between(here[0], other[0])
+        x = lower_end[0] + part * (other[0] - lower_end[0]) if part != 0.5 else _between(lower_end[0], other[0])
         y = function(x)
-        if (y < 0.0) == (here[1] < 0.0):
-            last, here = here, (x, y)
+        if (y < 0.0) == (lower_end[1] < 0.0):
+            last, lower_end = lower_end, (x, y)
         else:
-            last, other, here = other, here, (x, y)
-        best = here if abs(here[1]) < abs(other[1]) else other
-        least = 4e-16 * abs(best[0]) / abs(other[0] - here[0])
+            last, other, lower_end = other, lower_end, (x, y)
+        best = lower_end if abs(lower_end[1]) < abs(other[1]) else other
+        least = 4e-16 * abs(best[0]) / abs(other[0] - lower_end[0])
         if best[1] == 0.0 or least >= 0.5:
             break
-        part = min(max(_interpolated(here, other, last), least), 1.0 - least)
+        part = min(max(_interpolated(lower_end, other, last), least), 1.0 - least)
     return best[0]
 
 

@@ -57,9 +57,13 @@ def groups_p(first: Grid, second: Grid, model: int) -> float:
     ways: tuple[tuple[Completion, Completion], ...] = (("best", "worst"), ("worst", "best"))
     p_values = [1.0]
     for sign, (one, other) in zip((1, -1), ways, strict=True):
-        ours, theirs, unit = _in_one_unit(first, second, model, one, other)
-        if ours.size and theirs.size and sign * (int(ours.sum()) * theirs.size - int(theirs.sum()) * ours.size) >= 0:
-            p_values.append(permutation_p(ours, theirs, unit))
+        ours, their_units, unit = _in_one_unit(first, second, model, one, other)
+        if (
+            ours.size
+            and their_units.size
+            and sign * (int(ours.sum()) * their_units.size - int(their_units.sum()) * ours.size) >= 0
+        ):
+            p_values.append(permutation_p(ours, their_units, unit))
     return min(p_values)
 
 
@@ -71,10 +75,10 @@ def _in_one_unit(first: Grid, second: Grid, model: int, one: Completion, other: 
     sizes = [grid.sizes(how)[model] for grid, how in both]
     failures = [grid.failures(how)[model] for grid, how in both]
     cases = [(failed[size > 0], size[size > 0]) for failed, size in zip(failures, sizes, strict=True)]
-    every = np.concatenate([size for _, size in cases])
-    unit = _unit(every) if every.size else 1
-    ours, theirs = (np.rint(failed / size * unit).astype(np.int64) for failed, size in cases)
-    return ours, theirs, unit
+    all_sizes = np.concatenate([size for _, size in cases])
+    unit = _unit(all_sizes) if all_sizes.size else 1
+    ours, their_units = (np.rint(failed / size * unit).astype(np.int64) for failed, size in cases)
+    return ours, their_units, unit
 
 
 def _unit(sizes: Ints) -> int:
@@ -118,12 +122,12 @@ def permutation_p(first: Ints, second: Ints, unit: int = 1) -> float:
     if 2 * int(values.sum()) > unit * values.size:
         # As many parts kept instead of broken: the same test, over fewer sums.
         values = unit - values
-    size, seen = len(first), int(values[: len(first)].sum())
+    size, observed = len(first), int(values[: len(first)].sum())
     if unit == 1:
-        return _rarer(_hypergeometric(size, len(second), int(values.sum())), seen, unit, 0.0)
+        return _rarer(_hypergeometric(size, len(second), int(values.sum())), observed, unit, 0.0)
     if values.size * (size + 1) * (int(values.sum()) + 1) <= _MOST_STEPS:
-        return _rarer(_by_counting(values, size), seen, unit, 0.0)
-    return _rarer(_by_frequencies(values, size), seen, unit, 1e-12)
+        return _rarer(_by_counting(values, size), observed, unit, 0.0)
+    return _rarer(_by_frequencies(values, size), observed, unit, 1e-12)
 
 
 def _rarer(chance: Floats, seen: int, unit: int, noise: float) -> float:
@@ -159,12 +163,12 @@ def _by_counting(values: Ints, size: int) -> Floats:
     """
     import numpy as np
 
-    taken = size / values.size
+    share_taken = size / values.size
     chance = np.zeros((size + 1, int(values.sum()) + 1))
     chance[0, 0], reach = 1.0, 0
     for value in np.sort(values).tolist():
-        more = taken * chance[:-1, : reach + 1]
-        chance[:, : reach + 1] *= 1.0 - taken
+        more = share_taken * chance[:-1, : reach + 1]
+        chance[:, : reach + 1] *= 1.0 - share_taken
         chance[1:, value : value + reach + 1] += more
         reach += value
     normed: Floats = chance[size] / chance[size].sum()
@@ -176,10 +180,10 @@ def _by_frequencies(values: Ints, size: int) -> Floats:
     exact to about 1e-13."""
     import numpy as np
 
-    taken, total = size / values.size, int(values.sum())
+    share_taken, total = size / values.size, int(values.sum())
     length = 1 << max(1, math.ceil(math.log2(total + 1)))
     turn = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length)
-    spread = math.sqrt(values.size * taken * (1.0 - taken))
+    spread = math.sqrt(values.size * share_taken * (1.0 - share_taken))
     # Numbers of cases so far from ``size`` that they may stand for it: their chance is below 1e-30.
     points = min(values.size + 1, math.ceil(12.0 * spread) + 60)
     parts = [(turn**value, count) for value, count in zip(*np.unique(values, return_counts=True), strict=True)]
@@ -188,7 +192,7 @@ def _by_frequencies(values: Ints, size: int) -> Floats:
         angle = 2j * np.pi * point / points
         product = np.full(turn.size, np.exp(-angle * size))
         for power, count in parts:
-            product *= (1.0 - taken + taken * np.exp(angle) * power) ** count
+            product *= (1.0 - share_taken + share_taken * np.exp(angle) * power) ** count
         spectrum += product
     chance = np.maximum(np.fft.irfft(spectrum, n=length)[: total + 1], 0.0)
     normed: Floats = chance / chance.sum()

@@ -28,9 +28,9 @@ def wrong_with(request_id: str, scrubbed: bool | int, request: str | bytes, comp
     except ValidationError:
         return stored("its answer cannot be read")
     try:
-        asked = Request.model_validate(json.loads(request))
+        request_record = Request.model_validate(json.loads(request))
     except (ValueError, TypeError, RecursionError):
         return stored("its request cannot be read")
-    if not scrubbed and asked.id != request_id:
+    if not scrubbed and request_record.id != request_id:
         return stored("its request has another id")
     return None

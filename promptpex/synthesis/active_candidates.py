@@ -16,8 +16,8 @@ def in_force(synthesis: Synthesis) -> tuple[Candidate, ...]:
 
 
 def _takes_part(candidate: Candidate, criteria: dict[str, Criterion]) -> bool:
-    mine = [criteria[name] for name in candidate.criteria if name in criteria]
-    return not mine or any(admits(criterion, candidate) for criterion in mine)
+    own_criteria = [criteria[name] for name in candidate.criteria if name in criteria]
+    return not own_criteria or any(admits(criterion, candidate) for criterion in own_criteria)
 
 
 def admits(criterion: Criterion, candidate: Candidate) -> bool:
@@ -31,8 +31,8 @@ def admits(criterion: Criterion, candidate: Candidate) -> bool:
 
 def outdated(synthesis: Synthesis) -> dict[str, tuple[str, ...]]:
     """The candidates that were written for other words, each with the ids of the criteria that were reworded since."""
-    made = {
+    made_for = {
         candidate.id: tuple(one.id for one in synthesis.criteria if candidate.is_outdated([one]))
         for candidate in synthesis.candidates
     }
-    return {name: criteria for name, criteria in made.items() if criteria}
+    return {name: criteria for name, criteria in made_for.items() if criteria}

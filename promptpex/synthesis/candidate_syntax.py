@@ -47,8 +47,12 @@ def written(form: CandidateForm, text: str) -> Check:
         CheckError: it is none, or does not compile; in a sentence.
     """
     if not text.strip():
-        wanted = {"python": "a Python function", "question": "a question", "yaml": "a check, such as kind: contains"}
-        raise CheckError(f"nothing was written: it needs {wanted[form]}")
+        form_in_words = {
+            "python": "a Python function",
+            "question": "a question",
+            "yaml": "a check, such as kind: contains",
+        }
+        raise CheckError(f"nothing was written: it needs {form_in_words[form]}")
     if len(text) > LONGEST:
         raise CheckError(f"a candidate has at most {LONGEST:,} characters")
     if has_surrogate(text):

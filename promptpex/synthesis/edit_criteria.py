@@ -102,12 +102,12 @@ def merge(synthesis: Synthesis, names: Sequence[str], text: str) -> Synthesis:
     rules = [one for one in old if one.rule is not None]
     if len(rules) > 1:
         raise SynthesisError(f"{rules[0].rule} and {rules[1].rule} are rules of the spec: merge them there")
-    kept = rules[0] if rules else old[0]
-    gone = {one.id for one in old if one is not kept}
+    surviving = rules[0] if rules else old[0]
+    merged_ids = {one.id for one in old if one is not surviving}
     notes = tuple(dict.fromkeys(note for one in old for note in one.notes))
-    merged = edited(kept, text=checked_text(text), notes=notes)
-    candidates = [_moved(_dated(one, old), gone, kept.id) for one in synthesis.candidates]
-    criteria = tuple(one for one in _with(synthesis.criteria, merged) if one.id not in gone)
+    merged = edited(surviving, text=checked_text(text), notes=notes)
+    candidates = [_moved(_dated(one, old), merged_ids, surviving.id) for one in synthesis.candidates]
+    criteria = tuple(one for one in _with(synthesis.criteria, merged) if one.id not in merged_ids)
     return synthesis.replace(criteria=criteria, candidates=tuple(candidates))
 
 
@@ -149,12 +149,12 @@ def add_candidate(synthesis: Synthesis, criterion: str, name: str, check: Check)
     Raises:
         SynthesisError: there is no such criterion, or the same check for it.
     """
-    held = find(synthesis, criterion)
+    criterion_record = find(synthesis, criterion)
     for one in synthesis.candidates:
         if criterion in one.criteria and one.check == check:
             raise SynthesisError(f"{one.id} is the same check")
     free = free_name(name or f"checks_{criterion}"[:60], {one.id for one in synthesis.candidates})
-    new = Candidate(id=free, criteria=(criterion,), check=check, origin="added").written_for([held])
+    new = Candidate(id=free, criteria=(criterion,), check=check, origin="added").written_for([criterion_record])
     return synthesis.replace(candidates=(*synthesis.candidates, new)), free
 
 
@@ -206,14 +206,14 @@ def with_added_candidates(synthesis: Synthesis, new: Iterable[Candidate]) -> tup
     """With an author's candidates under names that are free now, those of criteria that are gone left out; and the
     ids that they got."""
     criteria = {one.id for one in synthesis.criteria}
-    taken = {one.id for one in synthesis.candidates}
-    made = []
+    taken_ids = {one.id for one in synthesis.candidates}
+    added = []
     for one in new:
         if criteria.isdisjoint(one.criteria):
             continue
-        made.append(one.replace(id=free_name(one.id, taken)))
-        taken.add(made[-1].id)
-    return synthesis.replace(candidates=(*synthesis.candidates, *made)), tuple(one.id for one in made)
+        added.append(one.replace(id=free_name(one.id, taken_ids)))
+        taken_ids.add(added[-1].id)
+    return synthesis.replace(candidates=(*synthesis.candidates, *added)), tuple(one.id for one in added)
 
 
 def _with(items: Sequence[Item], new: Item) -> tuple[Item, ...]:

@@ -118,8 +118,8 @@ def _check_head(names: Sequence[str], path: Path) -> None:
         other = next((sign for sign in ";\t|" if len(names) == 1 and sign in names[0]), None)
         if other is not None:
             raise _wrong(f"the columns are divided by {other!r}; save the {WHAT} with commas", path, 1)
-        shown = named([cut(name, 30) for name in names]) or "none"
-        raise _wrong(f"the {WHAT} has no column {LABEL!r} (its columns: {shown}); name one so", path, 1)
+        names_shown = named([cut(name, 30) for name in names]) or "none"
+        raise _wrong(f"the {WHAT} has no column {LABEL!r} (its columns: {names_shown}); name one so", path, 1)
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -174,17 +174,17 @@ def _value(given: object, path: Path, line: int) -> GradeValue:
 
 
 def _inputs(cells: Mapping[str, Any], variables: Sequence[str], path: Path, line: int) -> dict[str, Any] | None:
-    given = cells.get("inputs")
+    cell = cells.get("inputs")
     values: dict[str, Any] = {}
-    if isinstance(given, str) and given.strip() and "inputs" not in variables:
+    if isinstance(cell, str) and cell.strip() and "inputs" not in variables:
         try:
-            given = json_text.loads(given)
+            cell = json_text.loads(cell)
         except (ValueError, RecursionError) as failure:
             raise _wrong(f"the cell inputs is not JSON: {json_text.why_not_json(failure)}", path, line) from None
-    if given not in (None, "") and "inputs" not in variables:
-        if not isinstance(given, Mapping):
+    if cell not in (None, "") and "inputs" not in variables:
+        if not isinstance(cell, Mapping):
             raise _wrong("inputs is not a JSON object of values by the names of variables", path, line)
-        values |= given
+        values |= cell
     values |= {name: cells[name] for name in variables if name in cells and name not in _KNOWN - {"inputs"}}
     values |= {name.removeprefix(PREFIX): value for name, value in cells.items() if name.startswith(PREFIX)}
     return values if any(value != "" for value in values.values()) else None

@@ -25,8 +25,8 @@ def exclusions_by_phrases(criteria: Iterable[Criterion], candidates: Iterable[Ca
 
 
 def _looks_for_phrases(candidate: Candidate, by_id: Mapping[str, Criterion]) -> bool:
-    mine = [by_id[name] for name in candidate.criteria if name in by_id]
-    if not any(criterion.category == "exclusion" for criterion in mine):
+    own_criteria = [by_id[name] for name in candidate.criteria if name in by_id]
+    if not any(criterion.category == "exclusion" for criterion in own_criteria):
         return False
-    stated = same_sentence(" ".join(f"{criterion.text} {criterion.source}" for criterion in mine))
+    stated = same_sentence(" ".join(f"{criterion.text} {criterion.source}" for criterion in own_criteria))
     return bool(guessed_phrases(candidate.check, stated))

@@ -38,8 +38,8 @@ class TableExamples:
         """What became of the rows, with the columns that were not read."""
         of_run = len(self.votes) - len(self.imported)
         rows = stored_n("{count} row of labels", "{count} rows of labels", self.rows)
-        known = stored_n("on {count} known example", "on {count} known examples", of_run)
-        parts = [rows, known]
+        known_sentence = stored_n("on {count} known example", "on {count} known examples", of_run)
+        parts = [rows, known_sentence]
         if self.imported:
             parts.append(
                 stored_n(
@@ -107,10 +107,10 @@ def _plain(text: str) -> str:
 
 
 def _example(row: LabelRow, output: str, inputs: Mapping[str, Mapping[str, Any]]) -> Example:
-    given = dict(inputs.get(row.case, {})) if row.inputs is None else row.inputs
+    example_inputs = dict(inputs.get(row.case, {})) if row.inputs is None else row.inputs
     return Example(
-        id=output_key(given, output),
-        inputs=given,
+        id=output_key(example_inputs, output),
+        inputs=example_inputs,
         prompt=row.prompt,
         output=output,
         case=row.case,
@@ -128,16 +128,16 @@ def _by_case(run: RunExamples) -> dict[str, list[tuple[OutputKey, str]]]:
 
 def _named_output(row: LabelRow, outputs: Mapping[str, list[tuple[OutputKey, str]]], table: LabelTable) -> str:
     """The example that a row means by its case, model and repeat, as far as it gives them."""
-    meant = [
+    matching_outputs = [
         (key, name)
         for key, name in outputs.get(row.case, ())
         if row.model in (None, key[1]) and row.repeat in (None, key[2])
     ]
-    if len({name for _, name in meant}) == 1:
-        return meant[0][1]
+    if len({name for _, name in matching_outputs}) == 1:
+        return matching_outputs[0][1]
     what = " ".join([f"case {row.case!r}", *([f"of {row.model!r}"] if row.model else [])])
-    if meant:
-        message = f"{what} has {len(meant)} outputs that differ; name the model and the repeat"
+    if matching_outputs:
+        message = f"{what} has {len(matching_outputs)} outputs that differ; name the model and the repeat"
     elif not outputs:
         message = f"{what}: no run is read whose outputs could be meant; give --run, or the texts under output"
     else:

@@ -91,13 +91,15 @@ def _of_model(model: str, rows: Sequence[Mapping[str, Any]], shared: set[str]) -
     lowest, highest = min(shares, default=None), max(shares, default=None)
     compared = [row for row in rows if row["file"] in shared and row["non_compliance"] is not None]
     costs = [row["cost_usd"] for row in rows]
-    made = Counter(row["decision"] for row in rows if row["decision"] is not None)
+    decision_counts = Counter(row["decision"] for row in rows if row["decision"] is not None)
     return {
         "model": model,
         "prompts": len(rows),
         "scored_prompts": sum(row["scored"] > 0 for row in rows),
         "without_failure": sum(row["scored"] > 0 and not row["non_compliant"] and not row["unscored"] for row in rows),
-        "decisions": ", ".join(f"{made[decision]} {decision}" for decision in sorted(made, key=_rank)),
+        "decisions": ", ".join(
+            f"{decision_counts[decision]} {decision}" for decision in sorted(decision_counts, key=_rank)
+        ),
         "mean_of": len(compared),
         "mean_non_compliance": sum(row["non_compliance"] for row in compared) / len(compared) if compared else None,
         "at_least": any(row["at_least"] for row in compared),

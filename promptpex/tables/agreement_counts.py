@@ -132,8 +132,14 @@ class AgreementCounts:
         cells, left_out = _cells(both), _left_out(both)
         rules, names = numbered(both["rule"])
         for number, rule in enumerate(names):
-            here = rules == number
-            _add_rule(pair.rules.setdefault(str(rule), _RuleCells()), places, codes[here], cells[here], left_out[here])
+            of_rule = rules == number
+            _add_rule(
+                pair.rules.setdefault(str(rule), _RuleCells()),
+                places,
+                codes[of_rule],
+                cells[of_rule],
+                left_out[of_rule],
+            )
 
     def _rows(self, name: _Pair, confidence: float) -> Iterator[dict[str, Any]]:
         import numpy as np
@@ -168,8 +174,8 @@ def _add_rule(rule: _RuleCells, places: Ints, codes: Ints, cells: Ints, left_out
     concerned = left_out == 0
     counts = np.bincount(CELLS * codes[concerned] + cells[concerned], minlength=CELLS * len(places))
     rows = counts.reshape(-1, CELLS)
-    (some,) = np.nonzero(rows.any(axis=1))
-    rule.cells.add(places[some], rows[some])
+    (row_numbers,) = np.nonzero(rows.any(axis=1))
+    rule.cells.add(places[row_numbers], rows[row_numbers])
     rule.neither += int((left_out == 2).sum())
     rule.one += int((left_out == 1).sum())
 

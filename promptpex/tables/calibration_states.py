@@ -42,9 +42,9 @@ def calibration_states(cube: pd.DataFrame, rules: Iterable[Rule], people: People
         people: their calibrations.
     """
     first = cube[is_from(cube, "judge") & cube["turn"].eq(0)]
-    asked = first[["rule", "source", "fingerprint"]].drop_duplicates()
+    rules_asked = first[["rule", "source", "fingerprint"]].drop_duplicates()
     of_rule: dict[str, list[tuple[str, str]]] = {}
-    for rule, source, fingerprint in zip(*(asked[name].tolist() for name in asked.columns), strict=True):
+    for rule, source, fingerprint in zip(*(rules_asked[name].tolist() for name in rules_asked.columns), strict=True):
         of_rule.setdefault(rule, []).append((source.removeprefix("judge:"), fingerprint))
     table = [
         {"rule": rule.id, "judge": judge, **_cells(rule, judge, mark, people.calibrations.get(rule.id, ()))}

@@ -126,11 +126,11 @@ def _compared(
     changes = [likelier_change(counts.asked) for counts in both]
     adjusted = holm([p for _, p, _ in changes])
     sampled = holm([p for _, _, p in changes])
-    seen = holm([likelier_change(counts.asked, reading="seen")[1] for counts in both])
+    adjusted_as_observed = holm([likelier_change(counts.asked, reading="seen")[1] for counts in both])
     close = holm([_tie_p(counts.asked, tolerance) for counts in both]) if tolerance is not None else []
     rows = []
     for number, ((old, new), counts, (change, p, _)) in enumerate(zip(models, both, changes, strict=True)):
-        shown, figures = adjusted[number] <= alpha, figures_of_both(counts, confidence)
+        is_significant, figures = adjusted[number] <= alpha, figures_of_both(counts, confidence)
         tested = figures.get("difference_low") is not None
         rows.append(
             {
@@ -138,10 +138,10 @@ def _compared(
                 **figures,
                 "p": p if tested else None,
                 "p_adjusted": adjusted[number] if tested else None,
-                "decision": change if shown else "undecided",
-                "holds_sampled": sampled[number] <= alpha if shown else None,
+                "decision": change if is_significant else "undecided",
+                "holds_sampled": sampled[number] <= alpha if is_significant else None,
                 "undecided_because": missing_in_words(counts.asked, WHEN)
-                if not shown and seen[number] <= alpha
+                if not is_significant and adjusted_as_observed[number] <= alpha
                 else None,
                 "within_tolerance": close[number] <= alpha if close and _common(counts.asked) else None,
             }
@@ -182,11 +182,11 @@ def changed(
     shift = failed[AFTER] * scored[BEFORE] - failed[BEFORE] * scored[AFTER]
     model = cells["model"].to_numpy()
     order = np.lexsort((np.arange(len(cells)), model, shift < 0))
-    some = order[(shift != 0)[order]]
+    changed_order = order[(shift != 0)[order]]
     texts = [
-        _texts(rows if chosen is None else chosen[at], cells[f"{run}_failing"].to_numpy()[some[worse]])
+        _texts(rows if chosen is None else chosen[at], cells[f"{run}_failing"].to_numpy()[changed_order[worse]])
         for at, (rows, run, worse) in enumerate(
-            zip((before, after), RUNS, (shift[some] < 0, shift[some] > 0), strict=True)
+            zip((before, after), RUNS, (shift[changed_order] < 0, shift[changed_order] > 0), strict=True)
         )
     ]
     names, of_case = [name_in_both(*both) for both in models], cells["case"].tolist()
@@ -199,7 +199,7 @@ def changed(
             "after": f"{passed[AFTER][at]} of {scored[AFTER][at]}",
             **next(texts[AFTER if shift[at] > 0 else BEFORE]),
         }
-        for at in some.tolist()
+        for at in changed_order.tolist()
     )
     return typed(rows, CHANGED_COLUMNS)
 
@@ -211,8 +211,8 @@ def _texts(rows: pd.DataFrame | Chosen, places: npt.NDArray[np.int64]) -> Iterat
     if not len(places):
         return
     order = np.unique(places)
-    some = rows(order.tolist()) if callable(rows) else rows.iloc[order]
-    texts = records(some[["broken_rules", "output"]])
+    rows_shown = rows(order.tolist()) if callable(rows) else rows.iloc[order]
+    texts = records(rows_shown[["broken_rules", "output"]])
     yield from (texts[at] for at in np.searchsorted(order, places).tolist())
 
 
@@ -229,8 +229,8 @@ def counts_of_both(
     parts, same = [], frozenset(cases)
     for rows, name, run in zip((before, after), names, RUNS, strict=True):
         inside = marked(rows["model"], name.__eq__) & marked(rows["case"], same.__contains__)
-        some = rows.loc[inside, [column for column in rows.columns if column in COUNTED]]
-        parts.append(some.assign(model=pd.array([run] * len(some), dtype=TEXT)))
+        rows_inside = rows.loc[inside, [column for column in rows.columns if column in COUNTED]]
+        parts.append(rows_inside.assign(model=pd.array([run] * len(rows_inside), dtype=TEXT)))
     return counted(pd.concat(parts, ignore_index=True), RUNS, weights=weights)
 
 

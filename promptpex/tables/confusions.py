@@ -62,9 +62,9 @@ def confusions(compared: pd.DataFrame, expected: Mapping[str, str], order: Seque
         expected: the expected output of each case.
         order: the models; others come after them.
     """
-    made = Confusions(expected)
-    made.add(compared)
-    return made.table(order)
+    counts = Confusions(expected)
+    counts.add(compared)
+    return counts.table(order)
 
 
 def answer_counts(compared: pd.DataFrame, expected: Mapping[str, str]) -> pd.DataFrame:
@@ -76,9 +76,9 @@ def answer_counts(compared: pd.DataFrame, expected: Mapping[str, str]) -> pd.Dat
         compared: which outputs are right (``expected_outcomes``).
         expected: the expected output of each case.
     """
-    made = AnswerCounts(expected)
-    made.add(compared)
-    return made.table()
+    counts = AnswerCounts(expected)
+    counts.add(compared)
+    return counts.table()
 
 
 @dataclass(slots=True)
@@ -162,13 +162,15 @@ class AnswerCounts:
         """Adds some outputs of which it is known whether they are right."""
         if not self._may_be_closed:
             return
-        known = compared[compared["verdict"].ne("unscored").to_numpy(bool)]
-        cases = dict.fromkeys(known["case"].unique())
+        scored_rows = compared[compared["verdict"].ne("unscored").to_numpy(bool)]
+        cases = dict.fromkeys(scored_rows["case"].unique())
         self._cases |= cases
         self._answers |= dict.fromkeys(self._expected[case] for case in cases if case in self._expected)
-        for answer, right in zip(_answers(known, self._expected), known["verdict"].eq("pass").tolist(), strict=True):
-            given = answer.given if answer.given in self._short else None
-            self._counts[answer.model, answer.expected, given, right] += 1
+        for answer, right in zip(
+            _answers(scored_rows, self._expected), scored_rows["verdict"].eq("pass").tolist(), strict=True
+        ):
+            given_answer = answer.given if answer.given in self._short else None
+            self._counts[answer.model, answer.expected, given_answer, right] += 1
         if not self._may_be_closed:
             self._cases.clear()
             self._counts.clear()
@@ -181,11 +183,15 @@ class AnswerCounts:
         """The table; columns ``ANSWER_COLUMNS``."""
         if len(self._answers) < 2 or not self._may_be_closed or len(self._answers) >= len(self._cases):
             return typed([], ANSWER_COLUMNS)
-        shown = {normalised(answer): answer for answer in reversed(self._answers)}
+        answer_texts = {normalised(answer): answer for answer in reversed(self._answers)}
         counts: Counter[tuple[str, str, str | None, bool]] = Counter()
-        for (model, expected, given, right), outputs in self._counts.items():
+        for (model, expected, given_answer, right), outputs in self._counts.items():
             # A wrong answer that differs from the expected one only in its form is not one of the others.
-            other = None if given is None or shown.get(given) == expected else shown.get(given)
+            other = (
+                None
+                if given_answer is None or answer_texts.get(given_answer) == expected
+                else answer_texts.get(given_answer)
+            )
             counts[model, expected, expected if right else other, right] += outputs
         return typed(
             (dict(zip(ANSWER_COLUMNS, (*key[:3], outputs, key[3]), strict=True)) for key, outputs in counts.items()),

@@ -156,8 +156,8 @@ def _judged(
     import pandas as pd
 
     counting = [case for case, times in per_case.items() if times and (cases is None or case in cases)]
-    wanted = rows["model"].isin([model]).to_numpy(bool) & missing(rows, "error")
-    (places,) = np.nonzero(wanted & rows["case"].isin(counting).to_numpy(bool))
+    of_model = rows["model"].isin([model]).to_numpy(bool) & missing(rows, "error")
+    (places,) = np.nonzero(of_model & rows["case"].isin(counting).to_numpy(bool))
     own = rows.iloc[places]
     kind = kinds_of_outputs(own)
     verdicts = np.select([kind == BROKEN, kind == KEPT], [1, 0], NOTHING)
@@ -176,9 +176,9 @@ def _judged(
 def _share_cells(judged: JudgedOutputs, confidence: float) -> dict[str, Any]:
     if judged.graded < FEWEST:
         return {}
-    made = corrected_share(judged, confidence=confidence)
-    ends = {"corrected_low": made.interval.low, "corrected_high": made.interval.high}
-    return {"corrected": made.interval.estimate, **ends, "grades_alone": round(made.alone)}
+    corrected = corrected_share(judged, confidence=confidence)
+    ends = {"corrected_low": corrected.interval.low, "corrected_high": corrected.interval.high}
+    return {"corrected": corrected.interval.estimate, **ends, "grades_alone": round(corrected.alone)}
 
 
 def _difference_cells(first: JudgedOutputs, second: JudgedOutputs, confidence: float) -> dict[str, Any]:

@@ -148,10 +148,10 @@ def check_weights(weights: Weights, rules: Sequence[str | None], inverse: Sequen
     Raises:
         InputError: with what can be named.
     """
-    known = dict.fromkeys(["rule", "inverse", *(rule for rule in rules if rule is not None)])
-    strange = [name for name in weights if name not in known]
+    known_columns = dict.fromkeys(["rule", "inverse", *(rule for rule in rules if rule is not None)])
+    strange = [name for name in weights if name not in known_columns]
     if strange:
-        raise InputError(f"--weights names {strange[0]}, which no case aims at: name one of {', '.join(known)}")
+        raise InputError(f"--weights names {strange[0]}, which no case aims at: name one of {', '.join(known_columns)}")
     if rules and not any(weighed(rules, inverse, weights)):
         raise InputError("--weights leaves no case: give at least one kind of case a weight above 0")
 

@@ -65,15 +65,15 @@ def discrimination(
     for rule, status in zip(*(plain_values(outcomes[name]) for name in ("rule", "status")), strict=True):
         rules_with[status].add(rule)
     broken = rules_with["fail"]
-    seen = broken | rules_with["pass"]
-    never = rules_with[NOT_CONCERNED] - seen - rules_with["unscored"]
+    triggered = broken | rules_with["pass"]
+    never = rules_with[NOT_CONCERNED] - triggered - rules_with["unscored"]
     return Discrimination(
         models=len(set(compress(rows["model"].tolist(), marked(rows["verdict"], "unscored".__ne__)))),
         passed_by_all=tuple(case for case in order if case in good and case not in bad),
         failed_by_all=tuple(case for case in order if case in bad and case not in good),
         unscored=tuple(case for case in order if case not in good and case not in bad),
-        never_broken=tuple(rule for rule in rules if rule in seen and rule not in broken),
-        never_scored=tuple(rule for rule in rules if rule not in seen | never),
+        never_broken=tuple(rule for rule in rules if rule in triggered and rule not in broken),
+        never_scored=tuple(rule for rule in rules if rule not in triggered | never),
         never_concerned=tuple(rule for rule in rules if rule in never),
         untriggered=_untriggered(outcomes),
     )
@@ -84,8 +84,8 @@ def telling(outcomes: pd.DataFrame) -> pd.DataFrame:
     each case and status those of the rule that the case is for."""
     kinds = ~outcomes.duplicated(["rule", "status"]).to_numpy(bool)
     of_cases = _for_their_rule(outcomes) & ~outcomes.duplicated(["rule", "case", "status"]).to_numpy(bool)
-    some: pd.DataFrame = outcomes[kinds | of_cases]
-    return some
+    telling_rows: pd.DataFrame = outcomes[kinds | of_cases]
+    return telling_rows
 
 
 def untriggered(cube: pd.DataFrame) -> tuple[str, ...]:
@@ -100,13 +100,13 @@ def untriggered(cube: pd.DataFrame) -> tuple[str, ...]:
 
 def _untriggered(outcomes: pd.DataFrame) -> tuple[str, ...]:
     columns = [plain_values(outcomes[name]) for name in ("rule", "aim", "case", "status")]
-    known = [
+    known_rules = [
         (case, status)
         for rule, aim, case, status in zip(*columns, strict=True)
         if rule == aim and status not in (None, "unscored")
     ]
-    concerned = {case for case, status in known if status != NOT_CONCERNED}
-    return tuple(dict.fromkeys(str(case) for case, _ in known if case not in concerned))
+    concerned = {case for case, status in known_rules if status != NOT_CONCERNED}
+    return tuple(dict.fromkeys(str(case) for case, _ in known_rules if case not in concerned))
 
 
 def _for_their_rule(outcomes: pd.DataFrame) -> npt.NDArray[np.bool_]:

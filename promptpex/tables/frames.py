@@ -329,8 +329,8 @@ def marked(texts: Any, of: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
     it is missing."""
     import numpy as np
 
-    codes, known = numbered(texts)
-    return np.array([*map(of, known), False], dtype=bool)[codes]
+    codes, distinct = numbered(texts)
+    return np.array([*map(of, distinct), False], dtype=bool)[codes]
 
 
 SMALL = 300
@@ -360,8 +360,8 @@ def numbered(values: Any) -> tuple[npt.NDArray[np.int64], list[Any]]:
 
 def typed(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
     """A DataFrame with exactly these columns and dtypes, also when there are no rows."""
-    listed = list(rows)
-    return framed({name: [row.get(name) for row in listed] for name in columns}, columns)
+    row_list = list(rows)
+    return framed({name: [row.get(name) for row in row_list] for name in columns}, columns)
 
 
 def dtypes(columns: Mapping[str, str]) -> dict[str, Any]:
@@ -376,8 +376,8 @@ def framed(data: Mapping[str, Column], columns: Mapping[str, str]) -> pd.DataFra
     nothing = [None] * len(next(iter(data.values())))
     if not nothing:
         return _empty(tuple(columns.items())).copy(deep=False)
-    made = {name: _array(data.get(name, nothing), kind) for name, kind in columns.items()}
-    return with_plain_names(pd.DataFrame(made, copy=False))
+    arrays = {name: _array(data.get(name, nothing), kind) for name, kind in columns.items()}
+    return with_plain_names(pd.DataFrame(arrays, copy=False))
 
 
 def with_plain_names(frame: pd.DataFrame) -> pd.DataFrame:

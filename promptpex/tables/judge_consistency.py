@@ -96,7 +96,7 @@ class Disagreements:
         odd["_unsure"] = -odd["confidence"].fillna(0.0)
         odd["_rare"] = -odd.groupby("rule", observed=True)["rule"].transform("size")
         odd = odd.sort_values(["_milder", "_unsure", "_rare"], kind="stable")
-        shown = odd.merge(pd.concat(self._texts, ignore_index=True), on=KEYS[:3], how="left")
+        with_texts = odd.merge(pd.concat(self._texts, ignore_index=True), on=KEYS[:3], how="left")
         named = {"status_code": "code", "status": "judge", "source_code": "check", "source": "judged_by"}
-        shown = shown.rename(columns=named | {"reason_code": "code_reason", "reason": "judge_reason"})
-        return shown[list(DISAGREEMENT_COLUMNS)].astype(dtypes(DISAGREEMENT_COLUMNS))
+        with_texts = with_texts.rename(columns=named | {"reason_code": "code_reason", "reason": "judge_reason"})
+        return with_texts[list(DISAGREEMENT_COLUMNS)].astype(dtypes(DISAGREEMENT_COLUMNS))

@@ -85,8 +85,12 @@ class JudgeCounts:
         failed = _failed(replies)
         failed_first = np.argsort(~failed, kind="stable")
         _, first = np.unique(request[failed_first], return_index=True)
-        kept = np.sort(failed_first[first])
-        groups = replies.iloc[kept].assign(_failed=failed[kept]).groupby("source", sort=False, observed=True)
+        first_failures = np.sort(failed_first[first])
+        groups = (
+            replies.iloc[first_failures]
+            .assign(_failed=failed[first_failures])
+            .groupby("source", sort=False, observed=True)
+        )
         for source, group in groups:
             _add(self._judges.setdefault(str(source), _JudgeTally()), group)
 

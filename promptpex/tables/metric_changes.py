@@ -68,8 +68,8 @@ def metric_changes(
             same = [pair for pair in pairs if pair[1]["case"] in inside]
             rows.append({"model": name_in_both(was, now), "metric": name, **_figures(same, confidence)})
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
-        shown = p <= round(1.0 - confidence, 12)
-        row |= {"p_adjusted": p, "decision": row["decision"] if shown else "undecided"}
+        is_significant = p <= round(1.0 - confidence, 12)
+        row |= {"p_adjusted": p, "decision": row["decision"] if is_significant else "undecided"}
         row |= {} if row["cases"] else {"p": None, "p_adjusted": None}
     return typed(rows, METRIC_CHANGE_COLUMNS)
 
@@ -111,7 +111,7 @@ def _interval(pairs: Sequence[tuple[Case, Case]], confidence: float) -> tuple[fl
     if greatest == 0.0:
         most = score_bounds(0.0, len(pairs), two_sided_z(confidence))[1]
         return -most, most
-    bottom, top = ([min(1.0, max(0.0, (1.0 + end / greatest) / 2.0)) for end in some] for some in (lows, highs))
+    bottom, top = ([min(1.0, max(0.0, (1.0 + end / greatest) / 2.0)) for end in ends] for ends in (lows, highs))
     shifted = open_mean_interval(bottom, top, confidence, weights=[new["times"] for _, new in pairs])
     return greatest * (2.0 * shifted.low - 1.0), greatest * (2.0 * shifted.high - 1.0)
 

@@ -54,20 +54,20 @@ class _Scores:
 
         for model in rows["model"].unique():
             self.models.setdefault(str(model), _OfModel())
-        asked = rows[~marked(rows["unscored"], NOT_ASKED.__contains__)]
-        once = asked.drop_duplicates(_OUTPUT)
+        asked_rows = rows[~marked(rows["unscored"], NOT_ASKED.__contains__)]
+        once = asked_rows.drop_duplicates(_OUTPUT)
         codes, names = pd.factorize(once["case"])
         places, of_rows = self.cases.of(cases.of(list(names))), once["model"].to_numpy(object)
-        known = once["value"].notna().to_numpy(bool)
+        has_value = once["value"].notna().to_numpy(bool)
         values = np.rint(once["value"].fillna(0.0).to_numpy(float) * 2.0 ** (2 * _HALF)).astype(np.int64)
         for model in once["model"].unique():
             own = of_rows == model
-            columns = (known[own], np.ones(own.sum()), values[own] >> _HALF, values[own] & (2**_HALF - 1))
+            columns = (has_value[own], np.ones(own.sum()), values[own] >> _HALF, values[own] & (2**_HALF - 1))
             sums = np.stack([np.bincount(codes[own], each, len(names)) for each in columns], axis=1).astype(np.int64)
-            (some,) = np.nonzero(sums[:, _ASKED])
-            self.models[str(model)].counts.add(places[some], sums[some, :2])
-            self.models[str(model)].sums.add(places[some], sums[some, 2:])
-        without = asked[asked["unscored"].notna().to_numpy(bool)]
+            (row_numbers,) = np.nonzero(sums[:, _ASKED])
+            self.models[str(model)].counts.add(places[row_numbers], sums[row_numbers, :2])
+            self.models[str(model)].sums.add(places[row_numbers], sums[row_numbers, 2:])
+        without = asked_rows[asked_rows["unscored"].notna().to_numpy(bool)]
         aims = cases.aims(without["case"].tolist())
         for model, reason, aim in zip(without["model"].tolist(), without["unscored"].tolist(), aims, strict=True):
             self.models[model].reasons[*aim, reason] += 1

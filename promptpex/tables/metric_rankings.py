@@ -31,10 +31,10 @@ def metric_rankings(scores: pd.DataFrame | MetricCounts, order: Sequence[str], o
     require_no_looks(options)
     grid = score_grid(scores, order, options)
     test = partial(suitability_by_scores, grid, tolerance=options.tolerance, alpha=options.alpha)
-    shown = test(against=options.against)
+    tested = test(against=options.against)
     is_open = any(grid.missing(row) for row in range(len(grid.models)))
     others = [test(against=options.against, reading=how) for how in ("seen", "for")] if is_open else []
-    decisions = {name: _decision(grid, one, shown, others, options) for name, one in shown.models.items()}
+    decisions = {name: _decision(grid, one, tested, others, options) for name, one in tested.models.items()}
     return Rankings("paired", decisions, options)
 
 

@@ -159,8 +159,8 @@ class LowestScores:
             for row in lowest:
                 if (row["source"] or "").startswith("judges:"):
                     row["reason"] = _of_each_judge(scores, row) or row["reason"]
-            known = [*self._rows.get(name, ()), *lowest]
-            self._rows[name] = sorted(known, key=lambda row: float(row["value"]))[: self._most]
+            rows_known = [*self._rows.get(name, ()), *lowest]
+            self._rows[name] = sorted(rows_known, key=lambda row: float(row["value"]))[: self._most]
 
     def table(self) -> pd.DataFrame:
         """The table; columns ``LOWEST_COLUMNS``."""
@@ -190,13 +190,13 @@ def _figures(cases: pd.DataFrame | None, reasons: Counter[str], weights: Weights
         "unscored": asked - scored,
         "unscored_reasons": ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or None,
     }
-    seen = counting[counting["scored"].gt(0).to_numpy(bool)]
-    if seen.empty:
+    scored_cases = counting[counting["scored"].gt(0).to_numpy(bool)]
+    if scored_cases.empty:
         return cells
     lows, highs = counting["low"].tolist(), counting["high"].tolist()
     whole, worst = (open_mean_interval(lows, ends, confidence, weights=times) for ends in (highs, lows))
     return cells | {
-        "mean": _weighted(seen["mean"].tolist(), weights_of(seen, weights)),
+        "mean": _weighted(scored_cases["mean"].tolist(), weights_of(scored_cases, weights)),
         "ci_low": whole.low,
         "ci_high": whole.high,
         "worst_case": worst.estimate,

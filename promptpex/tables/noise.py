@@ -64,8 +64,8 @@ def noise(
     ]
     if not marked:
         return typed([], NOISE_COLUMNS)
-    every = _each_once(pd.concat(marked, ignore_index=True))
-    counts = counted(every, weights=weights).asked
+    unique_runs = _each_once(pd.concat(marked, ignore_index=True))
+    counts = counted(unique_runs, weights=weights).asked
     rows: list[dict[str, Any]] = []
     for number, model in enumerate(counts.models):
         measured = run_noise(counts, number, repeats=repeats, groups=len(groups), confidence=confidence)
@@ -74,7 +74,7 @@ def noise(
             rows.append(
                 {
                     "model": model,
-                    "runs": every.loc[every["model"].isin([model]), "run"].nunique(),
+                    "runs": unique_runs.loc[unique_runs["model"].isin([model]), "run"].nunique(),
                     "cases": interval.n,
                     "differing": interval.estimate,
                     "differing_low": interval.low,
@@ -103,6 +103,6 @@ def _each_once(rows: pd.DataFrame) -> pd.DataFrame:
 
     own = rows[OWN].eq(True).to_numpy(bool) if OWN in rows else np.zeros(len(rows), dtype=bool)
     timed = rows["latency_ms"].fillna(0.0).gt(0.0).to_numpy(bool)
-    known = rows.assign(rank=np.select([own, timed], [0, 1], 2)).sort_values("rank", kind="stable")
-    again = known.duplicated(_SAME_ANSWER) | (known["rank"].eq(2) & known.duplicated(_PLACE))
-    return known[known["rank"].eq(0) | ~again].sort_index()
+    ranked_rows = rows.assign(rank=np.select([own, timed], [0, 1], 2)).sort_values("rank", kind="stable")
+    again = ranked_rows.duplicated(_SAME_ANSWER) | (ranked_rows["rank"].eq(2) & ranked_rows.duplicated(_PLACE))
+    return ranked_rows[ranked_rows["rank"].eq(0) | ~again].sort_index()

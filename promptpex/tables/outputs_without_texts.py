@@ -55,8 +55,8 @@ class FigureRows:
 
         if self._table is None:
             texts: Any = pd.array(list(self._texts), dtype=TEXT)
-            made = {name: self._whole(name, texts) for name in list(self._columns)}
-            self._table = with_plain_names(pd.DataFrame(made, copy=False))
+            whole_columns = {name: self._whole(name, texts) for name in list(self._columns)}
+            self._table = with_plain_names(pd.DataFrame(whole_columns, copy=False))
         return self._table
 
     def _whole(self, name: str, texts: Any) -> Any:

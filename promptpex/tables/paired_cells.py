@@ -76,10 +76,10 @@ def changes_of(before: Ints, after: Ints, bounds: Bools | bool) -> Ints:
     (old, old_open, old_size), (new, new_open, new_size) = (
         (side[:, 0], side[:, 2] * bounds, side[:, :2].sum(axis=1) + side[:, 2] * bounds) for side in (before, after)
     )
-    known = old_open < old_size, new_open < new_size
+    is_scored = old_open < old_size, new_open < new_size
     steps = (
-        (~known[0] & ~known[1], UNKNOWN),
-        (~known[0] | ~known[1], CHANGES.index("open")),
+        (~is_scored[0] & ~is_scored[1], UNKNOWN),
+        (~is_scored[0] | ~is_scored[1], CHANGES.index("open")),
         (new * old_size > (old + old_open) * new_size, CHANGES.index("new")),
         ((new + new_open) * old_size < old * new_size, CHANGES.index("fixed")),
         ((old_open > 0) | (new_open > 0), CHANGES.index("open")),
@@ -102,8 +102,8 @@ class _Side:
         model, names = pd.factorize(rows["model"])
         of_name = {name: number for number, name in enumerate(models)}
         numbered = np.array([*(of_name.get(str(name), -1) for name in names), -1], dtype=np.int64)[model]
-        case, known = pd.factorize(rows["case"])
-        placed = np.append(numbers.of(list(known)), cases)[case]
+        case, case_ids = pd.factorize(rows["case"])
+        placed = np.append(numbers.of(list(case_ids)), cases)[case]
         kind = kinds_of_outputs(rows)
         (self._places,) = np.nonzero((kind != NOT_COUNTED) & (numbered >= 0) & (placed < cases))
         self.cells: Ints = numbered[self._places] * cases + placed[self._places]

@@ -92,9 +92,9 @@ class Renumbering:
         """The places of these numbers, which are all different; new ones get the next."""
         import numpy as np
 
-        wanted = int(numbers.max(initial=-1)) + 1
-        if wanted > len(self._places):
-            self._places = grown(self._places, wanted, fill=-1)
+        size_needed = int(numbers.max(initial=-1)) + 1
+        if size_needed > len(self._places):
+            self._places = grown(self._places, size_needed, fill=-1)
         (new,) = np.nonzero(self._places[numbers] < 0)
         self._places[numbers[new]] = np.arange(self._count, self._count + len(new))
         self._count += len(new)
@@ -105,8 +105,8 @@ class Renumbering:
         """The numbers in the order of their places."""
         import numpy as np
 
-        (known,) = np.nonzero(self._places >= 0)
-        numbers: Ints = known[np.argsort(self._places[known])]
+        (numbered,) = np.nonzero(self._places >= 0)
+        numbers: Ints = numbered[np.argsort(self._places[numbered])]
         return numbers
 
 
@@ -133,8 +133,8 @@ class Tally:
 
         if not len(places):
             return
-        if (wanted := int(places.max()) + 1) > len(self._counts):
-            self._counts = grown(self._counts, wanted)
+        if (size_needed := int(places.max()) + 1) > len(self._counts):
+            self._counts = grown(self._counts, size_needed)
         sums = self._counts[places] + counts
         if sums.max(initial=0) > np.iinfo(self._counts.dtype).max:
             self._counts = self._counts.astype(np.int64)
@@ -144,8 +144,8 @@ class Tally:
         """The counts of the first ``count`` rows, those that were never added to 0."""
         import numpy as np
 
-        known = self._counts[:count].astype(np.int64)
-        return np.concatenate([known, np.zeros((count - len(known), known.shape[1]), dtype=np.int64)])
+        counts = self._counts[:count].astype(np.int64)
+        return np.concatenate([counts, np.zeros((count - len(counts), counts.shape[1]), dtype=np.int64)])
 
 
 def grown(array: npt.NDArray[Any], wanted: int, *, fill: int = 0) -> npt.NDArray[Any]:

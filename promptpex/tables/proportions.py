@@ -48,8 +48,8 @@ def by_case_type(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFram
 
 def scenarios(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     """A row per model and scenario, from a table of outputs; none where no case has a scenario."""
-    some = rows if rows["scenario"].notna().any() else rows.iloc[:0]
-    return typed(grouped_proportions(some, "scenario", confidence), SCENARIO_COLUMNS)
+    rows_with_scenario = rows if rows["scenario"].notna().any() else rows.iloc[:0]
+    return typed(grouped_proportions(rows_with_scenario, "scenario", confidence), SCENARIO_COLUMNS)
 
 
 def grouped_proportions(rows: pd.DataFrame, by: str, confidence: float) -> list[dict[str, Any]]:

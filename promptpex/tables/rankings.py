@@ -146,8 +146,8 @@ class Rankings:
     @property
     def pool(self) -> tuple[str, ...]:
         """The models to choose from: those shown to be good enough, else all that are not ruled out."""
-        shown = self.having("best", "tied", "reference", "better", "below limit", "only model")
-        return shown or self.having("undecided")
+        decided_models = self.having("best", "tied", "reference", "better", "below limit", "only model")
+        return decided_models or self.having("undecided")
 
 
 def rankings(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions = RankingOptions()) -> Rankings:
@@ -197,9 +197,9 @@ def counts_at_looks(rows: pd.DataFrame, order: Sequence[str], options: RankingOp
     cases: set[str] = set()
     for added in options.looks:
         cases |= set(added)
-        some = rows[rows["case"].isin(list(cases))]
-        counts = counted(some, whole.asked.models, weights=options.weights)
-        if any(counts.not_asked.values()) or not set(added) <= set(some["case"]):
+        rows_of_look = rows[rows["case"].isin(list(cases))]
+        counts = counted(rows_of_look, whole.asked.models, weights=options.weights)
+        if any(counts.not_asked.values()) or not set(added) <= set(rows_of_look["case"]):
             break
         looks.append(counts)
     return looks
@@ -207,9 +207,9 @@ def counts_at_looks(rows: pd.DataFrame, order: Sequence[str], options: RankingOp
 
 def _paired(counts: Counted, options: RankingOptions) -> Rankings:
     test = partial(suitability, counts.asked, tolerance=options.tolerance, alpha=options.alpha, against=options.against)
-    shown = test(incomplete=counts.incomplete)
+    tested = test(incomplete=counts.incomplete)
     others = [test(reading="seen"), test(reading="for")] if _open(counts) else []
-    return Rankings("paired", _decisions(counts, shown, others, options), options)
+    return Rankings("paired", _decisions(counts, tested, others, options), options)
 
 
 def _sequential(counts: Counted, looks: Sequence[Counted], options: RankingOptions) -> Rankings:
@@ -309,13 +309,15 @@ def _because(counts: Counted, model: str, others: Sequence[Suitability]) -> str 
     otherwise there are too few cases.
     """
     grid = counts.asked
-    asked = {name: int(grid.asked[row].sum()) for row, name in enumerate(grid.models)}
+    asked_by_model = {name: int(grid.asked[row].sum()) for row, name in enumerate(grid.models)}
     reasons = [
         f"the judge was not asked about {name}" if counts.answered[name] else f"{name} was not asked"
         for name in grid.models
-        if not asked[name]
+        if not asked_by_model[name]
     ]
-    open_ = {row: grid.missing(row) / asked[name] for row, name in enumerate(grid.models) if asked[name]}
+    open_ = {
+        row: grid.missing(row) / asked_by_model[name] for row, name in enumerate(grid.models) if asked_by_model[name]
+    }
     decided = [other.models[model].claim for other in others]
     many = any(share > FEW_OPEN for share in open_.values())
     if (decided and (decided[0] or (many and decided[1]))) or 1.0 in open_.values() or model in counts.incomplete:

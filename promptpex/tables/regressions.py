@@ -61,8 +61,8 @@ def counts_of_cases(rows: pd.DataFrame, cases: Sequence[str], models: Sequence[s
     kind, names = kinds_of_outputs(rows), {"broken": BROKEN, "kept": KEPT, "unjudged": OPEN, "failed": LOST}
     numbers: dict[tuple[str, str], dict[str, int]] = {(case, model): {} for case in cases for model in models}
     for name, wanted in names.items():
-        some = rows[kind == wanted]
-        sizes = Counter(zip(map(str, some["case"]), map(str, some["model"]), strict=True))
+        marked_rows = rows[kind == wanted]
+        sizes = Counter(zip(map(str, marked_rows["case"]), map(str, marked_rows["model"]), strict=True))
         for cell, count in sizes.items():
             if cell in numbers:
                 numbers[cell][name] = count
@@ -103,15 +103,15 @@ def regressions(
         weights: how many times each case counts.
     """
     alpha = round(1.0 - confidence, 12)
-    made = [
+    all_regressions = [
         _Unpaired(before, after, names, weights) if cases is None else _Paired(before, after, names, cases, weights)
         for names in models
     ]
-    adjusted = {how: holm([one.p(margin, how) for one in made]) for how in _READINGS}
+    adjusted = {how: holm([one.p(margin, how) for one in all_regressions]) for how in _READINGS}
     rows = []
-    for number, (names, one) in enumerate(zip(models, made, strict=True)):
-        shown, possible = (adjusted[how][number] <= alpha for how in ("against", "for"))
-        state = "shown" if shown else "open" if possible else "not shown"
+    for number, (names, one) in enumerate(zip(models, all_regressions, strict=True)):
+        is_significant, possible = (adjusted[how][number] <= alpha for how in ("against", "for"))
+        state = "shown" if is_significant else "open" if possible else "not shown"
         rows.append(
             {
                 "model": name_in_both(*names),

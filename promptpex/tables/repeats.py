@@ -85,16 +85,16 @@ def _passed_and_failed(
 
 def repeats(rows: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     """A row per model whose cases were asked more than once, from a table of outputs; columns ``STABILITY_COLUMNS``."""
-    asked = rows.groupby("model", sort=False, observed=True)["repeat"].max().add(1)
-    some = [(str(model), int(times)) for model, times in asked.items() if times > 1]
-    if not some:
+    repeats_by_model = rows.groupby("model", sort=False, observed=True)["repeat"].max().add(1)
+    repeated_models = [(str(model), int(times)) for model, times in repeats_by_model.items() if times > 1]
+    if not repeated_models:
         return typed((), STABILITY_COLUMNS)
     counts = pass_counts(rows)
-    lost = set(counted(rows).incomplete)
+    incomplete_models = set(counted(rows).incomplete)
     return typed(
         (
-            {name: value for name, value in row.items() if name in _COUNTED or row["model"] not in lost}
-            for row in (_flip_row(model, times, counts[model], confidence) for model, times in some)
+            {name: value for name, value in row.items() if name in _COUNTED or row["model"] not in incomplete_models}
+            for row in (_flip_row(model, times, counts[model], confidence) for model, times in repeated_models)
         ),
         STABILITY_COLUMNS,
     )
@@ -166,7 +166,7 @@ class VerdictsOnEqualTexts:
 
     def table(self) -> pd.DataFrame:
         """The table; columns ``INCONSISTENT_COLUMNS``."""
-        shown = (
+        with_texts = (
             {
                 **dict(zip(("source", "rule", "output"), key, strict=False)),
                 "passed": group["pass"],
@@ -176,7 +176,7 @@ class VerdictsOnEqualTexts:
             for key, group in self._groups.items()
             if group["pass"] and group["fail"]
         )
-        return typed(sorted(shown, key=lambda row: -min(row["passed"], row["failed"])), INCONSISTENT_COLUMNS)
+        return typed(sorted(with_texts, key=lambda row: -min(row["passed"], row["failed"])), INCONSISTENT_COLUMNS)
 
 
 class EqualTexts:

@@ -55,11 +55,11 @@ def rule_changes(
     """
     old, new, ids = RuleCounts.of(before), RuleCounts.of(after), list(cases)
     shared = [rule for rule in new.concerning if rule in old.concerning]
-    made = [
+    all_changes = [
         (rule, names, _counts_of_both((old, new), rule, names, ids, weights)) for rule in shared for names in models
     ]
-    rows = [_cells(rule, names, counts, confidence) for rule, names, counts in made]
-    _decide([(row, counts) for row, (_, _, counts) in zip(rows, made, strict=True)], confidence)
+    rows = [_cells(rule, names, counts, confidence) for rule, names, counts in all_changes]
+    _decide([(row, counts) for row, (_, _, counts) in zip(rows, all_changes, strict=True)], confidence)
     return typed((row for row in rows if row["cases"]), RULE_CHANGE_COLUMNS)
 
 
@@ -74,10 +74,10 @@ def _counts_of_both(
     import numpy as np
 
     sides = np.stack([run.of_cases(rule, name, cases) for run, name in zip(runs, names, strict=True)])
-    (some,) = np.nonzero(sides.any(axis=(0, 2)))
-    sides, ids = sides[:, some], [cases[at] for at in some.tolist()]
-    known = runs[AFTER].aims(ids) | runs[BEFORE].aims(ids)
-    aims, inverse = [known[case][0] for case in ids], [known[case][1] for case in ids]
+    (cases_with_counts,) = np.nonzero(sides.any(axis=(0, 2)))
+    sides, ids = sides[:, cases_with_counts], [cases[at] for at in cases_with_counts.tolist()]
+    targets = runs[AFTER].aims(ids) | runs[BEFORE].aims(ids)
+    aims, inverse = [targets[case][0] for case in ids], [targets[case][1] for case in ids]
     times = np.array(weighed(aims, inverse, weights), dtype=np.int64)
     broken, kept, left_open, lost = (np.ascontiguousarray(sides[:, :, kind]) for kind in range(4))
     counting, numbers = np.flatnonzero(times), rule_numbers(ids, aims)
@@ -102,14 +102,18 @@ def _decide(rows: Sequence[tuple[dict[str, Any], Counted]], confidence: float) -
     changed = [one for one, lost in zip(rows, open_, strict=True) if lost or one[0]["newly_failing"] or one[0]["fixed"]]
     changes = [likelier_change(counts.asked) for _, counts in changed]
     adjusted = holm([p for _, p, _ in changes])
-    seen = holm([likelier_change(counts.asked, reading="seen")[1] for _, counts in changed])
+    adjusted_as_observed = holm([likelier_change(counts.asked, reading="seen")[1] for _, counts in changed])
     for number, (row, counts) in enumerate(changed):
         change, p, _ = changes[number]
-        shown = adjusted[number] <= alpha
-        because = missing_in_words(counts.asked, WHEN) if not shown and seen[number] <= alpha else None
+        is_significant = adjusted[number] <= alpha
+        because = (
+            missing_in_words(counts.asked, WHEN)
+            if not is_significant and adjusted_as_observed[number] <= alpha
+            else None
+        )
         row |= {
             "p": p,
             "p_adjusted": adjusted[number],
-            "decision": change if shown else "undecided",
+            "decision": change if is_significant else "undecided",
             "undecided_because": because,
         }

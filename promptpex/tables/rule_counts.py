@@ -46,13 +46,13 @@ class _RuleTally:
         """
         import numpy as np
 
-        case, known = numbered(cases)
-        places = self.cases.of(np.array(known, dtype=np.int64))
+        case, case_ids = numbered(cases)
+        places = self.cases.of(np.array(case_ids, dtype=np.int64))
         for number in dict.fromkeys(models.tolist()):
             of_model = models == number
             self.sizes[names[number]] += int(np.count_nonzero(of_model))
             cells = (case * KINDS + became)[of_model & (became != NOT_COUNTED)]
-            counts = np.bincount(cells, minlength=len(known) * KINDS).reshape(-1, KINDS)
+            counts = np.bincount(cells, minlength=len(case_ids) * KINDS).reshape(-1, KINDS)
             self.models.setdefault(names[number], Tally(KINDS)).add(places, counts)
 
     def grid(self) -> Grid:
@@ -126,14 +126,16 @@ class RuleCounts:
             numbers = self._rules[rule].cases.numbers()
             rows = np.zeros((max(len(self._cases), 1), KINDS), dtype=np.int64)
             rows[numbers] = tally.rows(len(numbers))
-            known = self._cases.known(cases)
-            counts[known >= 0] = rows[known[known >= 0]]
+            case_numbers = self._cases.known(cases)
+            counts[case_numbers >= 0] = rows[case_numbers[case_numbers >= 0]]
         return counts
 
     def aims(self, cases: Sequence[str]) -> dict[str, tuple[str | None, bool]]:
         """By those of these cases that are known the rule that each aims at, and whether at its inverse."""
-        known = [case for case, number in zip(cases, self._cases.known(cases).tolist(), strict=True) if number >= 0]
-        return dict(zip(known, self._cases.aims(known), strict=True))
+        known_cases = [
+            case for case, number in zip(cases, self._cases.known(cases).tolist(), strict=True) if number >= 0
+        ]
+        return dict(zip(known_cases, self._cases.aims(known_cases), strict=True))
 
     def rows(self, order: Sequence[str], confidence: float) -> list[dict[str, Any]]:
         """A row per rule and model, with the columns of ``tables.rules``.
@@ -153,11 +155,11 @@ class RuleCounts:
     def _of_rule(self, name: str, confidence: float) -> list[tuple[tuple[str, str], dict[str, Any]]]:
         rule = self._rules[name]
         grid = rule.grid()
-        correlation, made = repeat_correlation(grid, "best"), []
+        correlation, cells_of_models = repeat_correlation(grid, "best"), []
         for row, model in enumerate(grid.models):
             cells = proportion_cells(grid, row, correlation, confidence)
-            made.append(((name, model), {**cells, "unscored": rule.sizes[model] - cells["scored"]}))
-        return made
+            cells_of_models.append(((name, model), {**cells, "unscored": rule.sizes[model] - cells["scored"]}))
+        return cells_of_models
 
 
 def _places_of_each(groups: Ints, count: int) -> list[Ints]:

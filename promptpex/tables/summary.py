@@ -292,10 +292,10 @@ def _decision_cells(decision: Decision | None, *, higher_is_better: bool) -> dic
 def _mark(rows: Sequence[dict[str, Any]], pool: Sequence[str]) -> None:
     """Says which models of the pool cost least and answer soonest, where there is a choice."""
     for flag, column in (("cheapest", "cost_per_output"), ("fastest", "latency_p50_ms")):
-        known = [row[column] for row in rows if row["model"] in pool and row.get(column) is not None]
+        values = [row[column] for row in rows if row["model"] in pool and row.get(column) is not None]
         for row in rows:
             inside = row["model"] in pool and row.get(column) is not None and len(pool) > 1
-            row[flag] = (row[column] == min(known)) if inside else None
+            row[flag] = (row[column] == min(values)) if inside else None
 
 
 _SUMMED = ("tokens_in", "tokens_out", "cost_usd")

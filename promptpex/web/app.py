@@ -60,9 +60,9 @@ def build_app(ports: Ports, sessions: BrowserSessions, port: int, failed: Callab
     async def refused(request: Request, error: Exception) -> Response:
         return site.problem(request, 422, str(error))
 
-    every = [route for routes, _ in groups for route in routes]
+    all_routes = [route for routes, _ in groups for route in routes]
     pages = Starlette(
-        routes=every,
+        routes=all_routes,
         exception_handlers={HTTPException: missing, PromptpexError: refused, Refusal: closed, Exception: closed},
     )
     pages.state.sessions, pages.state.port = sessions, port

@@ -30,11 +30,11 @@ class MadePages:
             making = self._making.setdefault(key, threading.Lock())
         with making:
             with self._lock:
-                kept = self._pages.get(key)
-            if kept is None or kept[0] != stamp:
-                kept = (stamp, make())
-            self._keep(key, kept)
-        return kept[1]
+                cached = self._pages.get(key)
+            if cached is None or cached[0] != stamp:
+                cached = (stamp, make())
+            self._keep(key, cached)
+        return cached[1]
 
     def _keep(self, key: Hashable, page: tuple[Hashable, str]) -> None:
         with self._lock:

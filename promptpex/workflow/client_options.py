@@ -77,8 +77,8 @@ def with_servers_of_names(resolved: Resolved, options: ProviderOptions) -> Provi
     """The options with which all named models may be looked for, those in no role too: a key may go to the servers of
     those that the user named."""
     named = resolved.named_models
-    mine = [parse_model(name, named=named) for name in named if resolved.names_by_user(name)]
-    origins = {origin(base) for model in mine for base in model.addresses}
+    names_by_user = [parse_model(name, named=named) for name in named if resolved.names_by_user(name)]
+    origins = {origin(base) for model in names_by_user for base in model.addresses}
     return replace(options, key_servers=options.key_servers | origins)
 
 

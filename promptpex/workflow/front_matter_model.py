@@ -67,8 +67,8 @@ def _with(resolved: Resolved, models: tuple[str, ...], origin: str) -> Resolved:
 def _chosen(resolved: Resolved, prompt: Prompt) -> tuple[str | None, str]:
     """The name that can be asked, or the sentence that says why there is none; neither where no model is named."""
     file = Path(prompt.path or "").name
-    given = names_of(prompt.meta.get("model"))
-    if not given:
+    names_given = names_of(prompt.meta.get("model"))
+    if not names_given:
         return None, ""
     names = plain_names(prompt)
     if not names:
@@ -76,7 +76,7 @@ def _chosen(resolved: Resolved, prompt: Prompt) -> tuple[str | None, str]:
             "the model that the front matter of {file} names is not asked: {quoted} is not a plain name of a hosted "
             "or Ollama model",
             file=file,
-            quoted=quoted_json(scrub(given[0])[:80]),
+            quoted=quoted_json(scrub(names_given[0])[:80]),
         )
     if not resolved.searched and resolved.file is None:
         return None, stored(
@@ -124,8 +124,8 @@ def _lacking(model: ModelName, resolved: Resolved) -> str | None:
 def _variables(name: str) -> list[str]:
     """What has to be in the environment for a provider of litellm's."""
     prefix, slash, _ = name.partition("/")
-    known = known_models().get(name)
-    vendor = prefix if slash else known.provider if known is not None and known.provider else prefix
+    entry = known_models().get(name)
+    vendor = prefix if slash else entry.provider if entry is not None and entry.provider else prefix
     return [key_variable(vendor), *(["AZURE_API_BASE"] if vendor == "azure" else [])]
 
 
@@ -133,5 +133,7 @@ def _is_pulled(name: str, resolved: Resolved) -> bool:
     """Whether an Ollama has the model: none is fetched because a prompt file names it."""
     bare = name.removeprefix("ollama/").removeprefix("ollama_chat/").removesuffix(":latest")
     models = available(provider_options(resolved))
-    there = {one.name.removeprefix("ollama/").removesuffix(":latest") for one in models if one.provider == "ollama"}
-    return bare in there
+    pulled_names = {
+        one.name.removeprefix("ollama/").removesuffix(":latest") for one in models if one.provider == "ollama"
+    }
+    return bare in pulled_names

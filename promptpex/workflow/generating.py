@@ -152,16 +152,16 @@ async def generate(
     settings = session.settings
     todo = planned(session, prompt, spec, suite, wishes)
     if wishes.only_own(suite):
-        grown, done = suite, todo
+        grown, plan_done = suite, todo
     else:
-        grown, done = await _filled(session, prompt, spec, suite, wishes, todo)
+        grown, plan_done = await _filled(session, prompt, spec, suite, wishes, todo)
     untriggered = _unchanged(untriggered, suite, grown)
     choice = keep_most_valuable(grown, spec, wishes.keep, untriggered) if wishes.keep is not None else None
     grown = choice.suite if choice is not None else grown
     if settings.expected:
         grown = await _with_expected(session, prompt, spec, grown, settings.expected)
     measured = quality(prompt, spec, grown, language_of(settings, prompt), untriggered)
-    return Generated(grown, done, measured, choice, _resolution(settings, choice))
+    return Generated(grown, plan_done, measured, choice, _resolution(settings, choice))
 
 
 def _unchanged(ids: Collection[str], before: Suite, after: Suite) -> tuple[str, ...]:
@@ -179,13 +179,13 @@ async def _filled(
     _say_what_no_rule_has(session, spec, todo)
     _say_what_comes_before_rating(session, todo, wishes)
     new = await generate_cases(author, prompt, spec, todo, suite_for=suite.prompt, options=options, emit=emit)
-    made = new.replace(match=suite.match)
+    filled_suite = new.replace(match=suite.match)
     instructions = instructions_of(settings, prompt)
     judge = session.roles.author(as_judge=True) if settings.validity else None
     check = ValidityCheck(prompt, spec, judge, instructions.get("validity", ""), options.language, emit)
-    refined = await replace_invalid(author, made, check, options=options, rounds=settings.rounds)
+    refined = await replace_invalid(author, filled_suite, check, options=options, rounds=settings.rounds)
     expanding = Expanding(settings.expansion, options.samples, instructions.get("expand", ""))
-    stayed, kept = keep_unreplaced(todo, refined.suite, spec, emit)
+    stayed, plan_kept = keep_unreplaced(todo, refined.suite, spec, emit)
     grown = await expand(author, prompt, spec, stayed, how=expanding, emit=emit)
     variants = {case.id for case in grown.cases if case not in stayed.cases}
     if variants:
@@ -193,7 +193,7 @@ async def _filled(
     if wishes.rating:
         rater = session.roles.author(as_judge=True)
         grown = await rate(rater, prompt, spec, grown, instructions=instructions.get("rate", ""), emit=emit)
-    return grown, kept
+    return grown, plan_kept
 
 
 def _say_what_comes_before_rating(session: Session, todo: Plan, wishes: Wishes) -> None:

@@ -57,10 +57,10 @@ def announce_overruled(session: Session, prompt: Prompt) -> None:
     """Says which parameters of the front matter give way to settings, and which cannot be sent."""
     own, unused = front_matter_params(prompt)
     for name in overruled(session.resolved, prompt):
-        there, here = getattr(own, name), getattr(session.settings, name)
-        if there != here:
+        own_value, set_value = getattr(own, name), getattr(session.settings, name)
+        if own_value != set_value:
             message = stored("{name} {there} of the prompt's front matter is not used: the settings say {here}",
-                             name=name, there=there, here=here)  # fmt: skip
+                             name=name, there=own_value, here=set_value)  # fmt: skip
             session.emit(Notice(message))
     if unused:
         message = stored("not sent, since promptpex has no such model parameter: {names}", names=", ".join(unused))

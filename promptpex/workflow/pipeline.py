@@ -87,19 +87,19 @@ async def update(session: Session, files: Files, *, more: bool = False) -> Updat
     """
     prompt, spec, suite = read_for_update(session, files, changed=True)
     require_author(session)
-    done = await specifying.update(session, prompt, spec, suite, more=more, before=_latest_run(session, prompt))
+    updated = await specifying.update(session, prompt, spec, suite, more=more, before=_latest_run(session, prompt))
     raise_if_cancelled(session)
-    write_spec(files.spec, done.spec)
-    current = [rule for rule in done.spec.rules if not rule.stale]
-    done = replace(done, uncited=uncovered(current, prompt))
-    if more and not (done.added or done.back):
+    write_spec(files.spec, updated.spec)
+    current = [rule for rule in updated.spec.rules if not rule.stale]
+    updated = replace(updated, uncited=uncovered(current, prompt))
+    if more and not (updated.added or updated.back):
         session.emit(Notice(stored("the author names no further rule (--fresh asks again)")))
-    if done.asked:
-        warn_about_ungrounded_rules(session, prompt, [rule for rule in current if rule.id in done.added])
+    if updated.asked:
+        warn_about_ungrounded_rules(session, prompt, [rule for rule in current if rule.id in updated.added])
         name_uncited_sentences(session, prompt, current)
     if session.settings.verify:
-        return replace(done, groundedness=tuple(await specifying.groundedness(session, prompt, done.spec)))
-    return done
+        return replace(updated, groundedness=tuple(await specifying.groundedness(session, prompt, updated.spec)))
+    return updated
 
 
 async def generate(session: Session, files: Files, wishes: Wishes = Wishes()) -> Generated:
@@ -311,11 +311,11 @@ async def _generate(
     session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes = Wishes()
 ) -> Generated:
     unmet = _untriggered(session, prompt, spec, suite)
-    made = await generating.generate(session, prompt, spec, suite, wishes, unmet)
+    generated = await generating.generate(session, prompt, spec, suite, wishes, unmet)
     raise_if_cancelled(session)
-    generating.require_cases(session, made)
-    write_suite(files.suite, made.suite)
-    return made
+    generating.require_cases(session, generated)
+    write_suite(files.suite, generated.suite)
+    return generated
 
 
 def _earlier_cases(session: Session, files: Files) -> Suite | None:

@@ -64,11 +64,14 @@ def require_answers_within_tpm(session: Session, roles: Iterable[ModelName], mod
     Raises:
         ConfigError: with the numbers of the largest, and what to do.
     """
-    asked = [(model, session.roles.judge_params()) for model in roles]
-    asked += [(model, session.roles.output_params()) for model in models]
+    models_with_params = [(model, session.roles.judge_params()) for model in roles]
+    models_with_params += [(model, session.roles.output_params()) for model in models]
     _refuse_largest(
         session,
-        [Request(model=model.name, messages=(), params=merged(model.params, defaults)) for model, defaults in asked],
+        [
+            Request(model=model.name, messages=(), params=merged(model.params, defaults))
+            for model, defaults in models_with_params
+        ],
     )
 
 

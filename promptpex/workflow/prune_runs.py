@@ -65,8 +65,8 @@ def prunable(results: Path, wishes: PruneWishes, now: datetime) -> list[Prunable
     for folder in _old_enough(results, wishes, now):
         reasons = people.reasons(folder)
         foreign = _is_foreign(results, folder)
-        shown = (FOREIGN,) if foreign else reasons
-        old.append(Prunable(folder, shown, not foreign and (wishes.protected or not reasons)))
+        reasons_shown = (FOREIGN,) if foreign else reasons
+        old.append(Prunable(folder, reasons_shown, not foreign and (wishes.protected or not reasons)))
     return old[::-1]
 
 
@@ -78,10 +78,10 @@ def prune(results: Path, old: Sequence[Prunable]) -> tuple[list[Path], list[Path
         RunError: a folder cannot be deleted.
     """
     going = [one.folder for one in old if one.goes]
-    gone = [folder for folder in going if remove_unwritten(folder, results)]
-    if gone:
+    deleted = [folder for folder in going if remove_unwritten(folder, results)]
+    if deleted:
         _prune_batches(results)
-    return gone, [folder for folder in going if folder not in gone]
+    return deleted, [folder for folder in going if folder not in deleted]
 
 
 def _prune_batches(results: Path) -> None:

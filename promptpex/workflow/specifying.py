@@ -30,8 +30,8 @@ async def extract(
     """
     options = _options(session, prompt)
     spec = await extract_spec(session.roles.author(), prompt, spec_for=spec_for, options=options, emit=session.emit)
-    known = evidence_of(spec.rules, before, suite, aimed=False)
-    return await add_checks(session, prompt, spec, known) if session.settings.checks else spec
+    evidence = evidence_of(spec.rules, before, suite, aimed=False)
+    return await add_checks(session, prompt, spec, evidence) if session.settings.checks else spec
 
 
 async def add_checks(
@@ -85,10 +85,10 @@ def evidence_of(
         return Evidence(cases=usable)
     ids = {same_rule(rule.rule): rule.id for rule in rules}
     now = {rule.id: ids.get(same_rule(rule.rule)) for rule in before.spec.rules}
-    known = [verdict for verdict in before.verdicts if now.get(verdict.rule) is not None]
+    verdicts_known = [verdict for verdict in before.verdicts if now.get(verdict.rule) is not None]
     return Evidence(
         outputs=before.outputs,
-        verdicts=[verdict.replace(rule=now[verdict.rule]) for verdict in known],
+        verdicts=[verdict.replace(rule=now[verdict.rule]) for verdict in verdicts_known],
         cases=usable,
         inputs={case.id: case.inputs for case in before.suite.cases},
     )
@@ -167,8 +167,8 @@ async def update(
     marked = await _with_inverses(session, prompt, marked)
     if unchanged and not missing and not more:
         if _wants_checks(session):
-            known = evidence_of(marked.rules, before, suite)
-            return _update(spec, await _checked(session, prompt, marked, marked.rules, known), prompt)
+            evidence = evidence_of(marked.rules, before, suite)
+            return _update(spec, await _checked(session, prompt, marked, marked.rules, evidence), prompt)
         why = stored(
             "the prompt is the one that the spec was extracted from; the author was not asked (--more-rules asks for "
             "further rules)"
@@ -182,8 +182,8 @@ async def update(
         prompt_fingerprint=prompt.fingerprint, rules=(*rules, *new), inputs={**spec.inputs, **inputs}
     )
     if session.settings.checks:
-        known = evidence_of(updated.rules, before, suite)
-        updated = await _checked(session, prompt, updated, updated.rules if _wants_checks(session) else new, known)
+        evidence = evidence_of(updated.rules, before, suite)
+        updated = await _checked(session, prompt, updated, updated.rules if _wants_checks(session) else new, evidence)
     return replace(_update(spec, updated, prompt), asked=True)
 
 
@@ -228,21 +228,21 @@ def _wants_checks(session: Session) -> bool:
 
 async def _checked(session: Session, prompt: Prompt, spec: Spec, rules: Sequence[Rule], known: Evidence) -> Spec:
     """The spec with checks proposed for some of its rules, except edited and stale ones."""
-    some = {rule.id for rule in rules if rule.origin != "edited" and not rule.stale and not rule.checks}
-    return await add_checks(session, prompt, spec, known, only=some) if some else spec
+    rules_to_check = {rule.id for rule in rules if rule.origin != "edited" and not rule.stale and not rule.checks}
+    return await add_checks(session, prompt, spec, known, only=rules_to_check) if rules_to_check else spec
 
 
 def _revived(rules: Sequence[Rule], proposed: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
     """The rules, those that are gone and proposed again being back with their new words; and what is really new."""
     again = {same_rule(rule.rule): rule for rule in proposed}
-    known = {same_rule(rule.rule) for rule in rules if rule.stale and rule.origin == "extracted"}
+    stale_texts = {same_rule(rule.rule) for rule in rules if rule.stale and rule.origin == "extracted"}
     back = [
         rule.replace(stale=False, source=again[same_rule(rule.rule)].source)
         if rule.stale and rule.origin == "extracted" and same_rule(rule.rule) in again
         else rule
         for rule in rules
     ]
-    return back, [rule for rule in proposed if same_rule(rule.rule) not in known]
+    return back, [rule for rule in proposed if same_rule(rule.rule) not in stale_texts]
 
 
 def _update(before: Spec, after: Spec, prompt: Prompt) -> Update:

@@ -27,8 +27,8 @@ def announce_effort(session: Session, lines: Sequence[EstimateLine]) -> None:
     for name in EFFORT[effort]:
         value = getattr(session.settings, name)
         origin = session.resolved.origins[name]
-        shown = ("no", "yes")[value] if isinstance(value, bool) else value
-        counts.append(f"{name.replace('_', '-')} {shown}{'' if origin.startswith('preset') else f' ({origin})'}")
+        value_shown = ("no", "yes")[value] if isinstance(value, bool) else value
+        counts.append(f"{name.replace('_', '-')} {value_shown}{'' if origin.startswith('preset') else f' ({origin})'}")
 
     def words() -> str:
         return tr(
@@ -105,15 +105,15 @@ def warn_about_unusable_expected(session: Session, suite: Suite) -> None:
 
 def warn_about_orphans(session: Session, spec: Spec, suite: Suite) -> None:
     """Names the cases whose rule is gone; they are still run, and judged by the remaining rules."""
-    lost = orphans(spec, suite)
-    if lost:
-        ids = named([case.id for case in lost])
+    orphaned = orphans(spec, suite)
+    if orphaned:
+        ids = named([case.id for case in orphaned])
         message = stored(
             "{count} cases aim at rules that are gone ({ids}); `promptpex generate` retires those it made",
-            count=len(lost),
+            count=len(orphaned),
             ids=ids,
         )
-        if len(lost) == 1:
+        if len(orphaned) == 1:
             message = stored(
                 "{count} case aims at a rule that is gone ({ids}); `promptpex generate` retires those it made",
                 count=1,

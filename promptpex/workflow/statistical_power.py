@@ -24,18 +24,18 @@ def detectable(session: Session, cases: int, *, guessed: bool = False) -> str:
     if not cases:
         return tr("There are no cases, so nothing can be shown.")
     alpha = round(1.0 - settings.confidence, 12)
-    shown = smallest_shown(
+    smallest = smallest_shown(
         cases, len(session.roles.models()), alpha, tolerance=settings.tolerance, rate=_rate(settings)
     )
     words = tr_n("{count} case", "{count} cases", cases)
-    return " ".join(_sentences(shown, tr("about {number}", number=words) if guessed else words, settings.repeats))
+    return " ".join(_sentences(smallest, tr("about {number}", number=words) if guessed else words, settings.repeats))
 
 
 def known_within(settings: Settings, cases: int) -> str:
     """How near a model's share is known with so many cases, such as ``13 points``."""
     alpha = round(1.0 - settings.confidence, 12)
-    shown = smallest_shown(cases, 1, alpha, tolerance=settings.tolerance, rate=_rate(settings))
-    return _points(shown.half_width)
+    smallest = smallest_shown(cases, 1, alpha, tolerance=settings.tolerance, rate=_rate(settings))
+    return _points(smallest.half_width)
 
 
 def _rate(settings: Settings) -> float:

@@ -51,7 +51,7 @@ def test_an_author_that_makes_no_case_is_what_is_wrong(tmp_path: Path, more: tup
     done = in_process(more[0], "mail.md", *more[1:], "--author", "fake/nonsense", cwd=tmp_path)
     assert done.code == 3
     is_one_sentence(done)
-    assert "the author fake/nonsense made none of 3 cases: its replies were of no use; name another" in done.err
+    assert "the author fake/nonsense made none of 3 cases: none of its replies could be used; name another" in done.err
     assert not (tmp_path / "mail.cases.yaml").exists()
 
 

@@ -73,7 +73,7 @@ async def test_a_new_grade_is_on_the_page_at_once(world: AlignedFolder) -> None:
 async def test_another_limit_can_be_looked_at_and_a_bad_one_is_a_sentence(world: AlignedFolder) -> None:
     with served(ports()) as server:
         assert "Back" in words(await page_of(server, "/card?limit=90%25"))
-        assert "is not a share: write 0.25 or 25%" in words(await page_of(server, "/card?limit=lots", 422))
+        assert "is not a share: write 10% or 0.1" in words(await page_of(server, "/card?limit=lots", 422))
 
 
 async def test_what_changed_since_another_run_of_the_prompt(world: AlignedFolder) -> None:

@@ -353,10 +353,10 @@ def _turned(items: Iterator[object]) -> Iterator[object]:
 @cache
 def environment() -> NunjucksEnvironment:
     """The one environment of the process."""
-    made = NunjucksEnvironment(WORK, undefined=JsUndefined, finalize=_finished, extensions=[_RefuseDottedNumbers])
-    shared = {name: _sized(name, made.filters[name]) for name in _SHARED}
+    nunjucks = NunjucksEnvironment(WORK, undefined=JsUndefined, finalize=_finished, extensions=[_RefuseDottedNumbers])
+    shared = {name: _sized(name, nunjucks.filters[name]) for name in _SHARED}
     shared["sum"] = adding(shared["sum"])
     ours = {name: weighing(function, TIMES.get(name, 1)) for name, function in FILTERS.items()}
-    made.filters = {**shared, **ours}
-    made.globals = {"range": jinja2.sandbox.safe_range}
-    return made
+    nunjucks.filters = {**shared, **ours}
+    nunjucks.globals = {"range": jinja2.sandbox.safe_range}
+    return nunjucks

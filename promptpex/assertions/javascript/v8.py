@@ -83,9 +83,9 @@ class Regexes:
 
     def prefetch(self, matches: Iterable[Match]) -> None:
         """Make these matches now, in few calls, and remember them until the next ``prefetch``."""
-        wanted = list(dict.fromkeys(matches))
+        unique_matches = list(dict.fromkeys(matches))
         results: dict[Match, Result] = {}
-        for batch in _batches(wanted):
+        for batch in _batches(unique_matches):
             results.update(zip(batch, self._run(batch), strict=True))
         with self._lock:
             self._prefetched, self._recent = results, {}
@@ -135,31 +135,31 @@ class Regexes:
             if time_limits.used_up() or self._strikes.struck_out(rest[0][:2]):
                 results.append(OUT_OF_TIME)
                 continue
-            some = list(takewhile(lambda match: not self._strikes.struck_out(match[:2]), rest))
-            done = self._call(some)
-            for match in some[: len(done)]:
+            batch = list(takewhile(lambda match: not self._strikes.struck_out(match[:2]), rest))
+            batch_results = self._call(batch)
+            for match in batch[: len(batch_results)]:
                 self._strikes.record(match[:2], overran=False)
-            if len(done) < len(some):
-                done += self._alone(some[len(done)], tried=not done)
-            results += done
+            if len(batch_results) < len(batch):
+                batch_results += self._alone(batch[len(batch_results)], tried=not batch_results)
+            results += batch_results
         return results
 
     def _alone(self, match: Match, tried: bool) -> list[Result]:
         """The match during which the time ran out, with all the time for itself, unless it had that already."""
-        done = [] if tried else self._call([match])
-        self._strikes.record(match[:2], overran=not done)
-        return done or [OUT_OF_TIME]
+        results = [] if tried else self._call([match])
+        self._strikes.record(match[:2], overran=not results)
+        return results or [OUT_OF_TIME]
 
     def _call(self, matches: Sequence[Match], again: bool = True) -> list[Result]:
         """The results that came in time, from the first match on. What falls alone is tried again, once."""
         request: WorkerRequest = {"op": "match", "packed": json.dumps(_packed(matches)), "seconds": self._seconds}
         try:
-            done: list[Result] = self._process.ask(request, self._seconds)["results"]
+            results: list[Result] = self._process.ask(request, self._seconds)["results"]
         except WorkerDied as death:
             if len(matches) > 1:
                 return self._call(matches[: len(matches) // 2])
             return self._call(matches, again=False) if again and not death.late else []
-        return done
+        return results
 
 
 def _in_characters(text: str, place: Sequence[int]) -> Place:

@@ -109,8 +109,8 @@ class V8Worker:
 
     def _verdict(self, racer: MiniRacer, request: WorkerRequest, deadline: float) -> WorkerAnswer:
         name = "_" + secrets.token_hex(16)
-        given = ", ".join(_literal(request[part]) for part in ("body", "mode", "packed"))
-        state = racer.eval(f"{self._sandbox}({given}, '{name}')", timeout_sec=_left(deadline))
+        arguments = ", ".join(_literal(request[part]) for part in ("body", "mode", "packed"))
+        state = racer.eval(f"{self._sandbox}({arguments}, '{name}')", timeout_sec=_left(deadline))
         while state == "pending":
             if time.monotonic() >= deadline:
                 return {"kind": "timeout"}
@@ -291,10 +291,10 @@ class FrozenContexts:
         while len(self._contexts) >= MAX_KEPT:
             self._drop(next(iter(self._contexts)))
         racer, name = MiniRacer(), "_" + secrets.token_hex(16)
-        given = ", ".join(_literal(request[part]) for part in ("body", "mode"))
+        arguments = ", ".join(_literal(request[part]) for part in ("body", "mode"))
         try:
             racer.set_hard_memory_limit(request["memory"])
-            if racer.eval(f"{self._setup}({given}, '{name}')", timeout_sec=_left(deadline)) is True:
+            if racer.eval(f"{self._setup}({arguments}, '{name}')", timeout_sec=_left(deadline)) is True:
                 return racer, name
         except JSEvalException:
             racer.close()

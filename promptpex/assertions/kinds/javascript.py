@@ -101,8 +101,8 @@ def by_number(assertion: Assertion, score: float, words: str) -> KindResult:
     else:
         passed = score > 0
         bound = stored("{part} {score} is above 0") if passed else stored("{part} {score} is not above 0")
-    shown = "NaN" if math.isnan(score) else js_values.number_text(score)
-    reason = bound.format(part=words, score=shown, limit=f"{assertion.threshold or 0:.6g}")
+    score_text = "NaN" if math.isnan(score) else js_values.number_text(score)
+    reason = bound.format(part=words, score=score_text, limit=f"{assertion.threshold or 0:.6g}")
     return KindResult(passed, reason, score, inverts=False)
 
 

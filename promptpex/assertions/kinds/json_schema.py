@@ -220,8 +220,8 @@ def _refuse_odd_enum(values: object) -> None:
 
 
 def _refuse_mistyped(schema: Mapping[str, object], draft: type[Validator]) -> None:
-    known = _KEYWORDS | _LATER | set(draft.VALIDATORS)
-    unknown = next((key for key in schema if key not in known and not key.startswith("x-")), None)
+    keywords = _KEYWORDS | _LATER | set(draft.VALIDATORS)
+    unknown = next((key for key in schema if key not in keywords and not key.startswith("x-")), None)
     if unknown is not None:
         raise _bad(f"it has the unknown keyword {quoted_json(unknown)}; one of your own begins with x-")
 

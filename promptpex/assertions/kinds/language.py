@@ -21,10 +21,10 @@ _NOISE = re.compile(r"```.*?```|`[^`\n]*`|https?://\S+|<[^<>\n]{1,80}>", re.S)
 
 
 def _codes(assertion: Assertion, value: object) -> tuple[str, ...]:
-    given = [value] if isinstance(value, str) else value
-    if not isinstance(given, list | tuple) or not given or not all(isinstance(code, str) for code in given):
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list | tuple) or not values or not all(isinstance(code, str) for code in values):
         raise _bad(assertion)
-    codes = tuple(code.strip().lower().replace("_", "-").split("-")[0] for code in given)
+    codes = tuple(code.strip().lower().replace("_", "-").split("-")[0] for code in values)
     if not all(code.isascii() and code.isalpha() and len(code) in (2, 3) for code in codes):
         raise _bad(assertion)
     return tuple(_SAME.get(code, code) for code in codes)

@@ -33,14 +33,14 @@ def _is_xml(assertion: Assertion, paths: tuple[str, ...], checked: CheckedOutput
 
 
 def _contains_xml(assertion: Assertion, paths: tuple[str, ...], checked: CheckedOutput) -> KindResult:
-    together: xml_parser.Element = {}
+    combined: xml_parser.Element = {}
     elements: list[xml_parser.Element] = []
     for name, tree in xml_parser.pieces(checked.text):
-        xml_parser.add(together, name, tree)
+        xml_parser.add(combined, name, tree)
         elements.append({name: tree})
     if not elements:
         return KindResult(False, stored("the output holds no XML: {excerpt}", excerpt=beginning(checked.text)))
-    return _by_paths([together, *elements], paths, _HOLDS_XML)
+    return _by_paths([combined, *elements], paths, _HOLDS_XML)
 
 
 _IS_XML = (

@@ -49,16 +49,20 @@ def _at_most(value: float, limit: float, within: str, over: str) -> KindResult:
 
 
 def _mean_logprob(checked: CheckedOutput) -> float:
-    given = checked.logprobs
-    if not isinstance(given, list | tuple) or not given or not all(js_values.is_number(item) for item in given):
+    logprobs = checked.logprobs
+    if (
+        not isinstance(logprobs, list | tuple)
+        or not logprobs
+        or not all(js_values.is_number(item) for item in logprobs)
+    ):
         unknown = stored(
             "the log-probabilities of this output are not known; a run asks for them, and not every provider gives them"
         )
         raise Unscorable("no-logprobs", unknown)
     total = 0.0
-    for item in given:
+    for item in logprobs:
         total += js_values.as_double(item)
-    return total / len(given)
+    return total / len(logprobs)
 
 
 def _perplexity(assertion: Assertion, limit: float | None, checked: CheckedOutput) -> KindResult:
@@ -101,12 +105,15 @@ def _finish_reason(assertion: Assertion, value: str, checked: CheckedOutput) -> 
     if not isinstance(checked.finish_reason, str):
         return KindResult(False, stored("the provider gave no finish reason"))
     same = checked.finish_reason.lower() == value.lower()
-    given = quoted_json(checked.finish_reason)
+    actual_reason = quoted_json(checked.finish_reason)
     if same:
-        return KindResult(True, stored("the finish reason is {quoted}", quoted=given))
-    wanted = quoted_json(value)
+        return KindResult(True, stored("the finish reason is {quoted}", quoted=actual_reason))
+    expected_reason = quoted_json(value)
     return KindResult(
-        False, stored("the finish reason is {quoted}, not {quoted_wanted}", quoted=given, quoted_wanted=wanted)
+        False,
+        stored(
+            "the finish reason is {quoted}, not {quoted_wanted}", quoted=actual_reason, quoted_wanted=expected_reason
+        ),
     )
 
 

@@ -83,13 +83,13 @@ def _gleu(tokens: Tokens, reference: Tokens) -> float:
         return 0.0
     if tokens == reference:
         return 1.0
-    shared = own = theirs = 0
+    shared = own = reference_ngrams = 0
     for order in range(1, _ORDERS + 1):
         grams, others = _grams(tokens, order), _grams(reference, order)
         shared += (grams & others).total()
         own += grams.total()
-        theirs += others.total()
-    return min(shared / own, shared / theirs)
+        reference_ngrams += others.total()
+    return min(shared / own, shared / reference_ngrams)
 
 
 _CONTRACTION = re.compile(r"(?i)\b(\w+)(n't|'ll|'re|'ve|'s|'m|'d)\b")

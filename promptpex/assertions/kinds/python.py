@@ -77,9 +77,9 @@ def prepare(tasks: Sequence[Task], used_up: Callable[[], bool]) -> None:
         key = (program.parameters, repr(own), tuple(map(id, outputs)))
         if key not in row_sets:
             row_sets[key] = list(_row_sets(assertion, program, outputs))
-        for rows, some in row_sets[key]:
+        for rows, row_set in row_sets[key]:
             jobs.append((program, rows, allowance))
-            outputs_of.append(some)
+            outputs_of.append(row_set)
     for (program, _, _), outputs, results in zip(jobs, outputs_of, sandbox.run_many(jobs, used_up), strict=True):
         for checked, result in zip(outputs, results, strict=True):
             if result is not None:
@@ -91,33 +91,33 @@ def _row_sets(
 ) -> Iterator[tuple[sandbox.RowSet, Sequence[CheckedOutput]]]:
     """The rows of the outputs, in sets that are not too large, with the outputs of each set."""
     rows: list[sandbox.Row] = []
-    some: list[CheckedOutput] = []
+    row_set: list[CheckedOutput] = []
     size = 0
     for checked in outputs:
         with contextlib.suppress(Exception):  # the output is hostile: ``evaluate`` meets that again, and says so
             rows.append(_row(assertion, program, checked))
-            some.append(checked)
+            row_set.append(checked)
             size += len(checked.text) + len(_prompt(checked))
         if size > sandbox.MAX_SET:
-            yield sandbox.RowSet(rows), some
-            rows, some, size = [], [], 0
+            yield sandbox.RowSet(rows), row_set
+            rows, row_set, size = [], [], 0
     if rows:
-        yield sandbox.RowSet(rows), some
+        yield sandbox.RowSet(rows), row_set
 
 
 def _row(assertion: Assertion, program: CheckProgram, checked: CheckedOutput) -> sandbox.Row:
     """What the function is given on an output."""
-    given: list[object] = []
+    arguments: list[object] = []
     for name in program.parameters:
         if name == "context":
-            given.append(javascript.context_of(assertion, checked))
+            arguments.append(javascript.context_of(assertion, checked))
         elif name in ("example", "vars"):
-            given.append(javascript.json_ready(dict(checked.vars)))
+            arguments.append(javascript.json_ready(dict(checked.vars)))
         elif name == "prompt":
-            given.append(_prompt(checked))
+            arguments.append(_prompt(checked))
         else:
-            given.append(checked.text if name == "response" else javascript.json_ready(checked.output))
-    return given
+            arguments.append(checked.text if name == "response" else javascript.json_ready(checked.output))
+    return arguments
 
 
 def _prompt(checked: CheckedOutput) -> str:
@@ -127,8 +127,8 @@ def _prompt(checked: CheckedOutput) -> str:
 
 def _asking(assertion: Assertion, program: CheckProgram, checked: CheckedOutput) -> sandbox.Result:
     """The result, with the answers that are known; a question without one stops it."""
-    known = {question: answer.value for question, answer in checked.answers.items() if answer.value is not None}
-    result, questions = sandbox.run_asking(program, _row(assertion, program, checked), known)
+    answers = {question: answer.value for question, answer in checked.answers.items() if answer.value is not None}
+    result, questions = sandbox.run_asking(program, _row(assertion, program, checked), answers)
     if result is not None:
         return result
     long = next((question for question in questions if len(question) > MAX_QUESTION), None)
@@ -229,9 +229,9 @@ _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 def failure(error: str, message: str) -> Unscorable:
     """What an exception means: ``unsupported-python`` where Python would have gone on and Monty cannot; ``memory``,
     ``timeout`` or ``script-error`` else."""
-    shown = javascript.reason_given(f"{error}: {message}" if message else error)
+    message_text = javascript.reason_given(f"{error}: {message}" if message else error)
     if _is_unsupported(error, message):
-        return Unscorable("unsupported-python", stored("the sandbox cannot run this: {error}", error=shown))
+        return Unscorable("unsupported-python", stored("the sandbox cannot run this: {error}", error=message_text))
     if error == "TooManyQuestions":
         too_many = stored("the code puts more than {count} questions about one output", count=MAX_QUESTIONS)
         return Unscorable("too-many-questions", too_many)
@@ -245,7 +245,7 @@ def failure(error: str, message: str) -> Unscorable:
         return Unscorable("timeout", stored("a pattern of the code backtracks without end"))
     if error == "RuntimeError" and "suspension limit" in message:
         return Unscorable("script-error", stored("the code calls out of the sandbox without end"))
-    return Unscorable("script-error", stored("the code raised {error}", error=shown))
+    return Unscorable("script-error", stored("the code raised {error}", error=message_text))
 
 
 def _is_unsupported(error: str, message: str) -> bool:

@@ -21,8 +21,8 @@ def _question(assertion: Assertion, value: object) -> str:
 
 
 def _refuse(assertion: Assertion) -> None:
-    for name, given in (("transform", assertion.transform), ("path", assertion.path)):
-        if given is not None:
+    for name, value in (("transform", assertion.transform), ("path", assertion.path)):
+        if value is not None:
             raise Unscorable("bad-value", f"{assertion.kind} looks at the whole output; it has no {name}")
 
 

@@ -92,8 +92,8 @@ def _validator_class(draft: Any = None, exact: bool = False) -> Callable[..., Va
         "uniqueItems": _unique_items,
     }
     timed = {name: _timed(keyword) for name, keyword in {**base.VALIDATORS, **keywords}.items()}
-    made: Any = extend  # its type says too little of what it takes and gives
-    extended: Callable[..., Validator] = made(base, validators=timed, type_checker=_types())
+    extend_validator: Any = extend  # its type says too little of what it takes and gives
+    extended: Callable[..., Validator] = extend_validator(base, validators=timed, type_checker=_types())
     return extended
 
 
@@ -101,7 +101,7 @@ def _types() -> TypeChecker:
     from jsonschema import TypeChecker
 
     checker: Any = TypeChecker  # its type has these functions take one argument; they are given two
-    made: TypeChecker = checker(
+    types: TypeChecker = checker(
         {
             "any": lambda _, value: True,
             "array": lambda _, value: isinstance(value, list),
@@ -113,7 +113,7 @@ def _types() -> TypeChecker:
             "string": lambda _, value: isinstance(value, str),
         }
     )
-    return made
+    return types
 
 
 def _wrong(message: str) -> ValidationError:
@@ -132,15 +132,15 @@ def _type(validator: Validator, wanted: object, value: object, schema: SchemaDat
     if value is None and schema.get("nullable") is True:
         return
     if not any(validator.is_type(value, str(name)) for name in names):
-        given, types = quoted_json(js_values.compact_json(value)), ", ".join(map(str, names))
-        yield _wrong(stored("{quoted} is not of type {types}", quoted=given, types=types))
+        actual, types = quoted_json(js_values.compact_json(value)), ", ".join(map(str, names))
+        yield _wrong(stored("{quoted} is not of type {types}", quoted=actual, types=types))
 
 
 def _pattern(validator: Validator, pattern: str, value: object, schema: SchemaData) -> Iterator[ValidationError]:
     if isinstance(value, str) and not v8.REGEXES.test(pattern, value, "u"):
-        given = quoted_json(value)
+        actual = quoted_json(value)
         yield _wrong(
-            stored("{quoted} does not match {quoted_pattern}", quoted=given, quoted_pattern=quoted_json(pattern))
+            stored("{quoted} does not match {quoted_pattern}", quoted=actual, quoted_pattern=quoted_json(pattern))
         )
 
 

@@ -85,10 +85,10 @@ def problems(sources: Sequence[str], rules: SqlRules) -> list[str | None]:
         Unscorable: ``timeout`` or ``memory``: parsing them takes too much.
     """
     obvious = [_obvious(source) for source in sources]
-    asked = [source for source, problem in zip(sources, obvious, strict=True) if problem is None]
-    if not asked:
+    to_parse = [source for source, problem in zip(sources, obvious, strict=True) if problem is None]
+    if not to_parse:
         return obvious
-    answer = v8.sql(asked, dialect=rules.dialect, tables=_listed(rules.tables), columns=_listed(rules.columns))
+    answer = v8.sql(to_parse, dialect=rules.dialect, tables=_listed(rules.tables), columns=_listed(rules.columns))
     if answer["kind"] != "sql":
         reason = stored("parsing it takes too long, or too much memory")
         raise Unscorable(answer["kind"], stored("the output was not read as SQL: {reason}", reason=reason))

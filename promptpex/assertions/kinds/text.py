@@ -182,12 +182,12 @@ def _anything(assertion: Assertion, value: object) -> object:
 def _equals(assertion: Assertion, value: object, checked: CheckedOutput) -> KindResult:
     if value is None or isinstance(value, list | tuple | dict):
         return _equal_json(value, checked)
-    wanted = js_values.text(value)
-    same = checked.text == wanted
+    expected_text = js_values.text(value)
+    same = checked.text == expected_text
     if same:
         return KindResult(True, _EQUAL)
     words = stored("the output is {excerpt}, not {quoted}")
-    return KindResult(False, words.format(excerpt=beginning(checked.text), quoted=quoted_json(wanted)))
+    return KindResult(False, words.format(excerpt=beginning(checked.text), quoted=quoted_json(expected_text)))
 
 
 def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
@@ -198,8 +198,10 @@ def _equal_json(value: object, checked: CheckedOutput) -> KindResult:
 
         return KindResult(False, not_json.what_is_there(checked.text, error))
     same = js_values.same(data, value)
-    wanted = quoted_json(js_values.compact_json(value))
-    return KindResult(same, _EQUAL if same else stored("the output is not the JSON value {quoted}", quoted=wanted))
+    expected_json = quoted_json(js_values.compact_json(value))
+    return KindResult(
+        same, _EQUAL if same else stored("the output is not the JSON value {quoted}", quoted=expected_json)
+    )
 
 
 _EQUAL = stored("the output is equal")
@@ -238,8 +240,8 @@ def _levenshtein(assertion: Assertion, value: str, checked: CheckedOutput) -> Ki
     passed = distance <= limit
     within = stored("edit distance {number} to {quoted} is within {limit}: {excerpt}")
     words = within if passed else stored("edit distance {number} to {quoted} is over {limit}: {excerpt}")
-    far = {"number": distance, "quoted": quoted_json(value), "limit": js_values.number_text(limit)}
-    return KindResult(passed, words.format(**far, excerpt=beginning(checked.text)))
+    message_values = {"number": distance, "quoted": quoted_json(value), "limit": js_values.number_text(limit)}
+    return KindResult(passed, words.format(**message_values, excerpt=beginning(checked.text)))
 
 
 _MAX_PAIRS = 20_000_000_000

@@ -159,7 +159,7 @@ def _asking(session: MontySession, inputs: Mapping[str, Any], request: WorkerReq
     from pydantic_monty import FutureSnapshot, MontyComplete, NameLookupSnapshot
 
     answers: Mapping[str, bool] = request["answers"]
-    asked: set[str] = set()
+    questions: set[str] = set()
     pending: dict[int, bool] = {}
     unanswered: list[str] = []
     step: SyncSnapshot = session.feed_start(_CALL_ASKING, inputs=dict(inputs), print_callback=_ignored)
@@ -176,8 +176,8 @@ def _asking(session: MontySession, inputs: Mapping[str, Any], request: WorkerReq
         else:
             question = _question(step)
             later = request["futures"] or step.allow_eager_await
-            asked.add(question)
-            if len(asked) > request["most"]:
+            questions.add(question)
+            if len(questions) > request["most"]:
                 raise NoResult({"kind": "failed", "error": "TooManyQuestions", "message": ""})
             if question not in answers and later:
                 unanswered.append(question)
@@ -206,11 +206,11 @@ def _named(name: str) -> Any:
 def _question(call: FunctionSnapshot) -> str:
     """The question of ``ask(question)`` or ``ask_llm(prompt, response, question)``."""
     place = 0 if call.function_name == "ask" else 2
-    given = call.kwargs.get("question", call.args[place] if len(call.args) > place else None)
-    if not isinstance(given, str) or not given.strip():
+    question = call.kwargs.get("question", call.args[place] if len(call.args) > place else None)
+    if not isinstance(question, str) or not question.strip():
         message = f"{call.function_name} needs a question, a text that is not empty"
         raise NoResult({"kind": "failed", "error": "TypeError", "message": message})
-    return given.strip()
+    return question.strip()
 
 
 def _clean(value: Any) -> Any:

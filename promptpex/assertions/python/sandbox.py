@@ -162,8 +162,8 @@ def _of_set(process: WorkerProcess, program: CheckProgram, rows: RowSet, first: 
     request = _request("run", program) | {"rows": rows.number, "first": first, "end": end}
     answer = _asked(request, process)
     if answer["kind"] == "unknown":
-        kept = _asked({"op": "keep", "number": rows.number, "rows": [list(row) for row in rows.rows]}, process)
-        answer = _asked(request, process) if kept["kind"] == "kept" else answer
+        stored_rows = _asked({"op": "keep", "number": rows.number, "rows": [list(row) for row in rows.rows]}, process)
+        answer = _asked(request, process) if stored_rows["kind"] == "kept" else answer
     return answer
 
 

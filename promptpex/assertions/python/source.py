@@ -95,11 +95,11 @@ def _chosen(defined: tuple[Definition, ...], function: object) -> Definition:
 
 def _parameters(code: str, chosen: Definition) -> tuple[Given, ...]:
     names = parameters_of(code, chosen)
-    given = given_to(names)
-    if given is None:
+    parameters = given_to(names)
+    if parameters is None:
         message = "write (output, context) or (example, prompt, response)"
         raise Unscorable("bad-value", f"the function {chosen.name} has {plural(len(names), 'parameter')}; {message}")
-    return given
+    return parameters
 
 
 _ASKS = re.compile(r"\bask(?:_llm)?\b")

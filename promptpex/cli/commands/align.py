@@ -65,16 +65,16 @@ def command(
     how = options.label_rules(flags)
     results = Path(settings(flags).settings.results)
     wishes = CardWishes(prompt, how, ffr, compare_to)
-    made = align(runs, results, wishes, notices(False, quiet=bool(flags.get("quiet"))))
+    alignment = align(runs, results, wishes, notices(False, quiet=bool(flags.get("quiet"))))
     if as_json:
-        print_json(made.card.model_dump(mode="json"))
+        print_json(alignment.card.model_dump(mode="json"))
     else:
-        for line in card_lines(made.card):
+        for line in card_lines(alignment.card):
             say(line)
     if not no_calibration:
-        for line in wrapped(calibrate(made.project, datetime.now(UTC).date()).sentence()):
+        for line in wrapped(calibrate(alignment.project, datetime.now(UTC).date()).sentence()):
             say(line, err=as_json)
     if table is not None:
-        write_table(table, made.card, made.project.desk.pool)
+        write_table(table, alignment.card, alignment.project.desk.pool)
         say(f"promptpex: {tr('wrote {file}', file=table)}", err=True)
     return 0

@@ -34,13 +34,13 @@ def command(runs: tuple[Path, ...], out: Path | None, as_json: bool, **flags: An
     from promptpex.cli.output import print_json
     from promptpex.workflow.batches.find_runs import runs_meant
 
-    meant = runs_meant(runs, Path(settings(flags).settings.results))
-    if out is not None and not meant.is_one:
+    named_runs = runs_meant(runs, Path(settings(flags).settings.results))
+    if out is not None and not named_runs.is_one:
         raise click.UsageError("--out names one file; several runs have each their own beside their prompts")
-    columns = _readable(meant)
+    columns = _readable(named_runs)
     blessed = [_bless(run, folder, out) for folder, run in columns.items()]
     if as_json:
-        print_json([_to_dict(*one) for one in blessed] if not meant.is_one else _to_dict(*blessed[0]))
+        print_json([_to_dict(*one) for one in blessed] if not named_runs.is_one else _to_dict(*blessed[0]))
         return 0
     for (path, figures), (folder, run) in zip(blessed, columns.items(), strict=True):
         _say(path, figures, folder, run)

@@ -46,26 +46,26 @@ def stats(as_json: bool, **flags: Any) -> int:
     """Replies per model and stage, size and age."""
     from promptpex.cli.output import print_json
 
-    held = _with_store(flags, lambda store: store.stats())
+    store_stats = _with_store(flags, lambda store: store.stats())
     if as_json:
-        print_json(asdict(held))
+        print_json(asdict(store_stats))
         return 0
-    size = digits(f"{held.bytes / 1e6:.1f}")
+    size = digits(f"{store_stats.bytes / 1e6:.1f}")
     say(
         tr_n(
             "{count} reply, {size} MB in {file}",
             "{count} replies, {size} MB in {file}",
-            held.replies,
+            store_stats.replies,
             size=size,
-            file=held.path,
+            file=store_stats.path,
         )
     )
-    for name, count in held.models.items():
+    for name, count in store_stats.models.items():
         say("  " + tr("model {name}: {count}", name=name, count=count))
-    for name, count in held.stages.items():
+    for name, count in store_stats.stages.items():
         say("  " + tr("stage {name}: {count}", name=name, count=count))
-    if held.replies:
-        say("  " + tr("from {first} to {last}", first=_date(held.oldest), last=_date(held.newest)))
+    if store_stats.replies:
+        say("  " + tr("from {first} to {last}", first=_date(store_stats.oldest), last=_date(store_stats.newest)))
     return 0
 
 
@@ -105,13 +105,13 @@ def prune(
             await _check_stage(stage, store)
         return await store.prune(age, stage=stage, model=name, failed=failed, dry_run=dry_run)
 
-    gone = _in_store_of(resolved, job)
+    deleted = _in_store_of(resolved, job)
     if as_json:
-        print_json({"would_prune" if dry_run else "pruned": gone})
+        print_json({"would_prune" if dry_run else "pruned": deleted})
     else:
-        line = tr_n("{count} reply pruned", "{count} replies pruned", gone)
+        line = tr_n("{count} reply pruned", "{count} replies pruned", deleted)
         if dry_run:
-            line = tr_n("{count} reply would be pruned", "{count} replies would be pruned", gone)
+            line = tr_n("{count} reply would be pruned", "{count} replies would be pruned", deleted)
         say(line)
     return 0
 
@@ -213,9 +213,9 @@ async def _check_stage(stage: str, store: ResponseStore) -> None:
     """Refuses a stage that neither promptpex nor the store knows; an older version may have named one otherwise."""
     from promptpex.workflow.stages import names
 
-    known = dict.fromkeys((*names(), *(await store.stats()).stages))
-    if stage not in known:
-        hint = did_you_mean(stage, known) or f"they are {', '.join(known)}"
+    known_stages = dict.fromkeys((*names(), *(await store.stats()).stages))
+    if stage not in known_stages:
+        hint = did_you_mean(stage, known_stages) or f"they are {', '.join(known_stages)}"
         raise ConfigError(f"--stage: there is no stage {stage!r}; {hint}")
 
 

@@ -94,8 +94,8 @@ def command(
     checks = _checks(folder, sample.assertions(folder, assertions), quiet)
     rows = sample.watch(rows, checks)
     counts: Counter[str] = Counter()
-    here = [] if put_up else sources
-    with _judged(folder, rows, checks, flags) if judged else _by_code(rows, here, checks, settings) as checked:
+    local_sources = [] if put_up else sources
+    with _judged(folder, rows, checks, flags) if judged else _by_code(rows, local_sources, checks, settings) as checked:
         reports = _counted(checked, counts)
         _write(report_formats.FORMATS["json" if as_json else shape](reports), out)
     sample.put_up(quiet)

@@ -73,8 +73,8 @@ def command(
     words = [name for name, chosen in switches.items() if chosen]
     words += ["--report-language", report_language] if report_language else []
     words += ["--", str(folder / "prompt.md")]
-    with run.make_context("run", words, parent=context.parent) as made:
-        return int(run.invoke(made))
+    with run.make_context("run", words, parent=context.parent) as run_context:
+        return int(run.invoke(run_context))
 
 
 def _write(folder: Path) -> None:

@@ -71,8 +71,8 @@ def _of_several(named: Sequence[Path], subset: Subset, flags: dict[str, Any], *,
 
     estimated = work(flags, job, start=common_folder(prompts))
     if as_json:
-        every = [(prompt, line) for prompt, lines in estimated.items() for line in lines]
-        print_json([{"prompt": prompt.as_posix(), **asdict(line)} for prompt, line in every])
+        prompt_lines = [(prompt, line) for prompt, lines in estimated.items() for line in lines]
+        print_json([{"prompt": prompt.as_posix(), **asdict(line)} for prompt, line in prompt_lines])
     else:
         show([line for lines in estimated.values() for line in lines], by_prompt=estimated)
     return 0
@@ -146,8 +146,8 @@ def _of_prompts(by_prompt: Mapping[Path, Sequence[EstimateLine]]) -> list[Column
     from promptpex.workflow.estimate import sum_of
 
     names = {prompt: read(prompt).name for prompt in by_prompt}
-    taken = Counter(names.values())
-    called = [names[prompt] if taken[names[prompt]] == 1 else prompt.as_posix() for prompt in by_prompt]
+    name_counts = Counter(names.values())
+    called = [names[prompt] if name_counts[names[prompt]] == 1 else prompt.as_posix() for prompt in by_prompt]
     prompts = Column(Key("prompt"), list(map(named, called)))
     return [prompts, *_figures([sum_of(lines) for lines in by_prompt.values()])]
 

@@ -125,22 +125,22 @@ def _update(files: Files, as_json: bool, flags: dict[str, Any], more: bool) -> i
     from promptpex.cli.output import print_json
     from promptpex.workflow.pipeline import update
 
-    done = work(flags, lambda session: update(session, files, more=more), start=files.prompt.parent)
+    updated = work(flags, lambda session: update(session, files, more=more), start=files.prompt.parent)
     changes = {
-        Key("added"): done.added,
-        Key("stale"): done.stale,
-        Key("back"): done.back,
-        Key("yours without a source in the prompt"): done.yours,
+        Key("added"): updated.added,
+        Key("stale"): updated.stale,
+        Key("back"): updated.back,
+        Key("yours without a source in the prompt"): updated.yours,
     }
     if as_json:
         ids_by_change = {str(name): list(ids) for name, ids in changes.items()}
-        groundedness = [asdict(rule) for rule in done.groundedness]
-        print_json({**ids_by_change, "groundedness": groundedness, "uncited": list(done.uncited)})
+        groundedness = [asdict(rule) for rule in updated.groundedness]
+        print_json({**ids_by_change, "groundedness": groundedness, "uncited": list(updated.uncited)})
         return 0
     for name, ids in changes.items():
         if ids:
             say(f"{name.tr()}: {', '.join(ids)}")
-    _say_rules(len(done.spec.rules), files)
-    for line in grounds(done.groundedness) if done.groundedness else ():
+    _say_rules(len(updated.spec.rules), files)
+    for line in grounds(updated.groundedness) if updated.groundedness else ():
         say(line)
     return 0

@@ -120,16 +120,16 @@ def command(
     from promptpex.report.gate import Limits
     from promptpex.workflow.batches.find_runs import runs_meant
 
-    held = _held_against(baseline, max_regression)
-    if not any((limits, accuracies, least_means, min_scored, held)):
+    baseline_limits = _held_against(baseline, max_regression)
+    if not any((limits, accuracies, least_means, min_scored, baseline_limits)):
         _refuse_without_limit()
     shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
-    asked = Limits(*shares, min_metrics=dict(map(_metric, least_means)), min_scored=min_scored, decide=bound)
+    all_limits = Limits(*shares, min_metrics=dict(map(_metric, least_means)), min_scored=min_scored, decide=bound)
     layout, resolved = _layout(layout, as_json), settings(flags)
-    meant = runs_meant(runs, Path(resolved.settings.results))
-    if meant.is_one:
-        return _gate_one(_gated(meant.only, resolved, asked, held), layout)
-    return _gate_several(meant, resolved, asked, held, layout)
+    named_runs = runs_meant(runs, Path(resolved.settings.results))
+    if named_runs.is_one:
+        return _gate_one(_gated(named_runs.only, resolved, all_limits, baseline_limits), layout)
+    return _gate_several(named_runs, resolved, all_limits, baseline_limits, layout)
 
 
 def _gate_one(result: GateResult, layout: str) -> int:
@@ -239,8 +239,8 @@ def _gated(
 
 
 def _refuse_without_limit() -> NoReturn:
-    wanted = "--max-non-compliance, --min-accuracy, --min-metric, --min-scored or --baseline"
-    raise click.UsageError(f"give a limit: {wanted}")
+    limit_flags = "--max-non-compliance, --min-accuracy, --min-metric, --min-scored or --baseline"
+    raise click.UsageError(f"give a limit: {limit_flags}")
 
 
 def _decided(

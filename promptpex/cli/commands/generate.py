@@ -97,24 +97,26 @@ def _generate(files: Files, wishes: Wishes, as_json: bool, flags: dict[str, Any]
     from promptpex.cli.output import print_json
     from promptpex.workflow.pipeline import generate
 
-    made = work(flags, lambda session: generate(session, files, wishes), start=files.prompt.parent)
-    kept, retired = len(made.plan.keep), len(made.plan.retire)
-    new = len(made.suite.cases) - kept
+    generated = work(flags, lambda session: generate(session, files, wishes), start=files.prompt.parent)
+    kept_count, retired = len(generated.plan.keep), len(generated.plan.retire)
+    new = len(generated.suite.cases) - kept_count
     if as_json:
-        lost = {"lost": made.choice.lost} if made.choice is not None else {}
-        print_json({"made": new, "kept": kept, "retired": retired, "quality": asdict(made.quality), **lost})
+        lost_rules = {"lost": generated.choice.lost} if generated.choice is not None else {}
+        print_json(
+            {"made": new, "kept": kept_count, "retired": retired, "quality": asdict(generated.quality), **lost_rules}
+        )
         return 0
     line = tr_n(
         "{count} case in {file} ({new} made, {kept} kept, {retired} retired)",
         "{count} cases in {file} ({new} made, {kept} kept, {retired} retired)",
-        len(made.suite.cases),
+        len(generated.suite.cases),
         file=files.suite,
         new=new,
-        kept=kept,
+        kept=kept_count,
         retired=retired,
     )
     say(line)
-    for line in (*quality_lines(made.quality), *_choice_lines(made, wishes.keep)):
+    for line in (*quality_lines(generated.quality), *_choice_lines(generated, wishes.keep)):
         say(line)
     return 0
 

@@ -103,11 +103,11 @@ def command(
     project = _opened(runs, results, wishes, quiet=bool(flags.get("quiet")))
     if terminal:
         return _in_terminal(project, wishes, grader)
-    shown = port_of(project, grader, criteria_after)
+    page_port = port_of(project, grader, criteria_after)
     if page is not None:
-        return write_page(shown, page)
+        return write_page(page_port, page)
     sources = runs or (project.file,)
-    return serve_page(project, resolved, rules, shown, sources=sources, number=port, no_open=no_open)
+    return serve_page(project, resolved, rules, page_port, sources=sources, number=port, no_open=no_open)
 
 
 def _require_one_way(terminal: bool, page: Path | None, file: Path | None, *, as_json: bool) -> None:

@@ -32,17 +32,17 @@ def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: ob
 
     with starter_files.written_to(folder):
         texts = _texts(folder, example)
-        made = [file for file in texts if not (folder / file).exists()]
-        for file in made:
+        new_files = [file for file in texts if not (folder / file).exists()]
+        for file in new_files:
             write_text(folder / file, texts[file])
         _keep_schemas(folder)
     settings(flags, start=folder)
     if as_json:
-        print_json({"made": made, "left_alone": [file for file in texts if file not in made]})
+        print_json({"made": new_files, "left_alone": [file for file in texts if file not in new_files]})
     elif not quiet:
         for file in texts:
             place = folder / file
-            say(tr("made: {file}", file=place) if file in made else tr("left alone: {file}", file=place))
+            say(tr("made: {file}", file=place) if file in new_files else tr("left alone: {file}", file=place))
         if example and len(texts) == len(_texts(folder, False)):
             own = tr(
                 "{file} is your own: the spec and the cases of the example would not fit it and are left out",

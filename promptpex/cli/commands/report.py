@@ -52,13 +52,13 @@ def command(runs: tuple[Path, ...], as_json: bool, full: bool, opened: bool, **f
             raise click.UsageError(f"{names} changes the report of a run; {folder} is a synthesis folder")
         _open(_of_choice(folder, as_json), opened)
         return 0
-    meant = runs_meant(runs, Path(resolved.settings.results))
-    if not meant.is_one:
-        _open(_of_several(meant, resolved, view, how, as_json=as_json, full=full), opened)
+    named_runs = runs_meant(runs, Path(resolved.settings.results))
+    if not named_runs.is_one:
+        _open(_of_several(named_runs, resolved, view, how, as_json=as_json, full=full), opened)
         return 0
-    run = _read(meant.only, resolved)
-    show_run(run, meant.only, as_json=as_json, view=view, label_rules=how, full=full)
-    _open(meant.only / PAGE, opened)
+    run = _read(named_runs.only, resolved)
+    show_run(run, named_runs.only, as_json=as_json, view=view, label_rules=how, full=full)
+    _open(named_runs.only / PAGE, opened)
     return 0
 
 

@@ -112,12 +112,12 @@ def _run_one(
     files = files_of(prompt, spec=beside[0], suite=beside[1])
     with reporting_all_problems(prompt, *beside):
         manifest, folder, totals, stopped = work(flags, _job(files, subset, name), start=prompt.parent)
-    made = read_for_report(folder)
-    summary = show_run(made, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
+    run_read = read_for_report(folder)
+    summary = show_run(run_read, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
     if opened and not stopped:
         open_report(folder / PAGE)
-    given = manifest.settings
-    fail_above, allow_missing = given["fail_above"], given["allow_missing_models"]
+    run_settings = manifest.settings
+    fail_above, allow_missing = run_settings["fail_above"], run_settings["allow_missing_models"]
     return exit_code(summary, stopped=stopped, fail_above=fail_above, allow_missing=allow_missing)
 
 
@@ -152,13 +152,13 @@ def _run_several(
     start = common_folder(prompts)
 
     async def job(session: Session) -> Any:
-        made = await run_and_report(session, prompts, subset, start=start, name=name)
-        return made, session.settings, asdict(session.meter.total), session.client.cancelled
+        reported = await run_and_report(session, prompts, subset, start=start, name=name)
+        return reported, session.settings, asdict(session.meter.total), session.client.cancelled
 
-    made, settings, totals, stopped = work(flags, job, start=start)
-    show_batch_report(made.report, ending_of(made.report, totals), as_json=as_json, full=full, totals=totals)
+    batch, settings, totals, stopped = work(flags, job, start=start)
+    show_batch_report(batch.report, ending_of(batch.report, totals), as_json=as_json, full=full, totals=totals)
     if opened and not stopped:
-        open_report(made.report.folder / INDEX)
+        open_report(batch.report.folder / INDEX)
     return batch_exit_code(
-        made, stopped=stopped, fail_above=settings.fail_above, allow_missing=settings.allow_missing_models
+        batch, stopped=stopped, fail_above=settings.fail_above, allow_missing=settings.allow_missing_models
     )

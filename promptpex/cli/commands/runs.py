@@ -114,10 +114,10 @@ def prune(
     results = Path(settings(flags).settings.results)
     old = prunable(results, PruneWishes(prompt_name, keep, age, protected), datetime.now(UTC))
     size = {one.folder: bytes_of(one.folder) for one in old}
-    gone, busy = ([one.folder for one in old if one.goes], []) if dry_run else delete(results, old)
+    deleted, busy = ([one.folder for one in old if one.goes], []) if dry_run else delete(results, old)
     if as_json:
-        print_json(pruned_to_dict(old, gone, busy, size, dry_run=dry_run))
+        print_json(pruned_to_dict(old, deleted, busy, size, dry_run=dry_run))
     else:
-        for line in pruned_lines(old, gone, busy, size, dry_run=dry_run):
+        for line in pruned_lines(old, deleted, busy, size, dry_run=dry_run):
             say(line)
     return 0

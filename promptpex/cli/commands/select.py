@@ -139,15 +139,15 @@ def _by_alignment(
     if not source.is_dir():
         raise click.UsageError("aligned needs the folder that `promptpex synthesize` wrote, with its criteria")
     rules = LabelRules(graders=graders) if graders else LabelRules()
-    made = choose_aligned(source, FFR_LIMIT if ffr is None else ffr, graders=rules)
+    choice = choose_aligned(source, FFR_LIMIT if ffr is None else ffr, graders=rules)
     if as_json:
-        print_json(made.to_dict())
+        print_json(choice.to_dict())
     else:
-        for line in aligned_lines(made):
+        for line in aligned_lines(choice):
             say(line)
-    _use(source, made.choice, into_spec, out)
-    _report(source, made.choice, without_good_candidate(made), as_json)
-    return 0 if made.choice.selection.chosen is not None else 1
+    _use(source, choice.choice, into_spec, out)
+    _report(source, choice.choice, without_good_candidate(choice), as_json)
+    return 0 if choice.choice.selection.chosen is not None else 1
 
 
 def _limits(coverage: Fraction | None, ffr: Fraction | None) -> SelectionLimits:
@@ -196,9 +196,11 @@ def _from_folder(
     from promptpex.synthesis.choice.problem_of_folder import read_folder
     from promptpex.synthesis.folder import SynthesisFolder
 
-    given = read_folder(source, limits, weigh_questions=weigh_questions)
-    way = set_chosen(given, method, limits, seconds=seconds)
-    return choose_from(given, SynthesisFolder(source), way, curve_seconds=seconds if full_curve else seconds / 6)
+    folder_choice = read_folder(source, limits, weigh_questions=weigh_questions)
+    way = set_chosen(folder_choice, method, limits, seconds=seconds)
+    return choose_from(
+        folder_choice, SynthesisFolder(source), way, curve_seconds=seconds if full_curve else seconds / 6
+    )
 
 
 def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool, with_bootstrap: bool) -> None:
@@ -228,8 +230,8 @@ def _report(folder: Path, choice: FolderChoice, why_none: Sequence[str], as_json
 
     source, selection = choice.source, choice.selection
     if selection.chosen is None:
-        made = NoChoice(selection.limits, tuple(why_none), saved_points(choice.points, source))
-        _, page = write_report(folder, source, made)
+        no_choice = NoChoice(selection.limits, tuple(why_none), saved_points(choice.points, source))
+        _, page = write_report(folder, source, no_choice)
     else:
         _, page = write_report(folder, source, CHOICE.read(SynthesisFolder(folder).selection))
     if not as_json:
@@ -244,14 +246,14 @@ def _use(folder: Path, choice: FolderChoice, into_spec: bool, out: Path | None) 
     from promptpex.synthesis.folder import SynthesisFolder
     from promptpex.workflow.synthesis.use_selection import put_into_spec, write_chosen
 
-    given = choice.source
-    chosen = {given.problem.name(number) for number in choice.selection.chosen}
+    source = choice.source
+    chosen = {source.problem.name(number) for number in choice.selection.chosen}
     synthesis = read_candidates(SynthesisFolder(folder).candidates)
     written: list[Path] = []
     if out is not None:
-        made = write_chosen(folder, out, synthesis, given.matrix, chosen)
-        written += made.paths
-        for sentence in made.left_out:
+        written_paths = write_chosen(folder, out, synthesis, source.matrix, chosen)
+        written += written_paths.paths
+        for sentence in written_paths.left_out:
             say(f"promptpex: {from_data(sentence)}", err=True)
     for path in (*written, *([put_into_spec(folder, synthesis, chosen)] if into_spec else [])):
         say(f"promptpex: {tr('wrote {file}', file=path)}", err=True)

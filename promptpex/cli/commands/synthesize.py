@@ -148,31 +148,33 @@ def _synthesize(
         require_sources(session, files, trial)
         return await synthesize(session, files, wishes), await try_candidates(session, files, trial)
 
-    made, tried = work(flags, job, start=files.prompt.parent)
-    segments = annotated_prompt.tagged(messages_text(made.history.versions[-1].messages), made.history.deltas)
+    synthesised, tried = work(flags, job, start=files.prompt.parent)
+    segments = annotated_prompt.tagged(
+        messages_text(synthesised.history.versions[-1].messages), synthesised.history.deltas
+    )
     file = SynthesisFolder.of(files.prompt).candidates
     if as_json:
-        new = {"new_criteria": list(made.criteria), "new_candidates": list(made.candidates)}
-        synthesis = made.synthesis.to_dict()
-        about = {"dropped": dict(made.dropped), "trial": tried and asdict(tried)}
-        print_json({**plain_history(made.history, segments), **synthesis, **new, **about})
-        return _code(made)
-    for line in (*history_lines(made.history), *category_lines(made.history.deltas)):
+        new = {"new_criteria": list(synthesised.criteria), "new_candidates": list(synthesised.candidates)}
+        synthesis = synthesised.synthesis.to_dict()
+        about = {"dropped": dict(synthesised.dropped), "trial": tried and asdict(tried)}
+        print_json({**plain_history(synthesised.history, segments), **synthesis, **new, **about})
+        return _code(synthesised)
+    for line in (*history_lines(synthesised.history), *category_lines(synthesised.history.deltas)):
         say(line)
     if tagged:
         say(annotated_prompt.as_text(segments))
-    _say_candidates(made.synthesis)
+    _say_candidates(synthesised.synthesis)
     total = tr(
         "{candidates} for {criteria} in {file} ({new} new)",
-        candidates=tr_n("{count} candidate", "{count} candidates", len(made.synthesis.candidates)),
-        criteria=tr_n("{count} criterion", "{count} criteria", len(made.synthesis.criteria)),
+        candidates=tr_n("{count} candidate", "{count} candidates", len(synthesised.synthesis.candidates)),
+        criteria=tr_n("{count} criterion", "{count} criteria", len(synthesised.synthesis.criteria)),
         file=file,
-        new=len(made.candidates),
+        new=len(synthesised.candidates),
     )
     say(total)
     if tried is not None:
         _say_trial(tried, file.parent)
-    return _code(made)
+    return _code(synthesised)
 
 
 def _code(made: Synthesised) -> int:
@@ -183,8 +185,8 @@ def _code(made: Synthesised) -> int:
     """
     if not made.unanswered:
         return 0
-    lacking, there = named(made.unanswered), len(made.synthesis.candidates)
-    if not there:
+    lacking, candidate_count = named(made.unanswered), len(made.synthesis.candidates)
+    if not candidate_count:
         message = tr("the author gave nothing usable for {names}; another --author may", names=lacking)
         say(f"promptpex: {message}", err=True)
         return NO_ANSWER
@@ -193,7 +195,7 @@ def _code(made: Synthesised) -> int:
         "candidate on file",
         "the author gave nothing usable for {names}; another --author may, and --author none goes on with the {count} "
         "candidates on file",
-        there,
+        candidate_count,
         names=lacking,
     )
     say(f"promptpex: {message}", err=True)
@@ -237,14 +239,14 @@ def _say_candidates(synthesis: Synthesis) -> None:
     """The criteria with the candidates that decide them, and those that none does."""
     kinds = Counter(candidate.check.kind.removeprefix("not-") for candidate in synthesis.candidates)
     for criterion in synthesis.criteria:
-        mine = [one for one in synthesis.candidates if criterion.id in one.criteria]
+        of_criterion = [one for one in synthesis.candidates if criterion.id in one.criteria]
         about = [_origin(criterion), criterion.category]
         about += [] if criterion.selected else [tr("set aside")]
         say(f"{criterion.id} ({', '.join(about)}): {criterion.text}")
-        for candidate in mine:
+        for candidate in of_criterion:
             say(f"    {candidate.id} ({candidate.check.kind})")
-        if not mine:
+        if not of_criterion:
             say("    " + tr("no candidate"))
     if kinds:
-        listed = named([f"{kind} {times}" for kind, times in kinds.most_common()])
-        say(tr("Kinds: {kinds}", kinds=listed))
+        kinds_text = named([f"{kind} {times}" for kind, times in kinds.most_common()])
+        say(tr("Kinds: {kinds}", kinds=kinds_text))

@@ -57,9 +57,9 @@ def serve_page(
         listeners(quiet=True, verbose=False, log=None) as emit,
         contextlib.closing(criteria_beside(project, resolved, rules, emit=emit)) as criteria,
     ):
-        shown = Ports(results, start="/grade", grades=grades, renderer=renderer)
+        ports = Ports(results, start="/grade", grades=grades, renderer=renderer)
         pages = replace(
-            shown, comparing=ComparisonsOfRuns(resolved, grades), grading=port, criteria=criteria, card=card
+            ports, comparing=ComparisonsOfRuns(resolved, grades), grading=port, criteria=criteria, card=card
         )
         code = serve(pages, port=number, no_open=no_open)
     project.desk.refresh()
@@ -73,11 +73,11 @@ def write_page(port: GradingPort, path: Path) -> int:
     from promptpex.web.grading.offline_page import write_offline_page
 
     try:
-        made = write_offline_page(port, path)
+        page_file = write_offline_page(port, path)
     except OSError as failure:
         message = f"the page cannot be written ({failure.strerror or failure}); name another file with --page"
         raise GradeError(message, path=path) from None
-    say(made.sentence(path))
+    say(page_file.sentence(path))
     return 0
 
 

@@ -192,10 +192,10 @@ def _named(name: str) -> None:
 
 def _text(text: str, rows: int) -> None:
     """The beginning of a text that fits into so many rows, and how much there is besides."""
-    shown = _beginning(visible(text), rows, shutil.get_terminal_size().columns)
-    say(shown.removesuffix("\n") if text.strip() else tr("(empty)"))
-    if len(shown) < len(text):
-        left = digits(f"{len(text) - len(shown):,}")
+    beginning = _beginning(visible(text), rows, shutil.get_terminal_size().columns)
+    say(beginning.removesuffix("\n") if text.strip() else tr("(empty)"))
+    if len(beginning) < len(text):
+        left = digits(f"{len(text) - len(beginning):,}")
         click.secho(tr("... {count} more characters: m shows all of it", count=left), dim=True)
 
 

@@ -32,12 +32,12 @@ class TerminalGrading:
 
     def run(self) -> None:
         """Goes on until nothing is left to grade, or the person finishes."""
-        shown = ""
+        last_screen = ""
         try:
             while (assignment := self._current()) is not None:
-                if assignment.item.id != shown:
+                if assignment.item.id != last_screen:
                     self._drop_note()
-                shown = assignment.item.id
+                last_screen = assignment.item.id
                 show_item(assignment, self._desk.progress(self._grader), self._own(assignment), self._desk.subjects)
                 show_keys(KEYS.tr())
                 if not self._at(assignment):
@@ -112,8 +112,10 @@ class TerminalGrading:
     def _give(self, assignment: Assignment, subject: str, value: GradeValue) -> None:
         """Gives a grade with the note, if there is one; the same grade again keeps the note that it has."""
         before = self._desk.book.tip(self._grader, assignment.item.id, subject)
-        kept = before.note if before is not None and before.value == value and not before.withdrawn else ""
-        grade = self._desk.give(self._grader, assignment.item.id, subject, value, self._note or kept, assignment)
+        earlier_note = before.note if before is not None and before.value == value and not before.withdrawn else ""
+        grade = self._desk.give(
+            self._grader, assignment.item.id, subject, value, self._note or earlier_note, assignment
+        )
         say(f"{from_data(value)}{f': {grade.note}' if grade.note else ''}")
         self._note = ""
 
@@ -121,9 +123,9 @@ class TerminalGrading:
         """Keeps a note for the next grade, or adds it to the one that is there."""
         say(tr("Note:"))
         self._note, self._has_asked = self._keys.line(), False
-        given = self._desk.book.tip(self._grader, assignment.item.id, subject)
-        if given is not None and not given.withdrawn:
-            self._give(assignment, subject, given.value)
+        latest_grade = self._desk.book.tip(self._grader, assignment.item.id, subject)
+        if latest_grade is not None and not latest_grade.withdrawn:
+            self._give(assignment, subject, latest_grade.value)
         else:
             say(tr("It goes with the next grade."))
 
@@ -132,8 +134,8 @@ class TerminalGrading:
 
     def _left(self, assignment: Assignment) -> list[Subject]:
         """The rules and criteria that are asked of the item and that this person has not graded."""
-        wanted = {subject.id for subject in assignment.subjects}
-        return [one for one in self._rules() if one.id in wanted and not self._has_vote(assignment, one)]
+        subject_ids = {subject.id for subject in assignment.subjects}
+        return [one for one in self._rules() if one.id in subject_ids and not self._has_vote(assignment, one)]
 
     def _grade_rules(self, assignment: Assignment, subjects: Sequence[Subject]) -> bool:
         """Asks for these rules and criteria, back and forth, and goes on where nothing is open of the item then.

@@ -106,14 +106,18 @@ def _elsewhere(choice: AlignedChoice) -> list[str]:
     whole = choice.held_out.get(WHOLE_SET)
     if whole is None:
         return [tr("There are too few examples to hold some out: expect worse figures on other outputs.")]
-    made = whole.figures
+    whole_figures = whole.figures
     folds = tr("{count} folds", count=whole.folds)
     if whole.without:
         without = tr("where nothing is good enough, in {count}, nothing is flagged", count=whole.without)
         folds = f"{folds}; {without}"
-    known = ((tr("coverage"), made.coverage), ("FFR", made.ffr), (tr("alignment"), made.alignment))
-    figures = ", ".join(f"{name} {range_of(one)}" for name, one in known)
-    lacking = "".join(f" ({UNDEFINED[why].tr()})" for why in made.undefined if why != "one-answer")
+    named_shares = (
+        (tr("coverage"), whole_figures.coverage),
+        ("FFR", whole_figures.ffr),
+        (tr("alignment"), whole_figures.alignment),
+    )
+    figures = ", ".join(f"{name} {range_of(one)}" for name, one in named_shares)
+    lacking = "".join(f" ({UNDEFINED[why].tr()})" for why in whole_figures.undefined if why != "one-answer")
     return [
         tr(
             "Chosen in the same way without the outputs that it is counted on ({folds}): {shares}.",

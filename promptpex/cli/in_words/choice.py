@@ -98,9 +98,9 @@ def _bootstrap(choice: FolderChoice) -> list[str]:
         (tr("on examples held out"), choice.held_out.shares if choice.held_out else None),
     )
     sentences = [
-        tr("Bootstrap intervals {where}: {shares}.", where=where, shares=_shares(given.bootstrap))
-        for where, given in places
-        if given is not None and given.bootstrap is not None and _shares(given.bootstrap)
+        tr("Bootstrap intervals {where}: {shares}.", where=where, shares=_shares(interval.bootstrap))
+        for where, interval in places
+        if interval is not None and interval.bootstrap is not None and _shares(interval.bootstrap)
     ]
     caution = tr(
         "A percentile bootstrap over cases is too short with few cases and near 0% and 100%: rely on those above."

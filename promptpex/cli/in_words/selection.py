@@ -91,8 +91,8 @@ def _figures(selection: Selection, figures: SelectionFigures) -> list[str]:
     left_out = tr("neither chosen nor implied, {count} of which would fit the FFR", count=within)
     rows.append(f"  {tr('left out'):<10}{figures.not_subsumed:>7}   {left_out}")
     if figures.weight != len(selection.chosen or ()):
-        together = tr("of the chosen candidates together")
-        rows.append(f"  {tr('weight'):<10}{_objective(figures.weight):>7}   {together}")
+        of_all_chosen = tr("of the chosen candidates together")
+        rows.append(f"  {tr('weight'):<10}{_objective(figures.weight):>7}   {of_all_chosen}")
     return rows
 
 
@@ -131,7 +131,7 @@ def _name(problem: SelectionProblem, candidate: int, width: int) -> str:
 def no_selection_sentences(problem: SelectionProblem, selection: Selection) -> list[str]:
     """Why there is no selection, and what is nearest to one, a sentence each."""
     limits = selection.limits
-    asked = limits_of_choice(float(limits.coverage), float(limits.ffr))
+    limits_text = limits_of_choice(float(limits.coverage), float(limits.ffr))
     missing = MISSING.get(selection.state)
     sentences = [missing.tr()] if missing else []
     if selection.state == "infeasible":
@@ -140,14 +140,14 @@ def no_selection_sentences(problem: SelectionProblem, selection: Selection) -> l
                 "No set of the {count} candidate has {limits}.",
                 "No set of the {count} candidates has {limits}.",
                 problem.candidates,
-                limits=asked,
+                limits=limits_text,
             )
         ]
     elif selection.state == "undecided":
         sentences = [
             tr(
                 "The time ended before a set with {limits} was found or ruled out; give a longer --time-limit.",
-                limits=asked,
+                limits=limits_text,
             )
         ]
     return sentences + (_explained(selection.explanation, problem, selection) if selection.explanation else [])

@@ -49,8 +49,8 @@ _BY_COUNT: dict[int, tuple[Given, ...]] = {
 def given_to(parameters: Sequence[str]) -> tuple[Given, ...] | None:
     """What the function of a check is given, by the names of its parameters or else by how many there are; None where
     no function of a check has so many."""
-    known = get_args(Given)
-    if parameters and all(name in known for name in parameters) and len(set(parameters)) == len(parameters):
+    given_names = get_args(Given)
+    if parameters and all(name in given_names for name in parameters) and len(set(parameters)) == len(parameters):
         return tuple(name for name in parameters)  # type: ignore[misc]
     return _BY_COUNT.get(len(parameters))
 

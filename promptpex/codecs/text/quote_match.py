@@ -124,9 +124,12 @@ def _nearly(fragment: str, inside: str, budget: ComparisonBudget) -> bool:
         return False
     start = inside.rfind(" ", 0, place.dest_start + 1) + 1
     end = inside.find(" ", max(place.dest_end - 1, start))
-    there, wanted = inside[start : end if end >= 0 else len(inside)].split(), fragment.split()
-    windows = (there[shift : shift + len(wanted)] for shift in range(max(1, len(there) - len(wanted) + 1)))
-    return any(len(window) == len(wanted) and all(map(_same_word, window, wanted)) for window in windows)
+    source_words, quoted_words = inside[start : end if end >= 0 else len(inside)].split(), fragment.split()
+    windows = (
+        source_words[shift : shift + len(quoted_words)]
+        for shift in range(max(1, len(source_words) - len(quoted_words) + 1))
+    )
+    return any(len(window) == len(quoted_words) and all(map(_same_word, window, quoted_words)) for window in windows)
 
 
 def _same_word(first: str, second: str) -> bool:

@@ -21,12 +21,12 @@ def without_passages(text: str, source: str) -> str:
     """The text with ``MARK`` for the middle of every passage of at least ``SHORTEST`` words that stands in ``source``,
     whatever is between the words; in time about linear in both lengths."""
     words = list(_WORD.finditer(text))
-    mine = [word.group().casefold() for word in words]
-    theirs = [word.group().casefold() for word in _WORD.finditer(source)]
-    places = _places(theirs) if len(mine) >= SHORTEST else {}
+    own_words = [word.group().casefold() for word in words]
+    source_words = [word.group().casefold() for word in _WORD.finditer(source)]
+    places = _places(source_words) if len(own_words) >= SHORTEST else {}
     pieces, at, end = [], 0, 0
-    while at < len(mine) and places:
-        length = _shared(mine, at, theirs, places.get(tuple(mine[at : at + _SEED]), ()))
+    while at < len(own_words) and places:
+        length = _shared(own_words, at, source_words, places.get(tuple(own_words[at : at + _SEED]), ()))
         if length >= SHORTEST:
             pieces += [text[end : words[at + FIRST - 1].end()], f" {MARK} "]
             end = words[at + length - LAST].start()

@@ -85,6 +85,6 @@ def around(text: str, start: int, end: int) -> str:
     end = min(end, start + EXCERPT)
     room = max(0, EXCERPT - (end - start)) // 2
     first, last = max(0, start - room), min(len(text), end + room)
-    shown = " ".join(text[first:last].split())
-    line = f"‘{'…' if first else ''}{shown}{'…' if last < len(text) else ''}’"
+    excerpt = " ".join(text[first:last].split())
+    line = f"‘{'…' if first else ''}{excerpt}{'…' if last < len(text) else ''}’"
     return line.encode("ascii", "backslashreplace").decode() if has_surrogate(line) else line

@@ -128,10 +128,10 @@ class Manifest(Record):
     @classmethod
     def _readable(cls, settings: dict[str, Any]) -> dict[str, Any]:
         """A manifest may come from anywhere: what reports compute with is of its kind, or the manifest is refused."""
-        for name, (kinds, wanted) in _COMPUTED_WITH.items():
+        for name, (kinds, readable_by) in _COMPUTED_WITH.items():
             value = settings.get(name)
             if value is not None and (not isinstance(value, kinds) or isinstance(value, bool)):
-                raise ValueError(f"{name} is {value!r:.60}, not {wanted}")
+                raise ValueError(f"{name} is {value!r:.60}, not {readable_by}")
         weights = settings.get("weights") or {}
         if not all(isinstance(times, int) for times in weights.values()):
             raise ValueError("weights hold something other than whole numbers")

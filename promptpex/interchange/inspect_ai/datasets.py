@@ -51,14 +51,14 @@ def _exchanges(path: Path, log: Log) -> Iterator[Exchange]:
 
 
 def _exchange(row: Mapping[str, object], at: At) -> Exchange:
-    given, name, choices = row.get("input"), row.get("id"), row.get("choices")
-    if given is None or given == "":
+    input_value, name, choices = row.get("input"), row.get("id"), row.get("choices")
+    if input_value is None or input_value == "":
         raise Unfit(stored("a sample needs an input"))
     inputs: dict[str, object] = {} if choices in (None, []) else {"choices": choices}
     named_as = "" if name is None else value_text(name)
-    if isinstance(given, str):
-        return Exchange(at, inputs={INPUT_VARIABLE: given, **inputs}, name=named_as, expected=right_of(row))
-    return Exchange(at, messages_of(given), inputs, name=named_as, expected=right_of(row))
+    if isinstance(input_value, str):
+        return Exchange(at, inputs={INPUT_VARIABLE: input_value, **inputs}, name=named_as, expected=right_of(row))
+    return Exchange(at, messages_of(input_value), inputs, name=named_as, expected=right_of(row))
 
 
 def right_of(row: Mapping[str, object]) -> tuple[str, ...]:

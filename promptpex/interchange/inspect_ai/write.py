@@ -43,7 +43,7 @@ def write(source: Source) -> Exported:
 
 def _cases(project: Project, left_out: list[str]) -> Sequence[dict[str, Any]]:
     """The usable cases; those of a prompt with more than names in it bring their messages along."""
-    made = []
+    cases = []
     plain = all(_PLAIN.fullmatch(turn.content) for turn in project.prompt.messages)
     for case in project.suite.usable():
         data = _case(case, project)
@@ -54,11 +54,11 @@ def _cases(project: Project, left_out: list[str]) -> Sequence[dict[str, Any]]:
                 left_out.append(stored("case {case} is left out: the prompt cannot be rendered with it", case=case.id))
                 continue
             data["messages"] = [_turn(turn) for turn in turns]
-        made.append(data)
+        cases.append(data)
     unused = len(project.suite.cases) - len(project.suite.usable())
     if unused:
         left_out.append(stored("cases that are not run, and are left out: {count}", count=unused))
-    return made
+    return cases
 
 
 def _case(case: Case, project: Project) -> dict[str, Any]:
@@ -74,8 +74,8 @@ def _case(case: Case, project: Project) -> dict[str, Any]:
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    kept = ("id", "rule", "needs", "when", "inverse", "checks", "decides", "after")
-    return {name: value for name, value in rule.to_dict().items() if name in kept}
+    field_names = ("id", "rule", "needs", "when", "inverse", "checks", "decides", "after")
+    return {name: value for name, value in rule.to_dict().items() if name in field_names}
 
 
 def _chat(prompt: Prompt) -> Sequence[Message]:

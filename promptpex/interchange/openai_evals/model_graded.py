@@ -37,14 +37,16 @@ def model_graded(args: Mapping[str, object], at: At, find: Callable[[str], Path 
         InputError: the spec cannot be read.
     """
     name = args.get(_SPEC)
-    given = {key: value for key, value in mapping(args.get(_ARGS), at[_ARGS], _ARGS).items() if isinstance(value, str)}
+    text_arguments = {
+        key: value for key, value in mapping(args.get(_ARGS), at[_ARGS], _ARGS).items() if isinstance(value, str)
+    }
     if not isinstance(name, str) or not name.strip() or "/" in name or "\\" in name:
         log.left_out(at[_SPEC].name, stored("it names no grader spec"), at.path, at[_SPEC].line)
         return None
-    if name in _KNOWN and ("{criteria}" not in _KNOWN[name] or "criteria" in given):
-        text = _KNOWN[name].replace("{criteria}", literal(" ".join(given.get("criteria", "").split())))
+    if name in _KNOWN and ("{criteria}" not in _KNOWN[name] or "criteria" in text_arguments):
+        text = _KNOWN[name].replace("{criteria}", literal(" ".join(text_arguments.get("criteria", "").split())))
         return _rule(text, at[_SPEC], log)
-    question = _question(name, given, find(name), at[_SPEC], log)
+    question = _question(name, text_arguments, find(name), at[_SPEC], log)
     return _rule(question, at[_SPEC], log) if question is not None else None
 
 

@@ -69,13 +69,13 @@ def _evals(entries: Mapping[str, object], top: At) -> Iterator[_Entry]:
 
 def _part(evals: Sequence[_Entry], path: Path, log: Log) -> Imported | None:
     """The project of the evals over one file of samples; its rules alone where that is not there."""
-    known = [each for each in evals if _is_known(each, log)]
-    if not known:
+    known_evals = [each for each in evals if _is_known(each, log)]
+    if not known_evals:
         return None
-    exchanges = _exchanges(known[0], path, log)
+    exchanges = _exchanges(known_evals[0], path, log)
     ids = Ids()
     rules, places, comparison = [], {}, None
-    for each in known:
+    for each in known_evals:
         rule = _rule(each, exchanges, ids, path, log)
         if rule is None:
             continue
@@ -151,12 +151,12 @@ def _file(path: Path, name: str, folder: str, at: At) -> Path | None:
 
 def _joined(parts: Sequence[Imported], log: Log) -> Imported:
     """Several projects as one import, each with its own names of files."""
-    every = [each for part in parts for each in (replace(part, further=()), *part.further)]
+    all_parts = [each for part in parts for each in (replace(part, further=()), *part.further)]
     named = [
         replace(each, prompt=replace(each.prompt, stem=f"prompt-{number}")) if each.prompt and number > 1 else each
-        for number, each in enumerate(sorted(every, key=lambda part: part.prompt is None), 1)
+        for number, each in enumerate(sorted(all_parts, key=lambda part: part.prompt is None), 1)
     ]
-    kept = [each for number, each in enumerate(named) if number == 0 or each.prompt is not None]
+    with_prompts = [each for number, each in enumerate(named) if number == 0 or each.prompt is not None]
     recorded = next((part.recorded for part in parts if part.recorded is not None), None) if len(parts) == 1 else None
-    return replace(kept[0], further=tuple(replace(each, recorded=None) for each in kept[1:]), over=dict(log.over),
-                   notes=log.notes, recorded=recorded)  # fmt: skip
+    further = tuple(replace(each, recorded=None) for each in with_prompts[1:])
+    return replace(with_prompts[0], further=further, over=dict(log.over), notes=log.notes, recorded=recorded)

@@ -62,17 +62,17 @@ def rules_of(criteria: object, at: At, log: Log) -> tuple[list[Rule], dict[str, 
     ids = Ids()
     for grader, place in _graders(criteria, at, log):
         try:
-            made = _made(grader)
+            rules_made = _made(grader)
         except Unfit as failure:
             log.left_out(place.name, failure.why, place.path, place.line)
             continue
-        if made.changed:
-            log.changed(place.name, made.changed, place.path, place.line)
+        if rules_made.changed:
+            log.changed(place.name, rules_made.changed, place.path, place.line)
         name = grader.get("name")
         rule_id = ids.free(name if isinstance(name, str) else "", "grader")
-        sentence = made.sentence or sentence_of([check.to_dict() for check in made.checks])
-        rules.append(Rule(id=rule_id, rule=sentence, checks=made.checks, origin="added",
-                          needs="input" if made.asks else "output"))  # fmt: skip
+        sentence = rules_made.sentence or sentence_of([check.to_dict() for check in rules_made.checks])
+        rules.append(Rule(id=rule_id, rule=sentence, checks=rules_made.checks, origin="added",
+                          needs="input" if rules_made.asks else "output"))  # fmt: skip
         places[rule_id] = place
         log.came("graders")
     return rules, places

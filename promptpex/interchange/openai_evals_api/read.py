@@ -80,8 +80,8 @@ def read_eval(path: Path, items_file: Path | None) -> Imported:
         )
     if not turns:
         return replace(assembled(exchanges, path, log, spec=spec), places=named_places, settings=settings)
-    made = gathered([(each, each.inputs) for each in exchanges], log)
-    return replace(made, prompt=ImportedPrompt(parts.name, turns), spec=spec, over=dict(log.over), notes=log.notes,
+    project = gathered([(each, each.inputs) for each in exchanges], log)
+    return replace(project, prompt=ImportedPrompt(parts.name, turns), spec=spec, over=dict(log.over), notes=log.notes,
                    places=named_places, settings=settings, recorded=Recorded(tuple(exchanges)))  # fmt: skip
 
 
@@ -176,14 +176,14 @@ def _exchanges(rows: Iterator[tuple[object, At]], log: Log, fields: Mapping[str,
 
 def _replies(sample: Mapping[str, object]) -> tuple[RecordedAnswer, ...]:
     """What a sample says that a model answered."""
-    given = next((sample[key] for key in ("output_text", "output", "outputs") if sample.get(key) is not None), None)
-    if given is None:
+    replies = next((sample[key] for key in ("output_text", "output", "outputs") if sample.get(key) is not None), None)
+    if replies is None:
         return ()
     model, usage = sample.get("model"), sample.get("usage")
     tokens = usage if isinstance(usage, dict) else {}
     return (
         RecordedAnswer(
-            answer_of(given),
+            answer_of(replies),
             model if isinstance(model, str) else "",
             tokens_in=count(tokens.get("prompt_tokens")),
             tokens_out=count(tokens.get("completion_tokens")),

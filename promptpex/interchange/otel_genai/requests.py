@@ -41,8 +41,8 @@ def requests_of(spans: Iterable[Span], log: Log) -> Iterator[Exchange]:
 
 def _with_listed_events(span: Span) -> Span:
     """The span with the events that some libraries put into one of its attributes, as JSON."""
-    listed = _json(span.attributes.get("events"))
-    rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    listed_events = _json(span.attributes.get("events"))
+    rows = [row for row in listed_events if isinstance(row, dict)] if isinstance(listed_events, list) else []
     events = [SpanEvent(name, row) for row in rows if isinstance(name := row.get("event.name"), str)]
     return replace(span, events=[*span.events, *events]) if events else span
 

@@ -108,8 +108,8 @@ def _inside(row: Row, at: At, tops: tuple[str, ...], scopes: tuple[str, ...], le
             within = mapping(resource, place, "a resource")
             for scope in scopes:
                 for each, inner in items(within.get(scope), place[scope], scope):
-                    listed = mapping(each, inner, "a scope").get(leaf)
-                    for one, where in items(listed, inner[leaf], leaf):
+                    leaves = mapping(each, inner, "a scope").get(leaf)
+                    for one, where in items(leaves, inner[leaf], leaf):
                         yield mapping(one, where, "a span or log record"), where
 
 
@@ -126,8 +126,8 @@ def _of_otlp(span: Row, at: At) -> Span:
     latency = (stop - start) / _MILLION if start is not None and stop is not None and stop >= start else None
     status = mapping(span.get("status"), at["status"], "a status")
     name = span.get("name")
-    listed = items(span.get("events"), at["events"], "events")
-    events = [_event(mapping(each, place, "an event"), place) for each, place in listed]
+    listed_events = items(span.get("events"), at["events"], "events")
+    events = [_event(mapping(each, place, "an event"), place) for each, place in listed_events]
     return Span(
         at,
         name if isinstance(name, str) else "",
@@ -210,8 +210,8 @@ def plain(value: object) -> object:
             return value[key]
     inner = value.get("kvlistValue", value.get("arrayValue"))
     values = inner.get("values") if isinstance(inner, dict) else None
-    listed = values if isinstance(values, list) else []
+    attributes = values if isinstance(values, list) else []
     if "kvlistValue" in value:
-        return {pair["key"]: plain(pair.get("value")) for pair in listed
+        return {pair["key"]: plain(pair.get("value")) for pair in attributes
                 if isinstance(pair, dict) and isinstance(pair.get("key"), str)}  # fmt: skip
-    return [plain(each) for each in listed] if "arrayValue" in value else None
+    return [plain(each) for each in attributes] if "arrayValue" in value else None

@@ -187,11 +187,11 @@ def _set(files: ConfigFiles, written: Written, transform: str | None) -> dict[st
 
 def _with_config(entry: Mapping[str, object], written: Written) -> Written:
     """An assertion of a set with the set's ``config``; what it says itself wins."""
-    given, (part, at) = entry.get("config"), written
+    config, (part, at) = entry.get("config"), written
     own = part.get("config")
-    if not isinstance(given, dict) or not given:
+    if not isinstance(config, dict) or not config:
         return written
-    return {**part, "config": {**given, **(own if isinstance(own, dict) else {})}}, at
+    return {**part, "config": {**config, **(own if isinstance(own, dict) else {})}}, at
 
 
 def _entries(entry: Mapping[str, object], at: At) -> list[Written]:
@@ -253,8 +253,8 @@ def _question(files: ConfigFiles, written: Written, transform: str | None) -> di
     kind = _kind(entry, at)
     prefix = "not-" if kind.startswith("not-") else ""
     _note_judge(files, written, transform)
-    kept = {key: entry[key] for key in ("weight", "metric") if key in entry}
-    return {"kind": f"{prefix}{RUBRIC}", "value": _rubric(entry, at), **kept}
+    kept_fields = {key: entry[key] for key in ("weight", "metric") if key in entry}
+    return {"kind": f"{prefix}{RUBRIC}", "value": _rubric(entry, at), **kept_fields}
 
 
 def _rubric(entry: Mapping[str, object], at: At) -> str:
@@ -320,9 +320,9 @@ def _take_value(files: ConfigFiles, check: dict[str, object], base: str, at: At)
 
 def _take_transform(files: ConfigFiles, check: dict[str, object], transform: str | None, at: At) -> bool:
     """Puts the test's transform before the assertion's own; False where that cannot be, which is noted."""
-    given = check.pop("transform", None)
-    own = transform_of(files, given, at["transform"])
-    if isinstance(given, str) and given.strip() and own is None:
+    own_transform = check.pop("transform", None)
+    own = transform_of(files, own_transform, at["transform"])
+    if isinstance(own_transform, str) and own_transform.strip() and own is None:
         return False
     steps = [step for step in (transform, own) if step is not None and step.strip()]
     if len(steps) == 1:

@@ -38,15 +38,15 @@ def as_body(check: Check) -> Check:
         return check
     config = check.config if isinstance(check.config, dict) else {}
     chosen = defined.get(str(config.get("function", "get_assert")), list(defined.values())[-1])
-    given = given_to(parameters_of(code, chosen)) or ()
-    call = f"{chosen.name}({', '.join(_GIVEN[name] for name in given)})"
+    arguments = given_to(parameters_of(code, chosen)) or ()
+    call = f"{chosen.name}({', '.join(_GIVEN[name] for name in arguments)})"
     call = f"asyncio.run({call})" if chosen.awaited else call
-    returned = f"bool({call})" if "response" in given else call
+    returned = f"bool({call})" if "response" in arguments else call
     head = "import asyncio\n" if chosen.awaited else ""
     return check.replace(value=raw(f"{head}{code}\nreturn {returned}"))
 
 
 def as_rubric(check: Check) -> Check:
     """The question as a statement for a grader; it says itself whether yes or no is wanted."""
-    wanted = RUBRIC_NO if check.kind.startswith("not-") else RUBRIC_YES
-    return check.replace(kind="llm-rubric", value=f"{wanted}{check.value}")
+    rubric_form = RUBRIC_NO if check.kind.startswith("not-") else RUBRIC_YES
+    return check.replace(kind="llm-rubric", value=f"{rubric_form}{check.value}")

@@ -120,18 +120,18 @@ class ConfigFiles:
 
     def _matching(self, pattern: str, at: At) -> Iterator[Path]:
         """The files in the folder that a pattern names; links to folders are not entered, which might have no end."""
-        wanted = tuple(part for part in pattern.split("/") if part not in ("", "."))
-        deepest = MAX_DEPTH if "**" in wanted else len(wanted) - 1
-        seen = 0
+        pattern_parts = tuple(part for part in pattern.split("/") if part not in ("", "."))
+        deepest = MAX_DEPTH if "**" in pattern_parts else len(pattern_parts) - 1
+        files_seen = 0
         for place, folders, names in os.walk(self.folder):
             parts = Path(place).relative_to(self.folder).parts
             folders[:] = sorted(folders) if len(parts) < deepest else []
-            seen += len(folders) + len(names)
-            if seen > MAX_ENTRIES:
+            files_seen += len(folders) + len(names)
+            if files_seen > MAX_ENTRIES:
                 raise at.fail(f"the pattern {pattern!r} looks through more than {MAX_ENTRIES:,} files; name them")
             for name in names:
                 path = Path(place, name)
-                if _fits((*parts, name), wanted) and is_file(path) and is_inside(path, self.folder):
+                if _fits((*parts, name), pattern_parts) and is_file(path) and is_inside(path, self.folder):
                     yield path
 
     def _take(self, path: Path) -> None:
@@ -160,13 +160,13 @@ def merged(value: object) -> object:
         return [merged(item) for item in value]
     if not isinstance(value, dict):
         return value
-    given = value.get("<<")
+    merged_from = value.get("<<")
     filled: dict[str, object] = {}
-    for part in reversed(given if isinstance(given, list) else [given]):
+    for part in reversed(merged_from if isinstance(merged_from, list) else [merged_from]):
         filled |= _merged_mapping(part) if isinstance(part, dict) else {}
     return filled | {key: merged(item) for key, item in value.items() if key != "<<"}
 
 
 def _merged_mapping(value: Mapping[str, object]) -> Mapping[str, object]:
-    made = merged(value)
-    return made if isinstance(made, dict) else {}
+    mapping = merged(value)
+    return mapping if isinstance(mapping, dict) else {}

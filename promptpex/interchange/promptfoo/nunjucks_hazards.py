@@ -50,8 +50,8 @@ def runs(template: str) -> bool:
 
 def is_file(value: object) -> bool:
     """Whether promptfoo would take the value of an assertion, or an item of it, for the name of a file or a package."""
-    listed = value if isinstance(value, list | tuple) else [value]
-    return any(isinstance(one, str) and one.startswith(_FILES) for one in listed)
+    values = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(one, str) and one.startswith(_FILES) for one in values)
 
 
 def texts(value: object) -> Iterator[str]:

@@ -135,27 +135,27 @@ def _provider(files: ConfigFiles, entry: object, at: At) -> tuple[str, str, Mapp
     label = ""
     config: Mapping[str, object] = {}
     if isinstance(entry, dict) and "id" not in entry and len(entry) == 1:
-        ((theirs, inner),) = entry.items()
-        entry = {**(inner if isinstance(inner, dict) else {}), "id": theirs}
+        ((their_name, inner),) = entry.items()
+        entry = {**(inner if isinstance(inner, dict) else {}), "id": their_name}
     if isinstance(entry, dict):
-        theirs, label = entry.get("id"), str(entry.get("label") or "")
+        their_name, label = entry.get("id"), str(entry.get("label") or "")
         label = "" if holds_key(label) else label
-        given = entry.get("config")
-        config = given if isinstance(given, dict) else {}
+        own_config = entry.get("config")
+        config = own_config if isinstance(own_config, dict) else {}
         for key in sorted(entry.keys() - {"id", "label", "config"}):
             files.left_out(
                 at[key], stored("all models of a run get the same prompt, and their outputs are not transformed")
             )
     else:
-        theirs = entry
-    if not isinstance(theirs, str) or not theirs:
-        raise at.fail(f"a provider must be an id such as openai:gpt-4o, not {named(theirs)}")
-    name = our_name(theirs)
+        their_name = entry
+    if not isinstance(their_name, str) or not their_name:
+        raise at.fail(f"a provider must be an id such as openai:gpt-4o, not {named(their_name)}")
+    name = our_name(their_name)
     if name is None:
-        files.left_out(at, _why_not(theirs))
+        files.left_out(at, _why_not(their_name))
         return None
-    prefix = _prefix(theirs)
-    if prefix in _OTHERWISE and (prefix != "ollama" or theirs.startswith("ollama:")):
+    prefix = _prefix(their_name)
+    if prefix in _OTHERWISE and (prefix != "ollama" or their_name.startswith("ollama:")):
         files.changed(at, _OTHERWISE[prefix])
     return name, label, config
 
@@ -279,8 +279,10 @@ def _their_name(name: str, provider: str | None) -> str | None:
 
 def _extra(extra: Mapping[str, object], label: str, left_out: list[str]) -> dict[str, object]:
     """Further parameters that promptfoo's providers take under the same name."""
-    known = {key: value for key, value in extra.items() if key in _PARAMETERS}
+    known_parameters = {key: value for key, value in extra.items() if key in _PARAMETERS}
     left_out += [
-        stored("{key} of the model {label} is left out", key=key, label=label) for key in extra if key not in known
+        stored("{key} of the model {label} is left out", key=key, label=label)
+        for key in extra
+        if key not in known_parameters
     ]
-    return json.loads(json.dumps(known))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(known_parameters))  # type: ignore[no-any-return]

@@ -103,27 +103,29 @@ def read_config(files: ConfigFiles, config: Data, top: At, prompts: Sequence[The
         raise _nothing(files, top)
     key = "targets" if "targets" in config else "providers"
     settings = {**read_providers(files, config.get(key), top[key]), **_evaluation(files, config, top)}
-    kept = _kept(config)
-    made = rules.make(
+    own_metadata = _kept(config)
+    project_rules = rules.make(
         tests,
         _Promises(files, config).of,
-        texts=_texts(kept),
+        texts=_texts(own_metadata),
         expected_is_input=any("expected" in message.content for prompt in prompts for message in prompt.messages),
         on_same=lambda test: files.changed(test.at, stored("an earlier test has the same inputs: they are one case")),
     )
     files.log.came("tests", len(tests))
     description = str(config.get("description") or "")
-    intent = str(kept.get("intent") or description)
-    spec, suite = Spec(intent=" ".join(intent.split()), rules=made.rules), Suite(cases=made.cases)
+    intent = str(own_metadata.get("intent") or description)
+    spec, suite = Spec(intent=" ".join(intent.split()), rules=project_rules.rules), Suite(cases=project_rules.cases)
     parts = [
-        Imported(prompt=prompt, spec=spec if made.rules else None, suite=suite, places=_places(made.places))
+        Imported(
+            prompt=prompt, spec=spec if project_rules.rules else None, suite=suite, places=_places(project_rules.places)
+        )
         for prompt in _prompt_files(prompts, description, _decoration(config))
     ]
     whole = parts[0] if len(parts) == 1 else Imported(further=tuple(parts))
     if not parts:
-        whole = Imported(spec=spec if made.rules else None, suite=suite, places=_places(made.places))
+        whole = Imported(spec=spec if project_rules.rules else None, suite=suite, places=_places(project_rules.places))
     imported = replace(whole, settings=settings, over=dict(files.log.over), notes=files.log.notes)
-    return ReadConfig(imported, made.case_of)
+    return ReadConfig(imported, project_rules.case_of)
 
 
 class _Promises:
@@ -137,8 +139,8 @@ class _Promises:
         """What a test demands: each of its assertions, or with a threshold all of them together."""
         if test.threshold is not None and test.asserts:
             asserts = tuple((with_filled_metric(self._resolved(one), test.variables), one[1]) for one in test.asserts)
-            together = of_set(self._files, "score", asserts, test.threshold, test.transform, test.at)
-            return [together] if together is not None else []
+            promise_of_set = of_set(self._files, "score", asserts, test.threshold, test.transform, test.at)
+            return [promise_of_set] if promise_of_set is not None else []
         promises = (self._promise(written, test) for written in test.asserts)
         return [promise for promise in promises if promise is not None]
 
@@ -152,8 +154,8 @@ class _Promises:
             return promise_of(self._files, (entry, written[1]), test.transform)
         key = id(written), test.transform
         if key not in self._made:
-            made = promise_of(self._files, (entry, written[1]), test.transform)
-            self._made[key] = written, made  # kept, so that nothing else gets its id
+            promise = promise_of(self._files, (entry, written[1]), test.transform)
+            self._made[key] = written, promise  # kept, so that nothing else gets its id
         return self._made[key][1]
 
 
@@ -195,14 +197,14 @@ def _resolved(config: Data, entry: Data, at: At) -> Data:
 def _kept(config: Data) -> Data:
     """What an export of ours has kept for an import."""
     metadata = config.get("metadata")
-    kept = metadata.get(OURS) if isinstance(metadata, dict) else None
-    return kept if isinstance(kept, dict) else {}
+    own_metadata = metadata.get(OURS) if isinstance(metadata, dict) else None
+    return own_metadata if isinstance(own_metadata, dict) else {}
 
 
 def _texts(kept: Data) -> dict[str, str]:
     """The sentences of rules by their ids, where an export of ours has kept them."""
-    listed = kept.get("rules")
-    texts = listed if isinstance(listed, dict) else {}
+    rule_texts = kept.get("rules")
+    texts = rule_texts if isinstance(rule_texts, dict) else {}
     return {name: text for name, text in texts.items() if isinstance(text, str) and text.strip()}
 
 
@@ -227,8 +229,8 @@ def _decoration(config: Data) -> tuple[str, str]:
     """What stands before and after each prompt."""
     default = config.get("defaultTest")
     options = default.get("options") if isinstance(default, dict) else None
-    given = [options.get(key) if isinstance(options, dict) else None for key in ("prefix", "suffix")]
-    before, after = (text if isinstance(text, str) else "" for text in given)
+    texts = [options.get(key) if isinstance(options, dict) else None for key in ("prefix", "suffix")]
+    before, after = (text if isinstance(text, str) else "" for text in texts)
     return before, after
 
 

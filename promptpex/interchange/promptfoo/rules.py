@@ -93,34 +93,34 @@ def _inputs(test: TheirTest, names: Iterable[str], expected_is_input: bool) -> t
     inputs = {name: test.variables.get(name, "") for name in names}
     if expected_is_input:
         return inputs, None
-    given = test.metadata.get(_EXPECTED, inputs.pop(_EXPECTED, None))
-    return inputs, given if isinstance(given, str) and given else None
+    expected = test.metadata.get(_EXPECTED, inputs.pop(_EXPECTED, None))
+    return inputs, expected if isinstance(expected, str) and expected else None
 
 
 def _names_expected(tests: Sequence[TheirTest]) -> bool:
     """Whether ``expected`` cannot be the expected output: it is not text, or the same inputs have several."""
     expected: dict[str, object] = {}
     for test in tests:
-        given = test.variables.get(_EXPECTED, "")
+        expected_text = test.variables.get(_EXPECTED, "")
         rest = {name: value for name, value in test.variables.items() if name != _EXPECTED}
-        first = expected.setdefault(json.dumps(rest, sort_keys=True, default=str), given)
-        if not isinstance(given, str) or given != first:
+        first = expected.setdefault(json.dumps(rest, sort_keys=True, default=str), expected_text)
+        if not isinstance(expected_text, str) or expected_text != first:
             return True
     return False
 
 
 def _case(test: TheirTest, inputs: dict[str, object], expected: str | None, ids: Ids) -> Case:
     named = test.metadata.get("case")
-    wanted = named if isinstance(named, str) else f"t{test.number + 1}"
+    case_id = named if isinstance(named, str) else f"t{test.number + 1}"
     rule, scenario = test.metadata.get("rule"), test.metadata.get("scenario", test.scenario)
-    given = {
+    fields = {
         "rule": rule if isinstance(rule, str) else None,
         "reasoning": "" if isinstance(named, str) else test.description,
         "expected": expected,
         "scenario": scenario if isinstance(scenario, str) else None,
     }
-    known = {name: value for name, value in given.items() if value}
-    return Case.model_validate({"id": ids.free(wanted, "x"), "inputs": inputs, "origin": "added", **known})
+    known_fields = {name: value for name, value in fields.items() if value}
+    return Case.model_validate({"id": ids.free(case_id, "x"), "inputs": inputs, "origin": "added", **known_fields})
 
 
 def _rules(cases: Sequence[_OneCase], texts: Mapping[str, str]) -> tuple[list[Rule], dict[str, At]]:
@@ -167,13 +167,13 @@ def _written(
         text = texts.get(name) or sentence_of(checks)
         yield Rule(id=ids.free(name, "x"), rule=text, checks=_records(checks, name), when=when, origin="added")
     for promise in rubrics:
-        together = checks if len(rubrics) == 1 else []
+        checks_together = checks if len(rubrics) == 1 else []
         yield Rule(
             id=ids.free(name, "x"),
             rule=" ".join((promise.rubric or "").split()) or sentence_of(checks),
             needs="input" if promise.needs_input else "output",
-            checks=_records(together, name),
-            decides="partly" if together else "wholly",
+            checks=_records(checks_together, name),
+            decides="partly" if checks_together else "wholly",
             when=when,
             origin="added",
         )
@@ -217,17 +217,17 @@ class Conditions:
     def _by(self, name: str, numbers: Sequence[int]) -> InputCheck | None:
         """A check on one variable that holds for these cases alone, if there is one."""
         texts, everywhere = self._texts[name], self._counted(name, None)
-        mine = Counter(texts[number] for number in numbers)
-        if any(everywhere[text] != times for text, times in mine.items()):
+        text_counts = Counter(texts[number] for number in numbers)
+        if any(everywhere[text] != times for text, times in text_counts.items()):
             return None
-        if len(mine) == 1:
+        if len(text_counts) == 1:
             return self._equal(name, numbers[0])
-        if len(everywhere) - len(mine) == 1:
+        if len(everywhere) - len(text_counts) == 1:
             concerned = set(numbers)
             other = next(number for number in range(len(texts)) if number not in concerned)
             equal = self._equal(name, other)
             return InputCheck(variable=name, kind=f"not-{equal.kind}", value=equal.value)
-        pattern = f"^(?:{'|'.join(map(_escaped, mine))})$"
+        pattern = f"^(?:{'|'.join(map(_escaped, text_counts))})$"
         if len(pattern) > _PATTERN or has_template(pattern):
             return None
         return InputCheck(variable=name, kind="regex", value=pattern)

@@ -22,10 +22,10 @@ def script_of(code: str, function: str) -> str | None:
     if _MODULES.search(code):
         return None
     code = _EXPORTED.sub(r"\1module.exports = ", code)
-    wanted = f"module.exports[{json.dumps(function)}]" if function else "(module.exports.default || module.exports)"
+    exported = f"module.exports[{json.dumps(function)}]" if function else "(module.exports.default || module.exports)"
     body = (
         "const module = {exports: {}};\nconst exports = module.exports;\n"
-        f"{code.rstrip()}\nreturn {wanted}(output, context);"
+        f"{code.rstrip()}\nreturn {exported}(output, context);"
     )
     return raw(body)
 

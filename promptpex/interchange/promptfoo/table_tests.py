@@ -111,9 +111,9 @@ def assertion_of(text: str) -> dict[str, object]:
     if match is None or match.group(2) not in _TYPES:
         return {"type": "equals", "value": text}
     negated, kind, threshold, value = match.groups()
-    made: dict[str, object] = {"type": f"{negated or ''}{kind}"}
+    assertion: dict[str, object] = {"type": f"{negated or ''}{kind}"}
     if value is not None:
-        made["value"] = value if kind in _LISTS or kind in ("contains-json", "is-json") else value.strip()
+        assertion["value"] = value if kind in _LISTS or kind in ("contains-json", "is-json") else value.strip()
     if kind in _WITH_THRESHOLD:
-        made["threshold"] = float(threshold) if threshold else _DEFAULT
-    return made
+        assertion["threshold"] = float(threshold) if threshold else _DEFAULT
+    return assertion

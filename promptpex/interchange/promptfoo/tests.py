@@ -75,9 +75,9 @@ def read_tests(files: ConfigFiles, config: Data, top: At) -> list[TheirTest]:
     _name_unread_of_default(files, default.test, default.at)
     for test, place, scenario in _written(files, config, top):
         _name_unread(files, test, place)
-        for made in _expanded(files, default, (test, place), scenario):
-            room.take(made)
-            tests.append(replace(made, number=len(tests)))
+        for test_case in _expanded(files, default, (test, place), scenario):
+            room.take(test_case)
+            tests.append(replace(test_case, number=len(tests)))
     return tests
 
 
@@ -253,7 +253,7 @@ def _expanded(
     if options.get("disableDefaultAsserts") is not True:
         asserts = [*default.asserts, *asserts]
     metadata = mapping(test.get("metadata"), at["metadata"], "metadata")
-    made = TheirTest(
+    expanded = TheirTest(
         number=0,
         at=at,
         description=_text(test.get("description")),
@@ -264,21 +264,21 @@ def _expanded(
         metadata={key: value for key, value in metadata.items() if key in _OWN_METADATA},
     )
     for each in combinations(files, variables, at["vars"], expand=options.get("disableVarExpansion") is not True):
-        yield replace(made, variables=each)
+        yield replace(expanded, variables=each)
 
 
 def _variables(files: ConfigFiles, value: object, at: At) -> Data:
     """The variables of a test; a name, or a list of names, means files that hold them."""
     if not isinstance(value, str | list):
         return mapping(value, at, "vars")
-    held: dict[str, object] = {}
+    variables_held: dict[str, object] = {}
     for name, place in items(value, at, "vars"):
         if not isinstance(name, str):
             raise place.fail(f"vars must be a mapping, or names of files, not {named(name)}")
         for path in files.matching(name, place):
             data, where = files.data(path)
-            held |= mapping(data, where, "a file of variables")
-    return held
+            variables_held |= mapping(data, where, "a file of variables")
+    return variables_held
 
 
 def _text(value: object) -> str:

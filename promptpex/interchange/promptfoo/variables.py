@@ -59,8 +59,8 @@ def _values(files: ConfigFiles, value: object, at: At, expand: bool) -> list[obj
     """What a variable may be, in turn."""
     if isinstance(value, str) and value.startswith(FILE) and expand:
         return [_of_file(files, path, at) for path in files.matching(value, at)]
-    listed = value if expand and isinstance(value, list) and value and isinstance(value[0], str) else [value]
-    return [_value(files, each, at) for each in listed]
+    values_listed = value if expand and isinstance(value, list) and value and isinstance(value[0], str) else [value]
+    return [_value(files, each, at) for each in values_listed]
 
 
 def _value(files: ConfigFiles, value: object, at: At) -> object:

@@ -169,12 +169,12 @@ def _of_case(
     concerned: Mapping[str, Collection[str]],
 ) -> list[dict[str, Any]]:
     """The assertions of the rules that differ from test to test; a rubric that needs the input is given it."""
-    mine = [rule for rule in rules if _by_case(rule) and (not rule.when or case.id in concerned.get(rule.id, ()))]
+    case_rules = [rule for rule in rules if _by_case(rule) and (not rule.when or case.id in concerned.get(rule.id, ()))]
     return [
         {**entry, "value": _raw(f"{rule.rule}\nThe input was:\n{named_text(case.inputs)}")}
         if entry["type"] == "llm-rubric" and rule.needs == "input"
         else entry
-        for rule in mine
+        for rule in case_rules
         for entry in asserts[rule.id]
     ]
 
@@ -209,9 +209,9 @@ def _unfit(check: Check) -> str | None:
         return stored("promptfoo's schemas have no exact decimals")
     if check.kind.endswith("rouge-n") and check.n != 1:
         return stored("promptfoo's rouge-n has only n = 1")
-    held = [check.value, check.config, check.transform, check.metric]
+    check_values = [check.value, check.config, check.transform, check.metric]
     values = check.value if isinstance(check.value, list | tuple) else [check.value]
-    if fills_in(held) or any(nunjucks_hazards.runs(value) for value in values if isinstance(value, str)):
+    if fills_in(check_values) or any(nunjucks_hazards.runs(value) for value in values if isinstance(value, str)):
         return stored("promptfoo would fill in environment variables, or run its template as code")
     if nunjucks_hazards.is_file(check.value) or nunjucks_hazards.is_file(check.transform):
         return stored("promptfoo would take its value for a file name")
@@ -337,7 +337,7 @@ def write(source: Source, *, models: str | None, rubrics: bool) -> Exported:
         return config(*parts, models=named, rubrics=rubrics, concerned=project.concerned)
     programs = [name for name in project.models if is_program(name)]
     named = [name for name in project.models if name not in programs]
-    made = config(*parts, models=named, rubrics=rubrics, concerned=project.concerned)
+    written_config = config(*parts, models=named, rubrics=rubrics, concerned=project.concerned)
     why = [stored("the model {label} is left out: promptfoo would run a program or call an address of its own",
                   label=name) for name in programs]  # fmt: skip
-    return replace(made, left_out=(*made.left_out, *why))
+    return replace(written_config, left_out=(*written_config.left_out, *why))

@@ -77,8 +77,10 @@ def _alone(exchanges: Sequence[Exchange], log: Log, spec: Spec | None, match: st
         if each.answers:
             why = stored("the file does not contain the prompt behind its outputs; name it with --prompt")
             log.left_out(each.at["output"].name, why, each.at.path, each.at.line)
-    made = gathered([(each, each.inputs) for each in exchanges], log, outputs=False)
-    return replace(made, spec=spec, suite=_matched(made.suite, match), over=dict(log.over), notes=log.notes)
+    gathered_project = gathered([(each, each.inputs) for each in exchanges], log, outputs=False)
+    return replace(
+        gathered_project, spec=spec, suite=_matched(gathered_project.suite, match), over=dict(log.over), notes=log.notes
+    )
 
 
 def _matched(suite: Suite | None, match: str | None) -> Suite | None:
@@ -108,12 +110,18 @@ def inferred_template(
     for name in taken:
         names.free(name, name)
     users = [place for place, message in enumerate(first) if message.role == "user"]
-    asked = users[-1] if users else len(first) - 1
+    input_place = users[-1] if users else len(first) - 1
     variables: dict[int, str] = {}
     for place, message in enumerate(first):
-        if place == asked or any(chat[place] != message for chat in chats):
-            wanted = INPUT_VARIABLE if place == asked else message.role if place == 0 else f"{message.role}_{place + 1}"
-            variables[place] = names.free(wanted, wanted).replace("-", "_")
+        if place == input_place or any(chat[place] != message for chat in chats):
+            variable_name = (
+                INPUT_VARIABLE
+                if place == input_place
+                else message.role
+                if place == 0
+                else f"{message.role}_{place + 1}"
+            )
+            variables[place] = names.free(variable_name, variable_name).replace("-", "_")
     messages = tuple(
         Message(
             role=message.role,
@@ -152,8 +160,8 @@ def gathered(pairs: Sequence[tuple[Exchange, Mapping[str, object]]], log: Log, *
 
 
 def _case(exchange: Exchange, inputs: Mapping[str, object], name: str) -> Case:
-    given: dict[str, object] = {"scenario": exchange.scenario}
+    fields: dict[str, object] = {"scenario": exchange.scenario}
     if exchange.expected:
-        given |= {"expected": exchange.expected[0], "also_right": exchange.expected[1:]}
-    known = {key: value for key, value in given.items() if value is not None and value != ()}
-    return Case.model_validate({"id": name, "inputs": dict(inputs), "origin": "added", **known})
+        fields |= {"expected": exchange.expected[0], "also_right": exchange.expected[1:]}
+    known_fields = {key: value for key, value in fields.items() if value is not None and value != ()}
+    return Case.model_validate({"id": name, "inputs": dict(inputs), "origin": "added", **known_fields})

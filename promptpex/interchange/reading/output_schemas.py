@@ -49,13 +49,13 @@ def format_rules(data: Mapping[str, object], top: At, log: Log) -> list[Rule]:
 
 
 def _github(data: Mapping[str, object], top: At) -> Iterator[tuple[Rule, str]]:
-    wanted, schema = data.get("responseFormat"), data.get("jsonSchema")
-    if wanted not in _JSON:
+    response_format, schema = data.get("responseFormat"), data.get("jsonSchema")
+    if response_format not in _JSON:
         return
     if isinstance(schema, str):
         schema = yaml_reader.load(schema, path=top.path, error=InputError, what="schema").data
     inner = schema.get("schema", schema) if isinstance(schema, dict) else None
-    yield _format_rule(inner if wanted == "json_schema" else None), "responseFormat"
+    yield _format_rule(inner if response_format == "json_schema" else None), "responseFormat"
 
 
 def _openai(data: Mapping[str, object]) -> Iterator[tuple[Rule, str]]:
@@ -63,12 +63,12 @@ def _openai(data: Mapping[str, object]) -> Iterator[tuple[Rule, str]]:
     tables = [("model.parameters.", model.get("parameters")), ("model.options.", model.get("options"))] if isinstance(
         model, dict) else []  # fmt: skip
     for where, table in [("", data), *tables]:
-        wanted = table.get("response_format") if isinstance(table, dict) else None
-        about = wanted if isinstance(wanted, dict) else {"type": wanted}
+        response_format = table.get("response_format") if isinstance(table, dict) else None
+        about = response_format if isinstance(response_format, dict) else {"type": response_format}
         if about.get("type") not in _JSON:
             continue
-        given = about.get("json_schema", about.get("schema"))
-        inner = given.get("schema", given) if isinstance(given, dict) else None
+        schema = about.get("json_schema", about.get("schema"))
+        inner = schema.get("schema", schema) if isinstance(schema, dict) else None
         yield _format_rule(inner if about["type"] == "json_schema" else None), f"{where}response_format"
 
 

@@ -83,8 +83,8 @@ class Mode(JudgeMode):
             value = read_json_reply(reply).value
         except ReplyError:
             return {}
-        given = value if isinstance(value, dict) else {}
-        return {rule.id: finding for rule in rules if (finding := _read(given.get(rule.id), rule)) is not None}
+        mapping = value if isinstance(value, dict) else {}
+        return {rule.id: finding for rule in rules if (finding := _read(mapping.get(rule.id), rule)) is not None}
 
     def typical_tokens(self, prompt: int) -> int:
         return TYPICAL_TOKENS

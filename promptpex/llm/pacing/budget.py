@@ -191,8 +191,8 @@ def tokens_of(request: Request) -> int:
 
 def used_of(completion: Completion, reserved: Spending) -> Spending:
     """What an answered request took; what the provider did not count is taken as reserved."""
-    known = completion.tokens_in is not None and completion.tokens_out is not None
-    tokens = (completion.tokens_in or 0) + (completion.tokens_out or 0) if known else reserved.tokens
+    tokens_known = completion.tokens_in is not None and completion.tokens_out is not None
+    tokens = (completion.tokens_in or 0) + (completion.tokens_out or 0) if tokens_known else reserved.tokens
     if completion.cost_usd is not None:
         return Spending(1, tokens, completion.cost_usd)
     return Spending(1, tokens, reserved.cost_usd, unpriced=1)

@@ -164,16 +164,18 @@ class ServerGroup:
     def refusal(self, errors: Mapping[Member, ModelError], latest: ModelError) -> ModelError:
         """The error of a request that the servers failed, each for its own reason, or are known not to answer."""
         passing = [error for error in errors.values() if error.retryable]
-        shown = latest if latest.retryable or not passing else passing[-1]
+        error_shown = latest if latest.retryable or not passing else passing[-1]
         if len(self._members) == 1:
-            return shown
+            return error_shown
         message = stored(
             "{model} has no answer from its servers {servers}: {part}",
             model=self._label,
             servers=", ".join(self._shown(errors)),
-            part=shown.message,
+            part=error_shown.message,
         )
-        return type(shown)(message, model=shown.model, retry_after=shown.retry_after, reply=shown.reply)
+        return type(error_shown)(
+            message, model=error_shown.model, retry_after=error_shown.retry_after, reply=error_shown.reply
+        )
 
     def _shown(self, errors: Mapping[Member, ModelError]) -> Iterator[str]:
         """The servers that gave no answer, with the reasons."""

@@ -194,8 +194,8 @@ class RetryingClient:
             try:
                 members = [probed] if probed is not None else await group.up(tries.passed)
                 servers = tuple(member.base for member in members)
-                asked = request if servers == request.servers else request.replace(servers=servers)
-                slot = await group.unless_changed(self._limiter.slot(asked)) if members else None
+                narrowed = request if servers == request.servers else request.replace(servers=servers)
+                slot = await group.unless_changed(self._limiter.slot(narrowed)) if members else None
             except BaseException:
                 if probed is not None:
                     probed.breaker.inconclusive()

@@ -237,12 +237,12 @@ async def _first_slot(request: Request, at: Mapping[ServerQueue, str | None], cl
         if turn.done():
             break
     try:
-        given, spent = await turn
+        granted, spent = await turn
     except BaseException:
         if turn.done() and not turn.cancelled() and turn.exception() is None:
             turn.result()[0].freed()
         raise
-    return Slot(given, (request.model, request.stage), clock(), spent, at[given])
+    return Slot(granted, (request.model, request.stage), clock(), spent, at[granted])
 
 
 def by_load(queues: Iterable[ServerQueue]) -> list[ServerQueue]:

@@ -86,9 +86,9 @@ class EmbeddedClient:
 
     async def _asked(self, engine: LlamaEngine, model: str, body: dict[str, Any]) -> tuple[dict[str, Any], float]:
         ask = Ask(model, body, threading.Event(), self._options.timeout_s)
-        seen, loop = watcher(), asyncio.get_running_loop()
-        if seen is not None:
-            ask.tell = _from_thread(seen, loop, ask.cancelled)
+        watch, loop = watcher(), asyncio.get_running_loop()
+        if watch is not None:
+            ask.tell = _from_thread(watch, loop, ask.cancelled)
         sending()
         try:
             return await loop.run_in_executor(engine.pool, engine.ask, ask)

@@ -138,8 +138,8 @@ class LitellmClient:
         if "response_format" in body and "response_format" not in supported:
             message = stored("{model}: the provider takes no response_format; ask for it in words.", model=model)
             raise BadRequest(message, model=model)
-        known = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs", "top_logprobs")
-        for name in known:
+        known_parameters = ("temperature", "max_tokens", "top_p", "seed", "stop", "logprobs", "top_logprobs")
+        for name in known_parameters:
             if name in body and name not in supported and (model, name) not in self._warned:
                 self._warned.add((model, name))
                 self._options.emit(

@@ -83,10 +83,10 @@ class OllamaClient:
     async def _post(self, request: Request, model: str, context: int) -> JsonReply | None:
         """The reply; None where the context proved too small and a larger one will be asked for."""
         body = _body(request, model, context)
-        seen = watcher()
-        lines = _ChatLines(request.model, seen) if seen is not None else None
-        if seen is not None:
-            seen.begin()
+        watch = watcher()
+        lines = _ChatLines(request.model, watch) if watch is not None else None
+        if watch is not None:
+            watch.begin()
             body["stream"] = True
         try:
             return await self._http.post(
@@ -116,9 +116,9 @@ class OllamaClient:
         if not isinstance(payload, dict):
             raise _no_answer(request.model, stored("it is a JSON {kind}, not an object", kind=type(payload).__name__))
         counted = count_or_none(payload.get("prompt_eval_count")) or 0
-        made = count_or_none(payload.get("eval_count")) or 0
+        tokens_made = count_or_none(payload.get("eval_count")) or 0
         limit = request.params.max_tokens
-        ran_out = payload.get("done_reason") == "length" and limit is not None and made < limit
+        ran_out = payload.get("done_reason") == "length" and limit is not None and tokens_made < limit
         return (counted >= context - 1 or ran_out) and self._grow(request, model, context)
 
     def _context(self, request: Request, model: str, facts: ModelFacts) -> int:

@@ -78,8 +78,8 @@ def host_url(host: str | None = None) -> str:
     parts = urlsplit(base)
     port = parts.port or (PORT if bare else {"http": 80, "https": 443}[parts.scheme])
     name = "127.0.0.1" if parts.hostname in ("0.0.0.0", "::") else parts.hostname or ""
-    shown = f"[{name}]" if ":" in name else name
-    return f"{parts.scheme}://{shown}:{port}{parts.path}"
+    shown_host = f"[{name}]" if ":" in name else name
+    return f"{parts.scheme}://{shown_host}:{port}{parts.path}"
 
 
 def list_models(host: str | None = None, *, timeout_s: float = 10.0) -> list[LocalModel]:

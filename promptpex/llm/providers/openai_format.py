@@ -147,10 +147,10 @@ def _token(entry: Any) -> TokenLogprob | None:
     top = entry.get("top_logprobs")
     others = [each for each in top if isinstance(each, dict)] if isinstance(top, list) else []
     pairs: list[tuple[Any, Any]] = [(each.get("token"), each.get("logprob")) for each in others]
-    kept = tuple(
+    top_tokens = tuple(
         (_encodable(name), float(value)) for name, value in pairs if isinstance(name, str) and _is_number(value)
     )
-    return TokenLogprob(token=_encodable(entry["token"]), logprob=float(entry["logprob"]), top=kept)
+    return TokenLogprob(token=_encodable(entry["token"]), logprob=float(entry["logprob"]), top=top_tokens)
 
 
 def _encodable(text: str) -> str:

@@ -131,10 +131,10 @@ def _listed_as(model: str) -> list[str]:
     bare = [rest, rest.rpartition("/")[2]] if slash else []
     tuned = [name.split(":") for name in (model, *bare)]
     bare += [":".join(parts[:2]) for parts in tuned if parts[0] == "ft" and len(parts) > 2]
-    known = known_models()
+    models = known_models()
     own = vendor_of(prefix) if slash else "openai"
-    same = [name for name in bare if name in known and vendor_of(known[name].provider) == own]
-    return [name for name in (model, *same) if name in known]
+    same = [name for name in bare if name in models and vendor_of(models[name].provider) == own]
+    return [name for name in (model, *same) if name in models]
 
 
 def cost_of(model: str, answer: Completion, *, prices: Prices | None = None, hosted: bool = True) -> float | None:

@@ -43,12 +43,14 @@ async def look_at_servers(model: ModelName, options: ProviderOptions) -> tuple[S
 
 
 async def _look(model: ModelName, server: str, options: ProviderOptions) -> ServerLook:
-    wanted = bare_name(model.name).removeprefix("ollama/")
+    model_name = bare_name(model.name).removeprefix("ollama/")
     try:
-        listed = await _listed(model, server, options)
+        listed_models = await _listed(model, server, options)
     except PromptpexError as error:
-        return ServerLook(server, wanted, problem=getattr(error, "message", str(error)))
-    return ServerLook(server, wanted, tuple(listed), wanted in listed or f"{wanted}:latest" in listed)
+        return ServerLook(server, model_name, problem=getattr(error, "message", str(error)))
+    return ServerLook(
+        server, model_name, tuple(listed_models), model_name in listed_models or f"{model_name}:latest" in listed_models
+    )
 
 
 async def _listed(model: ModelName, server: str, options: ProviderOptions) -> Sequence[str]:

@@ -193,14 +193,14 @@ def _download(target: Path) -> None:
     problem = stored("neither pip nor uv is installed")
     for command in _installers(target):
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_S, check=False)
+            process = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_S, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             problem = str(error)
             continue
-        if done.returncode == 0:
+        if process.returncode == 0:
             return
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        problem = lines[-1] if lines else stored("exit code {number}", number=done.returncode)
+        lines = [line for line in process.stderr.splitlines() if line.strip()]
+        problem = lines[-1] if lines else stored("exit code {number}", number=process.returncode)
     raise _cannot_fetch(problem)
 
 

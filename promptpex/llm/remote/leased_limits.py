@@ -62,8 +62,8 @@ class LeasedSlot:
 
     def free(self) -> None:
         """As ``HeldSlot``."""
-        done = self._done or Done(self.granted.lease)
-        self.send(done._replace(used=self.used))
+        report = self._done or Done(self.granted.lease)
+        self.send(report._replace(used=self.used))
 
 
 class Leases:
@@ -87,10 +87,10 @@ class Leases:
 
     async def slot(self, request: Request) -> LeasedSlot:
         """As ``Slots``."""
-        number, asked = _ANSWERED.get()
+        number, asked_request = _ANSWERED.get()
         lease, granted = next(self._numbers), asyncio.get_running_loop().create_future()
         self._wanted[lease] = granted
-        same = request.messages == asked.messages and request.servers == asked.servers
+        same = request.messages == asked_request.messages and request.servers == asked_request.servers
         self._send(Want(lease, number, None if same else request))
         try:
             grant: Granted = await granted
@@ -112,13 +112,13 @@ class Leases:
 
     def take(self, answer: Granted | Refused) -> None:
         """What the process of the run says to a request for a lease; nobody may wait for it any more."""
-        wanted = self._wanted.get(answer.lease)
-        if wanted is None or wanted.done():
+        waiting = self._wanted.get(answer.lease)
+        if waiting is None or waiting.done():
             return
         if isinstance(answer, Refused):
-            wanted.set_exception(answer.error)
+            waiting.set_exception(answer.error)
         else:
-            wanted.set_result(answer)
+            waiting.set_result(answer)
 
     async def reserve(self, request: Request) -> Spending:
         """As ``Reserving``: what came with the lease."""

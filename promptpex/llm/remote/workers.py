@@ -191,16 +191,16 @@ class Workers:
         model = question.model
         count = len(self._seats)
         in_flight = self._concurrency * max(1, len(question.request.servers))
-        held = max(MIN_HELD, math.ceil(2 * in_flight / count))
-        most = min(held, max(MIN_SHARE, math.ceil(self._by_model[model] / count)))
-        able = [each for each in self._seats if each.link is not None and each.by_model[model] < most]
-        if not able:
+        most_held = max(MIN_HELD, math.ceil(2 * in_flight / count))
+        most = min(most_held, max(MIN_SHARE, math.ceil(self._by_model[model] / count)))
+        free_seats = [each for each in self._seats if each.link is not None and each.by_model[model] < most]
+        if not free_seats:
             if self._shared.cancel_token.cancelled and not any(seat.link for seat in self._seats):
                 question.answer.set_exception(not_asked(question.request.model))
             else:
                 self._waiting[model].append(question)
             return
-        seat = min(able, key=lambda each: each.by_model[model])
+        seat = min(free_seats, key=lambda each: each.by_model[model])
         seat.held[question.number] = question
         seat.by_model[model] += 1
         question.seat = seat
@@ -320,7 +320,7 @@ class Workers:
         seat.link = None
         sent = self._coordinator.lost(worker)
         self._losses_in_a_row += 1
-        lost, seat.held = list(seat.held.values()), {}
+        lost_jobs, seat.held = list(seat.held.values()), {}
         seat.by_model.clear()
         if self._losses_in_a_row >= MAX_LOSSES * len(self._seats):
             self._fail(
@@ -331,8 +331,8 @@ class Workers:
             )
             return
         if not self._closing:
-            self._shared.emit(_lost_notice(len(lost)))
-        for question in lost:
+            self._shared.emit(_lost_notice(len(lost_jobs)))
+        for question in lost_jobs:
             question.losses += question.number in sent
             self._give_again(question)
         if self._shared.cancel_token.cancelled:

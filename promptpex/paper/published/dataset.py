@@ -217,8 +217,8 @@ def _untried(path: Path, cases: Sequence[Case], variable: str) -> list[Problem]:
     if not path.is_file():
         return []
     tests = [test.strip() for test in "\n".join(_optional(path)).split("\n===\n")]
-    asked = {on_one_line(str(case.inputs[variable])) for case in cases if case.rule is None}
-    missing = [test for test in tests if test and on_one_line(test) not in asked]
+    inputs_asked = {on_one_line(str(case.inputs[variable])) for case in cases if case.rule is None}
+    missing = [test for test in tests if test and on_one_line(test) not in inputs_asked]
     if not missing:
         return []
     message = f"{len(missing)} tests of the baseline have no result, such as {missing[0][:60]!r}"

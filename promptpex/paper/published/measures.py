@@ -135,8 +135,8 @@ def ours(benchmark: Benchmark, *, confidence: float = 0.95, tolerance: float = D
     places = rankings(generated, benchmark.models, question)
     counts = counted(generated, benchmark.models)
     unscored: dict[str, dict[str, int]] = {model: {} for model in benchmark.models}
-    lost = generated[generated["verdict"].eq("unscored")]
-    for model, reason in zip(lost["model"], lost["unscored"], strict=True):
+    unscored_rows = generated[generated["verdict"].eq("unscored")]
+    for model, reason in zip(unscored_rows["model"], unscored_rows["unscored"], strict=True):
         unscored[model][reason] = unscored[model].get(reason, 0) + 1
     return Ours(
         shares=_shares(counts, places),

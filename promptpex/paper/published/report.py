@@ -88,8 +88,8 @@ def _rows(table: Table, cells: Mapping[str, Any], parts: tuple[str, str], averag
 
 
 def _average(cells: Mapping[str, Any], parts: tuple[str, str]) -> str:
-    shown = [f"{cells[part]['percent']:.0f}" if part in cells else "–" for part in parts]
-    return " / ".join(shown) + "%"
+    cell_texts = [f"{cells[part]['percent']:.0f}" if part in cells else "–" for part in parts]
+    return " / ".join(cell_texts) + "%"
 
 
 def _percent(cell: Mapping[str, Any]) -> str:
@@ -130,9 +130,9 @@ def _ours_row(model: str, figures: Ours) -> list[str]:
 
     share, place = figures.shares[model], figures.places.models[model]
     rank = decision_text({"decision": place.outcome, "holds_sampled": place.sampled_rules})
-    lost = str(sum(figures.unscored[model].values()))
-    shown = [_interval(share), lost, _interval(figures.baseline[model]), rank, _more(place)]
-    return [clean(model, 30), f"{share.broken}/{share.scored}", *shown]
+    unscored = str(sum(figures.unscored[model].values()))
+    cell_texts = [_interval(share), unscored, _interval(figures.baseline[model]), rank, _more(place)]
+    return [clean(model, 30), f"{share.broken}/{share.scored}", *cell_texts]
 
 
 def _interval(one: Share) -> str:

@@ -171,12 +171,12 @@ class _Reader:
 
     def _verdicts(self, result: Result, output: Output, reason: str) -> Iterator[Verdict]:
         status = _STATUS.get(result.compliance, "unscored")
-        lost = "malformed" if status == "unscored" else None
+        unscored_as = "malformed" if status == "unscored" else None
         who = f"{result.model}, case {result.case}"
-        if lost:
+        if unscored_as:
             tail = " ".join(reason.split())[-60:]
             self._warn(result.line, f"{who}: the verdict is missing; unscored here (the judge ends: {tail!r})")
-        yield _verdict(output, status, reason, lost, SOURCE, counts=output.error is None)
+        yield _verdict(output, status, reason, unscored_as, SOURCE, counts=output.error is None)
         if output.error is not None:
             verdict = result.compliance or "not at all"
             self._warn(result.line, f"{who}: the output is empty and was judged ({verdict}); unscored here")

@@ -79,9 +79,9 @@ def _row(report: BatchReport, one: ReportedPart, page: str) -> dict[str, Any]:
     for model in report.models:
         figures = report.cells.get((one.part.file, model))
         failures = f"{page}#{address(model=model, verdict='fail')}" if figures and figures["non_compliant"] else page
-        few = figures is not None and figures["scored"] < FEW
+        has_few = figures is not None and figures["scored"] < FEW
         label = "" if figures is None else f"{report.names[one.part.file]}, {model}: {_in_words(figures)}"
-        cells.append({"model": model, "figures": figures, "link": failures, "few": few, "label": label})
+        cells.append({"model": model, "figures": figures, "link": failures, "few": has_few, "label": label})
     manifest = one.summary.run.manifest if one.summary is not None else None
     cases = one.summary.run.suite.usable() if one.summary is not None else ()
     return {

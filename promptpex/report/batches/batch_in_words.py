@@ -23,10 +23,10 @@ def batch_answer(rows: Sequence[TableRow]) -> str:
 
 def decisions_in_words(row: TableRow) -> str:
     """How often each decision was made about a model: ``worse on 6, tied on 2``; empty where there was none to make."""
-    made = [part.split(" ", 1) for part in row["decisions"].split(", ") if part]
+    decision_counts = [part.split(" ", 1) for part in row["decisions"].split(", ") if part]
     return ", ".join(
         tr("{decision} on {count}", decision=from_data(decision), count=count)
-        for count, decision in made
+        for count, decision in decision_counts
         if decision != ONLY
     )
 
@@ -36,12 +36,12 @@ def _of_model(row: TableRow) -> str:
         nothing = tr_n("nothing scored on {count} prompt", "nothing scored on {count} prompts", row["prompts"])
         return tr("{model}: {findings}.", model=row["model"], findings=nothing)
     prompts = tr_n("{count} prompt", "{count} prompts", row["scored_prompts"])
-    kept = tr("no failure on {count} of {prompts}", count=row["without_failure"], prompts=prompts)
+    without_failure = tr("no failure on {count} of {prompts}", count=row["without_failure"], prompts=prompts)
     if row["lowest"]:
-        kept = tr_n("failures on {count} prompt", "failures on all {count} prompts", row["scored_prompts"])
+        without_failure = tr_n("failures on {count} prompt", "failures on all {count} prompts", row["scored_prompts"])
     missing = row["prompts"] - row["scored_prompts"]
     unscored = tr_n("nothing scored on {count} prompt", "nothing scored on {count} prompts", missing) if missing else ""
-    findings = ", ".join(filter(None, [decisions_in_words(row), kept, unscored]))
+    findings = ", ".join(filter(None, [decisions_in_words(row), without_failure, unscored]))
     return tr("{model}: {findings}.", model=row["model"], findings=findings)
 
 

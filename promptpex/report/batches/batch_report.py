@@ -58,9 +58,9 @@ class BatchReport:
     @cached_property
     def names(self) -> Mapping[str, str]:
         """What each prompt is called, by its file: its name, or its file where several have the name."""
-        taken = Counter(one.part.prompt for one in self.parts)
+        name_counts = Counter(one.part.prompt for one in self.parts)
         parts = [one.part for one in self.parts]
-        return {part.file: part.prompt if taken[part.prompt] == 1 else part.file for part in parts}
+        return {part.file: part.prompt if name_counts[part.prompt] == 1 else part.file for part in parts}
 
     @cached_property
     def cells(self) -> Mapping[tuple[str, str], TableRow]:

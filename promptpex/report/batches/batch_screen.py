@@ -79,23 +79,23 @@ def _on_one_screen(report: BatchReport, console: Console, ending: BatchEnding, r
 def _prompts(report: BatchReport, console: Console, room: int | None) -> list[Table | Text]:
     """The table of prompts, on so many lines at most the prompts that fail most, and what is left out of it."""
     files = [one.part.file for one in report.parts if one.summary is not None]
-    shown = len(files) if room is None else min(len(files), max(FEWEST_PROMPTS, room))
+    shown_count = len(files) if room is None else min(len(files), max(FEWEST_PROMPTS, room))
     while True:
-        worst = files if len(files) <= shown else _worst_first(report, files)[:shown]
+        worst = files if len(files) <= shown_count else _worst_first(report, files)[:shown_count]
         table, left_out = _table(report, worst, console.width)
         lines: list[Table | Text] = [table, *_left_out(len(files) - len(worst), left_out)]
         excess = 0 if room is None else _heights(lines, console) - room
-        if excess <= 0 or shown <= FEWEST_PROMPTS:
+        if excess <= 0 or shown_count <= FEWEST_PROMPTS:
             return lines
-        shown = max(FEWEST_PROMPTS, shown - excess)
+        shown_count = max(FEWEST_PROMPTS, shown_count - excess)
 
 
 def _left_out(prompts: int, models: Sequence[str]) -> list[Text]:
     from rich.text import Text
 
-    shown = models if len(models) <= MOST_HIDDEN + 1 else models[:MOST_HIDDEN]
-    rest = len(models) - len(shown)
-    names = " ".join([", ".join(shown), *([tr("and {count} more", count=rest)] if rest else [])])
+    shown_models = models if len(models) <= MOST_HIDDEN + 1 else models[:MOST_HIDDEN]
+    rest = len(models) - len(shown_models)
+    names = " ".join([", ".join(shown_models), *([tr("and {count} more", count=rest)] if rest else [])])
     hidden = tr("Hidden at this width: {columns} (see the index).", columns=names)
     more = [Text(_and_more(prompts), no_wrap=True, overflow="ellipsis")] if prompts else []
     return [*more, *([Text(hidden)] if models else [])]
@@ -105,9 +105,13 @@ def _end(report: BatchReport, ending: BatchEnding, answer: str, *, full: bool) -
     from rich.text import Text
 
     missing = [one.part for one in report.parts if one.summary is None]
-    listed = missing if full or len(missing) <= MOST_MISSING else missing[: MOST_MISSING - 1]
-    lines = [Text(clean(f"{part.file}: {part.problem or tr('its run is gone')}", LONG)) for part in listed]
-    lines += [Text(tr("and {count} more", count=len(missing) - len(listed)))] if len(listed) < len(missing) else []
+    shown_missing = missing if full or len(missing) <= MOST_MISSING else missing[: MOST_MISSING - 1]
+    lines = [Text(clean(f"{part.file}: {part.problem or tr('its run is gone')}", LONG)) for part in shown_missing]
+    lines += (
+        [Text(tr("and {count} more", count=len(missing) - len(shown_missing)))]
+        if len(shown_missing) < len(missing)
+        else []
+    )
     lines += [Text(clean(note, LONG)) for note in (report.notes if full else [*report.incomplete, *report.marks])]
     lines += [Text(), *([Text(ending.requests)] if ending.requests else [])]
     steps = [*([ending.again] if ending.again else []), *([ending.gate] if ending.gate else [])]

@@ -28,12 +28,14 @@ def write_table(path: Path, card: ReportCard, items: Iterable[Example]) -> None:
     """
     measures = list(dict.fromkeys(name for one in card.outputs for name in one.measures))
     header = (*_FIXED, *measures, *(f"{one.subject}: {one.id}" for one in card.columns), "inputs", "output")
-    known = {item.id: item for item in items}
+    items_by_id = {item.id: item for item in items}
 
     def rows() -> Iterator[Sequence[str | int | float]]:
         yield [guard(name) for name in header]
         for one in card.outputs:
-            yield [guard(cell) if isinstance(cell, str) else cell for cell in _cells(one, known[one.id], measures)]
+            yield [
+                guard(cell) if isinstance(cell, str) else cell for cell in _cells(one, items_by_id[one.id], measures)
+            ]
 
     try:
         write_text(path, dump_cells(rows(), line_end="\n"), links=False)

@@ -189,8 +189,8 @@ def remarks_of(row: CardRow) -> list[str]:
     if row.basis == "known-and-suspect":
         remarks.append(tr("bad ones of which nobody said what is wrong are among them"))
     if row.on_whole is not None and row.on_whole.bad:
-        some, every = row.on_whole.caught, row.on_whole.bad
-        remarks.append(tr("of all bad outputs it catches {some} of {all}", some=some, all=every))
+        caught, bad = row.on_whole.caught, row.on_whole.bad
+        remarks.append(tr("of all bad outputs it catches {some} of {all}", some=caught, all=bad))
     if row.silent:
         remarks.append(tr("says nothing of {count}", count=row.silent))
     if row.folds_without:
@@ -218,16 +218,18 @@ def _left_out(row: CardRow) -> list[str]:
     """Which graded outputs are in no figure, and why."""
     if row.kind in ("set", "criterion") and row.graded.n:
         return []  # the card's notice says it once for all of them
-    shown = tr("may have been shown to the judge")
+    shown_to_judge = tr("may have been shown to the judge")
     if row.kind in ("set", "criterion"):
-        shown = tr("may have been shown to those who write candidates")
-    given = [
-        (count, why) for count, why in ((row.in_choice, tr("had a part in the choice")), (row.shown, shown)) if count
+        shown_to_judge = tr("may have been shown to those who write candidates")
+    reasons_given = [
+        (count, why)
+        for count, why in ((row.in_choice, tr("had a part in the choice")), (row.shown, shown_to_judge))
+        if count
     ]
-    if len(given) == 1 and not row.graded.n and not row.silent:
-        count, why = given[0]
+    if len(reasons_given) == 1 and not row.graded.n and not row.silent:
+        count, why = reasons_given[0]
         return [tr_n("the only graded output {why}", "all {count} graded outputs {why}", count, why=why)]
-    return [_is_left_out(count, why, others=bool(row.graded.n)) for count, why in given]
+    return [_is_left_out(count, why, others=bool(row.graded.n)) for count, why in reasons_given]
 
 
 def _is_left_out(count: int, why: str, *, others: bool) -> str:

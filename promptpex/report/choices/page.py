@@ -129,20 +129,20 @@ def _examples(examples: Sequence[PageExample]) -> ShownList:
 
 
 def _share_row(share: ChosenShare) -> ShareRow:
-    given = share.interval
-    if given is None or given.estimate is None:
+    interval = share.interval
+    if interval is None or interval.estimate is None:
         return ShareRow(share, "–", None)
-    text = with_ends(given.estimate, given.low, given.high)
-    return ShareRow(share, text, Bar.of(given.low, given.estimate, given.high))
+    text = with_ends(interval.estimate, interval.low, interval.high)
+    return ShareRow(share, text, Bar.of(interval.low, interval.estimate, interval.high))
 
 
 def _pieces(pieces: Sequence[PromptPiece]) -> ShownList:
     """The first pieces of the prompt, and how many characters are left out."""
-    shown: list[PromptPiece] = []
+    prompt_pieces: list[PromptPiece] = []
     room = MOST_PROMPT
     for piece in pieces:
         if room <= 0:
             break
-        shown.append(PromptPiece(piece.text[:room], piece.categories))
+        prompt_pieces.append(PromptPiece(piece.text[:room], piece.categories))
         room -= len(piece.text)
-    return ShownList(shown, sum(len(one.text) for one in pieces) - sum(len(one.text) for one in shown))
+    return ShownList(prompt_pieces, sum(len(one.text) for one in pieces) - sum(len(one.text) for one in prompt_pieces))

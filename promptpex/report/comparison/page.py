@@ -106,8 +106,8 @@ class ComparisonPage:
     @property
     def only(self) -> list[tuple[str, str]]:
         """What else pairs can be filtered by, and its words."""
-        there = {mark for case in self.cases for pair in case.pairs for mark in pair.marks}
-        return [(mark, words) for mark, words in ONLY.items() if mark in there]
+        marks_present = {mark for case in self.cases for pair in case.pairs for mark in pair.marks}
+        return [(mark, words) for mark, words in ONLY.items() if mark in marks_present]
 
 
 def comparison_html(
@@ -146,7 +146,7 @@ def comparison_page(comparison: RunComparison) -> ComparisonPage:
     broken = [row for row in rules if row["before"] or row["after"] or row["at_least"]]
     counts = ("newly_failing", "fixed", "still_failing")
     broken.sort(key=lambda row: (row["decision"] == "undecided", *(-row[name] for name in counts)))
-    shown = dict.fromkeys(row["rule"] for row in broken)
+    broken_rules = dict.fromkeys(row["rule"] for row in broken)
     noise = noise_sentences(comparison.noise, models)
     old, new = (list(one.kinds["rule"].unique()) for one in (comparison.before, comparison.after))
     texts = _texts(comparison.before.run) | _texts(comparison.after.run)
@@ -156,11 +156,11 @@ def comparison_page(comparison: RunComparison) -> ComparisonPage:
         axis=axis,
         models=tuple(_row(row, axis) for row in models),
         rules=tuple(_row(row, axis) for row in broken),
-        unbroken=tuple(dict.fromkeys(row["rule"] for row in rules if row["rule"] not in shown)),
+        unbroken=tuple(dict.fromkeys(row["rule"] for row in rules if row["rule"] not in broken_rules)),
         gone=tuple(rule for rule in old if rule not in new),
         added=tuple(rule for rule in new if rule not in old),
         texts=texts,
-        compared=compared_cases(comparison, list(shown)),
+        compared=compared_cases(comparison, list(broken_rules)),
         sections=tuple(one for one in compared_sections(comparison) if one.id != "broken"),
         noise=tuple(noise),
         notes=tuple(note for note in comparison.notes if note not in noise),

@@ -115,22 +115,22 @@ def compared_cases(comparison: RunComparison, rules: Sequence[str]) -> ComparedC
         rules: those of the page in its order.
     """
     changes, models = _Changes.of(comparison), comparison.models["model"].tolist()
-    ranked, every = changes.ranked, list(CHANGES)
-    shown = {
-        (models[model], case): every[change]
+    ranked, all_changes = changes.ranked, list(CHANGES)
+    shown_outputs = {
+        (models[model], case): all_changes[change]
         for model, case, change in zip(*changes.at(ranked[: _most(comparison)]), strict=True)
     }
-    pairs = _pairs(comparison, shown, rules)
+    pairs = _pairs(comparison, shown_outputs, rules)
     targets = FirstTargets()
     cases = tuple(_targeted(case, targets) for case in _in_order(_cases(comparison, pairs)))
     of_models, _, of_changes = changes.at(ranked)
     return ComparedCases(
         cases=cases,
         addresses=frozenset(targets.addresses),
-        changes=Counter(every[change] for change in of_changes),
+        changes=Counter(all_changes[change] for change in of_changes),
         per_model=Counter(models[model] for model in of_models),
         kept=changes.kept,
-        left_out=len(ranked) - len(shown),
+        left_out=len(ranked) - len(shown_outputs),
     )
 
 
@@ -248,8 +248,8 @@ def _outputs(
     after = after_of(side.run)
     for row in records(rows):
         key, name = (row["case"], row["model"], row["repeat"]), called[row["model"]]
-        made = shown_output(row, place[name], verdicts.get(key, []), after)
-        by_cell[name, row["case"]].append(replace(made, scores=tuple(scores.get(key, ()))))
+        output_shown = shown_output(row, place[name], verdicts.get(key, []), after)
+        by_cell[name, row["case"]].append(replace(output_shown, scores=tuple(scores.get(key, ()))))
     return by_cell
 
 

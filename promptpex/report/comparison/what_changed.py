@@ -50,13 +50,13 @@ class ChangedCases:
     @property
     def named(self) -> list[tuple[Key, tuple[str, ...], int]]:
         """Each kind of change that there is in words, the first ids, and how many more there are."""
-        every = (
+        all_groups = (
             (Key("new"), self.new),
             (Key("gone"), self.gone),
             (Key("with other inputs"), self.inputs),
             (Key("with another expected output"), self.expected),
         )
-        return [(words, ids[:MOST_IDS], max(0, len(ids) - MOST_IDS)) for words, ids in every if ids]
+        return [(words, ids[:MOST_IDS], max(0, len(ids) - MOST_IDS)) for words, ids in all_groups if ids]
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,14 +44,14 @@ def _joined(before: str, after: str) -> list[str | Change]:
         if isinstance(part, str):
             parts.append(part)
             continue
-        gone, new = part
+        removed, new = part
         if len(parts) > 1 and isinstance(parts[-1], str) and not parts[-1].strip():
             blank = parts.pop()
-            gone, new = f"{blank}{gone}", f"{blank}{new}"
+            removed, new = f"{blank}{removed}", f"{blank}{new}"
         if parts and not isinstance(parts[-1], str):
             earlier = parts.pop()
-            gone, new = f"{earlier[0]}{gone}", f"{earlier[1]}{new}"
-        parts.append((gone, new))
+            removed, new = f"{earlier[0]}{removed}", f"{earlier[1]}{new}"
+        parts.append((removed, new))
     return parts
 
 

@@ -38,12 +38,12 @@ def in_answer(answer: str, names: Sequence[str]) -> Iterator[tuple[str, str | No
 
     A name is whole words, and of two that begin alike it is the longer one.
     """
-    known = sorted((name for name in names if len(name) >= SHORTEST), key=len, reverse=True)
-    if not known:
+    names_by_length = sorted((name for name in names if len(name) >= SHORTEST), key=len, reverse=True)
+    if not names_by_length:
         yield answer, None
         return
     end, named = 0, set[str]()
-    for match in re.finditer(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)", answer):
+    for match in re.finditer(rf"(?<!\w)(?:{'|'.join(map(re.escape, names_by_length))})(?!\w)", answer):
         if match[0] in named:
             continue
         named.add(match[0])

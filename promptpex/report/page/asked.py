@@ -38,9 +38,9 @@ def named_inputs(case: Case) -> Inputs:
 def all_asked(cases: Iterable[Case], order: Sequence[str], sent: SentMessages | None) -> Mapping[str, Asked]:
     """What was asked in these cases, by their ids; ``order`` are the ids of those on the page, the first of which have
     their messages."""
-    known = {case.id: case for case in cases}
-    messages = dict(_within_bounds(known, order, sent)) if sent is not None else {}
-    return {name: Asked(named_inputs(case), messages.get(name, ())) for name, case in known.items()}
+    cases_by_id = {case.id: case for case in cases}
+    messages = dict(_within_bounds(cases_by_id, order, sent)) if sent is not None else {}
+    return {name: Asked(named_inputs(case), messages.get(name, ())) for name, case in cases_by_id.items()}
 
 
 def _within_bounds(

@@ -117,24 +117,24 @@ def case_groups(
     """
     groups = _grouped(summary, _answers(summary, shown, names, rules))
     ordered = sorted(groups, key=lambda group: [-group.counts.get(name, 0) for name in ("fail", "unscored")])
-    asked = all_asked(summary.run.suite.cases, [group.id for group in ordered], sent)
-    return tuple(replace(group, asked=asked.get(group.id, group.asked)) for group in ordered)
+    sent_messages = all_asked(summary.run.suite.cases, [group.id for group in ordered], sent)
+    return tuple(replace(group, asked=sent_messages.get(group.id, group.asked)) for group in ordered)
 
 
 def with_targets(groups: Iterable[CaseGroup]) -> tuple[tuple[CaseGroup, ...], frozenset[str]]:
     """The cases with the ids by which links lead into them, and all addresses that lead somewhere."""
     targets = FirstTargets()
-    made = tuple(
+    linked_groups = tuple(
         replace(group, answers=tuple(_targeted(answer, targets) for answer in group.answers)) for group in groups
     )
-    return made, frozenset(targets.addresses)
+    return linked_groups, frozenset(targets.addresses)
 
 
 def only(groups: Iterable[CaseGroup]) -> Iterator[tuple[str, str]]:
     """What of ``ONLY`` is said of any output, with its words."""
-    there = {mark for group in groups for answer in group.answers for mark in answer.marks}
-    there |= {DIFFER for group in groups if group.differ}
-    yield from ((mark, words) for mark, words in ONLY.items() if mark in there)
+    marks_present = {mark for group in groups for answer in group.answers for mark in answer.marks}
+    marks_present |= {DIFFER for group in groups if group.differ}
+    yield from ((mark, words) for mark, words in ONLY.items() if mark in marks_present)
 
 
 def _targeted(answer: ShownOutput, targets: FirstTargets) -> ShownOutput:
@@ -237,13 +237,18 @@ def shown_output(
     """
     verdicts, closed = _one_cause(verdicts, after)
     own = [verdict for verdict in verdicts if verdict.source != "none" or verdict.unscored != row["error"]]
-    shown = [verdict for verdict in own if verdict.status not in _LISTED or not verdict.counts]
+    listed_verdicts = [verdict for verdict in own if verdict.status not in _LISTED or not verdict.counts]
     passed, left_out = (
         tuple(dict.fromkeys(verdict.rule for verdict in own if verdict.status == status and verdict.counts))
         for status in _LISTED
     )
     return ShownOutput(
-        row=row, model_index=index, verdicts=tuple(shown), passed=passed, not_concerned=left_out, closed=closed
+        row=row,
+        model_index=index,
+        verdicts=tuple(listed_verdicts),
+        passed=passed,
+        not_concerned=left_out,
+        closed=closed,
     )
 
 
@@ -262,15 +267,15 @@ def _one_cause(
         if cause is not None and one.rule not in by_cause[cause]:
             by_cause[cause].append(one.rule)
     folded = {rule for rules in by_cause.values() for rule in rules}
-    kept = [one for one in verdicts if one.unscored != AFTER or one.rule not in folded]
-    return kept, {cause: tuple(rules) for cause, rules in by_cause.items()}
+    verdicts_kept = [one for one in verdicts if one.unscored != AFTER or one.rule not in folded]
+    return verdicts_kept, {cause: tuple(rules) for cause, rules in by_cause.items()}
 
 
 def _first_broken(rule: str, after: Mapping[str, str], broken: Collection[str]) -> str | None:
     """The broken rule that a rule comes after, directly or not: of several that from which all begins."""
-    cause, seen = None, {rule}
-    while (earlier := after.get(rule)) is not None and earlier not in seen:
-        seen.add(earlier)
+    cause, rules_seen = None, {rule}
+    while (earlier := after.get(rule)) is not None and earlier not in rules_seen:
+        rules_seen.add(earlier)
         cause, rule = earlier if earlier in broken else cause, earlier
     return cause
 

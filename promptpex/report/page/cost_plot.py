@@ -54,14 +54,14 @@ def cost_plot(rows: Sequence[Mapping[str, Any]], axis: float) -> CostPlot | None
         rows: under ``tables.MODEL_COLUMNS``.
         axis: the share at the upper end.
     """
-    known = [row for row in rows if row["cost_usd"] and row["outputs"] and row["non_compliance"] is not None]
-    costs = [PER * row["cost_usd"] / row["outputs"] for row in known]
+    priced_rows = [row for row in rows if row["cost_usd"] and row["outputs"] and row["non_compliance"] is not None]
+    costs = [PER * row["cost_usd"] / row["outputs"] for row in priced_rows]
     if len(set(costs)) < 2:
         return None
     logarithmic = max(costs) / min(costs) > LOGARITHMIC
     ticks = list(_decades(min(costs), max(costs))) if logarithmic else list(_round_steps(max(costs)))
     place = partial(_place, first=ticks[0], last=ticks[-1], logarithmic=logarithmic)
-    points = [_point(row, place(cost), axis) for row, cost in zip(known, costs, strict=True)]
+    points = [_point(row, place(cost), axis) for row, cost in zip(priced_rows, costs, strict=True)]
     return CostPlot(
         points=tuple(_named(points)),
         costs=tuple((tick, place(tick)) for tick in ticks),
@@ -72,8 +72,8 @@ def cost_plot(rows: Sequence[Mapping[str, Any]], axis: float) -> CostPlot | None
 
 def _point(row: Mapping[str, Any], x: float, axis: float) -> CostPoint:
     y, low, high = (_height(min(row[name], axis), axis) for name in ("non_compliance", "ci_low", "ci_high"))
-    few = 0 < row["scored"] < FEW
-    return CostPoint(row["model"], x, y, low, high, y + 4, leftward=x > 0.6 * WIDTH, few=few)
+    has_few = 0 < row["scored"] < FEW
+    return CostPoint(row["model"], x, y, low, high, y + 4, leftward=x > 0.6 * WIDTH, few=has_few)
 
 
 def _named(points: Sequence[CostPoint]) -> Iterator[CostPoint]:

@@ -52,8 +52,8 @@ def script(names: tuple[str, ...] = NAMES) -> str:
 def script_policy(names: tuple[str, ...] = NAMES) -> str:
     """The Content-Security-Policy of a page with that script, which is known by its hash; what it puts into the page is
     text (Trusted Types)."""
-    known = hash_source(script(names))
-    return f"{POLICY}; script-src {known}; require-trusted-types-for 'script'; trusted-types 'none'"
+    script_hash = hash_source(script(names))
+    return f"{POLICY}; script-src {script_hash}; require-trusted-types-for 'script'; trusted-types 'none'"
 
 
 def hash_source(text: str) -> str:

@@ -118,13 +118,13 @@ class RunPlace:
             RunError: as ``add``.
         """
         if records is None:
-            with RunRecords.of(run) as held:
-                return self.finish(run, held)
+            with RunRecords.of(run) as spooled:
+                return self.finish(run, spooled)
         with self._turn():
             candidates = [] if self._fresh else [self.before, self._complete()]
-            for kept in dict.fromkeys(folder for folder in candidates if folder is not None):
-                if self._measured_by(kept).all_in(records):
-                    return self._as_kept(run, records, kept)
+            for folder_kept in dict.fromkeys(folder for folder in candidates if folder is not None):
+                if self._measured_by(folder_kept).all_in(records):
+                    return self._as_kept(run, records, folder_kept)
             folder = self._folder or self._new_folder()
             self._close()
             if not self._goes_on:
@@ -173,8 +173,8 @@ class RunPlace:
 
     def _complete(self) -> Path | None:
         """The complete execution that was written last."""
-        every = executions(self._results, self._own)
-        return next((folder for folder in every if folder != self._folder and _is_complete(folder)), None)
+        all_executions = executions(self._results, self._own)
+        return next((folder for folder in all_executions if folder != self._folder and _is_complete(folder)), None)
 
     def _new_folder(self) -> Path:
         """A folder that nobody has and nobody is about to make."""
@@ -222,8 +222,8 @@ class _Measured:
     @cached_property
     def _answered(self) -> frozenset[int]:
         """The hashes of the keys of its usable answers."""
-        kept = (_parsed(line, Output) for line in _lines(self.folder / OUTPUTS))
-        return frozenset(hash(output.key) for output in kept if output is not None and output.error is None)
+        parsed_outputs = (_parsed(line, Output) for line in _lines(self.folder / OUTPUTS))
+        return frozenset(hash(output.key) for output in parsed_outputs if output is not None and output.error is None)
 
     def changes(self, output: Output) -> bool:
         """Whether an output is another one than the usable answer that the run has in its place."""
@@ -270,21 +270,21 @@ def _stays(
         what = None if record is None else measured(record)
         return None if what is None else hash(what)
 
-    lost: dict[int, int | None] = {}
+    replaced_by: dict[int, int | None] = {}
     new: set[int] = set()
     for before, now in zip_longest(kept, lines()):
         if before == now:
             continue
-        if now is not None and lost.pop(mark := hash(now), now) is now:
+        if now is not None and replaced_by.pop(mark := hash(now), now) is now:
             new.add(mark)
         if before is not None and (mark := hash(before)) in new:
             new.discard(mark)
         elif before is not None:
-            lost[mark] = value(before)
-    wanted = set(lost.values()) - {None}
-    if wanted:
-        wanted.difference_update(map(value, lines()))
-    return not wanted
+            replaced_by[mark] = value(before)
+    needed = set(replaced_by.values()) - {None}
+    if needed:
+        needed.difference_update(map(value, lines()))
+    return not needed
 
 
 def _parsed(line: bytes, kind: type[R]) -> R | None:

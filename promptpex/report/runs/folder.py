@@ -110,8 +110,8 @@ def finish(folder: Path, run: Run, records: RunRecords | None = None, *, most_li
         RunError: as ``begin``.
     """
     if records is None:
-        with RunRecords.of(run) as held:
-            finish(folder, run, held, most_lines=most_lines)
+        with RunRecords.of(run) as spooled:
+            finish(folder, run, spooled, most_lines=most_lines)
         return
     begin(folder, run)
     with writing(folder):
@@ -177,16 +177,16 @@ def read(folder: Path | str, *, verdicts: bool = True) -> Run:
         RunError: no run there, or a file that is damaged, with its line.
     """
     folder = Path(folder)
-    known = known_of(folder)
+    head = known_of(folder)
     outputs = tuple(outputs_of(folder))
-    there = {output.key for output in outputs}
+    output_keys = {output.key for output in outputs}
     if not verdicts:
-        return Run(**known, outputs=outputs)
+        return Run(**head, outputs=outputs)
     return Run(
-        **known,
+        **head,
         outputs=outputs,
-        verdicts=tuple(one for one in verdicts_of(folder) if one.key in there),
-        scores=tuple(_scores(folder, there)),
+        verdicts=tuple(one for one in verdicts_of(folder) if one.key in output_keys),
+        scores=tuple(_scores(folder, output_keys)),
     )
 
 
@@ -224,14 +224,14 @@ def read_columns(folder: Path) -> RunColumns:
     Raises:
         RunError: as ``read``.
     """
-    known = known_of(folder)
+    head = known_of(folder)
     outputs = Columns.of(records_of(folder / OUTPUTS, Output), Output)
-    there = set(zip(outputs["case"], outputs["model"], outputs["repeat"], strict=True))
+    output_keys = set(zip(outputs["case"], outputs["model"], outputs["repeat"], strict=True))
     return RunColumns(
-        **known,
+        **head,
         outputs=outputs,
-        verdicts=Columns.of((one for one in verdicts_of(folder) if one.key in there), Verdict),
-        scores=Columns.of(_scores(folder, there), Score),
+        verdicts=Columns.of((one for one in verdicts_of(folder) if one.key in output_keys), Verdict),
+        scores=Columns.of(_scores(folder, output_keys), Score),
     )
 
 

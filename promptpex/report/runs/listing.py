@@ -138,10 +138,10 @@ class RunList:
 
     def _line(self, key: str, folder: Path) -> ListedRun:
         stamp = stamp_of(folder, (MANIFEST, REPORT))
-        kept = self._kept.get(folder)
-        if kept is None or kept[0] != stamp:
-            kept = self._kept[folder] = (stamp, listed(folder, key))
-        return kept[1]
+        cached_line = self._kept.get(folder)
+        if cached_line is None or cached_line[0] != stamp:
+            cached_line = self._kept[folder] = (stamp, listed(folder, key))
+        return cached_line[1]
 
 
 def bytes_of(folder: Path) -> int:

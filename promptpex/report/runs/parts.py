@@ -36,14 +36,14 @@ def read_for_report(folder: Path, *, large: int = LARGE, part: int = PART) -> Ru
     has_cube = (folder / CUBE).exists()
     if not has_cube and sum(_bytes_of(folder / name) for name in (OUTPUTS, VERDICTS, SCORES)) < large:
         return read_columns(folder)
-    known = known_of(folder)
+    head = known_of(folder)
 
     def parts() -> Iterator[RunColumns]:
         for outputs, verdicts, scores in _parts(folder, part):
-            yield RunColumns(**known, outputs=outputs, verdicts=verdicts, scores=scores)
+            yield RunColumns(**head, outputs=outputs, verdicts=verdicts, scores=scores)
 
     return RunInParts(
-        **known,
+        **head,
         parts=parts,
         each_output=lambda: records_of(folder / OUTPUTS, Output),
         whole=lambda: read_columns(folder),
@@ -64,20 +64,20 @@ def _parts(folder: Path, size: int) -> Iterator[tuple[Columns, Columns, Columns]
     verdicts, scores = _Ahead(verdicts_of(folder)), _Ahead(records_of(folder / SCORES, Score))
     for number in count():
         with collector_paused():
-            some = list(islice(outputs, size))
-            if number and not some:
+            part_outputs = list(islice(outputs, size))
+            if number and not part_outputs:
                 break
-            there = {output.key for output in some}
-            if len(there) < len(some):
+            output_keys = {output.key for output in part_outputs}
+            if len(output_keys) < len(part_outputs):
                 raise NotInOrderError("an output is there twice", path=folder / OUTPUTS)
-            made = (
-                Columns.of(some, Output),
-                Columns.of(verdicts.on(there), Verdict),
-                Columns.of(scores.on(there), Score),
+            part_columns = (
+                Columns.of(part_outputs, Output),
+                Columns.of(verdicts.on(output_keys), Verdict),
+                Columns.of(scores.on(output_keys), Score),
             )
-            del some, there
-        yield made
-        del made
+            del part_outputs, output_keys
+        yield part_columns
+        del part_columns
     for what, left in (("verdicts", verdicts), ("scores", scores)):
         if not left.is_over:
             raise NotInOrderError(f"the {what} do not stand in the order of their outputs", path=folder)

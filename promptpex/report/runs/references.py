@@ -53,19 +53,19 @@ def refer(named: Path, results: Path) -> Path:
     """
     *prompt, last = named.parts or ("",)
     back = _BACK.fullmatch(last)
-    wanted, steps = (back[1], int(back[2])) if back else (last, 0)
-    every = newest_first(runs_in(results))
-    if wanted == LATEST and not every:
+    wanted_name, steps = (back[1], int(back[2])) if back else (last, 0)
+    all_runs = newest_first(runs_in(results))
+    if wanted_name == LATEST and not all_runs:
         raise RunError(_none_yet(results), path=results)
-    if wanted == LATEST and not prompt and (batch := latest_batch(results)) is not None:
+    if wanted_name == LATEST and not prompt and (batch := latest_batch(results)) is not None:
         _refuse_batch(batch, named)
-    meant = _meant(wanted, [folder for folder in every if prompt in ([], [folder.parent.name])])
-    if not meant:
+    matching = _meant(wanted_name, [folder for folder in all_runs if prompt in ([], [folder.parent.name])])
+    if not matching:
         raise RunError(_NO_SUCH, path=named)
-    if len(meant) > 1:
-        names = ", ".join(sorted(folder.relative_to(results).as_posix() for folder in meant)[:5])
+    if len(matching) > 1:
+        names = ", ".join(sorted(folder.relative_to(results).as_posix() for folder in matching)[:5])
         raise RunError(f"{named} names several runs ({names}); name one", path=results)
-    return _before(meant[0], steps, [folder for folder in every if folder.parent == meant[0].parent], named)
+    return _before(matching[0], steps, [folder for folder in all_runs if folder.parent == matching[0].parent], named)
 
 
 def _refuse_batch(folder: Path, named: Path) -> None:
@@ -95,8 +95,8 @@ def _before(folder: Path, steps: int, siblings: Sequence[Path], named: Path) -> 
     older = siblings[siblings.index(folder) :]
     if steps < len(older):
         return older[steps]
-    there = plural(len(older) - 1, "run is older", "runs are older")
-    raise RunError(f"no such run: of {folder.parent.name}, {there} than {folder.name}", path=named)
+    older_text = plural(len(older) - 1, "run is older", "runs are older")
+    raise RunError(f"no such run: of {folder.parent.name}, {older_text} than {folder.name}", path=named)
 
 
 def name_of(folder: Path) -> str | None:
@@ -127,10 +127,10 @@ def latest(results: Path) -> Path:
     Raises:
         RunError: there is none.
     """
-    every = newest_first(runs_in(results))
-    if not every:
+    all_runs = newest_first(runs_in(results))
+    if not all_runs:
         raise RunError(_none_yet(results), path=results)
-    return every[0]
+    return all_runs[0]
 
 
 def _none_yet(results: Path) -> str:

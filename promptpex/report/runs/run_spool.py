@@ -74,6 +74,6 @@ class RunRecords:
 
     def columns(self, run: Run) -> RunColumns:
         """The run as a report needs it, without scores."""
-        known = {name: getattr(run, name) for name in ("manifest", "prompt", "spec", "suite", "metrics")}
+        run_fields = {name: getattr(run, name) for name in ("manifest", "prompt", "spec", "suite", "metrics")}
         outputs, verdicts = Columns.of(self.outputs, Output), Columns.of(self.verdicts, Verdict)
-        return RunColumns(**known, outputs=outputs, verdicts=verdicts, scores=Columns.of([], Score))
+        return RunColumns(**run_fields, outputs=outputs, verdicts=verdicts, scores=Columns.of([], Score))

@@ -44,8 +44,10 @@ def show_brief(summary: Summary, console: Console, occasion: Occasion) -> None:
     least = _height(cut_short, console) + min(1, len(about))
     end, table, worst = _shared_out(summary, console, occasion, least_notes=least)
     room = MOST_LINES - _height([Text(), *end, *table, *cut_short], console)
-    every = exact(f"promptpex report {run_argument(summary, summary.folder)} --full" if summary.folder else "--full")
-    remarks = _fitting_notes(about, every, console, room - (len(worst) + 2 if worst else 0))
+    full_command = exact(
+        f"promptpex report {run_argument(summary, summary.folder)} --full" if summary.folder else "--full"
+    )
+    remarks = _fitting_notes(about, full_command, console, room - (len(worst) + 2 if worst else 0))
     page = summary.folder and summary.folder / PAGE
     rules = _failures(worst, page, room - _height(remarks, console) - 2) if worst else []
     for line in [*table, *cut_short, *remarks, *rules, Text(), *end]:

@@ -42,17 +42,17 @@ def fitted(title: str, columns: Sequence[Column], width: int, *, edges: bool = T
     Args:
         edges: whether a blank line stands above the headers and below the rows.
     """
-    kept = list(columns)
+    columns_kept = list(columns)
     name = min(max(map(len, columns[0].cells), default=0), NAME)
-    narrow = width < WIDE or least_width(kept, name, narrow=False) > width
-    while (over := least_width(kept, name, narrow=narrow) - width) > 0:
-        yielding = [column for column in kept if column.gives_way]
+    narrow = width < WIDE or least_width(columns_kept, name, narrow=False) > width
+    while (over := least_width(columns_kept, name, narrow=narrow) - width) > 0:
+        yielding = [column for column in columns_kept if column.gives_way]
         if not yielding:
             name = max(SHORTEST_NAME, name - over)
             break
-        kept.remove(max(yielding, key=lambda column: column.gives_way))
-    left_out = [shown(column.header) for column in columns if column not in kept]
-    return table_of(title, kept, name, narrow=narrow, edges=edges), left_out
+        columns_kept.remove(max(yielding, key=lambda column: column.gives_way))
+    left_out = [shown(column.header) for column in columns if column not in columns_kept]
+    return table_of(title, columns_kept, name, narrow=narrow, edges=edges), left_out
 
 
 def least_width(columns: Sequence[Column], name: int, *, narrow: bool) -> int:

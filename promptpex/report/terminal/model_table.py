@@ -65,8 +65,8 @@ def columns(summary: Summary, shown: Sequence[Quantity], rows: Sequence[TableRow
 def _quantity(quantity: Quantity, rows: Sequence[TableRow], confidence: float, *, first: bool) -> list[Column]:
     """A quantity, and what it was computed from; of the ``first`` one the estimates always stay."""
     estimates = [quantity.estimates[row["model"]] for row in rows]
-    few = "*" if quantity.name == NON_COMPLIANCE else ""
-    counts = [f"{one.count}{few if 0 < one.scored < FEW else ''}" for one in estimates]
+    few_mark = "*" if quantity.name == NON_COMPLIANCE else ""
+    counts = [f"{one.count}{few_mark if 0 < one.scored < FEW else ''}" for one in estimates]
     level = tr("{quantity} ({level} CI)", quantity=clean(shown(quantity.column), NAME), level=as_given(confidence))
     return [
         Column(quantity.count_column, counts, 1 if first else 3),

@@ -115,11 +115,11 @@ def _more_cases(summary: Summary) -> Iterator[NextStep]:
     """Cases to add where models are undecided and so many would probably settle it."""
     if summary.run.manifest.subset is not None:
         return
-    wanted = [row["more_cases_low"] for row in summary.model_rows if row["more_cases_low"] is not None]
+    case_counts = [row["more_cases_low"] for row in summary.model_rows if row["more_cases_low"] is not None]
     targets = sum(1 + bool(rule.inverse) for rule in summary.run.spec.rules if not rule.stale)
-    if not wanted or not targets or summary.run.prompt.path is None or max(wanted) > MOST_CASES:
+    if not case_counts or not targets or summary.run.prompt.path is None or max(case_counts) > MOST_CASES:
         return
-    each = math.ceil(max(wanted) / targets)
+    each = math.ceil(max(case_counts) / targets)
     prompt = _argument(summary.run.prompt.path)
     yield NextStep(f"promptpex generate {prompt} --more {each}", tr("adds about {count} cases", count=each * targets))
 

@@ -73,8 +73,8 @@ def means(summary: Summary) -> Iterator[str]:
     for metric in dict.fromkeys(row["metric"] for row in rows):
         if metric != summary.rankings.options.rank_by:
             of_each = (row for row in rows if row["metric"] == metric)
-            shown = (f"{named(row['model'])} {mean(row)}" for row in of_each)
-            yield tr("Metric {metric}: {means}.", metric=clean(metric), means=", ".join(shown))
+            mean_texts = (f"{named(row['model'])} {mean(row)}" for row in of_each)
+            yield tr("Metric {metric}: {means}.", metric=clean(metric), means=", ".join(mean_texts))
 
 
 def _without_judge(summary: Summary) -> Iterator[str]:

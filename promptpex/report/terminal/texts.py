@@ -23,8 +23,8 @@ def clean(text: Any, limit: int = SHORT) -> str:
     """Foreign text for one line of a terminal: control characters shown as blanks, cut at ``limit``."""
     words = str("" if text is None else text).split(maxsplit=limit)  # as many fill the line, however long the text is
     one_line = " ".join(words)
-    shown = one_line[:limit]
-    safe = "".join(" " if unicodedata.category(letter) in ("Cc", "Cf", "Cs") else letter for letter in shown)
+    shortened = one_line[:limit]
+    safe = "".join(" " if unicodedata.category(letter) in ("Cc", "Cf", "Cs") else letter for letter in shortened)
     return safe if len(one_line) <= limit else safe[: limit - 1] + "…"
 
 

@@ -72,9 +72,9 @@ class Leaseholder:
             if not self.joined:
                 await connection.execute(filled(statements.SWEEP, self._schema))
                 await self.renew(connection)
-            made = await connection.execute(filled(statements.CLAIM, self._schema), (self.name, ordered))
-            gone = await connection.execute(filled(statements.ANSWERED, self._schema), (self.name, ordered))
-        claimed = {row[0] for row in await made.fetchall()} - {row[0] for row in await gone.fetchall()}
+            newly_claimed = await connection.execute(filled(statements.CLAIM, self._schema), (self.name, ordered))
+            answered = await connection.execute(filled(statements.ANSWERED, self._schema), (self.name, ordered))
+        claimed = {row[0] for row in await newly_claimed.fetchall()} - {row[0] for row in await answered.fetchall()}
         self.joined = True
         rest = [each for each in ordered if each not in claimed]
         return claimed | await self._of_the_dead(connection, rest) if rest else claimed
@@ -92,9 +92,9 @@ class Leaseholder:
     async def _of_the_dead(self, connection: Connection, ids: list[str]) -> set[str]:
         """The questions among these that were a dead owner's and are this owner's now."""
         cursor = await connection.execute(filled(statements.HOLDERS, self._schema), (self.lease_s, ids))
-        held = await cursor.fetchall()
-        buried = {owner for _, owner, *who, _ in held if owner is not None and self._died_here(owner, *who)}
-        free = sorted(request_id for request_id, owner, *_, lives in held if not lives or owner in buried)
+        rows_held = await cursor.fetchall()
+        buried = {owner for _, owner, *who, _ in rows_held if owner is not None and self._died_here(owner, *who)}
+        free = sorted(request_id for request_id, owner, *_, lives in rows_held if not lives or owner in buried)
         if not free:
             return set()
         if self._inherit is not None:
@@ -104,8 +104,8 @@ class Leaseholder:
                 await connection.execute(filled(statements.FORGET, self._schema), (sorted(buried),))
             await connection.execute(filled(statements.LOCK_CLAIMS, self._schema), (free,))
             values = (self.name, free, self.lease_s)
-            taken = await connection.execute(filled(statements.TAKE_OVER, self._schema), values)
-        return {row[0] for row in await taken.fetchall()}
+            taken_over = await connection.execute(filled(statements.TAKE_OVER, self._schema), values)
+        return {row[0] for row in await taken_over.fetchall()}
 
     def _died_here(self, owner: str, host: str, pid: int, started: str) -> bool:
         """Whether the owner was a process, or a closed store, of this very host; two hosts may have the same name, and

@@ -155,8 +155,8 @@ def entry_of(row: StoredRow) -> StoreEntry | None:
     """An entry; None where it cannot be read."""
     request_id, created_at, scrubbed, request, completion = row
     try:
-        asked = Request.model_validate(json.loads(request))
-        return StoreEntry(request_id, created_at, asked, Completion.model_validate_json(completion), scrubbed)
+        request_record = Request.model_validate(json.loads(request))
+        return StoreEntry(request_id, created_at, request_record, Completion.model_validate_json(completion), scrubbed)
     except (ValidationError, ValueError, TypeError, RecursionError):
         return None
 

@@ -48,14 +48,14 @@ def row_of(request_id: str, request: Request, completion: Completion, at: float,
         at: when it came.
         scrubbed: whether the request has lost a key before.
     """
-    asked, cleaned = scrubbed_request(request)
+    clean_request, cleaned = scrubbed_request(request)
     return Row(
         request_id,
         name_bytes(request.model),
         name_bytes(request.stage),
         at,
         scrubbed or cleaned,
-        request_text(asked).encode(),
+        request_text(clean_request).encode(),
         completion.model_dump_json(exclude_defaults=True).encode(),
     )
 

@@ -141,8 +141,8 @@ async def prepare(
 async def _require_columns(connection: AsyncConnection[Any], address: StoreAddress) -> None:
     """Refuses tables that somebody has changed before anything is asked that they could not take."""
     cursor = await connection.execute(_COLUMNS, {"schema": address.schema})
-    there = dict(await cursor.fetchall())
-    odd = next((name for name, kind in COLUMNS.items() if there.get(name) != kind), None)
+    columns_present = dict(await cursor.fetchall())
+    odd = next((name for name, kind in COLUMNS.items() if columns_present.get(name) != kind), None)
     if odd is not None:
         raise StoreDamaged(
             f"{address.text}: the tables in the schema {visible(address.schema)} are not those of a promptpex store: "

@@ -139,11 +139,11 @@ class PostgresStore:
 
     async def get_many(self, request_ids: Iterable[str]) -> dict[str, Completion]:
         """The stored replies to the requests of these ids; ids without one are left out."""
-        wanted = list(dict.fromkeys(request_ids))
+        unique_ids = list(dict.fromkeys(request_ids))
         replies: dict[str, Completion] = {}
-        for at in range(0, len(wanted), IDS_PER_QUERY):
-            some = wanted[at : at + IDS_PER_QUERY]
-            for request_id, completion in zip(some, await self._get_group(some), strict=True):
+        for at in range(0, len(unique_ids), IDS_PER_QUERY):
+            ids_of_query = unique_ids[at : at + IDS_PER_QUERY]
+            for request_id, completion in zip(ids_of_query, await self._get_group(ids_of_query), strict=True):
                 if completion is not None:
                     replies[request_id] = completion_of(self.address.text, request_id, completion)
         return replies
@@ -221,8 +221,8 @@ class PostgresStore:
 
     async def lacks(self, request_ids: Sequence[str]) -> list[str]:
         """Those of these ids that have no entry."""
-        there = await self._link.run(lambda connection: maintenance.there(connection, self.address, request_ids))
-        return [each for each in request_ids if each not in there]
+        stored_ids = await self._link.run(lambda connection: maintenance.there(connection, self.address, request_ids))
+        return [each for each in request_ids if each not in stored_ids]
 
     async def add(self, entries: Sequence[StoreEntry]) -> int:
         """Stores entries of another store as they are; gives how many were new."""
@@ -253,12 +253,12 @@ class PostgresStore:
         self._owner.close()
         await self._link.close()
         if self._spool.count:
-            kept = stored(
+            spool_notice = stored(
                 "replies kept in {path}: {count}; the next command on this store writes them to it",
                 path=self._spool.path,
                 count=self._spool.count,
             )
-            self._options.emit(Notice(kept, "always"))
+            self._options.emit(Notice(spool_notice, "always"))
         self._spool.close()
 
     async def __aenter__(self) -> PostgresStore:

@@ -161,8 +161,8 @@ def _refuse_altered(connection: sqlite3.Connection, path: Path) -> None:
         own = str(name).startswith("sqlite_") and (kind == "table" or (kind == "index" and sql is None))
         if not own:
             present.add(on_one_line(str(sql)))
-    wanted = {on_one_line(each.replace("IF NOT EXISTS ", "")) for each in _TABLES.split(";") if each.strip()}
-    if present != wanted:
+    expected_tables = {on_one_line(each.replace("IF NOT EXISTS ", "")) for each in _TABLES.split(";") if each.strip()}
+    if present != expected_tables:
         raise StoreDamaged(
             f"{path}: this file says it is a promptpex store, but contains tables, views or triggers that promptpex "
             "did not create. It was not used; move it away, or name another path for the store."

@@ -59,13 +59,13 @@ class Owner:
     def claim(self, connection: sqlite3.Connection, ids: Sequence[str]) -> set[str]:
         """The questions that are this owner's to ask; not those that are answered or that a living owner has."""
         self._join(connection)
-        listed = json.dumps(ids)
-        if connection.execute(_CLAIM, (self.name, listed)).rowcount == len(ids):
+        ids_json = json.dumps(ids)
+        if connection.execute(_CLAIM, (self.name, ids_json)).rowcount == len(ids):
             return set(ids)
         answered = among(connection, "SELECT group_concat(id) FROM replies WHERE id IN", ids)
-        mine = among(connection, f"SELECT group_concat(id) FROM claims WHERE owner = '{self.name}' AND id IN", ids)
-        open_ones = [each for each in ids if each not in answered and each not in mine]
-        return mine | {each for each in open_ones if self._take_over(connection, each)}
+        own_ids = among(connection, f"SELECT group_concat(id) FROM claims WHERE owner = '{self.name}' AND id IN", ids)
+        open_ones = [each for each in ids if each not in answered and each not in own_ids]
+        return own_ids | {each for each in open_ones if self._take_over(connection, each)}
 
     def committed(self) -> None:
         """A transaction of this owner is committed: it is known from now on."""

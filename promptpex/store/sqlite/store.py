@@ -97,10 +97,10 @@ class SqliteStore:
 
     async def get_many(self, request_ids: Iterable[str]) -> dict[str, Completion]:
         """The stored replies to the requests of these ids; ids without one are left out."""
-        wanted = list(dict.fromkeys(request_ids))
+        unique_ids = list(dict.fromkeys(request_ids))
         stored: dict[str, Completion] = {}
-        for at in range(0, len(wanted), IDS_PER_QUERY):
-            rows = await self._read(partial(self._rows_of, wanted[at : at + IDS_PER_QUERY]))
+        for at in range(0, len(unique_ids), IDS_PER_QUERY):
+            rows = await self._read(partial(self._rows_of, unique_ids[at : at + IDS_PER_QUERY]))
             stored.update({request_id: self._completion(request_id, text) for request_id, text in rows})
         return stored
 
@@ -146,8 +146,8 @@ class SqliteStore:
         """
         before = None if older_than_s is None else self._clock() - older_than_s
         conditions = {"created_at < ?": before, "stage = ?": stage, "model = ?": model}
-        given = {text: value for text, value in conditions.items() if value is not None}
-        return await asyncio.to_thread(self._prune, given, failed, dry_run)
+        conditions_given = {text: value for text, value in conditions.items() if value is not None}
+        return await asyncio.to_thread(self._prune, conditions_given, failed, dry_run)
 
     async def verify(self) -> list[StoreProblem]:
         """What is wrong with the file and its entries; nothing when all is well."""
@@ -172,16 +172,16 @@ class SqliteStore:
 
     async def read(self, request_ids: Sequence[str]) -> list[StoreEntry]:
         """The entries of these ids that are there and can be read."""
-        wanted = list(request_ids)
-        rows = await self._read(lambda: self._connection.execute(_some(_ROWS, wanted), wanted).fetchall())
+        ids = list(request_ids)
+        rows = await self._read(lambda: self._connection.execute(_some(_ROWS, ids), ids).fetchall())
         return [entry for row in rows if (entry := _entry_of(row)) is not None]
 
     async def lacks(self, request_ids: Sequence[str]) -> list[str]:
         """Those of these ids that have no entry."""
-        wanted = list(request_ids)
-        query = _some("SELECT id FROM replies", wanted)
-        there = {row[0] for row in await self._read(lambda: self._connection.execute(query, wanted).fetchall())}
-        return [each for each in wanted if each not in there]
+        ids = list(request_ids)
+        query = _some("SELECT id FROM replies", ids)
+        stored_ids = {row[0] for row in await self._read(lambda: self._connection.execute(query, ids).fetchall())}
+        return [each for each in ids if each not in stored_ids]
 
     async def add(self, entries: Sequence[StoreEntry]) -> int:
         """Stores entries of another store as they are; gives how many were new."""
@@ -290,10 +290,10 @@ class SqliteStore:
         at: float | None = None,
         was_scrubbed: bool = False,
     ) -> Row:
-        asked, scrubbed = scrubbed_request(request)
+        clean_request, scrubbed = scrubbed_request(request)
         answer = completion.model_dump_json(exclude_defaults=True)
         at, scrubbed = self._clock() if at is None else at, scrubbed or was_scrubbed
-        return (request_id, request.model, request.stage, at, int(scrubbed), request_text(asked), answer)
+        return (request_id, request.model, request.stage, at, int(scrubbed), request_text(clean_request), answer)
 
     def _completion(self, request_id: str, text: str) -> Completion:
         try:
@@ -321,10 +321,10 @@ def _entry_of(row: StoredRow) -> StoreEntry | None:
     """An entry; None where it cannot be read. The file may be a stranger's."""
     request_id, created_at, scrubbed, request, completion = row
     try:
-        asked, answer = Request.model_validate(json.loads(request)), Completion.model_validate_json(completion)
+        request_record, answer = Request.model_validate(json.loads(request)), Completion.model_validate_json(completion)
     except (ValueError, TypeError, RecursionError):
         return None
-    return StoreEntry(request_id, created_at, asked, answer, bool(scrubbed))
+    return StoreEntry(request_id, created_at, request_record, answer, bool(scrubbed))
 
 
 def _some(query: str, ids: Sequence[str]) -> str:

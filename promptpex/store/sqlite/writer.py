@@ -166,9 +166,9 @@ def _roll_back(connection: sqlite3.Connection | None) -> None:
 def _resolve(group: list[_Item]) -> None:
     """Wakes the waiting coroutines: one call per event loop, not one per item."""
     for loop in {item.future.get_loop() for item in group}:
-        mine = [item for item in group if item.future.get_loop() is loop]
+        items_of_loop = [item for item in group if item.future.get_loop() is loop]
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(_resolve_all, mine)
+            loop.call_soon_threadsafe(_resolve_all, items_of_loop)
 
 
 def _resolve_all(items: list[_Item]) -> None:

@@ -53,25 +53,27 @@ Job = Put | Claim | Release | Callable[[sqlite3.Connection], object]
 
 def execute(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Job]) -> list[object]:
     """Does all of ``jobs`` and gives their results, in their order."""
-    done: dict[int, object] = {}
+    results: dict[int, object] = {}
     for kind, do in ((Put, _put), (Release, _release), (Claim, _claim)):
         numbers = [number for number, job in enumerate(jobs) if isinstance(job, kind)]
         for at in range(0, len(numbers), JOBS_PER_STATEMENT):
-            some = numbers[at : at + JOBS_PER_STATEMENT]
-            done.update(zip(some, do(connection, owner, [jobs[number] for number in some]), strict=True))
+            job_numbers = numbers[at : at + JOBS_PER_STATEMENT]
+            results.update(
+                zip(job_numbers, do(connection, owner, [jobs[number] for number in job_numbers]), strict=True)
+            )
     for number, job in enumerate(jobs):
         if not isinstance(job, Put | Claim | Release):
-            done[number] = job(connection)
-    return [done[number] for number in range(len(jobs))]
+            results[number] = job(connection)
+    return [results[number] for number in range(len(jobs))]
 
 
 def _put(connection: sqlite3.Connection, owner: Owner, jobs: Sequence[Any]) -> list[bool]:
     rows: dict[str, Row] = {}
     for job in jobs:
         rows.setdefault(job.row[0], job.row)
-    listed = json.dumps(list(rows))
+    rows_json = json.dumps(list(rows))
     added = insert_new(connection, list(rows.values()))
-    connection.execute("DELETE FROM claims WHERE id IN (SELECT value FROM json_each(?))", (listed,))
+    connection.execute("DELETE FROM claims WHERE id IN (SELECT value FROM json_each(?))", (rows_json,))
     if added == len(jobs):
         return [True] * len(jobs)
     return [job.row is rows[job.row[0]] and _holds(connection, job.row) for job in jobs]

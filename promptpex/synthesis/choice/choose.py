@@ -147,7 +147,7 @@ def choose_from(
     held_out = (
         cross_fitted(problem, clusters, lambda examples: way.select(examples).chosen) if way.method in FITTED else None
     )
-    kept = saved(source, way.method, (float(limits.coverage), float(limits.ffr)), selection.chosen)
+    saved_choice = saved(source, way.method, (float(limits.coverage), float(limits.ffr)), selection.chosen)
     choice = FolderChoice(
         source,
         selection,
@@ -157,10 +157,10 @@ def choose_from(
         if held_out is not None
         else None,
         points=points,
-        change=changed(before, kept, source) if before is not None else None,
+        change=changed(before, saved_choice, source) if before is not None else None,
         shortages=short,
     )
-    CHOICE.write(folder.selection, way.keeping(kept, _figures(choice)))
+    CHOICE.write(folder.selection, way.keeping(saved_choice, _figures(choice)))
     return choice
 
 
@@ -215,5 +215,5 @@ def _held_out(given: CrossFitted | None) -> dict[str, Any] | None:
 
 
 def _screened(one: Screened, candidates: Sequence[Candidate]) -> dict[str, Any]:
-    kept = None if one.kept is None else candidates[one.kept].id
-    return {"candidate": candidates[one.candidate].id, "state": one.state, "kept": kept, "sentence": one.sentence}
+    kept_id = None if one.kept is None else candidates[one.kept].id
+    return {"candidate": candidates[one.candidate].id, "state": one.state, "kept": kept_id, "sentence": one.sentence}

@@ -41,18 +41,18 @@ def curve(problem: SelectionProblem, *, seconds: float, points: int = MOST_POINT
     if not good or not bad:
         return []
     step = max(1, -(-(good + 1) // points))
-    made: list[CurvePoint] = []
+    curve_points: list[CurvePoint] = []
     for most in [*range(0, good, step), good]:
-        if made and most <= made[-1].flagged:
+        if curve_points and most <= curve_points[-1].flagged:
             continue
         optimum = optimise(Task(problem, MOST_COVERAGE, 0, most), seconds / points)
         if optimum.selection is None:
             continue
         flagged = problem.flagged_by(optimum.selection)
         caught, alarms = (flagged & problem.bad).bit_count(), (flagged & problem.good).bit_count()
-        if not made or caught > made[-1].caught:
+        if not curve_points or caught > curve_points[-1].caught:
             proven = optimum.steps[0].proven
-            made.append(CurvePoint(caught / bad, alarms / good, caught, alarms, optimum.selection, proven))
+            curve_points.append(CurvePoint(caught / bad, alarms / good, caught, alarms, optimum.selection, proven))
         if caught == bad:
             break
-    return made
+    return curve_points

@@ -47,11 +47,13 @@ def shortages(good: int, bad: int, *, coverage: float, ffr: float) -> tuple[Shor
     true rate is at most ``ffr``; that all bad ones are caught, that the true coverage is at least ``coverage``; by the
     exact interval (Clopper and Pearson 1934).
     """
-    kept, caught = min(SHOWN_AT_MOST, 1.0 - ffr), min(SHOWN_AT_MOST, coverage)
-    enough_good, enough_bad = least_shown(kept), least_shown(caught)
+    pass_rate, caught = min(SHOWN_AT_MOST, 1.0 - ffr), min(SHOWN_AT_MOST, coverage)
+    enough_good, enough_bad = least_shown(pass_rate), least_shown(caught)
     short = []
     if good < enough_good:
-        why = stored("if none of these is flagged, at most {share} of all good outputs are", share=f"{1.0 - kept:.0%}")
+        why = stored(
+            "if none of these is flagged, at most {share} of all good outputs are", share=f"{1.0 - pass_rate:.0%}"
+        )
         short.append(_shortage("good", good, enough_good, why))
     if bad < enough_bad:
         why = stored("if all of these are caught, at least {share} of all bad outputs are", share=f"{caught:.0%}")

@@ -41,12 +41,14 @@ def reworded_since(candidates: Sequence[Candidate], criteria: Iterable[Criterion
 
     Criteria that are set aside do not count, nor does a candidate that a person wants.
     """
-    known = {one.id: one for one in criteria}
+    criteria_by_id = {one.id: one for one in criteria}
     reworded = {
         number: [
             name
             for name in candidate.criteria
-            if name in known and admits(known[name], candidate) and candidate.is_outdated([known[name]])
+            if name in criteria_by_id
+            and admits(criteria_by_id[name], candidate)
+            and candidate.is_outdated([criteria_by_id[name]])
         ]
         for number, candidate in enumerate(candidates)
         if candidate.choice != "must"
@@ -68,8 +70,8 @@ def require_run(matrix: Matrix, left_out: Iterable[Screened], path: Path, graded
     """
     candidates, needed = matrix.candidates, _needed(matrix, graded)
     not_run = [number for number in range(len(candidates)) if _missing(matrix, number, needed)]
-    wanted = [candidates[number].id for number in not_run if candidates[number].choice == "must"]
-    names = wanted
+    required_ids = [candidates[number].id for number in not_run if candidates[number].choice == "must"]
+    names = required_ids
     if not_run and len({one.candidate for one in left_out if one.state in NOT_COMPARABLE}) == len(candidates):
         names = [candidates[number].id for number in not_run]
     if not names:
@@ -77,7 +79,7 @@ def require_run(matrix: Matrix, left_out: Iterable[Screened], path: Path, graded
     were = "was" if len(names) == 1 else "were"
     missing = sum(_missing(matrix, number, needed) for number in not_run if candidates[number].id in names)
     judge = any(matrix.asking(number) for number in not_run if candidates[number].id in names)
-    but = f", and you said `choice: must` of {named(wanted)}" if wanted else ""
+    but = f", and you said `choice: must` of {named(required_ids)}" if required_ids else ""
     message = (
         f"{plural(len(names), 'candidate')} ({named(names)}) {were} not run on all examples"
         f" ({plural(missing, 'result')} missing){but}; {_run_them(judge)}"

@@ -110,9 +110,9 @@ def cross_fitted(problem: SelectionProblem, clusters: Sequence[str], choose: Cho
             chosen[number] = tuple(fold.chosen)
             counted |= members
             flagged |= union(problem.fails, fold.chosen) & members
-    made = shares(problem, flagged, clusters, counted)
+    cross_fitted_shares = shares(problem, flagged, clusters, counted)
     fold_of = {example: number for number, fold in enumerate(folds) for example in fold.held_out}
-    return CrossFitted(made, len(folds), len(folds) - len(chosen), chosen, fold_of)
+    return CrossFitted(cross_fitted_shares, len(folds), len(folds) - len(chosen), chosen, fold_of)
 
 
 def only(problem: SelectionProblem, examples: Sequence[int]) -> SelectionProblem:

@@ -22,17 +22,17 @@ def with_assertions(spec: Spec, synthesis: Synthesis, chosen: Collection[str]) -
         chosen: ids of candidates.
     """
     criteria = {criterion.id: criterion for criterion in synthesis.criteria}
-    wanted = [candidate for candidate in synthesis.candidates if candidate.id in chosen]
+    chosen_candidates = [candidate for candidate in synthesis.candidates if candidate.id in chosen]
     before = {candidate.id for candidate in synthesis.candidates} - set(chosen)
     rules = [_without(rule, before) for rule in spec.rules if rule.origin != "synthesized"]
-    homes = {rule.id: [c for c in wanted if _rule_of(c, criteria) == rule.id] for rule in rules}
+    homes = {rule.id: [c for c in chosen_candidates if _rule_of(c, criteria) == rule.id] for rule in rules}
     rules = [_with_checks(rule, homes[rule.id]) for rule in rules]
     placed = {candidate.id for group in homes.values() for candidate in group}
     placed |= {check.metric for rule in rules for check in rule.checks if check.metric}
-    taken = {name for rule in rules for name in (rule.id, rule.inverse_id)}
-    for group in _by_criteria(candidate for candidate in wanted if candidate.id not in placed):
-        rules.append(_rule(group, criteria, taken))
-        taken |= {rules[-1].id, rules[-1].inverse_id}
+    taken_ids = {name for rule in rules for name in (rule.id, rule.inverse_id)}
+    for group in _by_criteria(candidate for candidate in chosen_candidates if candidate.id not in placed):
+        rules.append(_rule(group, criteria, taken_ids))
+        taken_ids |= {rules[-1].id, rules[-1].inverse_id}
     return spec.replace(rules=tuple(rules))
 
 
@@ -75,14 +75,14 @@ def _by_criteria(candidates: Iterable[Candidate]) -> list[list[Candidate]]:
 
 def _rule(group: list[Candidate], criteria: Mapping[str, Criterion], taken: Collection[str]) -> Rule:
     """A rule of these candidates, all of which are for the same criteria."""
-    held = [criteria[name] for name in group[0].criteria if name in criteria]
+    own_criteria = [criteria[name] for name in group[0].criteria if name in criteria]
     checks = tuple(candidate.named_check for candidate in group)
     uses_input = bool(named_variables(checks)) or any("python" in check.kind for check in checks)
     return Rule(
-        id=free_name(held[0].id if held else group[0].id, taken, "-"),
-        rule=" ".join(criterion.text for criterion in held) or group[0].description or group[0].id,
+        id=free_name(own_criteria[0].id if own_criteria else group[0].id, taken, "-"),
+        rule=" ".join(criterion.text for criterion in own_criteria) or group[0].description or group[0].id,
         needs="input" if uses_input else "output",
-        source=" ... ".join(criterion.source for criterion in held if criterion.source) or None,
+        source=" ... ".join(criterion.source for criterion in own_criteria if criterion.source) or None,
         checks=checks,
         origin="synthesized",
     )

@@ -96,19 +96,16 @@ def read_folder(
     whole = Path(os.path.abspath(path))
     refuse_led_out(whole, whole.parent, SynthesisError)
     folder = SynthesisFolder(path)
-    if not folder.candidates.is_file():
-        message = "this folder has no candidates.yaml; `promptpex synthesize PROMPT` makes one"
-        raise SynthesisError(message, path=path)
-    synthesis = read_candidates(folder.candidates)
-    kept = folder.read_examples()
-    current = _current(kept, path, synthesis)
+    synthesis = _candidates(folder)
+    stored_examples = folder.read_examples()
+    current = _current(stored_examples, path, synthesis)
     examples = current if labels is None else tuple(labels(current))
     matrix = _filled(folder, synthesis, examples)
     waiting = _graded_before_run(matrix, 0 if graded is None else graded(examples))
     if waiting:
         matrix = _filled(folder, synthesis, [one for one in examples if one.id not in waiting])
     further = 0 if graded is None else graded(matrix.examples)
-    made = problem_of(
+    problem = problem_of(
         matrix,
         synthesis.implications,
         limits,
@@ -117,9 +114,20 @@ def read_folder(
         criteria=synthesis.criteria,
         graded=further,
     )
-    require_run(matrix, made.screens, folder.path, further)
-    notices = _not_used(len(kept) - len(examples), len(synthesis.candidates) - len(matrix.candidates), len(waiting))
-    return FolderProblem(made.problem, made.columns, made.rows, matrix, made.screens, (*notices, *made.notices))
+    require_run(matrix, problem.screens, folder.path, further)
+    notices = _not_used(
+        len(stored_examples) - len(examples), len(synthesis.candidates) - len(matrix.candidates), len(waiting)
+    )
+    return FolderProblem(
+        problem.problem, problem.columns, problem.rows, matrix, problem.screens, (*notices, *problem.notices)
+    )
+
+
+def _candidates(folder: SynthesisFolder) -> Synthesis:
+    if not folder.candidates.is_file():
+        message = "this folder has no candidates.yaml; `promptpex synthesize PROMPT` makes one"
+        raise SynthesisError(message, path=folder.path)
+    return read_candidates(folder.candidates)
 
 
 def _filled(folder: SynthesisFolder, synthesis: Synthesis, examples: Sequence[Example]) -> Matrix:

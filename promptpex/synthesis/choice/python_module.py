@@ -122,10 +122,10 @@ def python_module(synthesis: Synthesis, chosen: Collection[str], *, module: str)
         _FUNCTION.format(name=names[c.id], key=json.dumps(names[c.id]), docstring=_docstring(c, synthesis))
         for c in candidates
     )
-    listed = "".join(f"\n    {name}," for name in checks) + "\n" if checks else ""
+    names_text = "".join(f"\n    {name}," for name in checks) + "\n" if checks else ""
     head = _HEAD.format(prompt=_in_docstring(synthesis.prompt), module=module)
     text = f"{head}\nCHECKS = {pprint.pformat(checks, width=WIDTH, sort_dicts=False)}\n{_RUN}{functions}"
-    return text + _END.format(names=listed)
+    return text + _END.format(names=names_text)
 
 
 def python_tests(module: str) -> str:

@@ -63,9 +63,9 @@ def chosen_all_the_same(matrix: Matrix) -> list[str]:
     """What to know of candidates that tell nothing and that a person wants to be chosen, a sentence each."""
     if not matrix.examples:
         return []
-    wanted = [number for number, candidate in enumerate(matrix.candidates) if candidate.choice == "must"]
+    required = [number for number, candidate in enumerate(matrix.candidates) if candidate.choice == "must"]
     constant = [
-        state for number in wanted if (state := _constant(matrix, number, matrix.settled([number]))) is not None
+        state for number in required if (state := _constant(matrix, number, matrix.settled([number]))) is not None
     ]
     return [
         stored("chosen since you said {must}, though {reason}", must="`choice: must`", reason=state.sentence)
@@ -106,12 +106,12 @@ def _same_results(matrix: Matrix, without: set[int], among: int) -> list[Screene
             groups.setdefault(matrix.fails(number) & among, []).append(number)
     alike = []
     for group in groups.values():
-        kept = min(group, key=lambda number: preference(matrix, number))
+        preferred = min(group, key=lambda number: preference(matrix, number))
         for number in group:
-            if number != kept and matrix.candidates[number].choice is None:
-                names = {"candidate": matrix.candidates[number].id, "other": matrix.candidates[kept].id}
+            if number != preferred and matrix.candidates[number].choice is None:
+                names = {"candidate": matrix.candidates[number].id, "other": matrix.candidates[preferred].id}
                 same = stored("{candidate} passes and fails the same examples as {other}", **names)
-                alike.append(Screened(number, "same-results", same, kept))
+                alike.append(Screened(number, "same-results", same, preferred))
     return alike
 
 
@@ -129,8 +129,10 @@ def indistinct(problem: SelectionProblem) -> list[tuple[tuple[int, ...], tuple[i
     Either a label is wrong, or a candidate is missing.
     """
     groups: dict[str, tuple[list[int], list[int]]] = {}
-    every = range(problem.examples)
-    for example, pattern in zip(every, membership_patterns(problem.fails, every, problem.examples), strict=True):
+    all_examples = range(problem.examples)
+    for example, pattern in zip(
+        all_examples, membership_patterns(problem.fails, all_examples, problem.examples), strict=True
+    ):
         is_bad = problem.bad >> example & 1
         groups.setdefault(pattern, ([], []))[is_bad].append(example)
     return [(tuple(good), tuple(bad)) for pattern, (good, bad) in groups.items() if good and bad and "1" in pattern]

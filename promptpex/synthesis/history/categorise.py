@@ -53,20 +53,20 @@ async def categorise(
         return await ask_about(author, prompt, pack, PhraseReply, stage=STAGE, instructions=instructions)
 
     phrases: dict[str, dict[CategorisedPhrase, None]] = {}
-    lost = 0
+    unanswered = 0
     for pack, replies in await ask_packs(STAGE, author.label, packs_of(todo), ask, emit):
         for reply in replies:
             portion = portion_of(pack, reply.change, reply.source)
             if portion is None:
-                lost += 1
+                unanswered += 1
                 continue
             phrase = CategorisedPhrase(category=reply.category, source=reply.source.strip())
             phrases.setdefault(portion.version, {})[phrase] = None
-    if lost:
+    if unanswered:
         message = stored_n(
             "{stage}: {count} phrase left out: its words are not in the changes",
             "{stage}: {count} phrases left out: their words are not in the changes",
-            lost,
+            unanswered,
             stage=STAGE,
         )
         emit(Notice(message))

@@ -43,7 +43,7 @@ def deltas(versions: Sequence[PromptVersion]) -> tuple[Delta, ...]:
 def _delta(old: str | None, new: str, before: Sequence[_Sentence], after: Sequence[_Sentence]) -> Delta:
     """What ``new`` changed, in the order of its text, each removed sentence where it stood."""
     same = _same(before, after)
-    gone, come = _unjoined(before, after, same)
+    removed, added = _unjoined(before, after, same)
     partner_of_old = dict(same)
     begins = {sentence.role: place - 0.5 for place, sentence in reversed(list(enumerate(after)))}
     changes: list[tuple[tuple[float, int], Change]] = []
@@ -51,9 +51,9 @@ def _delta(old: str | None, new: str, before: Sequence[_Sentence], after: Sequen
     for place, sentence in enumerate(before):
         if place in partner_of_old:
             anchor = partner_of_old[place] + 0.5
-        elif place in gone:
+        elif place in removed:
             changes.append(((max(anchor, begins.get(sentence.role, anchor)), place), _change("removed", sentence)))
-    changes += [((float(place), 0), _change("added", after[place])) for place in come]
+    changes += [((float(place), 0), _change("added", after[place])) for place in added]
     return Delta(
         version=new,
         previous=old,
@@ -85,13 +85,13 @@ class _Sentence:
 
 def _sentences(messages: Sequence[Message], keys: dict[str, str]) -> list[_Sentence]:
     """The sentences of a version; ``keys`` remembers what each text is compared by, since most stay."""
-    made = []
+    prompt_sentences = []
     for message in messages:
         for text in sentences(message.content, tags=True):
             if text not in keys:
                 keys[text] = same_sentence(text)
-            made.append(_Sentence(text, message.role, keys[text]))
-    return made
+            prompt_sentences.append(_Sentence(text, message.role, keys[text]))
+    return prompt_sentences
 
 
 def _change(tag: str, sentence: _Sentence) -> Change:
@@ -119,14 +119,17 @@ def _unjoined(
     before: Sequence[_Sentence], after: Sequence[_Sentence], same: Sequence[tuple[int, int]]
 ) -> tuple[set[int], set[int]]:
     """The places that only one side has, less those where one line of the one is several of the other."""
-    gone = set(range(len(before))) - {place for place, _ in same}
-    come = set(range(len(after))) - {place for _, place in same}
-    for mine, mine_left, theirs, theirs_left in ((before, gone, after, come), (after, come, before, gone)):
-        for place, run in list(_joins(mine, sorted(mine_left), theirs, sorted(theirs_left))):
+    removed = set(range(len(before))) - {place for place, _ in same}
+    added = set(range(len(after))) - {place for _, place in same}
+    for own_side, mine_left, other_side, theirs_left in (
+        (before, removed, after, added),
+        (after, added, before, removed),
+    ):
+        for place, run in list(_joins(own_side, sorted(mine_left), other_side, sorted(theirs_left))):
             if theirs_left.issuperset(run):
                 mine_left.remove(place)
                 theirs_left.difference_update(run)
-    return gone, come
+    return removed, added
 
 
 def _joins(
@@ -139,8 +142,8 @@ def _joins(
     for place in mine_left:
         whole = _letters(mine[place].key)
         for order in starts.get(_beginning(mine[place].key), ())[:_MOST_STARTS]:
-            taken = theirs_left[order : order + _MOST_JOINED]
-            run = _run(whole, [(each, _letters(theirs[each].key)) for each in taken])
+            joined_places = theirs_left[order : order + _MOST_JOINED]
+            run = _run(whole, [(each, _letters(theirs[each].key)) for each in joined_places])
             if len(run) > 1:
                 yield place, run
                 break

@@ -110,11 +110,11 @@ def file_history(file: Path) -> FileHistory:
                 "them)"
             )
         )
-    kept = [touch for touch in touches[:MOST_REVISIONS] if touch.status != "D"]
+    touches_kept = [touch for touch in touches[:MOST_REVISIONS] if touch.status != "D"]
     top = Path(os.path.normpath(folder / ("../" * inside.count("/"))))
     places = dict.fromkeys(top / touch.path for touch in touches)
     former = tuple(place for place in places if place != file)
-    return FileHistory(tuple(reversed(_with_data(folder, kept))), tuple(notices), former)
+    return FileHistory(tuple(reversed(_with_data(folder, touches_kept))), tuple(notices), former)
 
 
 def _outside(answer: Answer) -> str:
@@ -189,13 +189,13 @@ def _with_data(folder: Path, touches: Sequence[_Touch]) -> list[Revision]:
     """The revisions with their bytes; what is too long, a link or not in the clone has its problem instead."""
     blobs = list(dict.fromkeys(touch.blob for touch in touches if touch.mode in _FILES))
     sizes = _sizes(folder, blobs)
-    wanted, room = [], MOST_BYTES - MEGABYTE
+    wanted_objects, room = [], MOST_BYTES - MEGABYTE
     for blob in blobs:
         size = sizes.get(blob)
         if size is not None and size <= MEGABYTE and room >= size + 100:
             room -= size + 100
-            wanted.append(blob)
-    data = _contents(folder, wanted)
+            wanted_objects.append(blob)
+    data = _contents(folder, wanted_objects)
     return [_revision(touch, sizes.get(touch.blob), data.get(touch.blob)) for touch in touches]
 
 

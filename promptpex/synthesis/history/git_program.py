@@ -115,16 +115,18 @@ def git(folder: Path, *arguments: str, stdin: bytes = b"", limit: int = MOST_BYT
 
 def _environment() -> dict[str, str]:
     """Ours, without what points git to other repositories, settings or programs."""
-    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(("GIT_", "SSH_ASKPASS"))}
-    return {**kept, **_OWN}
+    variables = {
+        name: value for name, value in os.environ.items() if not name.upper().startswith(("GIT_", "SSH_ASKPASS"))
+    }
+    return {**variables, **_OWN}
 
 
 def _answer(process: subprocess.Popen[bytes], stdin: bytes, limit: int, seconds: float, folder: Path) -> Answer:
     pipes = ((cast("BinaryIO", process.stdout), limit), (cast("BinaryIO", process.stderr), _MOST_COMPLAINTS))
     gathered = [bytearray(), bytearray()]
     threads = [
-        threading.Thread(target=_gather, args=(pipe, most, kept), daemon=True)
-        for (pipe, most), kept in zip(pipes, gathered, strict=True)
+        threading.Thread(target=_gather, args=(pipe, most, received), daemon=True)
+        for (pipe, most), received in zip(pipes, gathered, strict=True)
     ]
     threads.append(threading.Thread(target=_feed, args=(cast("BinaryIO", process.stdin), stdin), daemon=True))
     for thread in threads:

@@ -169,12 +169,12 @@ def _version(name: str, prompt: Prompt, time: str | None = None, note: str = "")
 
 def _different(versions: Iterable[PromptVersion]) -> tuple[PromptVersion, ...]:
     """The versions without those that say the same as the one before; of two names the earlier stays."""
-    kept: list[PromptVersion] = []
+    different: list[PromptVersion] = []
     for version in versions:
-        if not kept or kept[-1].fingerprint != version.fingerprint:
-            kept.append(version)
-    names = [version.name for version in kept]
+        if not different or different[-1].fingerprint != version.fingerprint:
+            different.append(version)
+    names = [version.name for version in different]
     return tuple(
         version.replace(name=f"{version.name} ({number})") if version.name in names[:number] else version
-        for number, version in enumerate(kept)
+        for number, version in enumerate(different)
     )

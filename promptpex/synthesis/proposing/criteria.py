@@ -64,8 +64,8 @@ def unasked(deltas: Sequence[Delta], asked: Collection[str]) -> tuple[Delta, ...
         ]
         seen.update(sentence_digest(change.text) for change in fresh)
         if fresh:
-            shown = [change for change in delta.changes if change.tag == "removed" or change in fresh]
-            left.append(delta.replace(changes=tuple(shown)))
+            shown_changes = [change for change in delta.changes if change.tag == "removed" or change in fresh]
+            left.append(delta.replace(changes=tuple(shown_changes)))
     return tuple(left)
 
 
@@ -96,11 +96,11 @@ async def propose_criteria(
         )
 
     numbered = _GroundedCriteria(known, taken)
-    asked: list[str] = []
+    asked_changes: list[str] = []
     for pack, replies in await ask_packs(STAGE, author.label, packs_of(deltas), ask, emit):
         usable = [numbered.add(pack, reply) for reply in replies]
         if any(usable) or not replies:
-            asked += _added(pack)
+            asked_changes += _added(pack)
     if numbered.lost:
         message = stored_n(
             "{stage}: {count} criterion left out: the words it is based on were not added",
@@ -109,7 +109,7 @@ async def propose_criteria(
             stage=STAGE,
         )
         emit(Notice(message))
-    return NewCriteria(tuple(numbered.criteria), tuple(dict.fromkeys(asked)))
+    return NewCriteria(tuple(numbered.criteria), tuple(dict.fromkeys(asked_changes)))
 
 
 def _added(pack: Pack) -> list[str]:

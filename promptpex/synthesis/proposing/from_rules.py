@@ -69,8 +69,8 @@ def from_rules(spec: Spec, synthesis: Synthesis, before: Mapping[str, str], take
         if old is not None:
             criterion = criterion.with_settings_of(old)
         criteria.append(criterion)
-        mine = [one for one in synthesis.candidates if old is not None and one.id.startswith(_prefix(rule))]
-        candidates += _candidates(rule, criterion, mine, names)
+        of_rule = [one for one in synthesis.candidates if old is not None and one.id.startswith(_prefix(rule))]
+        candidates += _candidates(rule, criterion, of_rule, names)
     return FromRules(tuple(criteria), tuple(candidates), {**before, **now})
 
 
@@ -83,8 +83,8 @@ def _without_chosen(rule: Rule, candidates: Collection[str]) -> Rule | None:
 
 
 def _digest(rule: Rule) -> str:
-    kept = rule.replace(inverse=None, origin="added", content=None, misquoted=False)
-    return digest(kept.promised(), 12)
+    digested_rule = rule.replace(inverse=None, origin="added", content=None, misquoted=False)
+    return digest(digested_rule.promised(), 12)
 
 
 def _criterion(rule: Rule, name: str) -> Criterion:
@@ -107,7 +107,7 @@ def _candidates(rule: Rule, criterion: Criterion, old: Sequence[Candidate], name
         checks.append(("", _all_of(rule.checks)))
     if (not checks or rule.decides == "partly") and QUESTION in KIND_NAMES:
         checks.append(("_asked", _question(rule)))
-    made = []
+    candidates = []
     for ending, check in checks:
         is_question = check.kind == QUESTION
         before = next((one for one in old if (one.check.kind == QUESTION) == is_question), None)
@@ -115,8 +115,8 @@ def _candidates(rule: Rule, criterion: Criterion, old: Sequence[Candidate], name
         names.add(name)
         choice = before.choice if before is not None else None
         new = Candidate(id=name, criteria=(criterion.id,), description=rule.rule, check=check, choice=choice)
-        made.append(new.written_for([criterion]))
-    return made
+        candidates.append(new.written_for([criterion]))
+    return candidates
 
 
 def _all_of(checks: Sequence[Check]) -> Check:

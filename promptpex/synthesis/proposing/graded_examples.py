@@ -54,11 +54,13 @@ def examples_for(book: GradeBook, examples: Iterable[Example], subject: str) -> 
     Args:
         subject: the id of the criterion, or of the rule that it is.
     """
-    shown = [one for one in examples if one.is_shown]
-    bad = _described("b", _of_label(book, shown, subject, "bad"), _reasons(book, subject))
-    whole = [one for one in _of_label(book, shown, OUTPUT_SUBJECT, "bad") if book.joint(one, subject).label is None]
+    shown_examples = [one for one in examples if one.is_shown]
+    bad = _described("b", _of_label(book, shown_examples, subject, "bad"), _reasons(book, subject))
+    whole = [
+        one for one in _of_label(book, shown_examples, OUTPUT_SUBJECT, "bad") if book.joint(one, subject).label is None
+    ]
     others = [one for one in _described("b", whole, _reasons(book, OUTPUT_SUBJECT)) if one.reason]
-    good = _described("g", _of_label(book, shown, subject, "good"), _reasons(book, subject))
+    good = _described("g", _of_label(book, shown_examples, subject, "good"), _reasons(book, subject))
     named = [replace(one, id=f"b{number}") for number, one in enumerate([*bad, *others][:MOST_OF_A_KIND], start=1)]
     return GradedExamples(tuple(good[:MOST_OF_A_KIND]), tuple(named))
 
@@ -109,10 +111,10 @@ def _described(
     letter: str, examples: Sequence[Example], notes: Callable[[Example], list[Grade]]
 ) -> list[GradedExample]:
     """The examples as text, those with a reason first, one of each inputs before a second one of any."""
-    made = [(example, notes(example)) for example in sorted(examples, key=lambda one: one.id)]
+    with_notes = [(example, notes(example)) for example in sorted(examples, key=lambda one: one.id)]
     seen: dict[str, int] = {}
     ordered = []
-    for example, grades in sorted(made, key=lambda pair: not pair[1]):
+    for example, grades in sorted(with_notes, key=lambda pair: not pair[1]):
         times = seen[example.cluster] = seen.get(example.cluster, 0) + 1
         ordered.append((times, not grades, example, grades))
     ordered.sort(key=lambda each: each[:2])

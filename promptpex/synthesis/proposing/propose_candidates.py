@@ -273,8 +273,10 @@ class _Requests:
         """The checks that one criterion has, a line each, where several are asked for; in other requests their names
         are enough."""
         ids = {criterion.id for criterion in batch} if self.demand.several else set[str]()
-        mine = [candidate for candidate in self.known if ids & set(candidate.criteria)]
-        return [f"{one.id}: {one.check.kind} {cut(' '.join(str(one.check.value).split()), 600)}" for one in mine][-8:]
+        of_criteria = [candidate for candidate in self.known if ids & set(candidate.criteria)]
+        return [
+            f"{one.id}: {one.check.kind} {cut(' '.join(str(one.check.value).split()), 600)}" for one in of_criteria
+        ][-8:]
 
 
 def _read(

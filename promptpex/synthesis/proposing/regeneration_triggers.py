@@ -54,7 +54,7 @@ def agrees(candidate: Candidate, matrix: Matrix, book: GradeBook, examples: list
     rows = {one.id: row for row, one in enumerate(matrix.examples)}
     passes, fails = matrix.where(number, PASS), matrix.where(number, FAIL)
     for one in examples:
-        wanted = passes if book.joint(one, subject).label == "good" else fails
-        if one.id not in rows or not wanted >> rows[one.id] & 1:
+        expected_verdict = passes if book.joint(one, subject).label == "good" else fails
+        if one.id not in rows or not expected_verdict >> rows[one.id] & 1:
             return False
     return True

@@ -106,13 +106,13 @@ class Suggestions:
             )
             parts.append(repeated)
         if self.beyond:
-            beyond = stored_n(
+            dropped_sentence = stored_n(
                 "{count} suggestion that no output can show, such as: {example}",
                 "{count} suggestions that no output can show, such as: {example}",
                 len(self.beyond),
                 example=cut(self.beyond[0], 120),
             )
-            parts.append(beyond)
+            parts.append(dropped_sentence)
         return "; ".join(parts)
 
 
@@ -211,23 +211,23 @@ def _suggestions(
     """The criteria of a reply that are new and can be told from inputs and output; what is left out is said."""
     ids = {*taken, *(one.id for one in known)}
     texts = {same_sentence(one.text) for one in known}
-    made: list[Criterion] = []
-    beyond: list[str] = []
+    new_criteria: list[Criterion] = []
+    dropped: list[str] = []
     repeated = 0
     for item in items or ():
         text = " ".join(item.criterion.split())
         if item.told_from == "something else":
-            beyond.append(text)
+            dropped.append(text)
         elif not text or same_sentence(text) in texts:
             repeated += 1
         else:
             name = criterion_id(item.title, ids)
             ids.add(name)
             texts.add(same_sentence(text))
-            made.append(
+            new_criteria.append(
                 Criterion.model_validate({"id": name, "text": text, "by": item.type, **item.evidence_fields(grades)})
             )
-    suggestions = Suggestions(tuple(made), repeated, tuple(beyond), answered=items is not None)
+    suggestions = Suggestions(tuple(new_criteria), repeated, tuple(dropped), answered=items is not None)
     if notice := suggestions.notice():
         emit(Notice(stored("criteria left out: {reason}", reason=notice)))
     return suggestions

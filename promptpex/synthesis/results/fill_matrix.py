@@ -44,8 +44,8 @@ async def fill(
         SynthesisError: the file is damaged, or cannot be written.
     """
     matrix.take(file.read())
-    wanted = matrix.missing()
-    if not wanted:
+    missing_cells = matrix.missing()
+    if not missing_cells:
         return 0
     blocks = ranges(matrix)
     job = MatrixJob(tuple(candidate.check for candidate in matrix.candidates))
@@ -56,14 +56,14 @@ async def fill(
                 _enter(matrix, cells, file)
                 emit(StepDone(PROGRESS))
                 if cancelled():
-                    return wanted - matrix.missing()
+                    return missing_cells - matrix.missing()
     for examples in _waves(matrix):
         if cancelled():
-            return wanted - matrix.missing()
+            return missing_cells - matrix.missing()
         work = work_in(matrix, range(len(matrix.candidates)), examples, asking=True)
         if work:
             _enter(matrix, await _answered(job, work, judge, emit), file)
-    return wanted
+    return missing_cells
 
 
 def _waves(matrix: Matrix) -> Iterable[range]:
@@ -75,19 +75,19 @@ async def _answered(
     job: MatrixJob, work: Sequence[ExampleWork], judge: QuestionJudge | None, emit: Listener
 ) -> list[MatrixCell]:
     """What candidates that ask say of some examples, once their questions are answered."""
-    asked: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
+    questions_asked: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
 
     async def evaluate(
         items: Sequence[tuple[ExampleWork, Answers]],
     ) -> list[tuple[Sequence[MatrixCell], Sequence[str]]]:
-        given = [item._replace(answers=dict(answers)) for item, answers in items]
-        cells = iter((await LocalEngine().map(job, [given]))[0])
+        answered_items = [item._replace(answers=dict(answers)) for item, answers in items]
+        cells = iter((await LocalEngine().map(job, [answered_items]))[0])
         results: list[tuple[Sequence[MatrixCell], Sequence[str]]] = []
-        for item in given:
-            mine = [next(cells) for _ in item.candidates]
-            for cell in mine:
-                asked[cell.candidate, cell.example].update(cell.questions)
-            results.append((mine, [question for cell in mine for question in cell.questions]))
+        for item in answered_items:
+            item_cells = [next(cells) for _ in item.candidates]
+            for cell in item_cells:
+                questions_asked[cell.candidate, cell.example].update(cell.questions)
+            results.append((item_cells, [question for cell in item_cells for question in cell.questions]))
         return results
 
     async def ask(questions: Sequence[tuple[ExampleWork, str]]) -> list[JudgeAnswer]:
@@ -96,7 +96,7 @@ async def _answered(
         return await ask_all(judge, texts, emit)
 
     groups = await evaluated(work, evaluate, ask if judge is not None else None)
-    return [_with_count(cell, len(asked[cell.candidate, cell.example])) for group in groups for cell in group]
+    return [_with_count(cell, len(questions_asked[cell.candidate, cell.example])) for group in groups for cell in group]
 
 
 def _with_count(cell: MatrixCell, asked: int) -> MatrixCell:

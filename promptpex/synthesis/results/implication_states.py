@@ -29,11 +29,11 @@ def implication_states(
     """Which implications count, by the same rules as in a choice (``implied``)."""
     numbers = {candidate.id: number for number, candidate in enumerate(matrix.candidates)}
     counting = set(implied(matrix, implications, limits)[0])
-    known = [one for one in implications if one.stronger in numbers and one.weaker in numbers]
-    pairs = [(numbers[one.stronger], numbers[one.weaker]) for one in known]
+    among_candidates = [one for one in implications if one.stronger in numbers and one.weaker in numbers]
+    pairs = [(numbers[one.stronger], numbers[one.weaker]) for one in among_candidates]
     states = tuple(
         (one, stored("counts") if pair in counting else _why_not(matrix, one, *pair))
-        for one, pair in zip(known, pairs, strict=True)
+        for one, pair in zip(among_candidates, pairs, strict=True)
     )
     return ImplicationStates(states, len(counting - set(pairs)))
 

@@ -67,13 +67,13 @@ def plan_implications(
     by_code = set(same_code(candidates))
     judged = set(judged)
     keys = _keys(candidates)
-    kept = [
+    still_valid = [
         one
         for one in known
         if one.is_peoples or (one.evidence == "judge" and keys.get((one.stronger, one.weaker)) in judged)
     ]
-    spoken_of = {(one.stronger, one.weaker) for one in kept}
-    kept += [
+    spoken_of = {(one.stronger, one.weaker) for one in still_valid}
+    still_valid += [
         Implication(stronger=one, weaker=other, evidence="same-code")
         for one, other in sorted(by_code - spoken_of, key=lambda pair: (numbers[pair[0]], numbers[pair[1]]))
     ]
@@ -87,7 +87,7 @@ def plan_implications(
     open_pairs = uncontradicted(pairs, fails)
     left = below_ffr(open_pairs, fails, good, (limits or SelectionLimits()).ffr)
     names = tuple((candidates[one].id, candidates[other].id) for one, other in left)
-    return ImplicationPlan(tuple(kept), names, len(pairs) - len(open_pairs), len(open_pairs) - len(left))
+    return ImplicationPlan(tuple(still_valid), names, len(pairs) - len(open_pairs), len(open_pairs) - len(left))
 
 
 def _keys(candidates: Sequence[Candidate]) -> dict[IdPair, str]:
@@ -173,13 +173,13 @@ async def judge_pairs(
 
 
 def _rendered(pairs: Sequence[tuple[Candidate, Candidate]], instructions: str) -> Rendered:
-    shown = list(dict.fromkeys(candidate.id for pair in pairs for candidate in pair))
-    marks = {name: f"c{number}" for number, name in enumerate(shown, 1)}
+    candidate_ids = list(dict.fromkeys(candidate.id for pair in pairs for candidate in pair))
+    marks = {name: f"c{number}" for number, name in enumerate(candidate_ids, 1)}
     checks = {candidate.id: candidate for pair in pairs for candidate in pair}
     lines = [f"{number}: {marks[one.id]} implies {marks[other.id]}" for number, (one, other) in enumerate(pairs, 1)]
     return render(
         TEMPLATE,
-        items=[{"id": marks[name], "text": _described(checks[name])} for name in shown],
+        items=[{"id": marks[name], "text": _described(checks[name])} for name in candidate_ids],
         pairs="\n".join(lines),
         count=len(pairs),
         instructions=instructions,
@@ -190,5 +190,5 @@ def _described(candidate: Candidate) -> str:
     """A check as a judge reads it: its kind, its value, and what else decides its verdict."""
     data = candidate.check.to_dict()
     kind, value = data.pop("kind"), data.pop("value", "")
-    others = [f"{name}: {given}" for name, given in data.items() if name not in NOT_DECIDING]
+    others = [f"{name}: {setting}" for name, setting in data.items() if name not in NOT_DECIDING]
     return "\n".join([f"kind: {kind}", *others, "value:", cut(str(value), LONGEST_SHOWN)])

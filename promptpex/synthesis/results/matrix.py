@@ -128,10 +128,10 @@ class Matrix:
 
     def settled(self, candidates: Iterable[int]) -> int:
         """The examples that all of these candidates were run on, as bits."""
-        known = (1 << len(self.examples)) - 1
+        settled_examples = (1 << len(self.examples)) - 1
         for candidate in candidates:
-            known &= ~self.unknown(candidate)
-        return known
+            settled_examples &= ~self.unknown(candidate)
+        return settled_examples
 
     def add(self, cell: MatrixCell) -> None:
         """Enters a cell, in place of what was there."""

@@ -63,10 +63,10 @@ class MatrixJob:
         yield cells_of
 
     def _compile(self, block: Sequence[ExampleWork], compiled: dict[int, Step]) -> None:
-        wanted = {candidate for work in block for candidate in work.candidates} - compiled.keys()
-        made = prepare([self.checks[candidate] for candidate in sorted(wanted)])
-        compile_patterns([made])
-        compiled.update(zip(sorted(wanted), made.steps, strict=True))
+        uncompiled = {candidate for work in block for candidate in work.candidates} - compiled.keys()
+        prepared = prepare([self.checks[candidate] for candidate in sorted(uncompiled)])
+        compile_patterns([prepared])
+        compiled.update(zip(sorted(uncompiled), prepared.steps, strict=True))
 
 
 def _cells(block: Sequence[ExampleWork], compiled: Mapping[int, Step]) -> list[MatrixCell]:

@@ -53,11 +53,11 @@ def improved(
         if is_late() or not free:
             break
         out = set(dice.sample(free, dice.randint(1, max(1, int(ALL_OUT * len(free))))))
-        kept = [candidate for candidate in best if candidate not in out]
+        remaining = [candidate for candidate in best if candidate not in out]
         aside = out if dice.random() < 0.5 else set()
         fill_first = dice.random() < 0.5
         rule = dice.choice(RULES)
-        new = completed(task, reduction, kept, rule, is_late, passed_over=aside, fill_first=fill_first)
+        new = completed(task, reduction, remaining, rule, is_late, passed_over=aside, fill_first=fill_first)
         new_score = task.score(new)
         if score is None or (new_score is not None and new_score <= score):
             best, score = new, new_score
@@ -140,15 +140,15 @@ def _without_needless(task: Task, selection: list[int], is_late: Late) -> list[i
     score: Score | None = task.score(selection)
     if score is None:
         return selection
-    kept = list(selection)
+    needed = list(selection)
     for candidate in reversed(selection):
         if candidate in task.problem.must or is_late():
             continue
-        without = [other for other in kept if other != candidate]
+        without = [other for other in needed if other != candidate]
         new = task.score(without)
         if new is not None and new < score:
-            kept, score = without, new
-    return kept
+            needed, score = without, new
+    return needed
 
 
 def _filled(task: Task, candidates: list[int], selection: list[int], is_late: Late) -> list[int]:

@@ -73,8 +73,8 @@ def explain(
     best = least = None
     if problem.good and problem.bad:
         best = _nearest(Task(problem, MOST_COVERAGE, 0, most), "uncaught", seconds, clock)
-        every = problem.good.bit_count()
-        least = _nearest(Task(problem, LEAST_FFR, limits.least_caught(problem), every), "flagged", seconds, clock)
+        good_count = problem.good.bit_count()
+        least = _nearest(Task(problem, LEAST_FFR, limits.least_caught(problem), good_count), "flagged", seconds, clock)
     return Explanation(
         best,
         least,
@@ -96,7 +96,7 @@ def _nearest(task: Task, goal: Goal, seconds: float, clock: Clock) -> Reachable 
 
 def _flagged_by_most(problem: SelectionProblem, allowed: list[int]) -> tuple[int, ...]:
     """The good examples that more than half of the candidates fail, of those that do not fail everything."""
-    every = (1 << problem.examples) - 1
-    telling = [problem.fails[number] for number in allowed if problem.fails[number] != every]
+    all_examples = (1 << problem.examples) - 1
+    telling = [problem.fails[number] for number in allowed if problem.fails[number] != all_examples]
     counts = {example: sum(failed >> example & 1 for failed in telling) for example in bits(problem.good)}
     return tuple(example for example, count in counts.items() if 2 * count > len(telling))

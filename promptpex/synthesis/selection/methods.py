@@ -105,10 +105,10 @@ def _missing(problem: SelectionProblem) -> State:
 def _sources(
     problem: SelectionProblem, *, screened: bool, order: Callable[[int], tuple[float, ...]] | None
 ) -> list[int]:
-    every = (1 << problem.examples) - 1
+    all_examples = (1 << problem.examples) - 1
     members = [
         candidate
         for candidate, failed in enumerate(problem.fails)
-        if candidate not in problem.must_not and not (screened and every and failed == every)
+        if candidate not in problem.must_not and not (screened and all_examples and failed == all_examples)
     ]
     return sources(members, all_implied_by(problem.candidates, problem.implications), order)

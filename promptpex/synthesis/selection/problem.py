@@ -79,9 +79,9 @@ class SelectionProblem:
             _refuse_unknown(what, numbers, candidates)
         if chosen & refused:
             raise InputError(f"candidate {min(chosen & refused)} is in must and in must_not; leave it in one of them")
-        every = (1 << len(labels)) - 1
+        all_examples = (1 << len(labels)) - 1
         signs = "".join(rows)
-        fails = tuple(every ^ as_bits(signs[column::candidates]) for column in range(candidates))
+        fails = tuple(all_examples ^ as_bits(signs[column::candidates]) for column in range(candidates))
         return cls(len(labels), as_bits(labels), fails, pairs, tuple(names), tuple(weights), chosen, refused)
 
     @property
@@ -206,5 +206,5 @@ def _refuse_bad_lists(candidates: int, names: Sequence[str], weights: Sequence[F
 def _refuse_unknown(what: str, numbers: Iterable[int], candidates: int) -> None:
     unknown = next((number for number in numbers if not 0 <= number < candidates), None)
     if unknown is not None:
-        there = f"the candidates are 0 to {candidates - 1}" if candidates else "there are no candidates"
-        raise InputError(f"{what} names candidate {unknown}; {there}")
+        valid_numbers = f"the candidates are 0 to {candidates - 1}" if candidates else "there are no candidates"
+        raise InputError(f"{what} names candidate {unknown}; {valid_numbers}")

@@ -80,17 +80,19 @@ def _undominated(task: Task, candidates: list[int], flagged: int) -> list[int]:
     bad, good = problem.bad & ~flagged, problem.good & ~flagged
     catching = [(problem.fails[candidate] & bad, candidate) for candidate in candidates]
     catching.sort(key=lambda pair: (-pair[0].bit_count(), pair[1]))
-    kept: list[tuple[int, int, int, int]] = []
+    undominated: list[tuple[int, int, int, int]] = []
     for caught, candidate in catching:
         alarms, cost = problem.fails[candidate] & good, task.costs[candidate]
         if not caught or any(
             not caught & ~other_caught and not other_alarms & ~alarms and other_cost <= cost
-            for other_caught, other_alarms, other_cost, _ in kept
+            for other_caught, other_alarms, other_cost, _ in undominated
         ):
             continue
-        kept = [other for other in kept if not (other[0] == caught and not alarms & ~other[1] and cost <= other[2])]
-        kept.append((caught, alarms, cost, candidate))
-    return sorted(candidate for *_, candidate in kept)
+        undominated = [
+            other for other in undominated if not (other[0] == caught and not alarms & ~other[1] and cost <= other[2])
+        ]
+        undominated.append((caught, alarms, cost, candidate))
+    return sorted(candidate for *_, candidate in undominated)
 
 
 def _groups(fails: list[int], examples: int, width: int) -> dict[Group, int]:

@@ -30,13 +30,13 @@ def progress_view(desk: GradingDesk, grader: str, policy: str | None = None) -> 
     """
     progress = desk.progress(grader)
     counts = desk.book.counts(OUTPUT_SUBJECT, desk.pool)
-    seen = trail(desk, grader)
-    mine = sum(desk.is_graded_by(grader, key) for key in seen)
+    seen_items = trail(desk, grader)
+    graded_by_me = sum(desk.is_graded_by(grader, key) for key in seen_items)
     sample = len(desk.book.random_sample(OUTPUT_SUBJECT, desk.pool, desk.seed))
     return {
         "items": progress.items,
-        "mine": mine,
-        "begun": len(seen) - mine,
+        "mine": graded_by_me,
+        "begun": len(seen_items) - graded_by_me,
         "sentences": [*_stand(progress, counts), *_people(desk), *_chosen(desk), _sample(sample, progress.items)],
         "forecasts": _forecasts(desk, policy),
         "finish": [*_good_for(counts), *_measured(desk), KEPT.tr()],
@@ -104,8 +104,8 @@ def _sample(size: int, items: int) -> str:
 
 def _forecasts(desk: GradingDesk, policy: str | None) -> list[str]:
     """The one that is reached first stands first, those that are reached already last."""
-    made = sorted(desk.forecasts(policy), key=lambda one: (one.grades == 0, one.grades))
-    return [f"{one.sentence()}." for one in made[:MOST_FORECASTS]]
+    ordered_forecasts = sorted(desk.forecasts(policy), key=lambda one: (one.grades == 0, one.grades))
+    return [f"{one.sentence()}." for one in ordered_forecasts[:MOST_FORECASTS]]
 
 
 def _measured(desk: GradingDesk) -> list[str]:

@@ -48,10 +48,10 @@ def routes(site: Site) -> list[Route]:
     def page(request: Request) -> Response:
         limit, run = wishes(request)
         key, folder = (run.key, run.folder) if run is not None else ("", None)
-        made = site.made.get(
+        html = site.made.get(
             ("card", limit, key), port.stamp(), lambda: _page(site, port.card(limit, folder), limit, key)
         )
-        return HTMLResponse(made)
+        return HTMLResponse(html)
 
     def data(request: Request) -> Response:
         limit, run = wishes(request)

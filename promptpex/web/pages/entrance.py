@@ -23,8 +23,8 @@ def routes(site: Site) -> list[Route]:
         if "prefetch" in request.headers.get("sec-purpose", "") or request.method != "GET":
             raise Refusal(403, "A link is used by opening it.")
         session = sessions.enter(request.query_params.get("token", ""))
-        known = sessions.knows(request.cookies.get(cookie_name(port), ""))
-        if session is None and not known:
+        is_known = sessions.knows(request.cookies.get(cookie_name(port), ""))
+        if session is None and not is_known:
             raise Refusal(403, USED)
         response = site.page(request, "entered.html.jinja", start=site.ports.start)
         if session is not None:

@@ -40,7 +40,7 @@ def routes(site: Site) -> list[Route]:
     def page(request: Request) -> Response:
         return site.page(request, "grading.html.jinja", **live_page(grading, site.tabs))
 
-    asked = {
+    handlers = {
         "state": _state,
         "next": _next,
         "item": _item,
@@ -51,7 +51,7 @@ def routes(site: Site) -> list[Route]:
     }
     return [
         Route("/grade", page),
-        *(Route(f"/grade/{name}", _answering(grading, work), methods=["POST"]) for name, work in asked.items()),
+        *(Route(f"/grade/{name}", _answering(grading, work), methods=["POST"]) for name, work in handlers.items()),
     ]
 
 
@@ -61,9 +61,9 @@ def _answering(grading: GradingPort, work: Callable[[GradingDesk, Asked], dict[s
     async def end_point(request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
 
-        asked = await body(request)
+        request_body = await body(request)
         try:
-            return answer(await run_in_threadpool(_worked, grading.desk, work, asked))
+            return answer(await run_in_threadpool(_worked, grading.desk, work, request_body))
         except GradeError as failure:
             return answer({"error": str(failure)}, status=503 if failure.path is not None else 422)
 
@@ -98,8 +98,12 @@ def _progress(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
 def _next(desk: GradingDesk, asked: Asked) -> dict[str, Any]:
     grader, policy = _grader(asked), text_of(asked, "policy", LONGEST_NAME)
     require_policy(policy)
-    given = desk.next(grader, policy)
-    item = None if given is None else item_view(desk, given.item, grader, (given.policy, given.probability))
+    assignment = desk.next(grader, policy)
+    item = (
+        None
+        if assignment is None
+        else item_view(desk, assignment.item, grader, (assignment.policy, assignment.probability))
+    )
     return {"item": item, "subjects": subject_views(desk.subjects)}
 
 

@@ -57,14 +57,18 @@ def routes(site: Site) -> list[Route]:
 
 def list_values(runs: RunList, prompt: str | None) -> dict[str, Any]:
     """What the list of runs shows: all of them, or those of one prompt where there is such a one."""
-    every = runs.all()
-    prompts = sorted({run.prompt for run in every})
-    wanted = prompt if prompt in prompts else None
-    listed = [run for run in every if wanted in (None, run.prompt)]
-    shown = {"runs": listed[:MOST_SHOWN], "more": len(listed) - MOST_SHOWN, "pair": _suggested(listed)}
-    batches = listed_batches(runs.results, wanted)
-    values = {"prompts": prompts, "wanted": wanted, "results": runs.results, "latest": runs.latest()}
-    return {**values, "batches": batches, **shown}
+    all_runs = runs.all()
+    prompts = sorted({run.prompt for run in all_runs})
+    wanted_prompt = prompt if prompt in prompts else None
+    listed_runs = [run for run in all_runs if wanted_prompt in (None, run.prompt)]
+    runs_shown = {
+        "runs": listed_runs[:MOST_SHOWN],
+        "more": len(listed_runs) - MOST_SHOWN,
+        "pair": _suggested(listed_runs),
+    }
+    batches = listed_batches(runs.results, wanted_prompt)
+    values = {"prompts": prompts, "wanted": wanted_prompt, "results": runs.results, "latest": runs.latest()}
+    return {**values, "batches": batches, **runs_shown}
 
 
 def _batch_meant(site: Site, key: str) -> Path | None:

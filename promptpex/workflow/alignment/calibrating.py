@@ -85,13 +85,13 @@ class Calibrated:
 
     def _replaced(self) -> str:
         """Which calibrations gave way, by whose labels they were, and by whose labels the new ones are."""
-        some = [one for each in self.replaced.values() for one in each]
-        before = listed(list(dict.fromkeys(_by(one) for one in some)))
+        replaced_ones = [one for each in self.replaced.values() for one in each]
+        before = listed(list(dict.fromkeys(_by(one) for one in replaced_ones)))
         after = listed(list(dict.fromkeys(_by(one) for name in self.replaced for one in self.calibrations[name])))
         return tr_n(
             "This replaces a calibration on {rules} whose labels were made differently ({before}; now {after}).",
             "This replaces calibrations on {rules} whose labels were made differently ({before}; now {after}).",
-            len(some),
+            len(replaced_ones),
             rules=listed(list(self.replaced)),
             before=before,
             after=after,

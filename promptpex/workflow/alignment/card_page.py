@@ -50,8 +50,8 @@ class CardOfRuns:
         """
         wishes = replace(self._wishes, ffr=share(limit)) if limit.strip() else self._wishes
         wishes = wishes if against is None else replace(wishes, against=against)
-        made = align(self._sources, self._results, wishes, ignore_events)
-        project = made.project
+        alignment = align(self._sources, self._results, wishes, ignore_events)
+        project = alignment.project
         self._files = (
             project.file,
             project.grades,
@@ -59,4 +59,4 @@ class CardOfRuns:
             *(project.folder.path / name for name in ("candidates.yaml", "examples.jsonl", "matrix.jsonl")),
             project.folder.selection,
         )
-        return made.card
+        return alignment.card

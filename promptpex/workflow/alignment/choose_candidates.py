@@ -170,9 +170,9 @@ def _keep_labels(folder: SynthesisFolder, prompt: Path, examples: Iterable[Examp
     """Puts these labels into the folder's file, where it has others; the prompt's file may be gone."""
     now = {one.id: one for one in examples}
     with folder.alone(prompt) if prompt.exists() else nullcontext():
-        kept = folder.read_examples()
-        labelled = tuple(now.get(one.id, one) for one in kept)
-        if labelled != kept:
+        stored_examples = folder.read_examples()
+        labelled = tuple(now.get(one.id, one) for one in stored_examples)
+        if labelled != stored_examples:
             folder.write_examples(labelled)
 
 
@@ -210,20 +210,22 @@ def contest_of(source: FolderProblem, synthesis: Synthesis, graded: GradedOutput
     matrix, left_out = source.matrix, source.not_comparable
     criteria = {one.id: one for one in synthesis.criteria}
     contenders = []
-    wanted = {one.id: Wanted(one.id, _limit(one, ffr), one.must) for one in synthesis.criteria if one.selected}
+    wanted_by_criterion = {
+        one.id: Wanted(one.id, _limit(one, ffr), one.must) for one in synthesis.criteria if one.selected
+    }
     texts = {one.id: one.text for one in synthesis.criteria}
     for number, candidate in enumerate(matrix.candidates):
         if number in left_out:
             continue
-        known = [criteria[name] for name in candidate.criteria if name in criteria]
-        mine = [one.id for one in known if admits(one, candidate)] if known else [candidate.id]
-        if not known:
-            wanted[candidate.id] = Wanted(candidate.id, ffr)
+        own_criteria = [criteria[name] for name in candidate.criteria if name in criteria]
+        admitting = [one.id for one in own_criteria if admits(one, candidate)] if own_criteria else [candidate.id]
+        if not own_criteria:
+            wanted_by_criterion[candidate.id] = Wanted(candidate.id, ffr)
             texts[candidate.id] = candidate.description or candidate.id
         order = preference(matrix, number)
-        contenders.append(Contender(candidate.id, tuple(mine), matrix.fails(number), order, candidate.choice))
+        contenders.append(Contender(candidate.id, tuple(admitting), matrix.fails(number), order, candidate.choice))
     clusters = tuple(example.cluster for example in matrix.examples)
-    return FolderContest(tuple(wanted.values()), texts, tuple(contenders), graded, clusters)
+    return FolderContest(tuple(wanted_by_criterion.values()), texts, tuple(contenders), graded, clusters)
 
 
 def _limit(criterion: Criterion, ffr: Fraction) -> Fraction:
@@ -251,16 +253,16 @@ def _selection(
     """The set of a choice, by these examples of the problem; none of another one of their cases has a part in it."""
     among = None
     if examples is not None:
-        kept = {source.examples[number].cluster for number in examples}
-        out = {example.cluster for example in source.examples} - kept
+        clusters_kept = {source.examples[number].cluster for number in examples}
+        out = {example.cluster for example in source.examples} - clusters_kept
         among = as_bits(row for row, cluster in enumerate(contest.clusters) if cluster not in out)
     names = chosen_of(contest.choose(among))
     problem = source.problem
     chosen = tuple(number for number in range(problem.candidates) if problem.name(number) in names)
     if not chosen:
         return Selection("aligned", limits, _why_none(contest.graded))
-    made = figures(problem, chosen, limits.most_flagged(problem))
-    return Selection("aligned", limits, "ok", chosen, made)
+    selection_figures = figures(problem, chosen, limits.most_flagged(problem))
+    return Selection("aligned", limits, "ok", chosen, selection_figures)
 
 
 def _why_none(graded: GradedOutputs) -> State:

@@ -40,8 +40,8 @@ def contest_on(
     Raises:
         SynthesisError: the file of results cannot be read, with its line.
     """
-    wanted = {one.id for one in contest.contenders}
-    candidates = [one for one in in_force(synthesis) if one.id in wanted]
+    contender_ids = {one.id for one in contest.contenders}
+    candidates = [one for one in in_force(synthesis) if one.id in contender_ids]
     matrix = Matrix(candidates, items)
     matrix.take(MatrixFile(folder.matrix).read())
     _run_code(matrix)
@@ -73,9 +73,9 @@ def not_run_sentence(contest: CardContest, run: str) -> str:
 
 def _run_code(matrix: Matrix) -> None:
     """Enters what code says where nothing is known."""
-    every = range(len(matrix.examples))
+    all_examples = range(len(matrix.examples))
     missing = [
-        (number, candidate, matrix.open_cells(number, every))
+        (number, candidate, matrix.open_cells(number, all_examples))
         for number, candidate in enumerate(matrix.candidates)
         if not matrix.asking(number)
     ]

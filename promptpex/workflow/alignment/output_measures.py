@@ -17,8 +17,8 @@ MOST_SCORED = 20_000
 
 def measures_of(items: Sequence[Example], spec: Spec, runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     """The value of each measure for each output that has one, by the output's id."""
-    made = {unit: {item.id: float(counted(item.output, unit)) for item in items} for unit in UNITS}
-    return made | _scores_of_checks(items, spec) | _metrics(runs)
+    measures = {unit: {item.id: float(counted(item.output, unit)) for item in items} for unit in UNITS}
+    return measures | _scores_of_checks(items, spec) | _metrics(runs)
 
 
 def _scores_of_checks(items: Sequence[Example], spec: Spec) -> dict[str, dict[str, float]]:

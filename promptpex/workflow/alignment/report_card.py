@@ -99,10 +99,10 @@ def card_of(project: GradingProject, results: Path, wishes: CardWishes) -> Repor
         manifests=tuple(run.manifest for run in project.runs),
         notices=contest.notices,
     )
-    made = card(data)
+    report_card = card(data)
     if wishes.against is None:
-        return made
-    return _with_effect(made, data, project, runs.resolve(wishes.against, results), saved)
+        return report_card
+    return _with_effect(report_card, data, project, runs.resolve(wishes.against, results), saved)
 
 
 def _graded(pool: Sequence[Example], project: GradingProject) -> GradedItems:

@@ -56,20 +56,20 @@ async def run_and_report(
         StoreError: answers cannot be kept.
     """
     require_one_settings_file(session.resolved, prompts, start)
-    made = [one for one in await run_batch(session, prompts, subset, name=name) if not one.left_out]
-    problems = [one.problem for one in made if one.problem is not None]
-    if len(problems) == len(made):
+    executed = [one for one in await run_batch(session, prompts, subset, name=name) if not one.left_out]
+    problems = [one.problem for one in executed if one.problem is not None]
+    if len(problems) == len(executed):
         raise problems[0]
-    parts = tuple(map(part_of_batch, made))
+    parts = tuple(map(part_of_batch, executed))
     total, created = session.meter.total, session.clock().isoformat(timespec="seconds")
     batch = BatchManifest(
         batch=batch_id(parts), name=name, created=created, parts=parts, sent=total.sent, stored=total.cached
     )
     folder = write_batch(Path(session.settings.results), batch)
-    reported = tuple(ReportedPart(part, _summary(one, session.emit)) for part, one in zip(parts, made, strict=True))
+    reported = tuple(ReportedPart(part, _summary(one, session.emit)) for part, one in zip(parts, executed, strict=True))
     report = BatchReport(batch, folder, reported)
     write_index(report)
-    return MadeBatch(tuple(made), report)
+    return MadeBatch(tuple(executed), report)
 
 
 def report_kept_runs(
@@ -101,13 +101,14 @@ def report_kept_runs(
 def _kept_batch(meant: MeantRuns, results: Path, created: str) -> tuple[BatchManifest, Path]:
     if meant.batch is not None:
         return read_batch(meant.batch), meant.batch
-    taken = Counter(one.prompt for one in meant.runs)
+    prompt_counts = Counter(one.prompt for one in meant.runs)
     parts = [
-        part_of_run(replace(one, prompt="") if one.folder and taken[one.prompt] > 1 else one) for one in meant.runs
+        part_of_run(replace(one, prompt="") if one.folder and prompt_counts[one.prompt] > 1 else one)
+        for one in meant.runs
     ]
     batch = BatchManifest(batch=batch_id(parts), created=created, parts=tuple(parts), ran=False)
-    known = batch_named(Path(batch.batch), results)
-    return batch, known or write_batch(results, batch)
+    batch_folder = batch_named(Path(batch.batch), results)
+    return batch, batch_folder or write_batch(results, batch)
 
 
 def part_of_run(meant: MeantRun) -> BatchPart:

@@ -86,12 +86,12 @@ def _meant_by(named: Path, results: Path) -> MeantRuns:
 
 
 def _of_batch(folder: Path) -> MeantRuns:
-    meant = []
+    batch_runs = []
     for part in read_batch(folder).parts:
         run = run_folder(folder, part)
         problem = "" if run is not None else part.problem or f"its run {part.run} is gone"
-        meant.append(MeantRun(part.file, run, problem))
-    return MeantRuns(tuple(meant), folder)
+        batch_runs.append(MeantRun(part.file, run, problem))
+    return MeantRuns(tuple(batch_runs), folder)
 
 
 def _of_prompts(prompts: Sequence[Path], results: Path) -> list[MeantRun]:

@@ -88,11 +88,11 @@ class JointCollection:
         emit: Listener = ignore_events,
         on_output: TakeOutput,
     ) -> None:
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        collected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         in_order = range(len(questions)) if order is None else order
-        self._shares[number] = _Share(client, prompt, questions, defaults, in_order, emit, on_output, done)
+        self._shares[number] = _Share(client, prompt, questions, defaults, in_order, emit, on_output, collected)
         self.leave(number)
-        await done
+        await collected
 
     async def _ask_all(self) -> None:
         """Tells every prompt when it has its outputs, or the error that ended the asking."""
@@ -126,17 +126,17 @@ def joint_order(every: Sequence[tuple[Sequence[Cell], Sequence[int]]]) -> list[t
     """
     models = {label: number for number, label in enumerate(dict.fromkeys(_labels(every)))}
     servers = {one.model.label: serial_server(one.model) for questions, _ in every for one in questions}
-    asked: list[tuple[int, int]] = []
+    turns_asked: list[tuple[int, int]] = []
     places: list[tuple[tuple[int, ...], int, str | None]] = []
     for prompt, (questions, order) in enumerate(every):
         turns: Counter[str | None] = Counter()
         for number in order:
             label = questions[number].model.label
             server = servers[label]
-            asked.append((prompt, number))
+            turns_asked.append((prompt, number))
             places.append(((turns[server], prompt), models[label], server))
             turns[server] += 1
-    return [asked[place] for place in ask_order(places)]
+    return [turns_asked[place] for place in ask_order(places)]
 
 
 def _labels(every: Sequence[tuple[Sequence[Cell], Sequence[int]]]) -> list[str]:

@@ -58,19 +58,19 @@ async def run_batch(
             prompt has a chosen case.
         StoreError: answers cannot be kept.
     """
-    every = [files_of(prompt) for prompt in prompts]
+    prompt_files = [files_of(prompt) for prompt in prompts]
     notices = SharedNotices(session.emit)
-    sessions = [session.for_one_of(len(every), notices.of(str(files.prompt))) for files in every]
+    sessions = [session.for_one_of(len(prompt_files), notices.of(str(files.prompt))) for files in prompt_files]
     with notices.together():
-        begun, refused = await _begun(sessions, every, subset, name)
-    refuse({every[number].prompt: error for number, error in refused.items()}, len(every))
+        begun, refused = await _begun(sessions, prompt_files, subset, name)
+    refuse({prompt_files[number].prompt: error for number, error in refused.items()}, len(prompt_files))
 
-    async with JointCollection(len(every), session.emit) as together:
+    async with JointCollection(len(prompt_files), session.emit) as collection:
 
         async def one(number: int) -> RunOfPrompt:
-            own, files = sessions[number], every[number]
+            own, files = sessions[number], prompt_files[number]
             if not session.settings.until_decided:
-                own = replace(own, collect=together.of(number))
+                own = replace(own, collect=collection.of(number))
             try:
                 if number in refused:
                     raise refused[number]
@@ -79,9 +79,9 @@ async def run_batch(
             except (InputError, ModelError) as error:
                 return RunOfPrompt(files, problem=error)
             finally:
-                together.leave(number)
+                collection.leave(number)
 
-        return await run_all(one, range(len(every)), alive=len(every))
+        return await run_all(one, range(len(prompt_files)), alive=len(prompt_files))
 
 
 async def _begun(
@@ -115,8 +115,8 @@ def refuse(refused: Mapping[Path, InputError], prompts: int) -> None:
     if len(sentences) == 1:
         raise next(iter((wrong or refused).values()))
     if sentences:
-        listed = "\n".join(f"  {sentence}" for sentence in sentences)
-        raise InputError(f"fix these {len(sentences)} problems first:\n{listed}")
+        sentence_lines = "\n".join(f"  {sentence}" for sentence in sentences)
+        raise InputError(f"fix these {len(sentences)} problems first:\n{sentence_lines}")
 
 
 def _sentences(refused: Mapping[Path, InputError]) -> list[str]:

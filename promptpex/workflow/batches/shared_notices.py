@@ -41,13 +41,13 @@ class SharedNotices:
     @contextmanager
     def together(self) -> Iterator[None]:
         """Keeps warnings back until its end, and then tells those that several prompts have once, with the prompts."""
-        kept: dict[Notice, list[str]] = {}
-        self._kept = kept
+        prompts_of_notice: dict[Notice, list[str]] = {}
+        self._kept = prompts_of_notice
         try:
             yield
         finally:
             self._kept = None
-            for notice, prompts in kept.items():
+            for notice, prompts in prompts_of_notice.items():
                 self._emit(_about(prompts, notice))
 
 

@@ -42,15 +42,15 @@ async def reports_with_judge(
         for chunk in chunks(rows):
 
             async def evaluate(items: Sequence[tuple[CheckRow, Answers]]) -> list[tuple[RowReport, Sequence[str]]]:
-                done = await reports_on([replace(row, answers=answers) for row, answers in items])
-                return [(each, each.report.questions) for each in done]
+                row_reports = await reports_on([replace(row, answers=answers) for row, answers in items])
+                return [(each, each.report.questions) for each in row_reports]
 
             async def ask(asked: Sequence[tuple[CheckRow, str]]) -> list[JudgeAnswer]:
                 texts = [(_text(row.measured.get("prompt")), row.text, question) for row, question in asked]
                 return await ask_all(judge, texts, session.emit)
 
-            shown = [_with_prompt(row, prompt, time) for row in chunk]
-            reports += await evaluated(shown, evaluate, ask)
+            rows_with_prompt = [_with_prompt(row, prompt, time) for row in chunk]
+            reports += await evaluated(rows_with_prompt, evaluate, ask)
     return reports
 
 

@@ -83,13 +83,15 @@ def _compared(
     resolved: Resolved,
     margin: float | None = None,
 ) -> RunComparison:
-    chosen, made = resolved.settings, (tables_of(read[0]), tables_of(read[1]))
+    chosen, tables_of_both = resolved.settings, (tables_of(read[0]), tables_of(read[1]))
     return compare_runs(
-        *made,
+        *tables_of_both,
         confidence=chosen.confidence,
         tolerance=margin,
         weights=chosen.weights,
         rank_by=chosen.rank_by,
         people=people,
-        noise=noise_around(made, folders, Path(chosen.results), confidence=chosen.confidence, weights=chosen.weights),
+        noise=noise_around(
+            tables_of_both, folders, Path(chosen.results), confidence=chosen.confidence, weights=chosen.weights
+        ),
     )

@@ -39,7 +39,7 @@ def noise_around(
         weights: how many times each case counts.
     """
     groups = [_with_others(place, group) for (place, _), group in _made_alike(read, folders, results).items()]
-    repeats = max(int(made.run.manifest.settings.get("repeats", 1)) for made in read)
+    repeats = max(int(run_tables.run.manifest.settings.get("repeats", 1)) for run_tables in read)
     if repeats == 1 and all(len(group) == 1 for group in groups):
         return []
     frames = [_whose(group) for group in groups]
@@ -64,10 +64,10 @@ def _made_alike(
 ) -> dict[tuple[Path, str], _Group]:
     """The runs that were made from the same, by the results folder that they are in and their id."""
     alike: dict[tuple[Path, str], _Group] = {}
-    for number, (folder, made) in enumerate(zip(folders, read, strict=True)):
+    for number, (folder, run_tables) in enumerate(zip(folders, read, strict=True)):
         place = results.resolve() if folder is None else folder.resolve().parent.parent
-        group = alike.setdefault((place, made.run.manifest.run), {})
-        group[number if folder is None else folder.resolve()] = made
+        group = alike.setdefault((place, run_tables.run.manifest.run), {})
+        group[number if folder is None else folder.resolve()] = run_tables
     return alike
 
 
@@ -101,19 +101,19 @@ def _with_others(results: Path, group: _Group) -> list[_Execution]:
     in memory and kept in a folder."""
     first = next(iter(group.values())).run
     others = [folder for folder in executions(results, first.manifest) if folder.resolve() not in group]
-    made = [_Execution(one.run, one.rows, place) for place, one in group.items() if isinstance(place, Path)]
-    for folder in others[: MOST - len(made)]:
+    own_executions = [_Execution(one.run, one.rows, place) for place, one in group.items() if isinstance(place, Path)]
+    for folder in others[: MOST - len(own_executions)]:
         try:
             other = runs.read_for_report(folder)
             if other.manifest.run == first.manifest.run and not other.manifest.partial:
-                made.append(_Execution(other, rows_of(other), folder))
+                own_executions.append(_Execution(other, rows_of(other), folder))
         except RunError:
             continue  # `report` says what is wrong with it
     in_memory = (_Execution(one.run, one.rows) for place, one in group.items() if isinstance(place, int))
     for one in in_memory:
-        if not any(map(one.same_as, made)):
-            made.append(one)
-    return made
+        if not any(map(one.same_as, own_executions)):
+            own_executions.append(one)
+    return own_executions
 
 
 def _whose(group: Sequence[_Execution]) -> list[Any]:

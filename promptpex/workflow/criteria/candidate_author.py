@@ -83,8 +83,8 @@ class CandidateAuthor:
 
     async def _suggested(self, asking: Suggesting, stage: str) -> str:
         session, prompt = await self._ready()
-        known = self._files.read().criteria
-        new, in_vain = await suggest(session, prompt, replace(asking, turn=self._in_vain[stage]), known)
+        known_criteria = self._files.read().criteria
+        new, in_vain = await suggest(session, prompt, replace(asking, turn=self._in_vain[stage]), known_criteria)
         if in_vain:
             self._in_vain[stage] += 1
             return _nothing_usable(session, stage)
@@ -135,33 +135,33 @@ class CandidateAuthor:
         book = self._files.book(synthesis)
         subject = subject_of_criterion(criterion, {rule.id: rule.rule for rule in self._files.rules()})
         before = self._files.asked().of(name)
-        asked = before if before is not None else AskedCriterion(criterion=name, wording=criterion.wording)
+        asked_criterion = before if before is not None else AskedCriterion(criterion=name, wording=criterion.wording)
         graded = examples_for(book, self._pool, subject)
-        made = await propose_candidates(
+        proposed = await propose_candidates(
             session.roles.author(),
             prompt,
             [criterion],
             shown=self._example(),
             known=synthesis.candidates,
-            demand=Demand(True, criterion.by, wish, graded, asked.turns),
+            demand=Demand(True, criterion.by, wish, graded, asked_criterion.turns),
             instructions=instructions_of(session.settings, prompt).get("candidates", ""),
             emit=session.emit,
             arriving=lambda candidates: self._arriving.tell(name, candidates),
         )
-        names = self._add(made) if made.candidates else ()
+        names = self._add(proposed) if proposed.candidates else ()
         self._files.remember(
-            asked.replace(
+            asked_criterion.replace(
                 wording=criterion.wording,
                 shown=len(may_be_shown(book, self._pool, subject)),
-                turns=asked.turns + 1,
-                rounds=asked.rounds + unasked,
-                refused=dict(made.dropped),
-                made=asked.made + len(names),
+                turns=asked_criterion.turns + 1,
+                rounds=asked_criterion.rounds + unasked,
+                refused=dict(proposed.dropped),
+                made=asked_criterion.made + len(names),
             )
         )
-        if not (made.candidates or made.asked or made.dropped):
+        if not (proposed.candidates or proposed.asked or proposed.dropped):
             return 0, _nothing_usable(session, "candidates")
-        return len(names), _what_came(names, made, graded)
+        return len(names), _what_came(names, proposed, graded)
 
     def _add(self, made: NewCandidates) -> tuple[str, ...]:
         names: list[str] = []

@@ -108,5 +108,5 @@ class CandidateRuns:
             cancelled=lambda: self._is_due or self._has_ended,
         )
         if judge is not None:
-            every = zip(matrix.candidates, matrix.errors, strict=True)
-            self.unanswered = {one.id: errors.most_common(1)[0][0] for one, errors in every if errors}
+            candidates_with_errors = zip(matrix.candidates, matrix.errors, strict=True)
+            self.unanswered = {one.id: errors.most_common(1)[0][0] for one, errors in candidates_with_errors if errors}

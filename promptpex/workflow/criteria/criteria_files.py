@@ -91,9 +91,9 @@ class CriteriaFiles:
         Raises:
             SynthesisError: another program keeps them locked.
         """
-        with self._lock, contextlib.ExitStack() as held:
+        with self._lock, contextlib.ExitStack() as locks:
             if not self._depth:
-                held.enter_context(self.folder.alone(self.prompt))
+                locks.enter_context(self.folder.alone(self.prompt))
             self._depth += 1
             try:
                 yield
@@ -148,8 +148,8 @@ class CriteriaFiles:
         rules = [edited(rule, rule=criterion.text) if rule.id == criterion.rule else rule for rule in spec.rules]
         new = write_spec(self.spec, spec.replace(rules=tuple(rules)), by_hand=True)
         history = history_in(self.folder.versions, self.prompt.name)
-        taken = from_rules(new, read_candidates(self.folder.candidates), history.rules, history.criteria)
-        HISTORY.write(self.folder.versions, history.replace(rules=dict(taken.rules)))
+        criteria_of_rules = from_rules(new, read_candidates(self.folder.candidates), history.rules, history.criteria)
+        HISTORY.write(self.folder.versions, history.replace(rules=dict(criteria_of_rules.rules)))
 
     def asked(self) -> AskedCriteria:
         """What authors were asked.
@@ -182,11 +182,13 @@ class CriteriaFiles:
         Raises:
             GradeError, SynthesisError: the file cannot be read; there is no such grade.
         """
-        wanted = (grader, output, subject)
-        mine = [one for one in current(read_grades(self.grades)) if (one.grader, one.key, one.subject) == wanted]
-        if not mine:
+        grade_key = (grader, output, subject)
+        own_grades = [
+            one for one in current(read_grades(self.grades)) if (one.grader, one.key, one.subject) == grade_key
+        ]
+        if not own_grades:
             raise SynthesisError("this grade is not in the file of grades; load the page again")
-        return max(mine, key=moment)
+        return max(own_grades, key=moment)
 
     def noted_on(self, grades: Collection[str]) -> frozenset[str]:
         """The keys of the outputs that these grades, by their ids, are on.

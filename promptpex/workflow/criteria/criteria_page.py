@@ -241,8 +241,11 @@ class CriteriaProject(CriteriaEdits):
             self._renewing, self._runs.asks = True, True
             self._background.start(self._keep_looking())
         self._renewing = on
-        again, asked = tr("Candidates are made again as grades come."), tr("Candidates are made when you ask for them.")
-        return again if on else asked
+        again, asked_sentence = (
+            tr("Candidates are made again as grades come."),
+            tr("Candidates are made when you ask for them."),
+        )
+        return again if on else asked_sentence
 
     def stop(self) -> str:
         """Starts nothing more; what is on its way still comes in and is kept."""
@@ -282,8 +285,8 @@ class CriteriaProject(CriteriaEdits):
 
     def _make(self, name: str, wish: str = "", *, unasked: bool = False) -> None:
         async def work() -> str:
-            made, sentence = await self._author.candidates(name, wish, unasked=unasked)
-            self._made += made
+            new_count, sentence = await self._author.candidates(name, wish, unasked=unasked)
+            self._made += new_count
             return sentence
 
         self._start(stored("candidates"), name, work)
@@ -309,11 +312,11 @@ class CriteriaProject(CriteriaEdits):
 
     async def _keep_looking(self) -> None:
         """Asks again where grades or criteria have changed, as long as that is wanted."""
-        seen: object = None
+        last_state: object = None
         while self._renewing:
             stamp = self.files.stamp()
-            if stamp != seen and not self._jobs.is_working:
-                seen = stamp
+            if stamp != last_state and not self._jobs.is_working:
+                last_state = stamp
                 self._ask_what_is_due()
             await asyncio.sleep(self._look_every_s)
 
@@ -338,13 +341,13 @@ class CriteriaProject(CriteriaEdits):
 
 def _gone(sources: BoardSources) -> list[str]:
     """That there are grades on rules or criteria which are gone."""
-    lost = sorted({one.subject for one in sources.book.grades} - set(sources.book.subjects))
-    count = sum(one.subject in set(lost) for one in sources.book.grades)
-    names = ", ".join(lost[:5])
-    gone = tr_n(
+    missing_subjects = sorted({one.subject for one in sources.book.grades} - set(sources.book.subjects))
+    count = sum(one.subject in set(missing_subjects) for one in sources.book.grades)
+    names = ", ".join(missing_subjects[:5])
+    missing_sentence = tr_n(
         "{count} grade on removed rules or criteria ({names}) not counted",
         "{count} grades on removed rules or criteria ({names}) not counted",
         count,
         names=names,
     )
-    return [gone] if lost else []
+    return [missing_sentence] if missing_subjects else []

@@ -44,9 +44,9 @@ class CriteriaEdits:
             InputError: there is no such grade, or it has no note.
         """
         grade = self.files.grade(grader, output, subject)
-        known = next((one.id for one in self.files.read().criteria if grade.id in one.notes), None)
-        if known is not None:
-            return tr("{name} was made from this note.", name=known)
+        known_id = next((one.id for one in self.files.read().criteria if grade.id in one.notes), None)
+        if known_id is not None:
+            return tr("{name} was made from this note.", name=known_id)
         if not grade.note.strip():
             raise SynthesisError("this grade has no note; write what is wrong with the output first")
         text = " ".join(grade.note.split())[:LONGEST_CRITERION]
@@ -54,16 +54,16 @@ class CriteriaEdits:
         return tr("{name} is a criterion now; reword it so that it holds for all outputs.", name=name)
 
     def _added(self, text: str, title: str, notes: Sequence[str]) -> str:
-        made: list[str] = []
-        taken = taken_ids(self.files.rules())
+        added_ids: list[str] = []
+        taken_by_rules = taken_ids(self.files.rules())
 
         def step(synthesis: Synthesis) -> Synthesis:
-            after, name = edit_criteria.add(synthesis, text, title=title, taken=taken, notes=notes)
-            made.append(name)
+            after, name = edit_criteria.add(synthesis, text, title=title, taken=taken_by_rules, notes=notes)
+            added_ids.append(name)
             return after
 
         self._edit(step)
-        return made[-1]
+        return added_ids[-1]
 
     def reword(self, name: str, text: str) -> str:
         """Rewords a criterion.
@@ -135,15 +135,15 @@ class CriteriaEdits:
             InputError: it cannot be used, and why.
         """
         check = written(form, text)
-        made: list[str] = []
+        added_ids: list[str] = []
 
         def step(synthesis: Synthesis) -> Synthesis:
             after, name = edit_criteria.add_candidate(synthesis, criterion, name_of(form, text), check)
-            made.append(name)
+            added_ids.append(name)
             return after
 
         self._edit(step)
-        return tr("{name} is a candidate now.", name=made[-1])
+        return tr("{name} is a candidate now.", name=added_ids[-1])
 
     def edit_candidate(self, name: str, form: CandidateForm, text: str) -> str:
         """Puts another check under a candidate's name; it is run again.

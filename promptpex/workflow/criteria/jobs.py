@@ -101,8 +101,8 @@ class JobList:
     def shown(self) -> tuple[ShownWork, ...]:
         """What is being done, then what was done last, the latest first."""
         with self._lock:
-            every = (*self._open, *reversed(self._ended))
+            all_jobs = (*self._open, *reversed(self._ended))
             return tuple(
                 ShownWork(what=one.what, criterion=one.criterion, state=one.state, sentence=one.sentence)
-                for one in every
+                for one in all_jobs
             )

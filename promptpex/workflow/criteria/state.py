@@ -101,8 +101,8 @@ def _shown(
 ) -> ShownCriterion:
     counts = sources.book.counts(sources.subject(criterion), sources.graded)
     candidates = rows.of(criterion)
-    asked = sources.asked.of(criterion.id)
-    is_same = asked is not None and asked.wording == criterion.wording
+    asked_criterion = sources.asked.of(criterion.id)
+    is_same = asked_criterion is not None and asked_criterion.wording == criterion.wording
     verdict, is_lacking = ("", False) if working else verdict_of(criterion, candidates, was_asked=is_same)
     return ShownCriterion(
         id=criterion.id,
@@ -119,7 +119,7 @@ def _shown(
         unsure=counts.unsure + counts.disagree,
         stale=counts.stale,
         candidates=candidates,
-        refused=asked.refused if asked is not None and is_same else {},
+        refused=asked_criterion.refused if asked_criterion is not None and is_same else {},
         verdict=verdict,
         is_lacking=is_lacking,
         working=working,
@@ -227,19 +227,19 @@ class _CandidateRows:
 
     def of(self, criterion: Criterion) -> tuple[ShownCandidate, ...]:
         """Those of a criterion, in the file's order."""
-        mine = [one for one in self._sources.synthesis.candidates if criterion.id in one.criteria]
+        of_criterion = [one for one in self._sources.synthesis.candidates if criterion.id in one.criteria]
         good, bad = (self._bits(names) for names in self._sources.measured(criterion))
         screens = self._screens(criterion)
-        return tuple(self._row(one, criterion, good, bad, screens) for one in mine)
+        return tuple(self._row(one, criterion, good, bad, screens) for one in of_criterion)
 
     def _screens(self, criterion: Criterion) -> dict[int, Screened]:
         """What tells nothing among the candidates of a criterion, by their numbers: each criterion is chosen for by
         itself, so that the same check may serve another one too."""
         candidates = self._sources.matrix.candidates
-        mine = {
+        own_screens = {
             number for number, one in enumerate(candidates) if criterion.id in one.criteria and admits(criterion, one)
         }
-        others = set(range(len(candidates))) - mine
+        others = set(range(len(candidates))) - own_screens
         return {one.candidate: one for one in screened(self._sources.matrix, others | self._reworded.keys())}
 
     def _bits(self, names: Sequence[str]) -> int:
@@ -266,7 +266,7 @@ class _CandidateRows:
         matrix = self._sources.matrix
         waiting = matrix.unknown(number)
         state, why = _fate(matrix, number, screens.get(number))
-        flags, known = matrix.where(number, FAIL, ERROR), ~waiting
+        flags, is_run = matrix.where(number, FAIL, ERROR), ~waiting
         return about.replace(
             state=state,
             why=self._sources.unanswered.get(candidate.id, "") if state == "waiting" else why,
@@ -275,9 +275,9 @@ class _CandidateRows:
             errors=matrix.where(number, ERROR).bit_count(),
             waiting=waiting.bit_count(),
             caught=(flags & bad).bit_count(),
-            bad=(bad & known).bit_count(),
+            bad=(bad & is_run).bit_count(),
             flagged=(flags & good).bit_count(),
-            good=(good & known).bit_count(),
+            good=(good & is_run).bit_count(),
         )
 
 

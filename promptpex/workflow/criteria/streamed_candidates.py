@@ -29,7 +29,7 @@ class ArrivingCandidates:
 
     def over(self, criterion: str) -> None:
         """Forgets what came for a criterion: the reply is whole, and what came of it stands in the file."""
-        self._coming = {name: some for name, some in self._coming.items() if name != criterion}
+        self._coming = {name: candidates for name, candidates in self._coming.items() if name != criterion}
 
     @property
     def count(self) -> int:
@@ -42,8 +42,8 @@ class ArrivingCandidates:
 
     def with_file(self, synthesis: Synthesis) -> tuple[Synthesis, frozenset[str]]:
         """What stands in the file together with what is on its way, and the ids that this has."""
-        there = {(one.fingerprint, name) for one in synthesis.candidates for name in one.criteria}
-        coming = [one for some in self._coming.values() for one in some]
-        new = [one for one in coming if not all((one.fingerprint, name) in there for name in one.criteria)]
+        on_file = {(one.fingerprint, name) for one in synthesis.candidates for name in one.criteria}
+        coming = [one for candidates in self._coming.values() for one in candidates]
+        new = [one for one in coming if not all((one.fingerprint, name) in on_file for name in one.criteria)]
         synthesis, names = with_added_candidates(synthesis, new)
         return synthesis, frozenset(names)

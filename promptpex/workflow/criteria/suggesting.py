@@ -82,19 +82,19 @@ async def suggest(
     own = instructions_of(session.settings, prompt)
     requests: list[tuple[str, GradedExamples | None]] = [(INFER, None)] if asking.infer else []
     requests += [(NOTES, asking.graded)] if asking.graded else []
-    made: list[Criterion] = []
+    proposed: list[Criterion] = []
     in_vain: list[str] = []
     for stage, graded in requests:
         new = await suggest_criteria(
             session.roles.author(),
             prompt,
             graded,
-            known=[*known, *made],
+            known=[*known, *proposed],
             taken=asking.taken,
             instructions=own.get(stage, ""),
             turn=asking.turn,
             emit=session.emit,
         )
-        made += new.criteria
+        proposed += new.criteria
         in_vain += [] if new.answered else [stage]
-    return tuple(made), tuple(in_vain)
+    return tuple(proposed), tuple(in_vain)

@@ -118,9 +118,9 @@ async def ask(session: Session, begun: Run, pairs: Collection[Pair]) -> AskedPor
     before = begun.manifest.replace(asked=0, stored=0)
     earlier = run_records.counted(session, before)
     run = await run_records.execute(session, begun.replace(manifest=before), pairs=pairs)
-    asked, stored = run.manifest.asked - earlier.asked, run.manifest.stored - earlier.stored
+    newly_asked, stored = run.manifest.asked - earlier.asked, run.manifest.stored - earlier.stored
     return AskedPortion(
-        manifest=run.manifest.replace(asked=asked, stored=stored),
+        manifest=run.manifest.replace(asked=newly_asked, stored=stored),
         outputs=run.outputs,
         verdicts=run.verdicts,
         scores=run.scores,
@@ -154,18 +154,20 @@ def joined(begun: Run, portions: Iterable[AskedPortion]) -> Run:
 
 
 def _of_pairs_asked(run: Run) -> Run:
-    asked = {(output.case, output.model) for output in run.outputs}
-    every = len(run.suite.usable()) * len(run.manifest.models)
-    if len(asked) == every:
+    asked_pairs = {(output.case, output.model) for output in run.outputs}
+    pair_count = len(run.suite.usable()) * len(run.manifest.models)
+    if len(asked_pairs) == pair_count:
         return run
-    cases, labels = {case for case, _ in asked}, {model for _, model in asked}
+    cases, labels = {case for case, _ in asked_pairs}, {model for _, model in asked_pairs}
     suite = run.suite.replace(cases=tuple(case for case in run.suite.cases if case.id in cases))
     manifest = run.manifest.replace(
-        run=digest([run.manifest.run, sorted(asked)], 10),
+        run=digest([run.manifest.run, sorted(asked_pairs)], 10),
         suite_digest=digest(suite.to_dict()),
         models=tuple(label for label in run.manifest.models if label in labels),
         subset=PartOfSuite(
-            words=f"{len(asked)} of {every} pairs of case and model", cases=len(cases), of=len(run.suite.usable())
+            words=f"{len(asked_pairs)} of {pair_count} pairs of case and model",
+            cases=len(cases),
+            of=len(run.suite.usable()),
         ),
         reported={label: ids for label, ids in run.manifest.reported.items() if label in labels},
     )

@@ -91,10 +91,10 @@ async def verdicts_with_answers(
     async def evaluate(
         items: Sequence[tuple[OutputOfCase, Answers]],
     ) -> list[tuple[Sequence[CodeVerdict], Sequence[str]]]:
-        given = [replace(each, answers=answers) for each, answers in items]
-        results = await check(given)
-        size = len(results) // len(given) if given else 0
-        grouped = [results[at * size : (at + 1) * size] for at in range(len(given))]
+        answered = [replace(each, answers=answers) for each, answers in items]
+        results = await check(answered)
+        size = len(results) // len(answered) if answered else 0
+        grouped = [results[at * size : (at + 1) * size] for at in range(len(answered))]
         return [(group, [question for one in group for question in one.questions]) for group in grouped]
 
     async def ask(asked: Sequence[tuple[OutputOfCase, str]]) -> list[JudgeAnswer]:
@@ -117,8 +117,8 @@ async def open_questions(
         RuleCheckJob(tuple(rules)), chunked(outputs)
     )
     by_key = {each.output.key: each for each in outputs}
-    asked = [(one.verdict.key, question) for one in chain.from_iterable(results) for question in one.questions]
-    return [(by_key[key].prompt, by_key[key].output.text or "", question) for key, question in dict.fromkeys(asked)]
+    questions = [(one.verdict.key, question) for one in chain.from_iterable(results) for question in one.questions]
+    return [(by_key[key].prompt, by_key[key].output.text or "", question) for key, question in dict.fromkeys(questions)]
 
 
 def outputs_with_cases(
@@ -130,9 +130,11 @@ def outputs_with_cases(
 ) -> list[OutputOfCase]:
     """The usable outputs with what their cases say; with the prompt as it was sent, where a check looks at it."""
     cases = suite.by_id
-    shown = {output.case for output in outputs} if sees_prompt(check for rule in rules for check in rule.checks) else ()
+    case_ids = (
+        {output.case for output in outputs} if sees_prompt(check for rule in rules for check in rule.checks) else ()
+    )
     time = Allowance(RENDERING_SECONDS)
-    prompts = {case: sent_text(prompt, cases[case].inputs, time) for case in shown if case in cases}
+    prompts = {case: sent_text(prompt, cases[case].inputs, time) for case in case_ids if case in cases}
     return [
         OutputOfCase(
             each,

@@ -117,18 +117,18 @@ async def collect(
 
 async def answer_to(client: Client, prompt: Prompt, question: Cell, defaults: Params, time: Allowance) -> Output:
     """The output of one question; ``time`` is that of rendering the prompt in all."""
-    asked: Request | None = None
+    request: Request | None = None
     completion: Completion | None = None
     try:
-        asked = request_for(prompt, question, defaults, time)
-        completion = await client.complete(asked)
+        request = request_for(prompt, question, defaults, time)
+        completion = await client.complete(request)
         text = usable(completion, question.model.label)
-        return _output(question, asked, completion, text=text)
+        return _output(question, request, completion, text=text)
     except ModelError as error:
-        kept = completion.text if completion is not None else error.reply
-        return _output(question, asked, completion, text=kept, error=error.reason, message=str(error))
+        answer_text = completion.text if completion is not None else error.reply
+        return _output(question, request, completion, text=answer_text, error=error.reason, message=str(error))
     except InputError as error:
-        return _output(question, asked, None, error="bad-input", message=str(error))
+        return _output(question, request, None, error="bad-input", message=str(error))
 
 
 def _output(

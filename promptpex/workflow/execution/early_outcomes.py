@@ -70,7 +70,7 @@ async def _check(
     begins_s: float,
 ) -> None:
     await asyncio.sleep(begins_s)
-    asked, size = _asked_of_judges(session, run), 1
+    needs_judges, size = _asked_of_judges(session, run), 1
     while True:
         places, began = [waiting.popleft() for _ in range(min(size, len(waiting)))], time.perf_counter()
         if not places:
@@ -78,11 +78,11 @@ async def _check(
             continue
         batch = [output for place in places for output in outputs.at(place)]
         try:
-            verdicts = await _by_code(session, run, asked, batch)
+            verdicts = await _by_code(session, run, needs_judges, batch)
         except PromptpexError:
             return  # a check that cannot be used: whoever checks all outputs says so
         for place, output in zip(places, batch, strict=True):
-            known.early(place, output, verdicts[output.key], is_all=not asked)
+            known.early(place, output, verdicts[output.key], is_all=not needs_judges)
         took = time.perf_counter() - began
         if size == 1 and took > TOO_LONG_S:
             return

@@ -66,23 +66,23 @@ async def _in_looks(session: Session, begun: Run, records: RunRecords, on_output
     settings, cases = session.settings, begun.suite.usable()
     looks = planned_looks(cases, settings.seed)
     manifest = begun.manifest.replace(looks=tuple(tuple(case.id for case in look) for look in looks))
-    partial, asked = None, list(session.roles.models())
-    every = cells(cases, asked, settings.repeats)
+    partial, models_asked = None, list(session.roles.models())
+    all_cells = cells(cases, models_asked, settings.repeats)
     for ids in map(frozenset, manifest.looks):
-        labels = {model.label for model in asked}
-        places = [at for at, one in enumerate(every) if one.case.id in ids and one.model.label in labels]
-        known = outcomes_so_far(session, begun)
-        await run_records.collect_outputs(session, begun, (every, places), records, known, on_output)
-        judged = await run_records.judge_records(session, begun, records, places, known)
+        labels = {model.label for model in models_asked}
+        places = [at for at, one in enumerate(all_cells) if one.case.id in ids and one.model.label in labels]
+        outcomes = outcomes_so_far(session, begun)
+        await run_records.collect_outputs(session, begun, (all_cells, places), records, outcomes, on_output)
+        judged = await run_records.judge_records(session, begun, records, places, outcomes)
         partial = partial or judged.partial
         manifest = judged.replace(partial=partial, looks=manifest.looks)
-        done = records.columns(begun.replace(manifest=manifest))
-        stop = settled(session, done)
-        for model in (model for model in asked if model.label in stop):
-            count = _cases(done, model.label)
+        columns = records.columns(begun.replace(manifest=manifest))
+        stop = settled(session, columns)
+        for model in (model for model in models_asked if model.label in stop):
+            count = _cases(columns, model.label)
             session.emit(Notice(stored("{model} is decided after {count} cases", model=model.label, count=count)))
-        asked = [model for model in asked if model.label not in stop]
-        if not asked:
+        models_asked = [model for model in models_asked if model.label not in stop]
+        if not models_asked:
             break
     return run_records.reported(manifest, records.outputs)
 

@@ -44,14 +44,14 @@ def take_judge_examples(session: Session, file: Path | None, prompt: Prompt, spe
     Raises:
         GradeError: the file of grades cannot be read.
     """
-    wanted = session.settings.judge_examples
-    if not wanted:
+    wanted_count = session.settings.judge_examples
+    if not wanted_count:
         return
     rules = judging(session.settings, prompt).rules(spec)
     grades = current(read_grades(sibling(file, "grades"))) if file is not None else ()
     items = list(_items(session, file, prompt, grades)) if file is not None and grades else []
     book = GradeBook.of(grades, subjects_of(spec.rules))
-    session.judge_examples = tuple(_within(_chosen(book, items, rule, wanted) for rule in rules))
+    session.judge_examples = tuple(_within(_chosen(book, items, rule, wanted_count) for rule in rules))
     session.emit(_notice(session.judge_examples, rules))
 
 
@@ -62,12 +62,12 @@ def _notice(examples: Sequence[JudgeExample], rules: Sequence[Rule]) -> Notice:
             "a judge decides"
         )
         return Notice(message, "warning")
-    shown = plural(len({one.rule for one in examples}), "rule")
+    rules_text = plural(len({one.rule for one in examples}), "rule")
     return Notice(
         stored(
             "judges are shown {outputs} on {shown} of {number}",
             outputs=plural(len(examples), "graded output"),
-            shown=shown,
+            shown=rules_text,
             number=len(rules),
         )
     )

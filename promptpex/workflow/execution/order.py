@@ -91,9 +91,11 @@ def judging_order(
     rank, models = _ranks(cases, seed), _numbers([model for _, model, _ in outputs])
     places = [(repeat, rank.get(case, len(rank)), models[model]) for case, model, repeat in outputs]
     servers = [serial(judge) for judge in judges]
-    asked = [(judge, at, turn) for judge in range(len(judges)) for turn in range(turns) for at in range(len(outputs))]
-    order = ask_order([((turn, *places[at]), judge, servers[judge]) for judge, at, turn in asked])
-    return [asked[number] for number in order]
+    judge_turns = [
+        (judge, at, turn) for judge in range(len(judges)) for turn in range(turns) for at in range(len(outputs))
+    ]
+    order = ask_order([((turn, *places[at]), judge, servers[judge]) for judge, at, turn in judge_turns])
+    return [judge_turns[number] for number in order]
 
 
 def ask_order(questions: Questions) -> list[int]:

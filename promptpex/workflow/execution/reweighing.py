@@ -35,9 +35,13 @@ def _weighed(spec: Spec, verdicts: Sequence[Verdict], quorum: Quorum, min_agreem
     by_judges = {(verdict.key, verdict.rule) for group in judged.values() for verdict in group}
     checked = [verdict for verdict in verdicts if not _follows(verdict, by_judges)]
     rules = [rule for rule in spec.rules if not rule.stale]
-    known = {(verdict.key, verdict.rule) for verdict in checked}
-    asked = {rule for _, rule in by_judges}
-    closed = [one for one in closed_by_code(rules, checked) if one.rule in asked and (one.key, one.rule) not in known]
+    checked_keys = {(verdict.key, verdict.rule) for verdict in checked}
+    judged_rules = {rule for _, rule in by_judges}
+    closed = [
+        one
+        for one in closed_by_code(rules, checked)
+        if one.rule in judged_rules and (one.key, one.rule) not in checked_keys
+    ]
     again = weigh(spec, [*checked, *closed], list(judged.values()), quorum=quorum, min_agreement=min_agreement)
     place = {key: number for number, key in enumerate(dict.fromkeys(verdict.key for verdict in verdicts))}
     rank = {rule: number for number, rule in enumerate(dict.fromkeys(verdict.rule for verdict in verdicts))}

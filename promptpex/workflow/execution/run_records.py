@@ -79,15 +79,15 @@ async def begin(
     models = session.roles.models()
     rules = [rule for rule in spec.rules if not rule.stale]
     answering = question_judges(session, prompt, rules)
-    asked: list[AnyJudge] = [*judges_for(session, prompt, spec), *answering]
-    asked += [*match_judges(session, prompt, spec, suite), *metric_judges(session, prompt, metrics)]
-    await _require_within_tpm(session, prompt, suite, [judge.role_model for judge in asked])
+    judges: list[AnyJudge] = [*judges_for(session, prompt, spec), *answering]
+    judges += [*match_judges(session, prompt, spec, suite), *metric_judges(session, prompt, metrics)]
+    await _require_within_tpm(session, prompt, suite, [judge.role_model for judge in judges])
     outputs = len(suite.usable()) * len(models) * session.settings.repeats
     announce_questions(session, answering, rules, outputs)
     announce_requests(session, metrics, outputs)
-    marks = [judge.fingerprint() for judge in asked] + [metric.fingerprint() for metric in metrics if metric.code]
+    marks = [judge.fingerprint() for judge in judges] + [metric.fingerprint() for metric in metrics if metric.code]
     manifest = _manifest(session, prompt, spec, suite, models, marks)
-    manifest = manifest.replace(author=author, judges=_labels(asked), subset=subset)
+    manifest = manifest.replace(author=author, judges=_labels(judges), subset=subset)
     manifest = with_names(session, manifest)
     warn_about_self_preference(session, manifest)
     return Run(manifest=manifest, prompt=prompt, spec=spec, suite=suite, metrics=tuple(metrics))
@@ -160,16 +160,20 @@ async def fill(
     Args:
         on_output: puts each output at its place among the records, as it comes.
     """
-    every = cells(begun.suite.usable(), session.roles.models(), session.settings.repeats)
-    places = range(len(every))
-    known = outcomes_so_far(session, begun)
-    asked = places if pairs is None else [at for at in places if (every[at].case.id, every[at].model.label) in pairs]
-    await collect_outputs(session, begun, (every, asked), records, known, on_output)
+    all_cells = cells(begun.suite.usable(), session.roles.models(), session.settings.repeats)
+    places = range(len(all_cells))
+    outcomes = outcomes_so_far(session, begun)
+    places_asked = (
+        places
+        if pairs is None
+        else [at for at in places if (all_cells[at].case.id, all_cells[at].model.label) in pairs]
+    )
+    await collect_outputs(session, begun, (all_cells, places_asked), records, outcomes, on_output)
     announce_missing_logprobs(session, begun.spec, records.outputs)
     begun = begun.replace(manifest=reported(begun.manifest, records.outputs))
-    manifest = await judge_records(session, begun, records, asked, known)
-    heard = dict.fromkeys((*manifest.notices, *session.provider_notices))
-    return manifest.replace(notices=tuple(heard))
+    manifest = await judge_records(session, begun, records, places_asked, outcomes)
+    all_notices = dict.fromkeys((*manifest.notices, *session.provider_notices))
+    return manifest.replace(notices=tuple(all_notices))
 
 
 async def judge(session: Session, run: Run) -> Run:
@@ -193,15 +197,15 @@ async def judge_records(
     judges = judges_for(session, run.prompt, run.spec)
     comparers = match_judges(session, run.prompt, run.spec, run.suite)
     answering = question_judges(session, run.prompt, [rule for rule in run.spec.rules if not rule.stale])
-    made = OutputVerdicts(session, run, records, judges, known or outcomes_so_far(session, run))
-    await made.make(places, answering)
+    output_verdicts = OutputVerdicts(session, run, records, judges, known or outcomes_so_far(session, run))
+    await output_verdicts.make(places, answering)
     scorers = metric_judges(session, run.prompt, metrics_to_score(session, run))
     scores = await _put_scores(session, run, records, places, comparers, scorers)
     labels = _labels([*judges, *answering, *comparers, *scorers])
     manifest = _judged_by(session, run.manifest).replace(
         judges=tuple(dict.fromkeys([*labels, *_still_counting(run, scores)])),
-        mode_rules=made.mode_rules,
-        partial=_partial([*made.reasons, *(score.unscored for score in scores)]),
+        mode_rules=output_verdicts.mode_rules,
+        partial=_partial([*output_verdicts.reasons, *(score.unscored for score in scores)]),
     )
     return counted(session, with_names(session, manifest))
 
@@ -245,8 +249,8 @@ async def collect_outputs(
         asked: all questions of the run, and the numbers of those that are asked, which are the places of their outputs.
         on_output: as for ``fill``.
     """
-    every, places = asked
-    questions = [every[place] for place in places]
+    all_cells, places = asked
+    questions = [all_cells[place] for place in places]
     async with early_outcomes(session, begun, records.outputs, known) as check_early:
 
         def taken(number: int, output: Output) -> None:
@@ -268,9 +272,9 @@ def _judged_by(session: Session, manifest: Manifest) -> Manifest:
     """The manifest with the settings of judging that are in force now, and what judges are shown; reports use them."""
     settings, origins = session.settings.to_dict(), session.resolved.origins
     judging_settings = (*find(JUDGE).settings, *find(MATCH).settings)
-    shown = dict.fromkeys(text_digest(one.output, KEY_LENGTH) for one in session.judge_examples)
+    example_digests = dict.fromkeys(text_digest(one.output, KEY_LENGTH) for one in session.judge_examples)
     return manifest.replace(
-        shown=tuple(shown),
+        shown=tuple(example_digests),
         settings={**manifest.settings, **{name: settings[name] for name in judging_settings}},
         origins={**manifest.origins, **{name: origins[name] for name in judging_settings}},
     )
@@ -284,11 +288,11 @@ def _manifest(
     shaping = {**session.settings.shaping(), "instructions": instructions_of(session.settings, prompt)}
     shaping |= of_front_matter(session, prompt)
     settings, origins = in_manifest(session, prompt)
-    asked = [
+    models_asked = [
         [model.label, model.api_base, model.backend, *([model.spelled] if model.spelled else [])] for model in models
     ]
     return Manifest(
-        run=digest([prompt.fingerprint, spec_digest, suite_digest, asked, marks, shaping], 10),
+        run=digest([prompt.fingerprint, spec_digest, suite_digest, models_asked, marks, shaping], 10),
         prompt=prompt.name,
         prompt_fingerprint=prompt.fingerprint,
         spec_digest=spec_digest,

@@ -87,19 +87,19 @@ def part_of(
         NothingChosen: an id or a rule that the suite lacks, or a choice that leaves no case.
     """
     usable = suite.usable()
-    kept: Sequence[Case] = usable
+    cases_kept: Sequence[Case] = usable
     for keeps in _conditions(subset, usable, rules, failed):
-        kept = [case for case in kept if keeps(case)]
+        cases_kept = [case for case in cases_kept if keeps(case)]
     words = _in_words(subset, seed, failed)
-    if not kept:
+    if not cases_kept:
         raise NothingChosen(f"no case is left to run: {words}")
     if subset.sample is not None:
-        drawn = {case.id for case in fair_order(kept, seed)[: subset.sample]}
-        kept = [case for case in kept if case.id in drawn]
-    kept = kept[: subset.first]
-    if len(kept) == len(usable):
+        drawn = {case.id for case in fair_order(cases_kept, seed)[: subset.sample]}
+        cases_kept = [case for case in cases_kept if case.id in drawn]
+    cases_kept = cases_kept[: subset.first]
+    if len(cases_kept) == len(usable):
         return suite, None
-    return suite.replace(cases=tuple(kept)), PartOfSuite(words=words, cases=len(kept), of=len(usable))
+    return suite.replace(cases=tuple(cases_kept)), PartOfSuite(words=words, cases=len(cases_kept), of=len(usable))
 
 
 def _conditions(

@@ -94,5 +94,5 @@ def rules_of_outputs(verdicts: Iterable[Verdict]) -> RulesOfOutputs:
 
 def inputs_of(suite: Suite, case: str) -> Mapping[str, Any]:
     """The inputs of a case by its id; none where the suite has no such case."""
-    known = suite.by_id.get(case)
-    return {} if known is None else known.inputs
+    case_record = suite.by_id.get(case)
+    return {} if case_record is None else case_record.inputs

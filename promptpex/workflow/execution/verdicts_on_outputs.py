@@ -73,8 +73,8 @@ class OutputVerdicts:
         engine, run = self._session.engine_for(results_of(self._rules, len(places))), self._run
         check = checking(engine, self._rules)
         part = self._part or (PART if isinstance(engine, LocalEngine) else PART_OF_WORKERS)
-        for some in _parts(places, max(1, len(places)) if answering else part):
-            outputs = [(place, output) for place in some for output in self._records.outputs.at(place)]
+        for part_places in _parts(places, max(1, len(places)) if answering else part):
+            outputs = [(place, output) for place in part_places for output in self._records.outputs.at(place)]
             usable = [output for _, output in outputs if output.error is None]
             code = await verdicts_of_code(self._session, check, run.prompt, self._rules, run.suite, usable, answering)
             self._take_code(outputs, code)

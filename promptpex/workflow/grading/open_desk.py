@@ -182,11 +182,11 @@ def _pool(read_runs: Sequence[Run], folder: SynthesisFolder, prompt: Prompt, emi
     """The outputs of the runs, then those of production; each text once per inputs."""
     pool: tuple[Example, ...] = ()
     for run in read_runs:
-        made = examples_of(run)
-        emit(Notice(stored("run {run}: {shown}", run=run.manifest.run, shown=made.sentence())))
+        examples = examples_of(run)
+        emit(Notice(stored("run {run}: {shown}", run=run.manifest.run, shown=examples.sentence())))
         if run.prompt.fingerprint != prompt.fingerprint:
             emit(Notice(_of_other_words(run), "warning"))
-        pool = merged(pool, made.examples)
+        pool = merged(pool, examples.examples)
     put_up = [one for one in of_version(folder.read_examples(), prompt.fingerprint) if one.put_up]
     whole = [one for one in put_up if output_key(one.inputs, one.output) == one.id]
     if len(whole) < len(put_up):
@@ -222,11 +222,11 @@ def _asked(wanted: Iterable[str], subjects: Sequence[Subject]) -> tuple[str, ...
     Raises:
         GradeError: one is not there.
     """
-    known = [subject.id for subject in subjects if subject.asked]
+    asked_ids = [subject.id for subject in subjects if subject.asked]
     wanted = tuple(wanted)
     if ALL_SUBJECTS in wanted:
-        return tuple(known)
-    unknown = next((name for name in wanted if name not in known), None)
+        return tuple(asked_ids)
+    unknown = next((name for name in wanted if name not in asked_ids), None)
     if unknown is not None:
-        raise GradeError(f"there is no rule or criterion {unknown!r}; there are {', '.join(known[:12])}")
+        raise GradeError(f"there is no rule or criterion {unknown!r}; there are {', '.join(asked_ids[:12])}")
     return wanted or (OUTPUT_SUBJECT,)

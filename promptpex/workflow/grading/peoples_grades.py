@@ -82,11 +82,11 @@ def peoples_grades(
 
 def prompt_file_of(run: AnyRun) -> Path | None:
     """The prompt's file as the run names it; None where it is not in the project that one works in."""
-    place, here = run.prompt.path, project_of(Path.cwd())
+    place, own_project = run.prompt.path, project_of(Path.cwd())
     if place is None:
         return None
-    files = dict.fromkeys((Path(place), here / place))
-    return next((file for file in files if file.is_file() and is_inside(file, here)), None)
+    files = dict.fromkeys((Path(place), own_project / place))
+    return next((file for file in files if file.is_file() and is_inside(file, own_project)), None)
 
 
 def grades_of_run(
@@ -105,21 +105,21 @@ def grades_of_run(
     """
     book = GradeBook.of(grades, subjects_of(run.spec.rules), rules)
     require_known_grader(book.rules, book.graders)
-    seen = _SeenItems(book, {case.id: case.inputs for case in run.suite.cases}, run.manifest.shows_grades)
+    seen_items = _SeenItems(book, {case.id: case.inputs for case in run.suite.cases}, run.manifest.shows_grades)
     for case, model, text in _answers(run):
-        seen.add(case, model, text)
+        seen_items.add(case, model, text)
     broken = {
         model: {
             item_number(item.id): label == "bad"
             for item in book.random_sample(OUTPUT_SUBJECT, pool)
             if (label := book.joint(item, OUTPUT_SUBJECT).label) is not None
         }
-        for model, pool in seen.pools()
+        for model, pool in seen_items.pools()
     }
     return PeoplesGrades(
-        items=seen.numbers,
+        items=seen_items.numbers,
         broken=broken,
-        graded=sum(book.joint(item, OUTPUT_SUBJECT).graded for item in seen.with_grades.values()),
+        graded=sum(book.joint(item, OUTPUT_SUBJECT).graded for item in seen_items.with_grades.values()),
         label_rules=book.rules.sentence(),
         calibrations=calibrations or {},
     )
@@ -186,11 +186,13 @@ def with_calibrations_of_now(run: Run, emit: Listener) -> Run:
     """The run with the calibrations of judges that the spec beside its prompt has now; they change nothing it asked."""
     file = prompt_file_of(run)
     try:
-        known = {} if file is None else _calibrations(sibling(file, "spec"), run.spec)
+        calibrations = {} if file is None else _calibrations(sibling(file, "spec"), run.spec)
     except InputError as error:
         emit(Notice(stored("the judges' calibrations are those kept with the run: {why}", why=error), "warning"))
         return run
-    rules = tuple(rule.replace(judge=known[rule.id]) if rule.id in known else rule for rule in run.spec.rules)
+    rules = tuple(
+        rule.replace(judge=calibrations[rule.id]) if rule.id in calibrations else rule for rule in run.spec.rules
+    )
     return run.replace(spec=run.spec.replace(rules=rules))
 
 

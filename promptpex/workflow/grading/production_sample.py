@@ -136,15 +136,17 @@ class ProductionSample:
         """
         sampled = {
             name: example.replace(put_up=day, prompt=example.prompt or self._sent(example))
-            for day, kept in sorted(self._days.items())
-            for name, (_, example) in kept.items()
+            for day, day_sample in sorted(self._days.items())
+            for name, (_, example) in day_sample.items()
         }
         with folder.alone(file):
-            known = _add(sampled, folder)
+            known_count = _add(sampled, folder)
         rows, unusable, undated = (self._counts[name] for name in ("rows", "unusable", "undated"))
         missing = tuple(name for name in self.prompt.variables if name in self._missing)
         lacking = self._counts["lacking"]
-        return PutUp(len(sampled) - known, known, rows, len(self._days), unusable, undated, lacking, missing)
+        return PutUp(
+            len(sampled) - known_count, known_count, rows, len(self._days), unusable, undated, lacking, missing
+        )
 
     def _look_at(self, row: CheckRow) -> None:
         example = self._example(row)
@@ -177,10 +179,10 @@ class ProductionSample:
         """The output of a row; None where it has none that can be used."""
         if row.problem is not None or row.output is None or row.length > LONGEST_EXAMPLE:
             return None
-        given = row.vars
-        if all(name in given for name in self.prompt.variables):
-            given = {name: given[name] for name in self.prompt.variables}
-        inputs = {name: value for name, value in given.items() if not self._is_time(name)}
+        variables = row.vars
+        if all(name in variables for name in self.prompt.variables):
+            variables = {name: variables[name] for name in self.prompt.variables}
+        inputs = {name: value for name, value in variables.items() if not self._is_time(name)}
         sent = row.measured.get("prompt")
         try:
             jsonl.dumps(inputs)
@@ -206,15 +208,15 @@ class ProductionSample:
 def _add(sampled: Mapping[str, Example], folder: SynthesisFolder) -> int:
     """Adds the outputs of a sample to a folder's examples, and gives how many were put up before."""
     examples = {example.id: example for example in folder.read_examples()}
-    known = sum(name in examples and examples[name].put_up != "" for name in sampled)
+    known_count = sum(name in examples and examples[name].put_up != "" for name in sampled)
     for name, example in sampled.items():
-        there = examples.get(name)
-        if there is None or not there.put_up:
-            examples[name] = example if there is None else there.replace(put_up=example.put_up)
-    if len(sampled) > known:
+        earlier = examples.get(name)
+        if earlier is None or not earlier.put_up:
+            examples[name] = example if earlier is None else earlier.replace(put_up=example.put_up)
+    if len(sampled) > known_count:
         folder.path.mkdir(parents=True, exist_ok=True)
         folder.write_examples(examples.values())
-    return known
+    return known_count
 
 
 def production_sample(prompt: Path, per_day: int, now: datetime) -> tuple[ProductionSample, SynthesisFolder]:

@@ -32,8 +32,8 @@ def with_own_rules(session: Session, prompt: Prompt, spec: Spec) -> Spec:
             len(rules),
         )
         session.emit(Notice(message))
-    taken = {rule.id for rule in spec.rules}
-    own = [rule.replace(id=f"{rule.id}-evaluator") if rule.id in taken else rule for rule in rules]
+    taken_ids = {rule.id for rule in spec.rules}
+    own = [rule.replace(id=f"{rule.id}-evaluator") if rule.id in taken_ids else rule for rule in rules]
     return spec.replace(rules=(*spec.rules, *own))
 
 
@@ -49,9 +49,9 @@ def first_suite(prompt: Prompt, suite_for: str) -> Suite:
 def own_cases(prompt: Prompt) -> tuple[Case, ...]:
     """The test data of a prompt file as cases, cut down to what the prompt names; rows that lack an input are not
     among them."""
-    wanted = set(promptfile.required(prompt))
+    required_inputs = set(promptfile.required(prompt))
     cut = [_cut(case, prompt) for case in github_prompt.cases_of(prompt.meta, _top(prompt), Log(), prompt.messages)]
-    return tuple(case for case in cut if case.inputs and wanted <= set(case.inputs))
+    return tuple(case for case in cut if case.inputs and required_inputs <= set(case.inputs))
 
 
 def problems_of_own_tests(prompt: Prompt) -> Iterator[Problem]:

@@ -48,9 +48,9 @@ def with_prompt(imported: Imported, path: Path) -> Imported:
         raise InputError(
             f"no request of the file comes from this prompt; the first reason: {log.notes[0].why}", path=path
         )
-    made = gathered(pairs, log)
+    project = gathered(pairs, log)
     return replace(
-        made,
+        project,
         prompt=ImportedPrompt(prompt.name, prompt.messages, prompt.description, front=_front(prompt)),
         spec=_spec(path) or imported.spec,
         settings=imported.settings,
@@ -61,10 +61,10 @@ def with_prompt(imported: Imported, path: Path) -> Imported:
 
 def _named(inputs: Mapping[str, object], prompt: Prompt) -> Mapping[str, object]:
     """Inputs that the file has by name; a prompt with one variable takes ``input`` for it."""
-    wanted = promptfile.required(prompt)
-    if len(wanted) == 1 and wanted[0] not in inputs and INPUT_VARIABLE in inputs:
-        return {wanted[0]: inputs[INPUT_VARIABLE]}
-    lacking = [name for name in wanted if name not in inputs]
+    required_inputs = promptfile.required(prompt)
+    if len(required_inputs) == 1 and required_inputs[0] not in inputs and INPUT_VARIABLE in inputs:
+        return {required_inputs[0]: inputs[INPUT_VARIABLE]}
+    lacking = [name for name in required_inputs if name not in inputs]
     if lacking:
         raise NotThisPrompt(stored("it has no value for {name}", name=lacking[0]))
     return {}

@@ -31,15 +31,17 @@ def all_or_nothing(places: Iterable[Path], folder: Path, *, replace: bool) -> It
         OSError: what is there cannot be put aside.
     """
     places = list(places)
-    there = [path for path in places if path.exists() or path.is_symlink()]
-    if there and not replace:
-        raise InputError("is there already; name another folder with --out, or replace it with --force", path=there[0])
-    made = _first_missing(folder)
-    with _put_aside(there, folder):
+    existing = [path for path in places if path.exists() or path.is_symlink()]
+    if existing and not replace:
+        raise InputError(
+            "is there already; name another folder with --out, or replace it with --force", path=existing[0]
+        )
+    first_new_folder = _first_missing(folder)
+    with _put_aside(existing, folder):
         try:
             yield
         except BaseException:
-            for path in places if made is None else [made]:
+            for path in places if first_new_folder is None else [first_new_folder]:
                 _remove(path)
             raise
 
@@ -58,8 +60,8 @@ def _put_aside(there: list[Path], folder: Path) -> Iterator[None]:
             moved.append((aside / str(number), path))
         yield
     except BaseException:
-        for kept, path in moved:
-            os.replace(kept, path)
+        for backup, path in moved:
+            os.replace(backup, path)
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)

@@ -74,13 +74,13 @@ def _write_alone(suite: Suite, out: Path, force: bool) -> str:
 
 def _refuse_odd_numbers(imported: Imported) -> None:
     for part in (imported, *imported.further):
-        held: list[tuple[str, Mapping[str, object]]] = [
+        mappings: list[tuple[str, Mapping[str, object]]] = [
             (f"the case {case.id!r}", case.inputs) for case in (part.suite.cases if part.suite is not None else ())
         ]
-        held += [("the front matter", part.prompt.front)] if part.prompt is not None else []
+        mappings += [("the front matter", part.prompt.front)] if part.prompt is not None else []
         if part.prompt is not None and nests_deeper(part.prompt.front, DEEPEST):
             raise InputError(f"the front matter nests more than {DEEPEST} deep; shorten it")
-        for what, values in held:
+        for what, values in mappings:
             if not _is_finite(values):
                 message = f"{what} contains a number that is not finite or too large to keep (NaN, 1e999)"
                 raise InputError(f"{message}; write it as a text")
@@ -162,8 +162,12 @@ def _fitted(part: Imported, prompt: ImportedPrompt) -> tuple[Imported, dict[str,
     others = dict.fromkeys(name for case in cases for name in case.inputs if name not in variables)
     if others:
         declared = front.get("inputs")
-        known = {name: {"type": "text"} for name in variables} | (declared if isinstance(declared, dict) else {})
-        front["inputs"] = known | {name: {"checks_only": True} for name in others if name not in known}
+        declared_inputs = {name: {"type": "text"} for name in variables} | (
+            declared if isinstance(declared, dict) else {}
+        )
+        front["inputs"] = declared_inputs | {
+            name: {"checks_only": True} for name in others if name not in declared_inputs
+        }
     return replace(part, suite=part.suite.replace(cases=cases)), front
 
 
@@ -176,8 +180,8 @@ def _places(imported: Imported, projects: list[_Project], out: Path) -> Iterator
     """The files and folders that are to be written."""
     for project in projects:
         part = project.part
-        given = (part.prompt, project.files.prompt), (part.spec, project.files.spec), (part.suite, project.files.suite)
-        yield from (path for record, path in given if record is not None)
+        parts = (part.prompt, project.files.prompt), (part.spec, project.files.spec), (part.suite, project.files.suite)
+        yield from (path for record, path in parts if record is not None)
         yield from (metric_file(project.files.prompt, metric) for metric in part.metrics)
     if imported.settings:
         yield out / SETTINGS

@@ -20,31 +20,31 @@ def metric_file(prompt: Path, metric: ImportedMetric) -> Path:
 
 def metrics_of_run(prompt: Path, metrics: Iterable[ImportedMetric]) -> tuple[Metric, ...]:
     """The metrics that a prompt's outputs are scored by, by name."""
-    made = (examine_metric(metric_file(prompt, metric), metric.text)[0] for metric in metrics)
-    return tuple(sorted((metric for metric in made if metric is not None), key=lambda metric: metric.name))
+    examined = (examine_metric(metric_file(prompt, metric), metric.text)[0] for metric in metrics)
+    return tuple(sorted((metric for metric in examined if metric is not None), key=lambda metric: metric.name))
 
 
 def with_usable_metrics(part: Imported) -> tuple[Imported, tuple[Note, ...]]:
     """The part with those of its metrics that can be used, and what is to be said of the others."""
     notes: list[Note] = []
-    kept = [metric for metric in part.metrics if _is_usable(metric, notes)]
-    for metric in kept[MOST:]:
+    usable_metrics = [metric for metric in part.metrics if _is_usable(metric, notes)]
+    for metric in usable_metrics[MOST:]:
         notes.append(Note("left out", metric.place[0], stored("a prompt has {limit} metrics at most", limit=MOST),
                           *metric.place[1:]))  # fmt: skip
     over = {key: count for key, count in part.over.items() if key != "metrics"}
-    if kept:
-        over["metrics"] = len(kept[:MOST])
-    return replace(part, metrics=tuple(kept[:MOST]), over=over), tuple(notes)
+    if usable_metrics:
+        over["metrics"] = len(usable_metrics[:MOST])
+    return replace(part, metrics=tuple(usable_metrics[:MOST]), over=over), tuple(notes)
 
 
 def _is_usable(metric: ImportedMetric, notes: list[Note]) -> bool:
-    made, problems = examine_metric(Path(f"{metric.name}.metric.prompty"), metric.text)
+    examined, problems = examine_metric(Path(f"{metric.name}.metric.prompty"), metric.text)
     why = next((_sentence(problem.line, problem.message) for problem in problems if problem.severity == "error"), None)
-    if made is None and why is None:
+    if examined is None and why is None:
         why = stored("it is tagged experimental, and PromptPex does not use it either")
-    if made is None:
+    if examined is None:
         notes.append(Note("left out", metric.place[0], why or "", *metric.place[1:]))
-    return made is not None
+    return examined is not None
 
 
 def _sentence(line: int | None, message: str) -> str:

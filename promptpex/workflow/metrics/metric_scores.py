@@ -117,22 +117,22 @@ async def metric_scores(session: Session, run: Run, judges: Sequence[MetricJudge
 def announce_requests(session: Session, metrics: Sequence[Metric], outputs: int) -> None:
     """Says what metrics with criteria cost in requests, before the first, as their files may be a stranger's; or that
     no judge is there to score by them."""
-    asked = [metric.name for metric in metrics if metric.criteria]
-    judges = len(session.roles.judges()) if asked else 0
-    if not asked or not outputs:
+    metric_names = [metric.name for metric in metrics if metric.criteria]
+    judges = len(session.roles.judges()) if metric_names else 0
+    if not metric_names or not outputs:
         return
-    names = ", ".join(asked[:_NAMED]) + (", ..." if len(asked) > _NAMED else "")
+    names = ", ".join(metric_names[:_NAMED]) + (", ..." if len(metric_names) > _NAMED else "")
     what = stored_n(
         "{count} metric beside the prompt ({names})",
         "{count} metrics beside the prompt ({names})",
-        len(asked),
+        len(metric_names),
         names=names,
     )
     if judges:
         message = stored(
             "{part}: {requests} at most to judges; --metrics none leaves them out",
             part=what,
-            requests=requests_in_words(len(asked) * judges * outputs),
+            requests=requests_in_words(len(metric_names) * judges * outputs),
         )
         session.emit(Notice(message))
     else:
@@ -204,8 +204,8 @@ async def _by_judges(
 
     scores: dict[Key, list[Score]] = {}
     with stage_events(session.emit, STAGE, Counter(judge.role_model.label for judge, _ in pairs)):
-        given = await run_all(one, pairs)
-    for (judge, output), score in zip(pairs, given, strict=True):
+        scores_given = await run_all(one, pairs)
+    for (judge, output), score in zip(pairs, scores_given, strict=True):
         scores.setdefault((output.key, judge.metric.name), []).append(score)
     return scores
 
@@ -214,8 +214,8 @@ def _by_code(
     prompt: Prompt, outputs: Sequence[Output], metrics: Sequence[Metric], cases: Mapping[str, Case]
 ) -> dict[Key, Score]:
     time = Allowance(RENDERING_SECONDS)
-    shown = {output.case for output in outputs} if metrics else set()
-    prompts = {case: sent_text(prompt, cases[case].inputs, time) for case in shown}
+    case_ids = {output.case for output in outputs} if metrics else set()
+    prompts = {case: sent_text(prompt, cases[case].inputs, time) for case in case_ids}
     with check_time():
         codes = {metric.name: compiled(metric.code or "", metric.language) for metric in metrics if outputs}
         return {

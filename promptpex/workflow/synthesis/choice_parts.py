@@ -189,10 +189,10 @@ def _is_question(check: Check) -> bool:
 def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[Grade] = ()) -> tuple[PageExample, ...]:
     """The bad examples, and the good ones that are flagged, with what flags them."""
     matrix = choice.source.matrix
-    shown = list(bits(choice.bad | (choice.flagged & choice.good)))
+    rows_shown = list(bits(choice.bad | (choice.flagged & choice.good)))
     names = [one.id for one in matrix.candidates]
-    notes = _notes(grades, {matrix.examples[row].id for row in shown})
-    reasons = _reasons(choice, results, shown)
+    notes = _notes(grades, {matrix.examples[row].id for row in rows_shown})
+    reasons = _reasons(choice, results, rows_shown)
     verbatim = frozenset(one.id for one in matrix.candidates if may_ask(one.check) and not _is_question(one.check))
     chosen = set(choice.chosen or ())
     other = {number for number in choice.source.columns if matrix.candidates[number].choice != "never"} - chosen
@@ -211,7 +211,7 @@ def page_examples(choice: ChosenColumns, results: MatrixFile, grades: Sequence[G
             reasons=reasons.get(example.id, {}),
             verbatim=verbatim,
         )
-        for row, failed in zip(shown, _failed(choice.fails, shown, len(matrix.examples)), strict=True)
+        for row, failed in zip(rows_shown, _failed(choice.fails, rows_shown, len(matrix.examples)), strict=True)
         for example in (matrix.examples[row],)
     )
 
@@ -228,9 +228,9 @@ def _notes(grades: Sequence[Grade], examples: Collection[str]) -> dict[str, list
     for grade in grades:
         if grade.note.strip() and grade.key in examples:
             about = "" if grade.subject == OUTPUT_SUBJECT else f" on {grade.subject}"
-            taken = notes.setdefault(grade.key, [])
-            if len(taken) < MOST_NOTES:
-                taken.append(f"{grade.grader}{about}: {grade.note.strip()}")
+            texts = notes.setdefault(grade.key, [])
+            if len(texts) < MOST_NOTES:
+                texts.append(f"{grade.grader}{about}: {grade.note.strip()}")
     return notes
 
 
@@ -240,10 +240,10 @@ def _reasons(choice: ChosenColumns, results: MatrixFile, rows: Sequence[int]) ->
     if len(matrix.candidates) * len(matrix.examples) > MOST_CELLS or not choice.chosen:
         return {}
     names = {matrix.candidates[number].fingerprint: matrix.candidates[number].id for number in choice.chosen}
-    shown = {matrix.examples[row].id for row in rows}
+    example_ids = {matrix.examples[row].id for row in rows}
     reasons: dict[str, dict[str, str]] = {}
     for result in results.read():
-        if result.status != "pass" and result.candidate in names and result.example in shown:
+        if result.status != "pass" and result.candidate in names and result.example in example_ids:
             reasons.setdefault(result.example, {})[names[result.candidate]] = result.reason
     return reasons
 

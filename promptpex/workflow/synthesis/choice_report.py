@@ -104,23 +104,23 @@ def _page(
     synthesis: Synthesis,
     history: History,
 ) -> ChoicePage:
-    kept = choice if isinstance(choice, SavedChoice) else None
-    limits = choice.limits if isinstance(choice, NoChoice) else _limits(kept)
-    columns = ChosenColumns.of(source, None if kept is None else kept.chosen)
+    saved = choice if isinstance(choice, SavedChoice) else None
+    limits = choice.limits if isinstance(choice, NoChoice) else _limits(saved)
+    columns = ChosenColumns.of(source, None if saved is None else saved.chosen)
     chosen = {source.matrix.candidates[number].id for number in columns.chosen or ()}
     implications = implication_states(source.matrix, synthesis.implications, limits)
-    figures = kept.figures if kept is not None else None
-    aligned = kept if kept is not None and kept.method == "aligned" else None
+    figures = saved.figures if saved is not None else None
+    aligned = saved if saved is not None and saved.method == "aligned" else None
     contest = contest_of_kept(source, synthesis, folder, aligned) if aligned is not None else None
     return ChoicePage(
         prompt=synthesis.prompt,
-        has_choice=kept is not None,
-        answer=_answer(columns, kept) if kept else _no_answer(choice, source, limits),
+        has_choice=saved is not None,
+        answer=_answer(columns, saved) if saved else _no_answer(choice, source, limits),
         why_none=choice.sentences if isinstance(choice, NoChoice) else (),
-        labels=tr("Labels: {rules}.", rules=from_data(label_rules_of(kept).sentence()))
-        if kept is not None and kept.label_rules is not None
+        labels=tr("Labels: {rules}.", rules=from_data(label_rules_of(saved).sentence()))
+        if saved is not None and saved.label_rules is not None
         else "",
-        notices=tuple(_notices(source, columns, kept, limits, contest)),
+        notices=tuple(_notices(source, columns, saved, limits, contest)),
         changes=figures.changes if figures else (),
         good=columns.good.bit_count(),
         bad=columns.bad.bit_count(),
@@ -185,16 +185,18 @@ def _elsewhere(figures: SavedFigures | None) -> str:
     if figures is None:
         return ""
     pairs = ((tr("coverage"), figures.held_out_coverage), ("FFR", figures.held_out_ffr))
-    known = [f"{name} {interval_or_unknown(one)}" for name, one in pairs if one is not None]
-    return tr("On outputs held out: {figures}.", figures=", ".join(known)) if known else ""
+    range_texts = [f"{name} {interval_or_unknown(one)}" for name, one in pairs if one is not None]
+    return tr("On outputs held out: {figures}.", figures=", ".join(range_texts)) if range_texts else ""
 
 
 def _no_answer(choice: SavedChoice | NoChoice | None, source: FolderProblem, limits: SelectionLimits) -> str:
     candidates = tr_n("{count} candidate", "{count} candidates", len(source.matrix.candidates))
     if choice is None:
         return tr("None of the {candidates} is chosen yet.", candidates=candidates)
-    asked = limits_of_choice(float(limits.coverage), float(limits.ffr))
-    return tr("None of the {candidates} is chosen: the limits were {limits}.", candidates=candidates, limits=asked)
+    limits_text = limits_of_choice(float(limits.coverage), float(limits.ffr))
+    return tr(
+        "None of the {candidates} is chosen: the limits were {limits}.", candidates=candidates, limits=limits_text
+    )
 
 
 def _notices(
@@ -234,21 +236,21 @@ def _is_regraded(source: FolderProblem, choice: SavedChoice, contest: FolderCont
 def _shares(columns: ChosenColumns, figures: SavedFigures, limits: SelectionLimits) -> Iterator[ChosenShare]:
     """Coverage and FFR where the choice was made, on outputs held out, and on those without a label, too."""
     of_sets = limits.coverage > 0
-    asked = {
+    share_limits = {
         tr("coverage"): tr("at least {share}", share=as_given(float(limits.coverage))) if of_sets else "",
         "FFR": _most_ffr(as_given(float(limits.ffr)), of_sets=of_sets),
     }
     own = ((tr("coverage"), figures.coverage), ("FFR", figures.ffr))
     where = tr("the outputs that it was chosen by")
-    yield from (_share(name, where, one, asked[name]) for name, one in own if one)
+    yield from (_share(name, where, one, share_limits[name]) for name, one in own if one)
     where = tr_n("outputs held out, {count} fold", "outputs held out, {count} folds", figures.folds)
     if figures.folds_without_a_set:
         where += "; " + tr("in {count} no set keeps the limits", count=figures.folds_without_a_set)
     held_out = ((tr("coverage"), figures.held_out_coverage), ("FFR", figures.held_out_ffr))
-    yield from (_share(name, where, one, asked[name]) for name, one in held_out if one)
+    yield from (_share(name, where, one, share_limits[name]) for name, one in held_out if one)
     if figures.ffr_of_all_outputs is not None:
         where = tr("all outputs, {count} of them without a label", count=figures.unlabelled)
-        yield ChosenShare("FFR", where, figures.ffr_of_all_outputs, "", asked["FFR"])
+        yield ChosenShare("FFR", where, figures.ffr_of_all_outputs, "", share_limits["FFR"])
 
 
 def _most_ffr(share: str, *, of_sets: bool) -> str:

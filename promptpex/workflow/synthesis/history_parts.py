@@ -51,8 +51,8 @@ def category_counts(
         members = [info for info in TAXONOMY if info.group == group]
         rows = [({info.name}, info.title) for info in members]
         rows.insert(0, ({info.name for info in members}, ""))
-        for wanted, title in rows if group != "other" else rows[:1]:
-            one = _count(group, title, wanted, (of_delta, of_criterion), of_candidate, chosen)
+        for kind, title in rows if group != "other" else rows[:1]:
+            one = _count(group, title, kind, (of_delta, of_criterion), of_candidate, chosen)
             if one.versions or one.criteria or one.candidates:
                 counts.append(one)
     return tuple(counts)

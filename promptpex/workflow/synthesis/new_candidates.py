@@ -32,32 +32,34 @@ async def new_candidates(
         ModelError: of a kind that holds for the whole author.
     """
     note = instructions_of(session.settings, prompt).get("candidates", "")
-    made = NewCandidates()
+    collected = NewCandidates()
     for by in dict.fromkeys(criterion.by for criterion in waiting):
         new = await propose_candidates(
             session.roles.author(),
             prompt,
             [criterion for criterion in waiting if criterion.by == by],
             shown=shown,
-            known=[*synthesis.candidates, *made.candidates],
+            known=[*synthesis.candidates, *collected.candidates],
             demand=Demand(by=by),
             instructions=note,
             emit=session.emit,
             arriving=_naming(session) if watched else None,
         )
-        made = NewCandidates(
-            (*made.candidates, *new.candidates), (*made.asked, *new.asked), {**made.dropped, **new.dropped}
+        collected = NewCandidates(
+            (*collected.candidates, *new.candidates),
+            (*collected.asked, *new.asked),
+            {**collected.dropped, **new.dropped},
         )
-    return made
+    return collected
 
 
 def _naming(session: Session) -> Arriving:
     """Names candidates as they come, and those that a reply which broke off took with it."""
-    there: dict[str, None] = {}
+    names_seen: dict[str, None] = {}
 
     def tell(candidates: Sequence[Candidate]) -> None:
         for one in candidates:
-            if one.id not in there:
+            if one.id not in names_seen:
                 message = stored(
                     "candidates: {name} ({kind}) for {criteria}",
                     name=one.id,
@@ -65,10 +67,12 @@ def _naming(session: Session) -> Arriving:
                     criteria=named(one.criteria),
                 )
                 session.emit(Notice(message))
-        gone = [name for name in there if name not in {one.id for one in candidates}]
-        if gone:
-            session.emit(Notice(stored("candidates: the reply broke off, and with it {names}", names=named(gone))))
-        there.clear()
-        there.update(dict.fromkeys(one.id for one in candidates))
+        names_gone = [name for name in names_seen if name not in {one.id for one in candidates}]
+        if names_gone:
+            session.emit(
+                Notice(stored("candidates: the reply broke off, and with it {names}", names=named(names_gone)))
+            )
+        names_seen.clear()
+        names_seen.update(dict.fromkeys(one.id for one in candidates))
 
     return tell

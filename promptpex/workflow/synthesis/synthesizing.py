@@ -191,17 +191,17 @@ async def synthesize(session: Session, files: Files, wishes: SynthesisWishes = S
         session.emit(Notice.of(lambda: tr("to ask: {requests}", requests=total_in_words(plan.lines)), "always"))
     elif plan.why_unasked:
         session.emit(Notice(plan.why_unasked, "always"))
-    asked = await _asked(session, files, plan, wishes)
+    proposals = await _asked(session, files, plan, wishes)
     raise_if_cancelled(session)
     with plan.folder.alone(files.prompt):
         old = candidates_in(plan.folder.candidates, files.prompt.name)
-        on_file = write_candidates(plan.folder.candidates, _as_of_now(asked.synthesis, old))
-        HISTORY.write(plan.folder.versions, asked.history)
-    known = {one.id for one in old.criteria}, {one.id for one in old.candidates}
-    criteria = tuple(one.id for one in on_file.criteria if one.id not in known[0])
-    candidates = tuple(one.id for one in on_file.candidates if one.id not in known[1])
+        on_file = write_candidates(plan.folder.candidates, _as_of_now(proposals.synthesis, old))
+        HISTORY.write(plan.folder.versions, proposals.history)
+    known_ids = {one.id for one in old.criteria}, {one.id for one in old.candidates}
+    criteria = tuple(one.id for one in on_file.criteria if one.id not in known_ids[0])
+    candidates = tuple(one.id for one in on_file.candidates if one.id not in known_ids[1])
     _tell_of_phrase_lists(session, on_file, candidates)
-    return Synthesised(asked.history, on_file, criteria, candidates, asked.dropped, asked.unanswered)
+    return Synthesised(proposals.history, on_file, criteria, candidates, proposals.dropped, proposals.unanswered)
 
 
 async def _asked(session: Session, files: Files, plan: SynthesisPlan, wishes: SynthesisWishes) -> _Asked:
@@ -229,8 +229,8 @@ async def _asked(session: Session, files: Files, plan: SynthesisPlan, wishes: Sy
     suggested, in_vain = await suggest(session, plan.prompt, plan.suggesting, synthesis.criteria)
     synthesis = synthesis.replace(criteria=(*synthesis.criteria, *suggested))
     waiting = _without_candidates(synthesis, history.criteria)
-    shown = shown_to_author(session, files, plan.prompt, plan.folder)
-    candidates = await new_candidates(session, plan.prompt, synthesis, waiting, shown, watched=wishes.watched)
+    examples_shown = shown_to_author(session, files, plan.prompt, plan.folder)
+    candidates = await new_candidates(session, plan.prompt, synthesis, waiting, examples_shown, watched=wishes.watched)
     history = history.replace(criteria=_union(history.criteria, candidates.asked))
     synthesis = synthesis.replace(candidates=(*synthesis.candidates, *candidates.candidates))
     unanswered = [*(["criteria"] if plan.new_changes and not criteria.asked else []), *in_vain]
@@ -248,16 +248,16 @@ def _suggesting(
 ) -> Suggesting:
     """What criteria are to be suggested from, as it was wished."""
     rules = rules_in(files.spec)
-    taken = frozenset(rule.id for rule in rules)
+    taken_ids = frozenset(rule.id for rule in rules)
     if not wishes.from_notes:
-        return Suggesting(wishes.infer, taken=taken)
+        return Suggesting(wishes.infer, taken=taken_ids)
     folder = SynthesisFolder.of(files.prompt)
     examples = labelled_first(folder, prompt) or of_latest_run(session, prompt)
     graded = graded_for_notes(files.prompt, rules, synthesis.criteria, examples, wishes.rules)
     if not graded:
         message = stored("every note on a bad output already has a criterion: write more notes when you grade")
         session.emit(Notice(message))
-    return Suggesting(wishes.infer, graded, taken)
+    return Suggesting(wishes.infer, graded, taken_ids)
 
 
 def _versions(session: Session, prompt: Prompt, file: Path, wishes: SynthesisWishes) -> Versions:
@@ -290,8 +290,10 @@ def _require_renamed_along(folder: SynthesisFolder, file: Path, former: Sequence
 def _history(before: History, versions: Versions) -> History:
     """The versions and their deltas, with what an earlier look at the same changes brought."""
     categories = {delta.changes: delta.categories for delta in before.deltas}
-    made = [delta.replace(categories=categories.get(delta.changes, ())) for delta in deltas(versions.versions)]
-    return before.replace(versions=versions.versions, deltas=tuple(made))
+    categorised_deltas = [
+        delta.replace(categories=categories.get(delta.changes, ())) for delta in deltas(versions.versions)
+    ]
+    return before.replace(versions=versions.versions, deltas=tuple(categorised_deltas))
 
 
 def _renamed(synthesis: Synthesis, before: History, now: History) -> Synthesis:
@@ -314,19 +316,19 @@ def _renamed(synthesis: Synthesis, before: History, now: History) -> Synthesis:
 
 def with_rules(history: History, synthesis: Synthesis, spec: Spec) -> tuple[History, Synthesis]:
     """The rules of the spec as criteria, with their checks as candidates; people's own stay as they are."""
-    taken = from_rules(spec, synthesis, history.rules, history.criteria)
+    converted = from_rules(spec, synthesis, history.rules, history.criteria)
     synthesis = synthesis.replace(
-        criteria=_updated(synthesis.criteria, taken.criteria),
-        candidates=_updated(synthesis.candidates, taken.candidates),
+        criteria=_updated(synthesis.criteria, converted.criteria),
+        candidates=_updated(synthesis.candidates, converted.candidates),
     )
-    return history.replace(rules=dict(taken.rules)), synthesis
+    return history.replace(rules=dict(converted.rules)), synthesis
 
 
 def _updated(old: Sequence[Owned], new: Iterable[Owned]) -> tuple[Owned, ...]:
     """The old items, those of the machine that are made anew replaced, and the new ones behind them."""
-    made = {item.id: item for item in new}
-    updated = [item if owned_by_people(item.origin) else made.get(item.id, item) for item in old]
-    return _with_further(updated, made.values())
+    new_by_id = {item.id: item for item in new}
+    updated = [item if owned_by_people(item.origin) else new_by_id.get(item.id, item) for item in old]
+    return _with_further(updated, new_by_id.values())
 
 
 def _without_candidates(synthesis: Synthesis, asked: Collection[str]) -> list[Criterion]:
@@ -366,29 +368,29 @@ def _as_of_now(synthesis: Synthesis, on_file: Synthesis) -> Synthesis:
 
 def _with_further(items: Sequence[Owned], on_file: Iterable[Owned]) -> tuple[Owned, ...]:
     ids = {item.id for item in items}
-    every = list(items)
-    every += [item for item in on_file if item.id not in ids]
-    return tuple(every)
+    all_items = list(items)
+    all_items += [item for item in on_file if item.id not in ids]
+    return tuple(all_items)
 
 
 def _tell_of_phrase_lists(session: Session, synthesis: Synthesis, new: Collection[str]) -> None:
     fresh = [candidate for candidate in synthesis.candidates if candidate.id in new]
-    listed = exclusions_by_phrases(synthesis.criteria, fresh)
-    if listed:
+    phrase_lists = exclusions_by_phrases(synthesis.criteria, fresh)
+    if phrase_lists:
         message = stored(
             (
                 "{names} look for fixed phrases to decide what an answer must not do; an answer in other words gets "
                 "through"
             ),
-            names=named(listed),
+            names=named(phrase_lists),
         )
-        if len(listed) == 1:
+        if len(phrase_lists) == 1:
             message = stored(
                 (
                     "{names} looks for fixed phrases to decide what an answer must not do; an answer in other words "
                     "gets through"
                 ),
-                names=named(listed),
+                names=named(phrase_lists),
             )
         session.emit(Notice(message, "warning"))
 

@@ -208,8 +208,8 @@ def _keep_implications(folder: SynthesisFolder, matrix: Matrix, plan: Implicatio
     may have chosen, and authors written, while candidates were tried."""
     synthesis = read_candidates(folder.candidates)
     ids = {one.id for one in synthesis.candidates}
-    known = [one for one in (*plan.known, *new.implications) if {one.stronger, one.weaker} <= ids]
-    implications = (*known, *_set_aside(synthesis, matrix))
+    implications_known = [one for one in (*plan.known, *new.implications) if {one.stronger, one.weaker} <= ids]
+    implications = (*implications_known, *_set_aside(synthesis, matrix))
     if implications != synthesis.implications:
         synthesis = write_candidates(folder.candidates, synthesis.replace(implications=implications))
     if new.judged:
@@ -220,7 +220,7 @@ def _keep_implications(folder: SynthesisFolder, matrix: Matrix, plan: Implicatio
 
 def _set_aside(synthesis: Synthesis, matrix: Matrix) -> list[Implication]:
     """The machine's implications of candidates that take no part now: a judge is not asked twice about the same."""
-    running, ids = ({one.id for one in some} for some in (matrix.candidates, synthesis.candidates))
+    running, ids = ({one.id for one in candidates} for candidates in (matrix.candidates, synthesis.candidates))
     return [
         one
         for one in synthesis.implications

@@ -71,10 +71,10 @@ def _updated(
     emit: Listener,
 ) -> tuple[Sequence[Example], GradeBook]:
     """All examples, as they stand in the file now, and the grades that their labels come from."""
-    known = merged(folder.read_examples(), run.examples)
-    table = _of_table(prompt, known, run, sources, emit)
+    merged_examples = merged(folder.read_examples(), run.examples)
+    table = _of_table(prompt, merged_examples, run, sources, emit)
     book = GradeBook.of(read_grades(sibling(file, "grades")), subjects_of(rules, _criteria(folder)), sources.rules)
-    unlabelled = (*known, *table.imported.values())
+    unlabelled = (*merged_examples, *table.imported.values())
     votes = {example.id: book.joint(example).votes for example in unlabelled}
     spoken = [vote for voices in (votes, table.votes) for each in voices.values() for vote in each]
     require_known_grader(sources.rules, {vote.grader for vote in spoken})
@@ -94,9 +94,9 @@ def _of_run(prompt: Prompt, run: Run | None, emit: Listener) -> RunExamples:
     if run is None:
         return RunExamples()
     require_final(run, prompt)
-    made = examples_of(run)
-    emit(Notice(stored("run {run}: {shown}", run=run.manifest.run, shown=made.sentence())))
-    return made
+    run_examples = examples_of(run)
+    emit(Notice(stored("run {run}: {shown}", run=run.manifest.run, shown=run_examples.sentence())))
+    return run_examples
 
 
 def _of_table(
@@ -105,9 +105,9 @@ def _of_table(
     if sources.table is None:
         return TableExamples()
     inputs = {case.id: case.inputs for case in sources.run.suite.cases} if sources.run is not None else {}
-    made = examples_of_table(read_labels(sources.table, prompt.variables), known, run, inputs)
-    emit(Notice(stored("labels of {file}: {shown}", file=sources.table.name, shown=made.sentence())))
-    return made
+    table_examples = examples_of_table(read_labels(sources.table, prompt.variables), known, run, inputs)
+    emit(Notice(stored("labels of {file}: {shown}", file=sources.table.name, shown=table_examples.sentence())))
+    return table_examples
 
 
 def _report(examples: Sequence[Example], total: int, book: GradeBook, emit: Listener) -> None:

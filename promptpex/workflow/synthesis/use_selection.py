@@ -84,9 +84,9 @@ def write_chosen(
     """
     suffix = out.suffix.lower()
     if suffix in (".yaml", ".yml") and out.name.startswith(PROMPTFOO):
-        made = _for_promptfoo(folder, synthesis, matrix, chosen)
-        text = f"{check_file.MARK}\n{made.text}"
-        return WrittenChoice(tuple(_write({out: text}, check_file.MARK)), made.left_out)
+        output_file = _for_promptfoo(folder, synthesis, matrix, chosen)
+        text = f"{check_file.MARK}\n{output_file.text}"
+        return WrittenChoice(tuple(_write({out: text}, check_file.MARK)), output_file.left_out)
     if suffix in (".yaml", ".yml"):
         return WrittenChoice(tuple(_write({out: check_file.check_file(synthesis, chosen)}, check_file.MARK)))
     if suffix != ".py":
@@ -114,8 +114,8 @@ def _for_promptfoo(folder: Path, synthesis: Synthesis, matrix: Matrix, chosen: C
     prompt = read(path)
     spec = with_assertions(Spec(prompt=synthesis.prompt, intent=prompt.description), synthesis, chosen)
     inputs = {example.case or f"case-{digest(example.inputs, 8)}": example.inputs for example in matrix.examples}
-    known = _known_cases(path)
-    cases = tuple(_case(name, values, known.get(name)) for name, values in inputs.items())
+    known_cases = _known_cases(path)
+    cases = tuple(_case(name, values, known_cases.get(name)) for name, values in inputs.items())
     return promptfoo.config(prompt, spec, Suite(prompt=synthesis.prompt, cases=cases))
 
 

@@ -33,7 +33,7 @@ def problems_of(path: Path) -> list[Problem]:
     """The problems of a file of candidates, and a hint at each that decides an exclusion by phrases."""
     reading = examine(path)
     problems = sorted(reading.problems, key=lambda problem: problem.line or 0)
-    listed = exclusions_by_phrases(reading.record.criteria, reading.record.candidates)
+    phrase_lists = exclusions_by_phrases(reading.record.criteria, reading.record.candidates)
     slips = "an answer in other words gets through; a question would catch it"
     hints = [
         Problem.info(
@@ -42,7 +42,7 @@ def problems_of(path: Path) -> list[Problem]:
             f"the candidate {name!r} looks for fixed phrases to decide what an answer must not do",
             slips,
         )
-        for name in listed
+        for name in phrase_lists
     ]
     return [*problems, *hints, *_outdated(path, reading)]
 

@@ -26,8 +26,8 @@ def problems_of_grades(path: Path, spec: Spec | None, prompt: Path | None) -> li
         return problems
     criteria = _criteria(prompt)
     subjects = {one.id: one for one in subjects_of(spec.rules, criteria or ())}
-    held = [one for one in human_grades.current(grades) if criteria is not None or one.subject in subjects]
-    old = Counter(one.subject for one in held if _is_old(one, subjects.get(one.subject)))
+    current_grades = [one for one in human_grades.current(grades) if criteria is not None or one.subject in subjects]
+    old = Counter(one.subject for one in current_grades if _is_old(one, subjects.get(one.subject)))
     return problems + [_problem(path, name, count, name in subjects) for name, count in old.items()]
 
 

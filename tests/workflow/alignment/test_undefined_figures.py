@@ -81,7 +81,7 @@ def test_where_labels_are_of_one_kind_it_is_said_why_the_set_has_no_figures(
     card = card_of(capsys)
     assert [row for row in card.rows if row.kind in ("set", "criterion")] == []
     assert card.notices[-1].endswith(
-        "it takes two cases with a bad output and two with a good one, and there are 1 and 19"
+        "two cases with a bad output and two with a good one are needed, and there are 1 and 19"
     )
 
 
