@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from promptpex.promptfile import read as read_prompt
     from promptpex.specs.file import read_spec, write_spec
     from promptpex.synthesis.selection.problem_file import read_problem
-    from promptpex.workflow.checks.rule_functions import RuleChecks
+    from promptpex.workflow.checks.checks_as_function import RuleChecks
 
 _HOMES = {
     "BatchResult": ("promptpex.api.batches", "BatchResult"),
     "FakeClient": ("promptpex.llm.fake", "FakeClient"),
     "KeywordSettings": ("promptpex.api.keyword_settings", "KeywordSettings"),
-    "RuleChecks": ("promptpex.workflow.checks.rule_functions", "RuleChecks"),
+    "RuleChecks": ("promptpex.workflow.checks.checks_as_function", "RuleChecks"),
     "RunResult": ("promptpex.api.run_result", "RunResult"),
     "align": ("promptpex.api.existing_runs", "align"),
     "check": ("promptpex.assertions", "check"),

@@ -97,7 +97,7 @@ def write_page(path: Path, outputs: int) -> float:
     """Writes the page; seconds of CPU that making it from a summary took."""
     from promptpex.promptfile import renderer
     from promptpex.report import summarise
-    from promptpex.report.html import html
+    from promptpex.report.html_page import html
 
     run = made_run(outputs // MODELS)
     summary = summarise(run)

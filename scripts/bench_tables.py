@@ -74,13 +74,13 @@ def tabulate(folder: Path) -> dict[str, Any]:
 def files(part: str, folder: Path) -> dict[str, Any]:
     """CPU seconds of the CSV files, or of the page, beside a summary that is there already."""
     from promptpex.codecs.files.atomic import write_text
-    from promptpex.report import html, runs, summarise
+    from promptpex.report import html_page, runs, summarise
     from promptpex.report.files import csv_text
 
     summary = summarise(runs.read_columns(folder), folder=folder)
     start = time.process_time()
     if part == "HTML":
-        html.write(summary, folder)
+        html_page.write(summary, folder)
     else:
         details = summary.details
         frames = {"models": summary.models, "outputs": summary.outputs, "verdicts": summary.verdicts}

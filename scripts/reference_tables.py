@@ -17,8 +17,8 @@ from typing import Any
 
 from promptpex.codecs.files.atomic import write_text
 from promptpex.paper.evaluation import tabled
-from promptpex.paper.output_similarity import cosines
 from promptpex.paper.prompt_evaluation import Evaluation
+from promptpex.paper.prompt_spec_similarity import cosines
 from promptpex.paper.result_tables import Tables
 from promptpex.report import runs
 from promptpex.report.files import csv_text

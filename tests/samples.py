@@ -24,7 +24,7 @@ from promptpex.core.records import (
     VariableSpec,
 )
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.structured import Structured
 
 TEXT = "Name the colour of the thing in one word. Answer in capitals."

@@ -84,7 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
-STAGES_SEE = {"client", "map_requests", "role_model", "schemas"}
+STAGES_SEE = {"client", "map_requests", "model_in_role", "schemas"}
 """The modules of ``llm`` that a stage may use: ways to ask, none of the providers, wrappers or stores."""
 
 HOMES: dict[str, tuple[str, ...]] = {

@@ -12,10 +12,10 @@ from typing import Any, get_args, get_origin
 import pytest
 from pydantic import BaseModel, BeforeValidator
 
-from promptpex.cases import baseline, case_request, expand, expected, rate, validity
-from promptpex.cases.case_request import TOLERATED
+from promptpex.cases import baseline, expand, expected, new_cases_request, rate, validity
+from promptpex.cases.new_cases_request import TOLERATED
 from promptpex.core import stage_templates
-from promptpex.judging import equivalence, metric_judge, modes, questions
+from promptpex.judging import metric_judge, modes, questions, same_as_expected
 from promptpex.specs import check_replies, describe_inputs, extract, groundedness, propose_rules
 from promptpex.synthesis.history import categorise
 from promptpex.synthesis.proposing import criteria, propose_candidates, suggest_criteria
@@ -37,14 +37,14 @@ TYPES: dict[str, type[BaseModel]] = {
     "specs/inverse": propose_rules.InverseReply,
     "specs/checks": check_replies.checks_reply(10, conditional=True),
     "specs/grounded": groundedness.groundedness_reply_type(3),
-    "cases/generate": case_request.reply_type(("text",), 3, ("r1", "r2")),
+    "cases/generate": new_cases_request.reply_type(("text",), 3, ("r1", "r2")),
     "cases/expand": expand.reply_type(2, ("text",)),
     "cases/baseline": baseline.reply_type(("text",), 3),
     "cases/validity": validity.reply_type(2, ("c1", "c2")),
     "cases/rate": rate.reply_type(2),
     "cases/expected": expected.ScoreReply,
     "synthesis/implications": implications.implications_reply(3),
-    "judging/match": equivalence.MatchReply,
+    "judging/match": same_as_expected.MatchReply,
     "judging/metric": metric_judge.PassFailScore,
     "judging/question": questions.QuestionReply,
     "synthesis/categories": list_reply(categorise.PhraseReply, categorise.LIMIT),

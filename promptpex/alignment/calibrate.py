@@ -10,7 +10,7 @@ from datetime import date
 from pydantic import ValidationError
 
 from promptpex.alignment.alignment_measures import Observation, figures_of
-from promptpex.alignment.graded import each_text_once
+from promptpex.alignment.graded_outputs import each_text_once
 from promptpex.core.records import CardFigure, Example, JudgeCalibration, MeasuredShare, Rule
 from promptpex.grading.book import GradeBook
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from promptpex.alignment.alignment_measures import as_figure
 from promptpex.alignment.card_data import CardContest, CardData
 from promptpex.alignment.card_rows import chosen_rows
-from promptpex.alignment.graded import GradedItems, may_be_seen
+from promptpex.alignment.graded_outputs import GradedItems, may_be_seen
 from promptpex.alignment.verdict_agreement import held_verdicts
 from promptpex.alignment.verdict_table import columns_of, distributions_of, outputs_of
 from promptpex.core.records import OUTPUT_SUBJECT, CardAddition, PeopleAgreement, ReportCard

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from promptpex.alignment.choose import Contender, CriterionChoice, GradedOutputs
 from promptpex.alignment.cross_fit import WHOLE_SET, Chosen, EmptyFolds, folds_of_graded
-from promptpex.alignment.graded import GradedItems
+from promptpex.alignment.graded_outputs import GradedItems
 from promptpex.core.records import CardCandidate, Example, Manifest
 from promptpex.grading.opinions import Opinions
 from promptpex.stats import Fold

@@ -12,7 +12,7 @@ from promptpex.alignment.cross_fit import (
     figures_of_folds,
     figures_of_part,
 )
-from promptpex.alignment.graded import GradedItems, measured_outputs
+from promptpex.alignment.graded_outputs import GradedItems, measured_outputs
 from promptpex.core.records import OUTPUT_SUBJECT, CardAddition, CardRow
 
 

@@ -22,7 +22,7 @@ from promptpex.alignment.cross_fit import (
     observations_of_part,
     union,
 )
-from promptpex.alignment.graded import measured_outputs
+from promptpex.alignment.graded_outputs import measured_outputs
 from promptpex.alignment.overlapping_difference import Compared, difference, figure_of
 from promptpex.alignment.verdict_agreement import HeldVerdicts, held_verdicts
 from promptpex.core.records import CardEffect, RowKind

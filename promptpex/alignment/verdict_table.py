@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
-from promptpex.alignment.graded import GradedItems
+from promptpex.alignment.graded_outputs import GradedItems
 from promptpex.core.records import OUTPUT_SUBJECT, CardColumn, CardDistribution, CardOutput, Example
 from promptpex.grading.book import Joint
 from promptpex.grading.opinions import Opinion, Opinions

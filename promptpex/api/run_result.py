@@ -87,11 +87,11 @@ class RunResult(Run):
 
     def _report(self, place: Path, summary: Summary) -> Path:
         from promptpex.codecs.files.atomic import write_text
-        from promptpex.report import files, html
+        from promptpex.report import files, html_page
 
         try:
             if place.suffix.lower() == PAGE:
-                write_text(place, html.html(summary), links=False)
+                write_text(place, html_page.html(summary), links=False)
                 return place
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:

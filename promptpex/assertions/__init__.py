@@ -13,7 +13,6 @@ compiles many checks, of which there are at most ``MAX_CHECKS`` (``count_checks`
 
 from __future__ import annotations
 
-from promptpex.assertions.asking import questions_of, sees_prompt
 from promptpex.assertions.compiler import (
     MAX_CHECKS,
     Compiled,
@@ -26,6 +25,7 @@ from promptpex.assertions.compiler import (
 from promptpex.assertions.evaluator import check, checked_output, evaluate
 from promptpex.assertions.expected_match import Comparison, compare
 from promptpex.assertions.model import CheckReport, CheckResult, ExpectedOutput, Unscorable
+from promptpex.assertions.question_counts import questions_of, sees_prompt
 from promptpex.assertions.registry import KIND_NAMES
 from promptpex.assertions.rule_conditions import check_conditions, unmet_conditions
 from promptpex.assertions.rule_verdicts import (

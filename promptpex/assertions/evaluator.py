@@ -21,7 +21,7 @@ from promptpex.assertions.model import (
     KindResult,
     Unscorable,
 )
-from promptpex.core.judge_answers import JudgeAnswer
+from promptpex.core.judge_questions import JudgeAnswer
 from promptpex.core.match_kinds import DEFAULT_MATCH
 from promptpex.core.translation import stored
 

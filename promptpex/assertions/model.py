@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Literal
 
 from promptpex.assertions.javascript import js_values
-from promptpex.core.judge_answers import Answers
+from promptpex.core.judge_questions import Answers
 from promptpex.core.match_kinds import DEFAULT_MATCH
 
 Status = Literal["pass", "fail", "unscored"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, Unscorable
 from promptpex.codecs.text.wording import cut
-from promptpex.core.judge_answers import question_of_rubric
+from promptpex.core.judge_questions import question_of_rubric
 
 if TYPE_CHECKING:
     from promptpex.core.records import Check

@@ -17,7 +17,7 @@ from promptpex.codecs import jsonl, parquet, safe_csv
 from promptpex.codecs.files.gzipped import plain_name
 from promptpex.codecs.files.ordinary_files import read_bytes
 from promptpex.core.errors import CheckError
-from promptpex.core.judge_answers import Answers
+from promptpex.core.judge_questions import Answers
 from promptpex.core.match_kinds import DEFAULT_MATCH, match_name
 
 WHAT = "file of rows"

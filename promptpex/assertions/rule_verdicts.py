@@ -9,14 +9,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptpex.assertions import compiler, evaluator
-from promptpex.assertions.asking import asks
 from promptpex.assertions.batch import CHUNK
 from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import CheckedOutput, CheckReport, CheckResult, ExpectedOutput
+from promptpex.assertions.question_counts import asks
 from promptpex.assertions.rule_conditions import about_input
 from promptpex.assertions.time_limits import check_time, time_of
 from promptpex.core.ids import digest
-from promptpex.core.judge_answers import Answers
+from promptpex.core.judge_questions import Answers
 from promptpex.core.translation import stored
 
 if TYPE_CHECKING:

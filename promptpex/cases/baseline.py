@@ -11,14 +11,14 @@ from functools import lru_cache
 
 from pydantic import BaseModel, create_model
 
-from promptpex.cases.case_request import inputs_type, read_value
+from promptpex.cases.new_cases_request import inputs_type, read_value
 from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.core.events import Listener, Notice, StepDone, ignore_events, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.core.translation import stored
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import list_up_to
 
 TEMPLATE = "cases/baseline"

@@ -14,10 +14,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel
 
-from promptpex.cases.case_excerpts import by_number
-from promptpex.cases.case_request import inputs_type
 from promptpex.cases.comparable_words import folded
-from promptpex.cases.input_description import input_spec_text
+from promptpex.cases.excerpts_for_author import by_number
+from promptpex.cases.input_spec_in_words import input_spec_text
+from promptpex.cases.new_cases_request import inputs_type
 from promptpex.codecs.text.inputs_as_text import inputs_text, named_text, value_text
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest
@@ -25,7 +25,7 @@ from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.core.translation import stored
 from promptpex.llm.map_requests import map_batches
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import REASON, list_up_to, one_of, readable, reply_model
 
 TEMPLATE = "cases/expand"

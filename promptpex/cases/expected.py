@@ -23,7 +23,7 @@ from promptpex.core.stage_templates import Rendered, render
 from promptpex.core.translation import stored
 from promptpex.engines import run_all
 from promptpex.llm.map_requests import map_requests
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import REASON
 
 TEMPLATE = "cases/expected"

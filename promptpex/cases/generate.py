@@ -16,8 +16,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from promptpex.cases.batches import Batch, batches, with_contexts
-from promptpex.cases.case_request import item_type, read_value, reply_to, request_text
 from promptpex.cases.near_duplicates import Situation, first_alike, situation_of
+from promptpex.cases.new_cases_request import item_type, read_value, reply_to, request_text
 from promptpex.cases.plan import Generation, Plan, Target
 from promptpex.codecs.streaming_json import whole_objects
 from promptpex.core.errors import ModelError
@@ -26,7 +26,7 @@ from promptpex.core.records import Case, Prompt, Spec, Suite
 from promptpex.core.translation import stored, stored_n
 from promptpex.engines import run_all
 from promptpex.llm.map_requests import SMALLER_MAY_HELP
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import reads
 
 STAGE = "cases"

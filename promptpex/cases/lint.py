@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from promptpex.cases import artifacts, degenerate_text, leakage
+from promptpex.cases import degenerate_text, leakage, text_around_inputs
 from promptpex.cases.comparable_words import folded
-from promptpex.cases.input_types import type_problems
+from promptpex.cases.input_type_problems import type_problems
 from promptpex.cases.writing_systems import of_language, scripts_of, share_in, speaks_of_languages, wants_marks
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.core.records import WHOLE_INPUT, Case, Prompt, Rule, Spec, Suite
@@ -119,18 +119,18 @@ def _text(name: str, text: str, case: Case, rules: Sequence[Rule], prompt: Promp
     leak = leakage.leaks_answer(text, case.expected, prompt.text()) if case.expected else None
     if leak:
         yield LintFinding("leaks-answer", f"{name} gives the answer away: {leak}")
-    line = artifacts.preamble(text)
+    line = text_around_inputs.preamble(text)
     if line:
         yield LintFinding("preamble", f"{name} has a line of the author's own: {line!r}")
-    cell = artifacts.csv_artifact(text, variables)
+    cell = text_around_inputs.csv_artifact(text, variables)
     if cell:
         yield LintFinding("csv-artifact", f"{name} is not clean: {cell}")
-    shell = artifacts.json_artifact(text, variables)
+    shell = text_around_inputs.json_artifact(text, variables)
     if shell:
         yield LintFinding("json-artifact", f"{name} is wrapped in JSON with {shell}")
-    if artifacts.fenced(text):
+    if text_around_inputs.fenced(text):
         yield LintFinding("code-fence", f"{name} is in a code fence", "warning")
-    if artifacts.is_placeholder(text, variables):
+    if text_around_inputs.is_placeholder(text, variables):
         yield LintFinding("placeholder", f"{name} is a placeholder, not filled in")
     degenerate = degenerate_text.is_degenerate(text)
     if degenerate:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel
 
-from promptpex.cases.case_excerpts import by_number
+from promptpex.cases.excerpts_for_author import by_number
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import cut
 from promptpex.core.events import Listener, ignore_events
@@ -20,7 +20,7 @@ from promptpex.core.records import Case, Prompt, Rating, Spec, Suite
 from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.documents.ownership import owned_by_people
 from promptpex.llm.map_requests import map_batches
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import one_of, readable, reply_model
 
 TEMPLATE = "cases/rate"

@@ -11,7 +11,7 @@ from promptpex.cases.validity import Validity, ValidityCheck, validity
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Case, Suite
 from promptpex.core.translation import stored, stored_n
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 
 
 @dataclass(frozen=True, slots=True)

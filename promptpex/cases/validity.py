@@ -15,15 +15,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel
 
-from promptpex.cases.case_excerpts import by_number
-from promptpex.cases.input_types import type_problems
+from promptpex.cases.excerpts_for_author import by_number
+from promptpex.cases.input_type_problems import type_problems
 from promptpex.cases.lint import errors, lint
 from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import ALSO_VALID, INPUT_VARIABLE, WHOLE_INPUT, Case, Prompt, Spec
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_batches
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import REASON, one_of, readable, reply_model
 
 TEMPLATE = "cases/validity"

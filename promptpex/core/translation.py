@@ -100,7 +100,7 @@ def language(name: str) -> Language:
         raise ValueError(f"there is no report language {name!r}; there are {', '.join(languages())}")
     if name == ENGLISH:
         return English()
-    from promptpex.core.catalogue import Catalogue
+    from promptpex.core.translation_catalogue import Catalogue
 
     return Catalogue(name, LOCALE / name / "LC_MESSAGES" / f"{DOMAIN}.po")
 

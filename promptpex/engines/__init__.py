@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from promptpex.engines.blocking_iterator import as_they_come
 from promptpex.engines.in_process import LocalEngine, for_each, run_all
 from promptpex.engines.jobs import Engine, Job
 from promptpex.engines.local import local_engine, usable_cpus
-from promptpex.engines.synchronous import as_they_come
 
 __all__ = [
     "Engine",

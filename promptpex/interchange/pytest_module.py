@@ -8,7 +8,7 @@ from pathlib import Path
 from promptpex.core.records import Case, Rule
 from promptpex.core.translation import stored
 from promptpex.interchange.format import Exported, Format, Mapped, Option, Project, Source
-from promptpex.interchange.python_source import comment, docstring, literal, names
+from promptpex.interchange.reading.python_literals import comment, docstring, literal, names
 
 _HEAD = '''{about}
 

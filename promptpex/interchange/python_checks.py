@@ -9,7 +9,7 @@ from __future__ import annotations
 from promptpex.core.records import Rule
 from promptpex.core.translation import stored
 from promptpex.interchange.format import Exported, Format, Mapped, Source
-from promptpex.interchange.python_source import docstring, literal, names
+from promptpex.interchange.reading.python_literals import docstring, literal, names
 
 _HEAD = '''{about}
 

@@ -21,7 +21,7 @@ from promptpex.judging import modes
 from promptpex.judging.confidence import confidences
 from promptpex.judging.judge_mode import JudgeExample, JudgeFinding, JudgeMode, Material
 from promptpex.judging.rule_features import points_into_prompt
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import reply_schema
 
 STAGE = "judge"

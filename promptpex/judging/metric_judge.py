@@ -12,7 +12,7 @@ from promptpex.core.errors import ModelError
 from promptpex.core.ids import digest
 from promptpex.core.records import Metric, Output, Request, Score
 from promptpex.core.stage_templates import Rendered, fence, fingerprint, render
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import REASON, reply_schema
 
 TEMPLATE = "judging/metric"

@@ -11,11 +11,11 @@ from pydantic import BaseModel
 from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, StepDone, stage_events
 from promptpex.core.ids import digest
-from promptpex.core.judge_answers import MAX_QUESTIONS, Answers, JudgeAnswer
+from promptpex.core.judge_questions import MAX_QUESTIONS, Answers, JudgeAnswer
 from promptpex.core.records import Request
 from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.engines import run_all
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import REASON, reply_schema
 
 TEMPLATE = "judging/question"

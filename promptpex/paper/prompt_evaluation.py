@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from promptpex.cases.validity import Validity, ValidityCheck, validity
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Message, Prompt, Run, Spec, Suite
-from promptpex.paper.output_similarity import cosines
+from promptpex.paper.prompt_spec_similarity import cosines
 from promptpex.specs.groundedness import Groundedness, grounded
 from promptpex.workflow.execution.run_records import begin, execute
 from promptpex.workflow.session import Session

@@ -12,7 +12,7 @@ from promptpex.codecs.files.atomic import write_text, writing
 from promptpex.codecs.files.ordinary_files import refuse_led_out
 from promptpex.codecs.safe_csv import dump_cells, guard
 from promptpex.core.errors import RunError
-from promptpex.report import html
+from promptpex.report import html_page
 from promptpex.report.page.asked import SentMessages
 from promptpex.report.runs.verdict_parquet import CUBE
 from promptpex.report.summary import Summary
@@ -46,7 +46,7 @@ def write(summary: Summary, folder: Path, sent: SentMessages | None = None) -> l
     try:
         write_text(folder / REPORT, csv_text(_report(summary)), links=False)
         names = _write_parts(summary, folder)
-        page = html.write(summary, folder, sent)
+        page = html_page.write(summary, folder, sent)
         return [*(folder / name for name in (REPORT, *names)), page, *_where_there_is_any(summary, folder)]
     except OSError as error:
         raise RunError(f"cannot write the report ({error.strerror}); make the folder writable", path=folder) from error

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from promptpex.core.translation import Key, tr, tr_n
 from promptpex.report.comparison_sections import changed_section, compared_sections
-from promptpex.report.html import rendered
+from promptpex.report.html_page import rendered
 from promptpex.report.quantities import quantities
 from promptpex.report.run_comparison import RunComparison
 from promptpex.report.summary import Summary

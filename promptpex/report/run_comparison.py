@@ -66,7 +66,7 @@ class RunComparison:
         Raises:
             RunError: the file cannot be written.
         """
-        from promptpex.report.comparison.files import write_page
+        from promptpex.report.comparison.page_file import write_page
 
         write_page(self, Path(path), (None, None))
         return Path(path)

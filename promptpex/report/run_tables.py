@@ -13,7 +13,7 @@ from promptpex.core.records import AnyRun, RunInParts
 from promptpex.report.runs.parts import NotInOrderError
 from promptpex.tables import MetricCounts, PartTables, RuleCounts
 from promptpex.tables.counts_per_case import COUNTED
-from promptpex.tables.part_counts import Cases
+from promptpex.tables.mergeable_counts import Cases
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from promptpex.core.records import Prompt, Rule, Spec
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.core.translation import stored
 from promptpex.llm.map_requests import map_requests
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.specs.check_replies import ProposedChecks, checks_reply, no_checks
 
 STAGE = "checks"

@@ -17,7 +17,7 @@ from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import ALSO_VALID, WHOLE_INPUT, Prompt, VariableSpec
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_requests
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import first, if_given, readable, shortened
 from promptpex.specs.input_declarations import declarations, declared
 from promptpex.specs.propose_rules import DEFAULTS, Extraction, same_rule

@@ -13,7 +13,7 @@ from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Prompt, Spec
 from promptpex.core.stage_templates import render
 from promptpex.llm.map_requests import map_requests
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import shortened
 from promptpex.specs.describe_inputs import describe
 from promptpex.specs.propose_rules import DEFAULTS, Extraction, add_inverses, propose_rules

@@ -18,7 +18,7 @@ from promptpex.core.errors import CheckError
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Check, InputCheck, Prompt, Rule, Spec
 from promptpex.judging.rule_features import has_condition
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.specs.ask_checks import CheckRequests
 from promptpex.specs.check_replies import ConditionalChecks, ProposedChecks, read_check, read_condition
 from promptpex.specs.check_trials import (

@@ -21,7 +21,7 @@ from promptpex.core.records import Prompt, Rule
 from promptpex.core.stage_templates import render
 from promptpex.core.translation import stored
 from promptpex.llm.map_requests import map_requests
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import if_given, list_up_to, reads, shortened
 from promptpex.specs.source_quotes import mark_misquoted, prompt_text
 

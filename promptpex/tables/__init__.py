@@ -7,15 +7,7 @@ from promptpex.tables.across_prompts import OVER_PROMPTS_COLUMNS, PROMPT_MODEL_C
 from promptpex.tables.agreement_counts import AGREEMENT_COLUMNS, AgreementCounts
 from promptpex.tables.calibration_states import CALIBRATION_COLUMNS, calibration_states
 from promptpex.tables.compare_runs import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
-from promptpex.tables.confusions import (
-    ANSWER_COLUMNS,
-    CONFUSION_COLUMNS,
-    AnswerCounts,
-    Confusions,
-    answer_counts,
-    confusions,
-)
-from promptpex.tables.corrections import (
+from promptpex.tables.corrected_by_grades import (
     CORRECTED_CHANGE_COLUMNS,
     CORRECTION_COLUMNS,
     corrected_changes,
@@ -80,6 +72,14 @@ from promptpex.tables.repeats import (
 from promptpex.tables.rule_changes import RULE_CHANGE_COLUMNS, rule_changes
 from promptpex.tables.rule_counts import RuleCounts
 from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules, rules_of
+from promptpex.tables.wrong_answers import (
+    ANSWER_COLUMNS,
+    CONFUSION_COLUMNS,
+    AnswerCounts,
+    Confusions,
+    answer_counts,
+    confusions,
+)
 
 __all__ = [
     "AgreementCounts",

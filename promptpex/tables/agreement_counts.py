@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import clustered_agreement
 from promptpex.tables.frames import is_from, numbered, typed
-from promptpex.tables.part_counts import Numbering, Renumbering, Tally
+from promptpex.tables.mergeable_counts import Numbering, Renumbering, Tally
 
 if TYPE_CHECKING:
     import numpy as np

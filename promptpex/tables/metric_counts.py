@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from promptpex.core.records import EXPECTED, METRIC_NAME, NOT_ASKED
 from promptpex.tables.counts_per_case import Weights, weighed
 from promptpex.tables.frames import is_from, marked
-from promptpex.tables.part_counts import Cases, Renumbering, Tally
+from promptpex.tables.mergeable_counts import Cases, Renumbering, Tally
 
 if TYPE_CHECKING:
     import numpy as np

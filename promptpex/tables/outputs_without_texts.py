@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpex.tables.frames import KEYS, TEXT, grouped, with_plain_names
-from promptpex.tables.part_counts import Numbering
+from promptpex.tables.mergeable_counts import Numbering
 
 if TYPE_CHECKING:
     import numpy as np

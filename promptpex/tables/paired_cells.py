@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from promptpex.tables.counts_per_case import BROKEN, KEPT, NOT_COUNTED, OPEN, kinds_of_outputs
-from promptpex.tables.part_counts import Numbering
+from promptpex.tables.mergeable_counts import Numbering
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from promptpex.core.records import NOT_CONCERNED
 from promptpex.stats import Grid, repeat_correlation
 from promptpex.tables.counts_per_case import BROKEN, KEPT, KINDS, NOT_COUNTED, OPEN, kinds_of_outputs
 from promptpex.tables.frames import numbered, rule_outcomes
-from promptpex.tables.part_counts import Cases, Renumbering, Tally
+from promptpex.tables.mergeable_counts import Cases, Renumbering, Tally
 from promptpex.tables.proportions import proportion_cells
 
 if TYPE_CHECKING:

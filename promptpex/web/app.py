@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from promptpex.core.errors import PromptpexError
 from promptpex.core.translation import Key, tr
 from promptpex.web.interfaces import Ports
-from promptpex.web.pages import batches, card, choice, comparison, criteria, entrance, grading, runs, static_files
+from promptpex.web.pages import batches, card, choice, comparison, criteria, grading, runs, sign_in, static_files
 from promptpex.web.security import FAILED, App, BrowserSessions, Guard, Refusal, sentence_alone, wants_page
-from promptpex.web.site import Site, Tab
+from promptpex.web.shared_by_pages import Site, Tab
 
 if TYPE_CHECKING:
     from starlette.exceptions import HTTPException
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
 PAGES: tuple[tuple[Callable[[Site], Sequence[Route]], Tab | None], ...] = (
-    (entrance.routes, None),
+    (sign_in.routes, None),
     (static_files.routes, None),
     (runs.routes, Tab(Key("Runs"), "/", (runs.RUNS, batches.BATCHES, comparison.COMPARE))),
     (batches.routes, None),

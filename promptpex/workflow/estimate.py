@@ -12,7 +12,7 @@ from math import ceil
 
 from promptpex.assertions import questions_of
 from promptpex.cases.batches import MOST_CASES, batches
-from promptpex.cases.case_request import request_text
+from promptpex.cases.new_cases_request import request_text
 from promptpex.cases.plan import Generation, Plan
 from promptpex.cases.rate import unrated
 from promptpex.core.records import Message, Prompt, Spec, Suite

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from promptpex.cases.file import read_suite, usable_cases, write_suite
-from promptpex.cases.input_types import unusable_schemas
+from promptpex.cases.input_type_problems import unusable_schemas
 from promptpex.cases.plan import Plan
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.events import Notice

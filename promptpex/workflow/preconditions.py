@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.records import Case, Metric, ModelName, Request
+from promptpex.llm.model_in_role import merged
 from promptpex.llm.pacing.cancellation import not_asked
 from promptpex.llm.pacing.server_queue import beyond_tpm, tokens_expected
-from promptpex.llm.role_model import merged
 from promptpex.llm.stack import rates_for
 from promptpex.report.ranked_metric import require_metric
 from promptpex.workflow.client_options import NO_JUDGE

@@ -13,11 +13,11 @@ from promptpex.core.errors import ConfigError
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import ModelName, Params
 from promptpex.core.translation import stored
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.names import parse_models
 from promptpex.llm.providers import AvailableModel, ProviderOptions, available_models
 from promptpex.llm.providers.server_health import ServerLook, look_at_servers
 from promptpex.llm.providers.weights import weights_digest
-from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
 from promptpex.workflow.client_options import NO_AUTHOR, NO_JUDGE, provider_options
 

@@ -35,13 +35,13 @@ from promptpex.grading.subjects import WHOLE
 from promptpex.interchange import junit
 from promptpex.llm.record_replay import RecordingClient, ReplayClient
 from promptpex.llm.redaction import scrubbed_request
-from promptpex.report import html, runs, summarise, to_dict
+from promptpex.report import html_page, runs, summarise, to_dict
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.runs.listing import RunList
 from promptpex.store import SqliteStore
 from promptpex.web.interfaces import Ports
 from promptpex.web.pages.runs import list_values
-from promptpex.web.site import Site
+from promptpex.web.shared_by_pages import Site
 
 REQUEST = Request(model="openai/a", messages=(Message(role="user", content="apple"),), stage="output")
 
@@ -165,7 +165,7 @@ def _good_run() -> Run:
 
 def _reported(folder: Path) -> object:
     summary = summarise(runs.read_columns(folder), folder=folder)
-    return json.dumps(to_dict(summary)), html.html(summary)
+    return json.dumps(to_dict(summary)), html_page.html(summary)
 
 
 def _run_files() -> Mapping[str, str]:

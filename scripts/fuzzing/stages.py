@@ -34,11 +34,11 @@ from promptpex.core.records import (
     Suite,
 )
 from promptpex.judging import modes
-from promptpex.judging.equivalence import MatchJudge
 from promptpex.judging.judge import Judge, Judging
 from promptpex.judging.metric_judge import MetricJudge
+from promptpex.judging.same_as_expected import MatchJudge
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.structured import Structured
 from promptpex.promptfile.metric_files import SCALES
 from promptpex.specs.extract import extract

@@ -79,7 +79,7 @@ def one(what: str, way: str, folders: Sequence[Path]) -> dict[str, float]:
     """Reads runs, makes all tables and writes the files; the peaks of memory in MB."""
     from promptpex.documents.human_grades import read_grades
     from promptpex.report import runs, summarise
-    from promptpex.report.comparison.files import write_page
+    from promptpex.report.comparison.page_file import write_page
     from promptpex.report.files import write
     from promptpex.report.run_comparison import compare_runs
     from promptpex.workflow.grading.peoples_grades import grades_of_run

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from promptpex.alignment.card import card
 from promptpex.alignment.card_data import CardData
-from promptpex.alignment.graded import GradedItems, with_labels
+from promptpex.alignment.graded_outputs import GradedItems, with_labels
 from promptpex.core.records import CardRow, Example, Grade, ReportCard, output_key
 from promptpex.grading.book import GradeBook
 from promptpex.grading.opinions import Opinion

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptpex.alignment.graded import GradedItems
+from promptpex.alignment.graded_outputs import GradedItems
 from promptpex.alignment.verdict_table import BINS, columns_of, distributions_of, edges_of, outputs_of
 from promptpex.core.records import Example, Grade
 from promptpex.grading.book import GradeBook

@@ -7,7 +7,7 @@ import pytest
 from promptpex.assertions import check, compile_checks, evaluator, questions_of, sees_prompt
 from promptpex.assertions.model import CheckReport
 from promptpex.core.errors import CheckError
-from promptpex.core.judge_answers import MAX_QUESTION, MAX_QUESTIONS, JudgeAnswer
+from promptpex.core.judge_questions import MAX_QUESTION, MAX_QUESTIONS, JudgeAnswer
 from promptpex.core.records import Check
 
 YES = JudgeAnswer(True, "it says so", judge="fake/j")

@@ -8,7 +8,7 @@ from promptpex.cases.expected import Expected, expected_outputs, lacking, with_e
 from promptpex.core.errors import NotAuthorised, Unavailable
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Case, Output, Suite
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from tests.samples import asked, prompt, role_model, spec
 
 SUITE = Suite(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from promptpex.cases.case_request import read_value
 from promptpex.cases.generate import generate, keep_unreplaced
-from promptpex.cases.input_description import input_spec_text
+from promptpex.cases.input_spec_in_words import input_spec_text
+from promptpex.cases.new_cases_request import read_value
 from promptpex.cases.plan import Generation, Plan, Scenario, plan, with_more
 from promptpex.cases.validity import code_problems
 from promptpex.core.errors import ContextTooSmall
@@ -26,7 +26,7 @@ from promptpex.core.records import (
     VariableSpec,
 )
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.structured import Structured
 from tests.samples import asked, prompt, role_model, spec, wanted_cases, written_cases
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptpex.core.catalogue import LONGEST, Catalogue
 from promptpex.core.translation import (
     English,
     Key,
@@ -27,6 +26,7 @@ from promptpex.core.translation import (
     tr,
     tr_n,
 )
+from promptpex.core.translation_catalogue import LONGEST, Catalogue
 
 PO = """
 msgid ""

@@ -57,40 +57,43 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 ON_RAY = (pytest.mark.slow, pytest.mark.ray)
 
 
-def engines_but(name: str) -> pytest.MarkDecorator:
-    """All engines but one of the two on Ray, of which each worker takes a second to start."""
-    others = [pytest.param(one, marks=ON_RAY if one.endswith("ray") else ()) for one in ENGINES if one != name]
+def engines_but(*names: str) -> pytest.MarkDecorator:
+    """All engines but one at least of the two on Ray, of which each worker takes a second to start."""
+    others = [pytest.param(one, marks=ON_RAY if one.endswith("ray") else ()) for one in ENGINES if one not in names]
     return pytest.mark.parametrize("engine", others, indirect=True)
 
 
 every_engine = engines_but("two on ray")
 engines_with_order = engines_but("ray")
 """For tests of the order of what several workers do."""
+engines_here = engines_but("ray", "two on ray")
+"""For tests of what another test shows of Ray."""
 
 
-@engines_with_order
+@engines_here
 async def test_a_function_is_applied_to_records_and_results_keep_their_order(engine: Engine) -> None:
     outputs = [Output(case=str(number), model="m", repeat=0, text="w " * number) for number in range(30)]
     assert await engine.map(FunctionJob(words), outputs) == list(range(30))
     assert await engine.map(FunctionJob(words), []) == []
 
 
-@every_engine
+@engines_with_order
 async def test_a_job_opens_and_closes_what_it_needs_where_it_runs(engine: Engine, tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     assert await engine.map(journal, range(50)) == [number * number for number in range(50)]
     assert [(lines[0], lines[-1]) for lines in journal.lines()] == [("opened", "closed")] * len(journal.lines())
     assert sorted(int(line) for lines in journal.lines() for line in lines[1:-1]) == list(range(50))
+    assert await engine.map(journal, []) == []
 
 
-@every_engine
+@engines_here
 async def test_an_exception_of_the_job_arrives_as_it_is(engine: Engine) -> None:
     with pytest.raises(SpecError) as caught:
         await engine.map(FunctionJob(refuse_forty), range(100))
     assert str(caught.value) == "x.yaml:40: forty is refused"
 
 
-@every_engine
+@engines_here
 async def test_an_error_of_the_system_is_the_jobs_own(engine: Engine) -> None:
     with pytest.raises(FileNotFoundError):
         await engine.map(FunctionJob(open_forty), range(100))

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from promptpex.core.errors import EngineError
+from promptpex.engines import ray_engine
 from promptpex.engines.ray_cluster import RayCluster
-from promptpex.engines.ray_engine import TRIES, RayEngine
+from promptpex.engines.ray_engine import RayEngine
 from tests.engines.jobs import (
     DyingSource,
     FunctionJob,
@@ -61,19 +62,28 @@ def working(journal: Journal) -> list[int]:
     return [int(path.stem) for path in journal.folder.glob("*.txt") if len(path.read_text().split()) > 1]
 
 
+@pytest.fixture
+def tries(monkeypatch: pytest.MonkeyPatch) -> int:
+    """One try less than there is else: each takes a second."""
+    monkeypatch.setattr(ray_engine, "TRIES", ray_engine.TRIES - 1)
+    return ray_engine.TRIES
+
+
 @WAYS
-async def test_what_kills_its_workers_is_given_up_after_the_results_before_it(ray: RayCluster, way: str) -> None:
+async def test_what_kills_its_workers_is_given_up_after_the_results_before_it(
+    ray: RayCluster, way: str, tries: int
+) -> None:
     results: list[int] = []
-    stream = getattr(RayEngine(ray, 2, chunk=20), way)(FunctionJob(die_at_forty), range(100))
-    with pytest.raises(EngineError, match=f"a worker died {TRIES} times on the same work"):
+    stream = getattr(RayEngine(ray, 1, chunk=20), way)(FunctionJob(die_at_forty), range(60))
+    with pytest.raises(EngineError, match=f"a worker died {tries} times on the same work"):
         await kept(stream, results)
     assert results == list(range(40))
 
 
-async def test_a_source_that_kills_its_reader_is_given_up(ray: RayCluster) -> None:
+async def test_a_source_that_kills_its_reader_is_given_up(ray: RayCluster, tries: int) -> None:
     results: list[int] = []
-    with pytest.raises(EngineError, match=f"a worker died {TRIES} times on the same work"):
-        await kept(RayEngine(ray, 2).stream_from(FunctionJob(abs), DyingSource()), results)
+    with pytest.raises(EngineError, match=f"a worker died {tries} times on the same work"):
+        await kept(RayEngine(ray, 1).stream_from(FunctionJob(abs), DyingSource()), results)
     assert results == list(range(30))[: len(results)]
 
 
@@ -81,9 +91,9 @@ async def test_what_cannot_be_pickled_is_named(ray: RayCluster) -> None:
     jobs: list[FunctionJob[int, object]] = [FunctionJob(lambda number: number), FunctionJob(give_a_lambda)]
     for job in jobs:
         with pytest.raises(EngineError, match="cannot be pickled"):
-            await RayEngine(ray, 2).map(job, range(3))
+            await RayEngine(ray, 1).map(job, range(3))
     refusing = FunctionJob(refuse_forty)
-    assert await RayEngine(ray, 2).map(refusing, range(3)) == [0, 1, 2], "it goes on being usable"
+    assert await RayEngine(ray, 1).map(refusing, range(3)) == [0, 1, 2], "it goes on being usable"
 
 
 NODES = """
@@ -91,32 +101,41 @@ import asyncio, json, sys
 from pathlib import Path
 import ray
 from ray.cluster_utils import Cluster
+from ray.util import placement_group, remove_placement_group
 from promptpex.engines.ray_cluster import RayCluster
 from promptpex.engines.ray_engine import RayEngine
 from tests.engines.jobs import Journal, kept, until
 
 PLAIN = dict(include_dashboard=False, include_log_monitor=False, object_store_memory=80_000_000)
 
-async def done_on_two(nodes, engine, way, folder):
-    folder.mkdir()
-    other = nodes.add_node(num_cpus=1, **PLAIN)
-    journal, results = Journal(folder, gated=True), []
+def begun(journal):
+    return [lines for lines in journal.lines() if len(lines) > 1]
 
-    def lose_a_node():
-        asyncio.run(until(lambda: len([lines for lines in journal.lines() if len(lines) > 1]) == 2))
-        nodes.remove_node(other, allow_graceful=False)
-        journal.let_go()
-
-    losing = asyncio.get_running_loop().run_in_executor(None, lose_a_node)
-    await kept(getattr(engine, way)(journal, range(60)), results)
-    await losing
+async def done(cluster, way, journal):
+    results = []
+    await kept(getattr(RayEngine(cluster, 2, chunk=5), way)(journal, range(60)), results)
     return results
 
 async def main(folder):
-    nodes = Cluster(initialize_head=True, head_node_args=dict(PLAIN, num_cpus=1, no_monitor=True))
+    nodes = Cluster(initialize_head=True, head_node_args=dict(PLAIN, num_cpus=2, no_monitor=True))
+    other = nodes.add_node(num_cpus=2, **PLAIN)
     with RayCluster(nodes.address) as cluster:
-        engine = RayEngine(cluster, 2, chunk=5)
-        print(json.dumps([await done_on_two(nodes, engine, way, folder / way) for way in ("stream", "stream_from")]))
+        cluster.open()
+        from_here, from_there = (Journal(folder / way, gated=True) for way in ("stream", "stream_from"))
+        for journal in (from_here, from_there):
+            journal.folder.mkdir()
+        rest = placement_group([{"CPU": 1}] * 2, strategy="STRICT_SPREAD")
+        ray.get(rest.ready())
+        first = asyncio.ensure_future(done(cluster, "stream", from_here))
+        await until(lambda: len(begun(from_here)) == 2 or first.done())
+        remove_placement_group(rest)  # it has kept a CPU of each node free for the second
+        second = asyncio.to_thread(lambda: asyncio.run(done(cluster, "stream_from", from_there)))
+        both = asyncio.gather(first, second)
+        await until(lambda: len(begun(from_there)) == 2 or both.done())
+        nodes.remove_node(other, allow_graceful=False)
+        for journal in (from_here, from_there):
+            journal.let_go()
+        print(json.dumps(await both))
     nodes.shutdown()
 
 asyncio.run(main(Path(sys.argv[1])))
@@ -124,7 +143,7 @@ asyncio.run(main(Path(sys.argv[1])))
 
 
 def test_a_lost_nodes_chunks_are_done_by_the_other(ray_installed: None, tmp_path: Path) -> None:
-    """In a process of its own, which is connected to a cluster of two nodes, with a worker on each."""
+    """In a process of its own, which is connected to a cluster of two nodes, with a worker of each stream on each."""
     script = tmp_path / "nodes.py"
     script.write_text(NODES)
     environment = {

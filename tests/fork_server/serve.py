@@ -47,7 +47,7 @@ def prepare() -> None:
     for module in pkgutil.walk_packages(promptpex.__path__, "promptpex."):
         if not module.name.endswith(".__main__"):
             importlib.import_module(module.name)
-    from promptpex.report.html import TEMPLATES, environment
+    from promptpex.report.html_page import TEMPLATES, environment
 
     for template in environment(TEMPLATES).list_templates():
         environment(TEMPLATES).get_template(template)

@@ -19,7 +19,7 @@ from promptpex.config import load
 from promptpex.core.records import Case, Check, InputCheck, Manifest, Output, Rule, Run, Suite
 from promptpex.interchange import markdown_spec, pytest_module, python_checks
 from promptpex.interchange.format import Project
-from promptpex.interchange.python_source import comment, docstring, literal, names
+from promptpex.interchange.reading.python_literals import comment, docstring, literal, names
 from promptpex.llm.fake import FakeClient
 from promptpex.workflow.execution import run_records
 from promptpex.workflow.importing.exchange import FileSource

@@ -7,12 +7,12 @@ from dataclasses import asdict
 from promptpex.core.ids import digest
 from promptpex.core.records import Metric, ModelName, Params
 from promptpex.core.stage_templates import fingerprint
-from promptpex.judging.equivalence import MatchJudge
 from promptpex.judging.judge import Judge, Judging
 from promptpex.judging.metric_judge import MetricJudge
 from promptpex.judging.questions import QuestionJudge
+from promptpex.judging.same_as_expected import MatchJudge
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.structured import Structured
 from tests.samples import prompt, spec
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from promptpex.cases import baseline, case_request, expand, validity
+from promptpex.cases import baseline, expand, new_cases_request, validity
 from promptpex.core.records import Message, Request
 from promptpex.judging.modes.prompt import BrokenInstruction
 from promptpex.judging.modes.rules import RuleVerdict
@@ -43,7 +43,7 @@ REPLIES: list[tuple[type[BaseModel], dict[str, Any]]] = [
     (InputsReply, {"constraints": [LONG] * 9}),
     (rules_reply(2), {"rules": [{"rule": LONG, "source": LONG}] * 3}),
     (checks_reply(2), {"rules": [CHECKS] * 3}),
-    (case_request.reply_type(("x",), 2), {"cases": [{"reasoning": LONG, "inputs": {"x": LONG * 3}}] * 3}),
+    (new_cases_request.reply_type(("x",), 2), {"cases": [{"reasoning": LONG, "inputs": {"x": LONG * 3}}] * 3}),
     (expand.reply_type(1, ("x",)), {"variants": [{"input": "i1", "reasoning": LONG, "inputs": {"x": LONG * 8}}]}),
     (baseline.reply_type(("x",), 2), {"inputs": [{"x": LONG * 3}] * 3}),
 ]
@@ -62,7 +62,7 @@ def test_what_decides_is_kept_whole_and_what_explains_is_cut() -> None:
     verdict = RuleVerdict.model_validate({"reason": LONG, "verdict": "pass"})
     assert len(verdict.reason) == 2000
     assert verdict.reason.endswith("…")
-    made = case_request.reply_type(("x",), 1).model_validate(
+    made = new_cases_request.reply_type(("x",), 1).model_validate(
         {"cases": [{"reasoning": "r", "inputs": {"x": LONG * 15}}]}
     )
     assert made.cases[0].inputs.v0 == LONG * 15  # type: ignore[attr-defined]

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Case, Completion, Params
 from promptpex.llm.fake import FakeClient
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.named_models import NamedModel, split_name
 from promptpex.llm.names import FURTHER_PARAMETERS, PARAMETERS, parse_model, parse_models
 from promptpex.llm.own_price import OwnPriceClient
-from promptpex.llm.role_model import RoleModel
 from promptpex.llm.stack import rates_for
 from promptpex.llm.structured import Structured
 from promptpex.workflow.execution.collect import Cell, request_for

@@ -10,7 +10,7 @@ import pytest
 import promptpex
 from promptpex.core.errors import DeadlinePassed
 from promptpex.core.records import Completion, Request
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.terminal import notes
 from promptpex.tables import records

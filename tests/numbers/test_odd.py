@@ -14,7 +14,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, Run
 from promptpex.report import runs, summarise, to_dict
 from promptpex.report.files import csv_text
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.tables import RankingOptions, models, outputs, rankings
 from tests.numbers.server import Place, answering
 from tests.numbers.world import by, cases, first, ran, rows_of, simulated, summed

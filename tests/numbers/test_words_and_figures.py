@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from promptpex.report.gate import Limits, breaches
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.secondary_tables import footnotes
 from tests.numbers.world import by, cases, first, ran, simulated, summed
 from tests.report.printed import printed

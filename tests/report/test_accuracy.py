@@ -12,7 +12,7 @@ from promptpex.cli.models_without_answers import silent_scorers
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run
 from promptpex.report.gate import Decide, Limits, breaches, stated
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.run_comparison import compare_runs, to_dict
 from promptpex.report.summary import summarise
 from promptpex.report.summary import to_dict as summary_dict

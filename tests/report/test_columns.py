@@ -12,7 +12,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Run, RunColumns
 from promptpex.report import runs, summarise, to_dict
 from promptpex.report.files import csv_text
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.page.cases import ShownOutput, ShownVerdict
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.run_comparison import to_dict as comparison_to_dict

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from promptpex.core.records import Run
 from promptpex.report import summarise
 from promptpex.report.failures import FailureExample
-from promptpex.report.html import html
-from tests.report.test_html import Reader
+from promptpex.report.html_page import html
+from tests.report.test_html_page import Reader
 from tests.tables.by_hand import output, run, verdict
 
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from promptpex.core.records import Case, Rule, Run
 from promptpex.report import summarise
 from promptpex.report.choices import page as choices
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.ids import anchor, shortened
 from tests.report.choices import choice_records
 from tests.report.printed import printed
-from tests.report.test_html import EVIL, Reader, assert_harmless
+from tests.report.test_html_page import EVIL, Reader, assert_harmless
 from tests.tables.by_hand import output, run, score, verdict
 
 RULE = "the-output-names-exactly-one-tag-of-the-list-in-the-prompt-"

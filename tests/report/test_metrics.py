@@ -16,7 +16,7 @@ from promptpex.core.records import Metric, Run
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.report.gate import Decide, Limits, breaches
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.run_comparison import to_dict as to_json
 from promptpex.report.summary import to_dict

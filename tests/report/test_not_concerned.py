@@ -12,7 +12,7 @@ from promptpex.core.records import Run
 from promptpex.interchange import junit
 from promptpex.report import runs
 from promptpex.report.gate import Limits, breaches
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.summary import summarise, to_dict
 from promptpex.tables import records

@@ -7,7 +7,7 @@ import pytest
 from promptpex.report import summarise
 from promptpex.report.notebook import MOST_ROWS, comparison_html, run_html
 from promptpex.report.run_comparison import compare_runs
-from tests.report.test_html import EVIL, Reader, hostile
+from tests.report.test_html_page import EVIL, Reader, hostile
 from tests.tables.many import many
 
 PARTS = {"div", "p", "strong", "small", "table", "thead", "tbody", "tr", "th", "td"}

@@ -11,7 +11,7 @@ import pytest
 from promptpex.core.errors import InputError
 from promptpex.core.records import Metric, Run
 from promptpex.report.files import write
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.ranked_metric import require_metric
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.summary import Summary, summarise

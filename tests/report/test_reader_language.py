@@ -19,7 +19,7 @@ from promptpex.report.choices.page import html as choice_html
 from promptpex.report.files import write
 from promptpex.report.gate import Limits, breaches, stated
 from promptpex.report.gate_result import GateResult, gate_result
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.notebook import run_html
 from promptpex.report.translated_values import reason_of
 from promptpex.tables import records

@@ -9,7 +9,7 @@ import pytest
 from promptpex.core.records import Case, Origin, Run
 from promptpex.report import summarise, to_dict
 from promptpex.report.files import write
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.secondary_tables import footnotes, sections
 from promptpex.report.text_table import Section
 from tests.report.printed import printed

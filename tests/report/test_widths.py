@@ -11,7 +11,7 @@ from rich.console import Console
 
 from promptpex.core.records import Run
 from promptpex.report import Summary, summarise
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.quantities import quantities
 from promptpex.report.terminal.fitted_table import Column, least_width, table_of
 from promptpex.report.view_model import page

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from promptpex.report import summarise
 from promptpex.report.files import write
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.summary import to_dict
 from promptpex.report.wrong_answers import MOST_IN_TABLE, MOST_LISTED, OTHER, wrong_answers
 from tests.report.printed import printed
-from tests.report.test_html import EVIL, Reader, assert_harmless
-from tests.tables.test_confusions import answered
+from tests.report.test_html_page import EVIL, Reader, assert_harmless
+from tests.tables.test_wrong_answers import answered
 
 TAGS = answered(
     good=[("NN", "NN"), ("NN", "NN"), ("VB", "VB"), ("VB", "VB"), ("JJ", "JJ")],

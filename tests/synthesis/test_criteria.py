@@ -8,8 +8,8 @@ from typing import Any
 from promptpex.core.events import Event, Notice
 from promptpex.core.records import Change, Criterion, Delta
 from promptpex.llm.fake import FakeClient
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.names import parse_model
-from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
 from promptpex.synthesis.history.categorise import categorise
 from promptpex.synthesis.history.deltas import deltas

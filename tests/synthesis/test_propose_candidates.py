@@ -10,8 +10,8 @@ import pytest
 from promptpex.core.errors import BudgetExceeded, TruncatedReply
 from promptpex.core.records import Candidate, Check, Criterion, Means, Request
 from promptpex.llm.fake import FakeClient
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.names import parse_model
-from promptpex.llm.role_model import RoleModel
 from promptpex.llm.structured import Structured
 from promptpex.synthesis.phrase_list_warning import exclusions_by_phrases
 from promptpex.synthesis.proposing.graded_examples import GradedExample, GradedExamples

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptpex.core.records import CategorisedPhrase, Category, Delta
-from promptpex.synthesis.history.annotated_prompt import tagged
+from promptpex.synthesis.history.prompt_with_categories import tagged
 from promptpex.synthesis.history.taxonomy import TAXONOMY, category_of, in_lines, info_of
 
 

@@ -12,8 +12,8 @@ from promptpex.core.events import Event, Notice
 from promptpex.llm.fake import FakeClient
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.history.annotated_prompt import as_text, tagged
 from promptpex.synthesis.history.deltas import deltas
+from promptpex.synthesis.history.prompt_with_categories import as_text, tagged
 from promptpex.synthesis.history.taxonomy import TAXONOMY
 from promptpex.synthesis.json_record_file import HISTORY
 from promptpex.workflow.project_files import Files, files_of

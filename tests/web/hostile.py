@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from promptpex.report.page.script import SORTING, script
-from tests.report.test_html import EVIL
+from tests.report.test_html_page import EVIL
 from tests.web.browser import Page
 
 HOSTILE = (

@@ -13,7 +13,7 @@ from promptpex.core.errors import SynthesisError
 from promptpex.report import runs, summarise
 from promptpex.report.choices.page import html as html_of_choice
 from promptpex.report.choices.records import ChoicePage
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.runs.listing import RunList
 from promptpex.web.interfaces import Ports
 from tests.report.choices.choice_records import page as choice_page

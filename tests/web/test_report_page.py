@@ -9,7 +9,7 @@ import pytest
 
 from promptpex.core.records import Run
 from promptpex.report import summarise
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.web.interfaces import Ports
 from tests.report.page.test_links import two_repeats
 from tests.tables.by_hand import colours, output, run, verdict

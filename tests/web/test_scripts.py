@@ -10,7 +10,7 @@ import pytest
 from promptpex.report.page import script
 from promptpex.web.grading.offline_page import OFFLINE_SCRIPTS
 from promptpex.web.pages.static_files import STATIC
-from promptpex.web.site import TEMPLATES
+from promptpex.web.shared_by_pages import TEMPLATES
 
 SCRIPTS = {path.name: path for place in (STATIC, script.SCRIPTS) for path in sorted(place.glob("*.js"))}
 MAKES_HTML_OR_CODE = re.compile(

@@ -12,7 +12,7 @@ from promptpex.core.events import Event, OutcomeKnown
 from promptpex.core.records import Check
 from promptpex.llm.fake import FakeClient
 from promptpex.report.runs import RunRecords
-from promptpex.workflow.execution.early_outcomes import early_outcomes
+from promptpex.workflow.execution.outcomes_by_code import early_outcomes
 from promptpex.workflow.execution.outcomes_so_far import outcomes_so_far
 from promptpex.workflow.execution.run_records import begin, execute
 from promptpex.workflow.session import open_session

@@ -19,7 +19,7 @@ from promptpex.interchange import junit
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
 from promptpex.report import summarise, to_dict
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.terminal import notes
 from promptpex.workflow.execution import early_stopping, run_records
 from promptpex.workflow.session import open_session

@@ -19,7 +19,7 @@ from promptpex.judging.judge_mode import JudgeFinding, JudgeMode, Material
 from promptpex.llm.fake import FakeClient
 from promptpex.promptfile import parse
 from promptpex.report import summarise
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.workflow.estimate import estimate
 from promptpex.workflow.execution import run_records
 from promptpex.workflow.session import open_session

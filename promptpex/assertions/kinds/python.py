@@ -17,7 +17,7 @@ from promptpex.assertions.python import sandbox, source
 from promptpex.assertions.python.source import CheckProgram
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.text.wording import cut
-from promptpex.core.judge_answers import MAX_QUESTION, MAX_QUESTIONS
+from promptpex.core.judge_questions import MAX_QUESTION, MAX_QUESTIONS
 from promptpex.core.time_allowance import Allowance
 from promptpex.core.translation import stored
 

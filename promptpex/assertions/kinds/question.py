@@ -6,7 +6,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, KindResult, Unscorable
 from promptpex.assertions.registry import Kind
 from promptpex.codecs.text.wording import cut
-from promptpex.core.judge_answers import MAX_QUESTION
+from promptpex.core.judge_questions import MAX_QUESTION
 from promptpex.core.translation import stored
 
 

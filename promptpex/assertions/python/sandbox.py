@@ -21,7 +21,7 @@ from promptpex.assertions.model import Unscorable
 from promptpex.assertions.python.source import CheckProgram
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.assertions.worker_process import WorkerAnswer, WorkerDied, WorkerProcess, WorkerRequest, home_of
-from promptpex.core.judge_answers import MAX_QUESTIONS
+from promptpex.core.judge_questions import MAX_QUESTIONS
 from promptpex.core.time_allowance import Allowance
 from promptpex.core.translation import stored
 

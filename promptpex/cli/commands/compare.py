@@ -65,7 +65,7 @@ def command(
     from promptpex.core.errors import GateFailed
     from promptpex.core.translation import tr
     from promptpex.report import runs
-    from promptpex.report.comparison.files import page_in, write_page
+    from promptpex.report.comparison.page_file import page_in, write_page
     from promptpex.report.run_comparison import to_dict
     from promptpex.workflow.comparison.compare_runs import compare
 

@@ -186,7 +186,7 @@ def _gate_several(
 def _models_of(folder: Path) -> tuple[str, ...]:
     """The labels of a run's models; none where its manifest cannot be read, which is told where it is gated."""
     from promptpex.core.errors import RunError
-    from promptpex.report.runs.folder import read_manifest
+    from promptpex.report.runs.run_folder import read_manifest
 
     try:
         return read_manifest(folder).models

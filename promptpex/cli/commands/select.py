@@ -129,7 +129,7 @@ def _by_alignment(
 ) -> int:
     """Chooses from a synthesis folder by alignment, and puts the choice where it was asked for."""
     from promptpex.alignment.choose import FFR_LIMIT
-    from promptpex.cli.in_words.aligned import aligned_lines, without_good_candidate
+    from promptpex.cli.in_words.choice_by_alignment import aligned_lines, without_good_candidate
     from promptpex.cli.output import print_json
     from promptpex.grading.labels import LabelRules
     from promptpex.workflow.alignment.choose_candidates import choose_aligned

@@ -112,7 +112,7 @@ def command(
 def _dry(files: Files, wishes: SynthesisWishes, as_json: bool, flags: dict[str, Any]) -> int:
     from promptpex.cli.command_session import work
     from promptpex.cli.commands.estimate import show
-    from promptpex.cli.in_words.history import history_lines, plain_history
+    from promptpex.cli.in_words.prompt_history import history_lines, plain_history
     from promptpex.cli.output import print_json
     from promptpex.workflow.synthesis.synthesizing import planned
 
@@ -136,11 +136,11 @@ def _synthesize(
     files: Files, wishes: SynthesisWishes, trial: TrialWishes, tagged: bool, as_json: bool, flags: dict[str, Any]
 ) -> int:
     from promptpex.cli.command_session import work
-    from promptpex.cli.in_words.history import category_lines, history_lines, plain_history
+    from promptpex.cli.in_words.prompt_history import category_lines, history_lines, plain_history
     from promptpex.cli.output import print_json
     from promptpex.promptfile import messages_text
     from promptpex.synthesis.folder import SynthesisFolder
-    from promptpex.synthesis.history import annotated_prompt
+    from promptpex.synthesis.history import prompt_with_categories
     from promptpex.workflow.synthesis.synthesizing import synthesize
     from promptpex.workflow.synthesis.trying_candidates import require_sources, try_candidates
 
@@ -149,7 +149,7 @@ def _synthesize(
         return await synthesize(session, files, wishes), await try_candidates(session, files, trial)
 
     synthesised, tried = work(flags, job, start=files.prompt.parent)
-    segments = annotated_prompt.tagged(
+    segments = prompt_with_categories.tagged(
         messages_text(synthesised.history.versions[-1].messages), synthesised.history.deltas
     )
     file = SynthesisFolder.of(files.prompt).candidates
@@ -162,7 +162,7 @@ def _synthesize(
     for line in (*history_lines(synthesised.history), *category_lines(synthesised.history.deltas)):
         say(line)
     if tagged:
-        say(annotated_prompt.as_text(segments))
+        say(prompt_with_categories.as_text(segments))
     _say_candidates(synthesised.synthesis)
     total = tr(
         "{candidates} for {criteria} in {file} ({new} new)",

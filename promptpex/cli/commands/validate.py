@@ -30,7 +30,7 @@ def command(files: tuple[Path, ...], fix: bool, as_json: bool, quiet: bool, **fl
       promptpex validate prompts/ 'more/*.md'
     """
     from promptpex.cli.output import print_json
-    from promptpex.workflow.validation.confirm_spec import confirm_prompts
+    from promptpex.workflow.validation.mark_spec_confirmed import confirm_prompts
     from promptpex.workflow.validation.validate import validate
 
     problems = validate(files)

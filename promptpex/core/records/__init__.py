@@ -21,7 +21,6 @@ from promptpex.core.records.grade import (
     output_key,
     superseded,
 )
-from promptpex.core.records.history import CategorisedPhrase, Change, Delta, History, PromptVersion, Tag
 from promptpex.core.records.metric import METRIC_NAME, Language, Metric, Scale
 from promptpex.core.records.output import (
     NOT_ASKED,
@@ -34,6 +33,7 @@ from promptpex.core.records.output import (
     Verdict,
 )
 from promptpex.core.records.prompt import INPUT_VARIABLE, Message, Prompt, Role
+from promptpex.core.records.prompt_history import CategorisedPhrase, Change, Delta, History, PromptVersion, Tag
 from promptpex.core.records.report_card import (
     AlignmentFigures,
     CardAddition,

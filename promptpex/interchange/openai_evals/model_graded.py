@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from promptpex.core.errors import InputError
-from promptpex.core.judge_answers import MAX_QUESTION
+from promptpex.core.judge_questions import MAX_QUESTION
 from promptpex.core.records import Check, Rule
 from promptpex.core.translation import stored
 from promptpex.documents import yaml_reader

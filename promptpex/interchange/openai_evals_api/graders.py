@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpex.core.judge_answers import MAX_QUESTION
+from promptpex.core.judge_questions import MAX_QUESTION
 from promptpex.core.records import Check, Rule
 from promptpex.core.translation import stored
 from promptpex.interchange.notes import Log

@@ -43,21 +43,21 @@ class PublishedTables:
 
     def show(self) -> None:
         """Prints the tables."""
-        from promptpex.paper.published import report
+        from promptpex.paper.published import terminal_report
 
-        report.print_all(self._benchmarks, self._tables, self._averages)
+        terminal_report.print_all(self._benchmarks, self._tables, self._averages)
 
     def write(self, folder: Path, params: Params) -> tuple[str, ...]:
         """Writes ``tables.json``, pictures, runs and recordings; gives the lines that say where."""
         from promptpex.paper.figures import figures
-        from promptpex.paper.published import project_files, report
+        from promptpex.paper.published import project_files, terminal_report
         from promptpex.workflow.execution.collect import Cell, request_for
 
         def ask(prompt: Prompt, case: Case, model: str) -> Request:
             return request_for(prompt, Cell(case, ModelName(name=model, label=model), 0), params)
 
         recordings = project_files.write(folder, self._benchmarks, self._tables, figures(self._frames), ask)
-        return report.lines_written(folder, self._benchmarks, recordings)
+        return terminal_report.lines_written(folder, self._benchmarks, recordings)
 
     def to_dict(self) -> dict[str, Any]:
         """The tables, our figures, and what is odd about the data."""

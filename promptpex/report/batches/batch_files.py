@@ -17,7 +17,7 @@ from promptpex.report.batches.batch_in_words import decisions_in_words
 from promptpex.report.batches.batch_report import BatchReport, ReportedPart
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.files import csv_text
-from promptpex.report.html import rendered
+from promptpex.report.html_page import rendered
 from promptpex.report.page.addresses import address
 from promptpex.report.page.script import SORTING, script, script_policy
 from promptpex.report.percentages import TableRow, at_least, ends

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from promptpex.core.records import CardDistribution
 from promptpex.core.translation import Key, tr, tr_n
-from promptpex.report.choices.drawing import Place
+from promptpex.report.choices.coverage_curve import Place
 
 LEFT, RIGHT, TOP, BOTTOM = 9.0, 99.0, 6.0, 84.0
 """Where the axes begin and end, in percent of the drawing."""

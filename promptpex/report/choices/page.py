@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeVar, get_args
 
-from promptpex.report.choices.drawing import BOTTOM, LEFT, RIGHT, DrawnCurve, drawn
+from promptpex.report.choices.coverage_curve import BOTTOM, LEFT, RIGHT, DrawnCurve, drawn
 from promptpex.report.choices.records import (
     CandidateState,
     ChoicePage,
@@ -20,7 +20,7 @@ from promptpex.report.choices.records import (
     PageExample,
     PromptPiece,
 )
-from promptpex.report.html import rendered
+from promptpex.report.html_page import rendered
 from promptpex.report.percentages import with_ends
 from promptpex.report.view_model import Bar
 

@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from promptpex.core.records import AnyRun
 from promptpex.core.translation import Key
-from promptpex.report.comparison.pairs import CHANGES, SAME_TEXT, ComparedCase, ComparedCases, compared_cases
+from promptpex.report.comparison.output_pairs import CHANGES, SAME_TEXT, ComparedCase, ComparedCases, compared_cases
 from promptpex.report.comparison.what_changed import WhatChanged, what_changed
 from promptpex.report.comparison_sections import compared_sections
-from promptpex.report.html import rendered
+from promptpex.report.html_page import rendered
 from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.page.script import script, script_policy
 from promptpex.report.percentages import points_apart

@@ -12,9 +12,9 @@ from urllib.parse import quote
 from promptpex.core.errors import RunError
 from promptpex.core.records import Manifest
 from promptpex.report.quantities import Estimate, quantities
-from promptpex.report.runs.folder import read_manifest
 from promptpex.report.runs.listing import listed
 from promptpex.report.runs.references import made_earlier
+from promptpex.report.runs.run_folder import read_manifest
 from promptpex.report.summary import Summary
 
 REPORT = "report.html"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from promptpex.report.runs.execution_folder import RunPlace
-from promptpex.report.runs.folder import (
+from promptpex.report.runs.parts import NotInOrderError, read_for_report
+from promptpex.report.runs.references import LATEST, all_of, checked_name, latest, latest_of, made_before, resolve
+from promptpex.report.runs.run_folder import (
     RecordWriter,
     begin,
     finish,
@@ -15,8 +17,6 @@ from promptpex.report.runs.folder import (
     read_manifest,
     read_scores,
 )
-from promptpex.report.runs.parts import NotInOrderError, read_for_report
-from promptpex.report.runs.references import LATEST, all_of, checked_name, latest, latest_of, made_before, resolve
 from promptpex.report.runs.run_spool import RunRecords
 from promptpex.report.runs.verdict_parquet import lacks_parquet
 

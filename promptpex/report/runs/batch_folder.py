@@ -15,7 +15,7 @@ from promptpex.codecs.files.ordinary_files import MEGABYTE, is_inside, read_byte
 from promptpex.core.errors import RunError
 from promptpex.core.ids import digest
 from promptpex.core.records import BatchManifest, BatchPart
-from promptpex.report.runs.folder import MANIFEST, writing
+from promptpex.report.runs.run_folder import MANIFEST, writing
 
 BATCHES = "batches"
 BATCH = "batch.json"

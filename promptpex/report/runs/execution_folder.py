@@ -25,7 +25,8 @@ from promptpex.codecs.files.ordinary_files import refuse_led_out
 from promptpex.codecs.record_spool import SpillFile
 from promptpex.core.errors import RunError
 from promptpex.core.records import Manifest, Output, Record, Run, Score, Verdict
-from promptpex.report.runs.folder import (
+from promptpex.report.runs.references import all_of, newest_first
+from promptpex.report.runs.run_folder import (
     MANIFEST,
     OUTPUTS,
     SCORES,
@@ -38,7 +39,6 @@ from promptpex.report.runs.folder import (
     verdicts_of,
     writing,
 )
-from promptpex.report.runs.references import all_of, newest_first
 from promptpex.report.runs.run_spool import RunRecords
 from promptpex.report.runs.verdict_parquet import CUBE
 

@@ -20,8 +20,8 @@ from promptpex.core.errors import RunError
 from promptpex.core.ids import text_digest
 from promptpex.core.records import Manifest
 from promptpex.report.quantities import Estimate
-from promptpex.report.runs.folder import INPUTS, MANIFEST, OUTPUTS, SCORES, VERDICTS, read_manifest
 from promptpex.report.runs.references import newest_first, refer, runs_in
+from promptpex.report.runs.run_folder import INPUTS, MANIFEST, OUTPUTS, SCORES, VERDICTS, read_manifest
 from promptpex.report.runs.verdict_parquet import CUBE
 
 REPORT = "report.csv"

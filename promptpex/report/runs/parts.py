@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from promptpex.core.errors import RunError
 from promptpex.core.records import Columns, Output, OutputKey, RunColumns, RunInParts, Score, Verdict, collector_paused
-from promptpex.report.runs.folder import OUTPUTS, SCORES, VERDICTS, known_of, read_columns, records_of, verdicts_of
+from promptpex.report.runs.run_folder import OUTPUTS, SCORES, VERDICTS, known_of, read_columns, records_of, verdicts_of
 from promptpex.report.runs.verdict_parquet import CUBE
 
 LARGE = 64_000_000

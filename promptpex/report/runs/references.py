@@ -17,7 +17,7 @@ from promptpex.codecs.files.ordinary_files import is_inside
 from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import RunError
 from promptpex.report.runs.batch_folder import latest_batch, read_batch
-from promptpex.report.runs.folder import MANIFEST, folder_for, read_manifest
+from promptpex.report.runs.run_folder import MANIFEST, folder_for, read_manifest
 
 LATEST = "latest"
 _BACK = re.compile(r"(.+)~(\d{1,6})", re.DOTALL)

@@ -21,9 +21,9 @@ from promptpex.store.postgres.batches import Batches
 from promptpex.store.postgres.failures import named_errors
 from promptpex.store.postgres.leases import LEASE_S, RENEWALS, Leaseholder
 from promptpex.store.postgres.link import Link, admitted, connect
+from promptpex.store.postgres.outage_spool import Spool, Spooled
 from promptpex.store.postgres.rows import completion_of, put_rows, row_of
 from promptpex.store.postgres.schema import STEPS, About, Step, prepare
-from promptpex.store.postgres.spool import Spool, Spooled
 from promptpex.store.postgres.statements import filled
 
 if TYPE_CHECKING:

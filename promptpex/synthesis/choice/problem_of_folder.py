@@ -115,9 +115,8 @@ def read_folder(
         graded=further,
     )
     require_run(matrix, problem.screens, folder.path, further)
-    notices = _not_used(
-        len(stored_examples) - len(examples), len(synthesis.candidates) - len(matrix.candidates), len(waiting)
-    )
+    not_run = len(synthesis.candidates) - len(matrix.candidates)
+    notices = _not_used(len(stored_examples) - len(examples), not_run, len(waiting))
     return FolderProblem(
         problem.problem, problem.columns, problem.rows, matrix, problem.screens, (*notices, *problem.notices)
     )

@@ -11,7 +11,7 @@ from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.records import CategorisedPhrase, Category, Delta, Prompt
 from promptpex.core.stage_templates import render
 from promptpex.core.translation import stored_n
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import shortened
 from promptpex.synthesis.history.delta_batches import DeltaPart, Pack, ask_packs, packs_of
 from promptpex.synthesis.history.taxonomy import category_of, in_lines

@@ -15,7 +15,7 @@ from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import text_digest
 from promptpex.core.records import Criterion, Delta, Prompt
 from promptpex.core.translation import stored_n
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import shortened
 from promptpex.synthesis.candidate_names import free_ids
 from promptpex.synthesis.history.categorise import AnyCategory, Source, ask_about, portion_of

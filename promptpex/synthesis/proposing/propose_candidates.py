@@ -22,7 +22,7 @@ from promptpex.core.records import Candidate, Check, Criterion, Means, Prompt
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.core.translation import stored_n
 from promptpex.llm.map_requests import map_requests
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import list_up_to, shortened
 from promptpex.synthesis.candidate_names import free_name, slug
 from promptpex.synthesis.proposing.graded_examples import GradedExamples

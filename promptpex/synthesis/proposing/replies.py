@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator
 from promptpex.codecs.streaming_json import whole_objects
 from promptpex.core.errors import MalformedReply, TruncatedReply
 from promptpex.core.stage_templates import Rendered
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import list_up_to, reads, reply_model
 
 Item = TypeVar("Item", bound=BaseModel)

@@ -15,7 +15,7 @@ from promptpex.core.records import OUTPUT_SUBJECT, Criterion, Means, Prompt
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.core.translation import stored, stored_n
 from promptpex.llm.map_requests import map_requests
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import list_up_to, shortened
 from promptpex.synthesis.candidate_names import free_name, slug
 from promptpex.synthesis.history.deltas import same_sentence

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from promptpex.codecs import jsonl
 from promptpex.core.events import Listener, StepDone, stage_events
-from promptpex.core.judge_answers import Answers, JudgeAnswer
+from promptpex.core.judge_questions import Answers, JudgeAnswer
 from promptpex.engines import Engine, LocalEngine
 from promptpex.judging.questions import QuestionJudge, ask_all, evaluated
 from promptpex.synthesis.results.matrix import Matrix, MatrixCell, MatrixFile

@@ -19,7 +19,7 @@ from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Candidate, Implication
 from promptpex.core.stage_templates import Rendered, render
 from promptpex.llm.map_requests import map_batches
-from promptpex.llm.role_model import RoleModel
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.schemas import REASON, list_up_to, readable, reply_model
 from promptpex.synthesis.results.matrix import Matrix
 from promptpex.synthesis.results.same_check import NOT_DECIDING, normal_form, same_code

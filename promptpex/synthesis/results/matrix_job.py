@@ -11,7 +11,7 @@ from promptpex.assertions import evaluator
 from promptpex.assertions.compiler import Compiled, Step, compile_patterns, prepare
 from promptpex.assertions.model import CheckResult
 from promptpex.assertions.time_limits import NOT_TRIED, check_time, time_of
-from promptpex.core.judge_answers import Answers
+from promptpex.core.judge_questions import Answers
 from promptpex.core.records import CandidateStatus, Check, Example
 from promptpex.synthesis.results.matrix import Matrix, MatrixCell, reason_of
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from promptpex.synthesis.selection import small_sets
-from promptpex.synthesis.selection.cuts import bound_by_cuts
+from promptpex.synthesis.selection.bound_by_cuts import bound_by_cuts
 from promptpex.synthesis.selection.goals import Goal, Score, Task
 from promptpex.synthesis.selection.greedy import Late, greedy, improved, rounded
 from promptpex.synthesis.selection.program import SelectionProgram

@@ -12,7 +12,7 @@ from promptpex.web.interfaces import GradingPort
 from promptpex.web.pages.card import CARD
 from promptpex.web.pages.criteria import CRITERIA
 from promptpex.web.script_texts import script_texts
-from promptpex.web.site import Tab
+from promptpex.web.shared_by_pages import Tab
 
 SHARED_SCRIPTS = (
     "problem.js",

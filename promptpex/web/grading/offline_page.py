@@ -22,14 +22,14 @@ from promptpex.core.surrogates import replace_surrogates
 from promptpex.grading.desk import IMPORTED, GradingDesk
 from promptpex.grading.next_item import Draw, random_draws
 from promptpex.grading.random_sample import in_order, reached_by
-from promptpex.report.html import environment, rendered
+from promptpex.report.html_page import environment, rendered
 from promptpex.report.page.script import hash_source
 from promptpex.web.grading.live_page import SHARED_SCRIPTS
 from promptpex.web.grading.views import JsonData, content_view, own_policy, stale_views, subject_views
 from promptpex.web.interfaces import GradingPort
 from promptpex.web.pages.static_files import STATIC
 from promptpex.web.script_texts import script_texts
-from promptpex.web.site import TEMPLATES
+from promptpex.web.shared_by_pages import TEMPLATES
 
 OFFLINE_SCRIPTS = (*SHARED_SCRIPTS, "sha256.js", "grade_line.js", "kept_desk.js", "download.js", "grading.js")
 MOST_ITEMS = 1_000

@@ -12,7 +12,7 @@ from promptpex.core.records import BatchManifest
 from promptpex.report.page.script import SORTING, script_policy
 from promptpex.report.runs.batch_folder import BATCH, by_date, read_batch, run_folder
 from promptpex.report.runs.listing import stamp_of
-from promptpex.web.site import Site
+from promptpex.web.shared_by_pages import Site
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -10,7 +10,7 @@ from promptpex.report.cards import words
 from promptpex.report.cards.histogram import BOTTOM, LEFT, drawn_histogram
 from promptpex.report.runs.listing import ListedRun
 from promptpex.report.view_model import Bar
-from promptpex.web.site import Site, answer
+from promptpex.web.shared_by_pages import Site, answer
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpex.web.site import Site
+from promptpex.web.shared_by_pages import Site
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -9,7 +9,7 @@ from promptpex.report.page.script import script_policy
 from promptpex.report.runs.listing import ListedRun
 from promptpex.web.interfaces import ComparisonPort
 from promptpex.web.pages.runs import RUNS
-from promptpex.web.site import Site
+from promptpex.web.shared_by_pages import Site
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -15,7 +15,7 @@ from promptpex.core.records.criteria_board import CandidateForm, CriteriaBoard
 from promptpex.core.translation import Key, tr, tr_n
 from promptpex.web.interfaces import CriteriaPort
 from promptpex.web.script_texts import script_texts
-from promptpex.web.site import Site, answer, body, text_of
+from promptpex.web.shared_by_pages import Site, answer, body, text_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request

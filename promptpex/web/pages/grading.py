@@ -19,7 +19,7 @@ from promptpex.web.grading.live_page import live_page
 from promptpex.web.grading.progress import progress_view
 from promptpex.web.grading.views import item_view, opinion_views, subject_views, trail
 from promptpex.web.interfaces import GradingPort
-from promptpex.web.site import Site, answer, body, text_of
+from promptpex.web.shared_by_pages import Site, answer, body, text_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -11,11 +11,11 @@ from urllib.parse import quote, urlencode
 from promptpex.report.page.run_before import MOST_EARLIER
 from promptpex.report.page.script import script_policy
 from promptpex.report.runs.batch_folder import latest_batch
-from promptpex.report.runs.folder import MANIFEST
 from promptpex.report.runs.listing import REPORT, ListedRun, RunList, stamp_of
 from promptpex.report.runs.references import LATEST, made_earlier, refer
+from promptpex.report.runs.run_folder import MANIFEST
 from promptpex.web.pages.batches import BATCHES, listed_batches
-from promptpex.web.site import Site
+from promptpex.web.shared_by_pages import Site
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -86,7 +86,7 @@ def _batch_meant(site: Site, key: str) -> Path | None:
 
 def _report(site: Site, run: ListedRun) -> str:
     from promptpex.report import runs, summarise
-    from promptpex.report.html import html
+    from promptpex.report.html_page import html
     from promptpex.report.page.run_before import run_before
 
     columns = runs.read_for_report(run.folder)

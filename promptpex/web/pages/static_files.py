@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptpex.report.html import rendered
+from promptpex.report.html_page import rendered
 from promptpex.report.page.script import SCRIPTS
-from promptpex.web.site import TEMPLATES, Site
+from promptpex.web.shared_by_pages import TEMPLATES, Site
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -19,8 +19,8 @@ from promptpex.alignment.choose import (
     chosen_of,
 )
 from promptpex.alignment.cross_fit import WHOLE_SET, HeldOutFigures, as_bits, cross_fitted_choice
-from promptpex.alignment.graded import graded_outputs, measured_outputs, with_labels
-from promptpex.alignment.reasons import why
+from promptpex.alignment.graded_outputs import graded_outputs, measured_outputs, with_labels
+from promptpex.alignment.why_chosen import why
 from promptpex.core.records import Criterion, Example, Rule, Synthesis
 from promptpex.documents.human_grades import read_grades
 from promptpex.grading.book import GradeBook

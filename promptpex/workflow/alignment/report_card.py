@@ -11,7 +11,7 @@ from pathlib import Path
 from promptpex.alignment.card import card
 from promptpex.alignment.card_data import CardData
 from promptpex.alignment.edit_effect import effects, left_out_of_effects, verdict_pairs
-from promptpex.alignment.graded import GradedItems, with_labels
+from promptpex.alignment.graded_outputs import GradedItems, with_labels
 from promptpex.core.errors import RunError
 from promptpex.core.events import Listener
 from promptpex.core.outcomes import outcome_of
@@ -23,8 +23,8 @@ from promptpex.synthesis.choice.saved_choice import CHOICE, SavedChoice
 from promptpex.synthesis.examples import examples_of
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.workflow.alignment.choose_candidates import criteria_by_subject
-from promptpex.workflow.alignment.chosen_set import card_contest
-from promptpex.workflow.alignment.older_outputs import contest_on, not_run_sentence
+from promptpex.workflow.alignment.chosen_set_for_card import card_contest
+from promptpex.workflow.alignment.chosen_set_on_other_run import contest_on, not_run_sentence
 from promptpex.workflow.alignment.output_measures import measures_of
 from promptpex.workflow.alignment.training_outputs import outputs_in_choice
 from promptpex.workflow.grading.machine_opinions import opinions_of

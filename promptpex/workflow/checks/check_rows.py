@@ -12,7 +12,7 @@ from promptpex.assertions.assertion_file import CheckFile
 from promptpex.assertions.batch import RowCheckJob, RowReport, chunks
 from promptpex.assertions.rows_to_check import INPUTS, CheckRow, run_inputs
 from promptpex.core.errors import ConfigError
-from promptpex.core.judge_answers import Answers, JudgeAnswer
+from promptpex.core.judge_questions import Answers, JudgeAnswer
 from promptpex.core.records import Prompt
 from promptpex.core.time_allowance import Allowance
 from promptpex.judging.questions import STAGE, QuestionJudge, ask_all, evaluated

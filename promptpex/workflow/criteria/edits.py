@@ -9,7 +9,7 @@ from promptpex.core.records import Choice, Means, Synthesis
 from promptpex.core.records.criteria_board import CandidateForm
 from promptpex.core.translation import tr, tr_n
 from promptpex.synthesis import edit_criteria
-from promptpex.synthesis.candidate_syntax import name_of, written
+from promptpex.synthesis.candidate_notation import name_of, written
 from promptpex.synthesis.proposing.suggest_criteria import LONGEST_CRITERION
 from promptpex.workflow.criteria.criteria_files import CriteriaFiles, taken_ids
 

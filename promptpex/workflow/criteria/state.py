@@ -15,7 +15,7 @@ from promptpex.documents.ownership import owned_by_people
 from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subject_of_criterion
 from promptpex.synthesis.active_candidates import admits, in_force
-from promptpex.synthesis.candidate_syntax import form_of, shown
+from promptpex.synthesis.candidate_notation import form_of, shown
 from promptpex.synthesis.choice.ineligible_candidates import reworded_since
 from promptpex.synthesis.choice.screens import Screened, screened
 from promptpex.synthesis.results.matrix import ERROR, FAIL, PASS, Matrix, may_ask

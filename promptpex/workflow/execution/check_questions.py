@@ -17,7 +17,7 @@ from promptpex.assertions import (
 )
 from promptpex.codecs.text.wording import plural
 from promptpex.core.events import Notice
-from promptpex.core.judge_answers import Answers, JudgeAnswer
+from promptpex.core.judge_questions import Answers, JudgeAnswer
 from promptpex.core.records import Output, Prompt, Rule, Suite, Verdict
 from promptpex.core.time_allowance import Allowance
 from promptpex.core.translation import stored

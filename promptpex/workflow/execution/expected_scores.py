@@ -14,7 +14,7 @@ from promptpex.core.match_kinds import ASKED, DEFAULT_MATCH
 from promptpex.core.records import EXPECTED, Output, Prompt, Run, Score, Spec, Suite, Verdict
 from promptpex.core.translation import stored
 from promptpex.engines import run_all
-from promptpex.judging.equivalence import STAGE, MatchJudge
+from promptpex.judging.same_as_expected import STAGE, MatchJudge
 from promptpex.judging.verdict_precedence import Quorum, agreed
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import Session

@@ -23,24 +23,24 @@ from promptpex.core.records import (
     Spec,
     Suite,
 )
-from promptpex.judging.equivalence import STAGE as MATCH
-from promptpex.judging.equivalence import MatchJudge
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge
 from promptpex.judging.metric_judge import MetricJudge
 from promptpex.judging.model_families import self_preference_warnings
 from promptpex.judging.questions import QuestionJudge
-from promptpex.llm.role_model import RoleModel
+from promptpex.judging.same_as_expected import STAGE as MATCH
+from promptpex.judging.same_as_expected import MatchJudge
+from promptpex.llm.model_in_role import RoleModel
 from promptpex.report.runs import RunRecords
 from promptpex.workflow.execution.check_questions import (
     announce_questions,
     question_judges,
 )
 from promptpex.workflow.execution.collect import Cell, TakeOutput, cells, requests_for
-from promptpex.workflow.execution.early_outcomes import early_outcomes
 from promptpex.workflow.execution.expected_scores import match_judges, scores_of
 from promptpex.workflow.execution.judges import judges_for
 from promptpex.workflow.execution.order import cell_order, serial_server
+from promptpex.workflow.execution.outcomes_by_code import early_outcomes
 from promptpex.workflow.execution.outcomes_so_far import OutcomesSoFar, outcomes_so_far
 from promptpex.workflow.execution.verdicts_on_outputs import OutputVerdicts
 from promptpex.workflow.instructions import instructions_of

@@ -25,7 +25,7 @@ from promptpex.synthesis.choice.saved_choice import CHOICE, SavedChoice, SavedFi
 from promptpex.synthesis.choice.screens import indistinct_sentences
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.json_record_file import history_in
-from promptpex.synthesis.results.implication_states import implication_states
+from promptpex.synthesis.results.counted_implications import implication_states
 from promptpex.synthesis.results.matrix import MatrixFile
 from promptpex.synthesis.selection.thresholds import SelectionLimits
 from promptpex.workflow.alignment.choose_candidates import (
@@ -35,7 +35,12 @@ from promptpex.workflow.alignment.choose_candidates import (
     reasons_in,
     rule_labels,
 )
-from promptpex.workflow.synthesis.choice_parts import ChosenColumns, page_candidates, page_examples, page_implications
+from promptpex.workflow.synthesis.choice_page_data import (
+    ChosenColumns,
+    page_candidates,
+    page_examples,
+    page_implications,
+)
 from promptpex.workflow.synthesis.history_parts import category_counts, page_pieces, page_versions
 
 

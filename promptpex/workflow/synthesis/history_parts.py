@@ -7,7 +7,7 @@ from typing import get_args
 
 from promptpex.core.records import Category, Delta, History, Synthesis
 from promptpex.report.choices.records import CategoryCount, PageVersion, PromptPiece
-from promptpex.synthesis.history.annotated_prompt import tagged
+from promptpex.synthesis.history.prompt_with_categories import tagged
 from promptpex.synthesis.history.taxonomy import TAXONOMY, Group, info_of
 
 

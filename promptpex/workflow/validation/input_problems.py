@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpex.assertions import check_inputs
-from promptpex.cases.input_types import type_problems
+from promptpex.cases.input_type_problems import type_problems
 from promptpex.codecs.text.inputs_as_text import value_text
 from promptpex.codecs.text.wording import named
 from promptpex.core.errors import CheckError, PromptFileError

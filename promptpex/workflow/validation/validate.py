@@ -11,7 +11,7 @@ from pathlib import Path
 from promptpex import promptfile
 from promptpex.assertions import check_time
 from promptpex.cases import file as case_file
-from promptpex.cases.input_types import unusable_schemas
+from promptpex.cases.input_type_problems import unusable_schemas
 from promptpex.cases.read_scenarios import read_scenarios
 from promptpex.cases.samples import read_samples
 from promptpex.codecs.files.ordinary_files import is_inside

@@ -13,7 +13,7 @@ from promptpex.core.translation import reading_in
 from promptpex.report import runs, summarise
 from promptpex.report.batches.batch_files import write_index
 from promptpex.report.batches.batch_report import BatchReport, ReportedPart
-from promptpex.report.html import write
+from promptpex.report.html_page import write
 from promptpex.report.page.script import SORTING, hash_source, script
 from tests.tables.many import many
 

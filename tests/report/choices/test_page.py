@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.report.choices import page as pages
-from promptpex.report.choices.drawing import BOTTOM, LEFT, RIGHT, TOP, drawn
+from promptpex.report.choices.coverage_curve import BOTTOM, LEFT, RIGHT, TOP, drawn
 from promptpex.report.choices.page import html, in_order, view
 from promptpex.report.choices.records import ChoicePage, PageCurve, PagePoint, PageVersion, PromptPiece
 from tests.report.choices.choice_records import CURVE, candidate, example, page, share
-from tests.report.test_html import EVIL, Reader, assert_harmless
+from tests.report.test_html_page import EVIL, Reader, assert_harmless
 
 
 def section(text: str, name: str) -> str:

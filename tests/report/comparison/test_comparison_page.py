@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from promptpex.core.records import Message, Rule, Run
+from promptpex.report.comparison.output_pairs import CHANGES
 from promptpex.report.comparison.page import ComparisonPage, RunLink, comparison_html, comparison_page
-from promptpex.report.comparison.pairs import CHANGES
 from promptpex.report.page.script import script_policy
 from promptpex.report.run_comparison import compare_runs
 from promptpex.tables import records
-from tests.report.test_html import EVIL, OURS, Reader
+from tests.report.test_html_page import EVIL, OURS, Reader
 from tests.tables.by_hand import output, run, verdict
 from tests.tables.many import cases, many
 
@@ -151,7 +151,7 @@ def test_no_text_becomes_part_of_the_page(text: str) -> None:
 
 
 def test_what_the_page_has_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("promptpex.report.comparison.pairs.MOST_OUTPUTS", 20)
+    monkeypatch.setattr("promptpex.report.comparison.output_pairs.MOST_OUTPUTS", 20)
     before, after = many(60, {"a": lambda n: True}), many(60, {"a": lambda n: n >= 30})
     page = comparison_page(compare_runs(before, after))
     assert (len(page.cases), page.compared.left_out, page.total) == (10, 20, 30)

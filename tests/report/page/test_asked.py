@@ -7,12 +7,12 @@ import pytest
 from promptpex.core.records import Case, Message, Rule
 from promptpex.promptfile import renderer
 from promptpex.report import summarise
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.page import asked
 from promptpex.report.page.asked import all_asked, named_inputs
 from promptpex.report.page.quoted_prompt import quoted_messages
 from promptpex.report.view_model import page
-from tests.report.test_html import Reader
+from tests.report.test_html_page import Reader
 from tests.tables.by_hand import colours, output, run, verdict
 
 

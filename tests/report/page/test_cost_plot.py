@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from promptpex.report import summarise
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.page.cost_plot import HEIGHT, LINE, WIDTH, CostPlot, cost_plot
-from tests.report.test_html import Reader
+from tests.report.test_html_page import Reader
 from tests.tables.by_hand import output, run, verdict
 
 

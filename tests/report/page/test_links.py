@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from promptpex.core.records import Output, Run, Verdict
 from promptpex.report import summarise
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.page.addresses import FirstTargets, address
 from promptpex.report.page.cases import DIFFER, DISAGREE, FLAKY, CaseGroup
 from promptpex.report.view_model import Page, page
 from promptpex.tables import records
-from tests.report.test_html import EVIL, Reader
+from tests.report.test_html_page import EVIL, Reader
 from tests.tables.by_hand import colours, output, run, verdict
 
 

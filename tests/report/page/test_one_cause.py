@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from promptpex.core.records import Rule, Run
 from promptpex.report import summarise
-from promptpex.report.html import html
+from promptpex.report.html_page import html
 from promptpex.report.view_model import page
-from tests.report.test_html import Reader
+from tests.report.test_html_page import Reader
 from tests.tables.by_hand import output, run, verdict
 
 CLOSED = {"unscored": "after", "source": "none", "reason": "r1 is broken, and this rule can only be looked at where"}

@@ -12,7 +12,7 @@ from promptpex.core.records import PartOfSuite
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
 from promptpex.report.page.run_before import RunBefore, run_before
-from tests.report.test_html import Reader
+from tests.report.test_html_page import Reader
 from tests.tables.many import many
 from tests.web.serving import page_of, served
 from tests.web.stored_runs import with_comparisons

@@ -12,7 +12,7 @@ from promptpex.codecs.files.file_lock import LockFile
 from promptpex.core.errors import RunError
 from promptpex.core.records import Output, Run
 from promptpex.report import runs
-from promptpex.report.runs.folder import OUTPUTS
+from promptpex.report.runs.run_folder import OUTPUTS
 from tests.samples import contents
 from tests.tables.by_hand import colours
 

@@ -13,8 +13,8 @@ from promptpex.core.postgres_address import parse_address
 from promptpex.core.records import Completion
 from promptpex.store.living_processes import process_start
 from promptpex.store.postgres import statements
+from promptpex.store.postgres.outage_spool import Spool, Spooled
 from promptpex.store.postgres.rows import columns, row_of
-from promptpex.store.postgres.spool import Spool, Spooled
 from promptpex.store.postgres.statements import filled
 from promptpex.store.postgres.store import Options, PostgresStore
 from tests.e2e.faults import until

@@ -15,8 +15,8 @@ from promptpex.core.errors import StoreError, StoreFull, StoreUnreachable
 from promptpex.core.events import Event, Notice
 from promptpex.core.postgres_address import parse_address
 from promptpex.core.records import Completion, Request
+from promptpex.store.postgres.outage_spool import Spool, Spooled
 from promptpex.store.postgres.rows import row_of
-from promptpex.store.postgres.spool import Spool, Spooled
 from promptpex.store.postgres.store import Options, PostgresStore
 from tests.e2e.faults import until
 from tests.llm.questions import request

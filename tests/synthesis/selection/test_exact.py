@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from promptpex.synthesis.selection.cuts import bound_by_cuts
+from promptpex.synthesis.selection.bound_by_cuts import bound_by_cuts
 from promptpex.synthesis.selection.goals import COV, LEAST_FFR, MOST_COVERAGE, SUB, Goal, Task
 from promptpex.synthesis.selection.greedy import greedy, improved
 from promptpex.synthesis.selection.lexicographic import Sizes, optimise

@@ -23,7 +23,7 @@ from promptpex.documents.human_grades import append_grades
 from promptpex.report.choices.records import PageCandidate, PageExample
 from promptpex.synthesis.candidate_file import read_candidates, write_candidates
 from promptpex.synthesis.json_record_file import HISTORY
-from promptpex.workflow.synthesis.choice_parts import check_text
+from promptpex.workflow.synthesis.choice_page_data import check_text
 from promptpex.workflow.synthesis.choice_report import report_of_folder
 from tests.synthesis.test_problem_of_folder import Desk
 

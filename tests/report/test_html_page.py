@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from promptpex.core.records import Message, Rule, Run
 from promptpex.report import summarise
 from promptpex.report import view_model as pages
-from promptpex.report.html import TEMPLATES, html, write
+from promptpex.report.html_page import TEMPLATES, html, write
 from promptpex.report.page.script import script
 from promptpex.report.page.values import pictured
 from promptpex.report.view_model import heat, page

@@ -19,7 +19,7 @@ from promptpex.report.choices.records import (
 )
 from promptpex.synthesis.choice.problem_of_folder import FolderProblem
 from promptpex.synthesis.history.taxonomy import info_of
-from promptpex.synthesis.results.implication_states import ImplicationStates
+from promptpex.synthesis.results.counted_implications import ImplicationStates
 from promptpex.synthesis.results.matrix import ERROR, FAIL, MatrixFile, may_ask
 from promptpex.synthesis.results.same_check import NOT_DECIDING
 from promptpex.synthesis.selection.bitsets import bits, membership_patterns, union

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import AnyRun
-from promptpex.report.html import environment
+from promptpex.report.html_page import environment
 from promptpex.report.page.asked import SentMessages
 from promptpex.report.page.script import POLICY
 from promptpex.report.runs.listing import FILES, RunList, stamp_of

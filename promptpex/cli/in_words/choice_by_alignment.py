@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptpex.alignment.choose import CriterionChoice, Rated
 from promptpex.alignment.cross_fit import WHOLE_SET
-from promptpex.alignment.reasons import lacking
+from promptpex.alignment.why_chosen import lacking
 from promptpex.cli.in_words.choice import change_sentences, left_out_sentences
 from promptpex.cli.in_words.layout import and_more, apart, right_aligned, share_line, wrapped
 from promptpex.cli.in_words.selection import MISSING, NAME

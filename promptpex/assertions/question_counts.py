@@ -9,7 +9,7 @@ from promptpex.assertions.model import Unscorable
 from promptpex.assertions.parse import RUBRIC
 from promptpex.assertions.python import source
 from promptpex.codecs.text.python_scan import count_asking
-from promptpex.core.judge_answers import MAX_QUESTIONS
+from promptpex.core.judge_questions import MAX_QUESTIONS
 
 if TYPE_CHECKING:
     from promptpex.core.records import Check

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from promptpex.cases.batches import Batch, Portion
-from promptpex.cases.case_excerpts import CaseExcerpts
-from promptpex.cases.input_description import input_spec_text
+from promptpex.cases.excerpts_for_author import CaseExcerpts
+from promptpex.cases.input_spec_in_words import input_spec_text
 from promptpex.cases.plan import TEMPLATE, Generation, Scenario
 from promptpex.cases.retrieval_context import context_variable
 from promptpex.codecs.json_text import refuse_constant

@@ -9,8 +9,8 @@ from fractions import Fraction
 from promptpex.alignment.card_data import CardContest
 from promptpex.alignment.choose import FFR_LIMIT, CriterionChoice, Rated, chosen_of
 from promptpex.alignment.cross_fit import WHOLE_SET, Chosen, chosen_by
-from promptpex.alignment.graded import graded_outputs, with_labels
-from promptpex.alignment.reasons import lacking, why
+from promptpex.alignment.graded_outputs import graded_outputs, with_labels
+from promptpex.alignment.why_chosen import lacking, why
 from promptpex.codecs.text.wording import NAMED
 from promptpex.core.errors import InputError
 from promptpex.core.records import CardCandidate, ConfusionCounts, Spec, Synthesis
@@ -30,7 +30,7 @@ from promptpex.workflow.alignment.choose_candidates import (
     criteria_by_subject,
     label_rules_of,
 )
-from promptpex.workflow.synthesis.choice_parts import ChosenColumns, check_text, page_candidates
+from promptpex.workflow.synthesis.choice_page_data import ChosenColumns, check_text, page_candidates
 
 SECONDS = 20.0
 """For choosing a set anew in all folds."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from promptpex.alignment.card_data import CardContest
 from promptpex.alignment.cross_fit import union
-from promptpex.alignment.graded import graded_outputs
+from promptpex.alignment.graded_outputs import graded_outputs
 from promptpex.assertions import check, check_time
 from promptpex.codecs.text.wording import named
 from promptpex.core.records import Candidate, Example, Synthesis

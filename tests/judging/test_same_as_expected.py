@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptpex.core.errors import TruncatedReply
-from promptpex.judging.equivalence import MatchJudge
+from promptpex.judging.same_as_expected import MatchJudge
 from tests.samples import asked, output, role_model
 
 INPUTS = {"thing": "a fire engine", "place": "here"}

@@ -16,7 +16,7 @@ from promptpex.tables import (
     outputs,
     scores,
 )
-from promptpex.tables.confusions import MAX_TEXT, MOST_ANSWERS, MOST_CONFUSIONS
+from promptpex.tables.wrong_answers import MAX_TEXT, MOST_ANSWERS, MOST_CONFUSIONS
 from tests.tables.by_hand import output, run, score
 
 Answers = Sequence[tuple[str, str | None]]

@@ -9,8 +9,8 @@ from typing import Any
 from promptpex.codecs.text.wording import cut, quoted
 from promptpex.core.records import Delta, History
 from promptpex.core.translation import from_data, tr, tr_n
-from promptpex.synthesis.history.annotated_prompt import Segment
 from promptpex.synthesis.history.delta_batches import as_line
+from promptpex.synthesis.history.prompt_with_categories import Segment
 from promptpex.synthesis.history.taxonomy import TAXONOMY, info_of
 
 _LONGEST = 200
