@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from promptpex.codecs.json_text import refuse_constant
 from promptpex.core.surrogates import replace_surrogates
 from promptpex.core.translation import stored
 
@@ -115,11 +116,7 @@ def strict_json(text: str) -> Any:
     return _clean(value)
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_constant, strict=False)
+_DECODER = json.JSONDecoder(parse_constant=refuse_constant, strict=False)
 
 
 def _clean(value: Any, depth: int = 0) -> Any:
