@@ -16,7 +16,7 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -192,6 +192,7 @@ def _sql_problem(text: str, request: WorkerRequest) -> str | None:
         exp.DDL,
         exp.Drop,
         exp.Alter,
+        exp.TruncateTable,
         exp.Use,
         exp.Set,
         exp.Show,
@@ -201,26 +202,78 @@ def _sql_problem(text: str, request: WorkerRequest) -> str | None:
     statements = [part for part in sqlglot.parse(text, read=request["dialect"] or None) if part is not None]
     if not statements or not all(isinstance(statement, allowed_kinds) for statement in statements):
         return "it is not an SQL statement"
-    for kind, allowed, noun in ((exp.Table, request["tables"], "table"), (exp.Column, request["columns"], "column")):
-        wrong = _forbidden(statements, kind, allowed)
+    for allowed, named, noun in ((request["tables"], _tables, "table"), (request["columns"], _columns, "column")):
+        accesses = (access for statement in statements for access in _accesses(statement, named))
+        wrong = None if allowed is None else _forbidden(accesses, allowed)
         if wrong is not None:
-            return f"the {noun} {wrong[:60]} is not allowed"
+            return f"the {noun} {wrong[:80]} is not allowed"
     return None
 
 
-def _forbidden(statements: Sequence[exp.Expr], kind: type[exp.Expr], allowed: list[str] | None) -> str | None:
-    """The first name of the kind that is not allowed; what a statement defines by ``WITH`` is its own."""
-    if allowed is None:
-        return None
+def _forbidden(accesses: Iterable[str], allowed: list[str]) -> str | None:
+    """The first access that no pattern of the list covers from its first character to its last."""
+    patterns = [re.compile(f"(?:{pattern})", re.I) for pattern in allowed]
+    return next((access for access in accesses if not any(pattern.fullmatch(access) for pattern in patterns)), None)
+
+
+def _accesses(statement: exp.Expr, named: Callable[[exp.Expr], Iterator[str]]) -> list[str]:
+    """What a statement does to what it names, as node-sql-parser lists it. What changes anything is among it at least
+    by its operation, so that no list of reads lets it pass."""
     from sqlglot import exp
 
-    permitted = {str(table.alias_or_name).lower() for statement in statements for table in statement.find_all(exp.CTE)}
-    permitted |= {"", "*", *allowed}
-    for statement in statements:
-        for node in statement.find_all(kind):
-            if str(node.name).lower() not in permitted:
-                return str(node.name).lower()
-    return None
+    accesses = list(named(statement))
+    changes = (exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.Into, exp.TruncateTable)
+    for operation in dict.fromkeys(_operation(node) for node in (statement, *statement.find_all(*changes))):
+        if operation != "select" and not any(access.startswith(f"{operation}::") for access in accesses):
+            accesses.append(f"{operation}::null::null")
+    return accesses
+
+
+def _tables(statement: exp.Expr) -> Iterator[str]:
+    """``operation::database::table`` of each table; a database that is not named is ``null``."""
+    from sqlglot import exp
+
+    for table in statement.find_all(exp.Table):
+        yield f"{_operation(table)}::{table.db or 'null'}::{table.name}"
+
+
+def _columns(statement: exp.Expr) -> Iterator[str]:
+    """``operation::table::column`` of each column; a table that is not named is ``null``, all columns are ``(.*)``."""
+    from sqlglot import exp
+
+    tables = {table.alias_or_name: table.name for table in statement.find_all(exp.Table)}
+    for node in statement.find_all(exp.Column, exp.Star, exp.ColumnDef, exp.Insert, exp.Delete):
+        if isinstance(node, exp.Insert | exp.Delete):
+            into = node.this if isinstance(node.this, exp.Schema) else None
+            columns = [column.name for column in into.expressions] if into else ["(.*)"]
+            yield from (f"{node.key}::{node.find(exp.Table).name}::{column}" for column in columns)
+        elif isinstance(node, exp.ColumnDef):
+            yield f"{_operation(node)}::null::{node.name}"
+        elif isinstance(node, exp.Column):
+            operation = "update" if _is_set(node) else "select"
+            column = "(.*)" if isinstance(node.this, exp.Star) else node.name
+            yield f"{operation}::{tables.get(node.table, node.table) or 'null'}::{column}"
+        elif isinstance(node.parent, exp.Select):
+            yield "select::null::(.*)"
+
+
+def _is_set(column: exp.Column) -> bool:
+    """Whether an UPDATE sets the column: it stands to the left of one of its ``=``."""
+    from sqlglot import exp
+
+    equation = column.parent
+    return isinstance(equation, exp.EQ) and equation.arg_key == "expressions" and column.arg_key == "this"
+
+
+def _operation(node: exp.Expr) -> str:
+    """What the innermost statement around a node does: select, insert, update, delete, drop, ..."""
+    from sqlglot import exp
+
+    statements = (exp.Query, exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.Into, exp.TruncateTable)
+    around = node if isinstance(node, statements) else node.find_ancestor(*statements) or node.root()
+    if isinstance(around, exp.Query):
+        return "select"
+    return "create" if isinstance(around, exp.Into) else around.key.removesuffix("table")
 
 
 @lru_cache(maxsize=256)

@@ -41,7 +41,7 @@ _LONGEST = 200_000
 
 @dataclass(frozen=True, slots=True)
 class SqlRules:
-    """What the SQL has to be: its dialect, and the tables and columns that it may name; None = any."""
+    """What the SQL has to be: its dialect, and patterns of what it may do to which tables and columns; None = any."""
 
     dialect: str = "mysql"
     tables: frozenset[str] | None = None
@@ -57,18 +57,24 @@ def _rules(assertion: Assertion, value: object) -> SqlRules:
     if name not in _DIALECTS:
         raise _bad(assertion, f"a databaseType it knows, such as MySQL or PostgreSQL, not {name[:40]!r}")
     return SqlRules(
-        _DIALECTS[name], _names(assertion, value, "allowedTables"), _names(assertion, value, "allowedColumns")
+        _DIALECTS[name], _patterns(assertion, value, "allowedTables"), _patterns(assertion, value, "allowedColumns")
     )
 
 
-def _names(assertion: Assertion, value: Mapping[str, object], key: str) -> frozenset[str] | None:
-    """The last part of each name: ``select::null::users`` and ``users`` name the same table."""
+def _patterns(assertion: Assertion, value: Mapping[str, object], key: str) -> frozenset[str] | None:
+    """Patterns of ``operation::database::table``, or ``operation::table::column``; a bare name may be read."""
     names = value.get(key)
     if names is None:
         return None
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise _bad(assertion, f"a list of names under {key}")
-    return frozenset(name.rsplit("::", 1)[-1].lower() for name in names)
+    patterns = [name if "::" in name else f"select::(.*)::{re.escape(name)}" for name in names]
+    for name, pattern in zip(names, patterns, strict=True):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise _bad(assertion, f"patterns under {key}, and {name[:40]!r} is none ({error})") from error
+    return frozenset(patterns)
 
 
 def _bad(assertion: Assertion, needed: str) -> Unscorable:
