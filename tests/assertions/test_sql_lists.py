@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from promptpex.assertions import compile_checks
 from promptpex.assertions.kinds.sql import SqlRules, problems
 from promptpex.core.errors import CheckError
-from tests.assertions.test_evaluator import compile_checks, status
+from tests.assertions.test_evaluator import status
 
 READS = "select::(.*)::users"
 ANY_READ = "select::.*"

@@ -244,9 +244,9 @@ def _columns(statement: exp.Expr) -> Iterator[str]:
     tables = {table.alias_or_name: table.name for table in statement.find_all(exp.Table)}
     for node in statement.find_all(exp.Column, exp.Star, exp.ColumnDef, exp.Insert, exp.Delete):
         if isinstance(node, exp.Insert | exp.Delete):
-            into = node.this if isinstance(node.this, exp.Schema) else None
-            columns = [column.name for column in into.expressions] if into else ["(.*)"]
-            yield from (f"{node.key}::{node.find(exp.Table).name}::{column}" for column in columns)
+            into, target = node.this, next(node.find_all(exp.Table))
+            columns = [column.name for column in into.expressions] if isinstance(into, exp.Schema) else ["(.*)"]
+            yield from (f"{node.key}::{target.name}::{column}" for column in columns)
         elif isinstance(node, exp.ColumnDef):
             yield f"{_operation(node)}::null::{node.name}"
         elif isinstance(node, exp.Column):
