@@ -66,7 +66,7 @@ def grid(rng: Any, sides: Sequence[Any], repeats: int) -> Grid:
     broken = np.array([rng.binomial(repeats, np.clip(side, 0, 1)) for side in sides])
     cases = broken.shape[1]
     ones = np.ones(cases, dtype=np.int64)
-    return Grid(tuple(map(str, range(len(sides)))), broken, repeats - broken, 0 * broken, np.arange(cases), ones)
+    return Grid(tuple(map(str, range(len(sides)))), broken, repeats - broken, 0 * broken, ones)
 
 
 def paired(rng: Any, rounds: int) -> None:
@@ -188,7 +188,7 @@ def _missing(rng: Any, rounds: int, base: float, margin: float, rise: float, cas
         speaks = np.array([whole.kept[0], whole.broken[1]]) > 0
         open_ = (lost & speaks).astype(np.int64)
         broken = whole.broken - np.array([0 * open_[0], open_[1]])
-        seen = Grid(whole.models, broken, whole.asked - broken - open_, open_, whole.rules, whole.weights)
+        seen = Grid(whole.models, broken, whole.asked - broken - open_, open_, whole.weights)
         against, for_it = (
             regression_p(replace(statements(seen, 1, 0, reading=how).worse, surer=False), margin) <= ALPHA
             for how in ("against", "for")

@@ -3,7 +3,6 @@
 Draws suites whose truth is known, asks the shipped functions, and prints tables (Markdown) of
 
 - ``intervals``: coverage and mean width of the interval of non-compliance, rules fixed;
-- ``sampled``: the same for the interval "if the rules were a sample", cases of a rule correlated by .1;
 - ``weights``: the same where cases weigh differently, and break differently;
 - ``differences``: the same for the interval of the difference of two models;
 - ``places``: how often any model is falsely called worse or tied, and how often true gaps and ties are shown;
@@ -58,27 +57,17 @@ def covers(interval: Interval, value: float) -> bool:
     return interval.low <= value <= interval.high
 
 
-def drawn(
-    rng: Any, rates: Sequence[Any], cases: int, *, repeats: int = 1, alike: float = 0.5, correlation: float = 0.0
-) -> Grid:
-    """Models that break a rule with chances ``rates``, one figure or one per case.
-
-    ``alike`` correlates the repeats of a case, ``correlation`` the cases of a rule.
-    """
-    rules = np.arange(cases) % RULES
+def drawn(rng: Any, rates: Sequence[Any], cases: int, *, repeats: int = 1, alike: float = 0.5) -> Grid:
+    """Models that break a rule with chances ``rates``, one figure or one per case; ``alike`` correlates the repeats."""
     broken = []
     for rate in rates:
-        chance = np.broadcast_to(np.asarray(rate, dtype=float), cases)
-        if correlation:
-            spread = (1 - correlation) / correlation
-            chance = rng.beta(chance[0] * spread, (1 - chance[0]) * spread, RULES)[rules]
-        chance = np.clip(chance, 1e-9, 1 - 1e-9)
+        chance = np.clip(np.broadcast_to(np.asarray(rate, dtype=float), cases), 1e-9, 1 - 1e-9)
         if repeats > 1:
             chance = rng.beta(chance * (1 - alike) / alike, (1 - chance) * (1 - alike) / alike)
         broken.append(rng.binomial(repeats, chance))
     table = np.array(broken)
     names = tuple(f"m{row}" for row in range(len(rates)))
-    return Grid(names, table, repeats - table, np.zeros_like(table), rules, np.ones(cases, dtype=np.int64))
+    return Grid(names, table, repeats - table, np.zeros_like(table), np.ones(cases, dtype=np.int64))
 
 
 def rows(header: Sequence[str], lines: Iterator[Sequence[str]]) -> None:
@@ -169,29 +158,6 @@ def _scored(rng: Any, rounds: int, mean: float, cases: int, spread: float) -> st
     return f"{percent(inside, rounds)} ({percent(above, rounds)})"
 
 
-def sampled(rng: Any, rounds: int) -> None:
-    """Rules drawn anew each time, cases of a rule correlated by a tenth."""
-
-    def lines() -> Iterator[list[str]]:
-        for repeats in (1, 3):
-            for cases in SIZES:
-                yield [str(repeats), str(cases), *(_sampled(rng, rounds, rate, cases, repeats) for rate in RATES)]
-
-    print("\nCoverage in %, and mean width in points, of the interval if the rules were a sample;")
-    print(f"{RULES} rules, correlation .1.")
-    rows(("repeats", "cases", *map(str, RATES)), lines())
-
-
-def _sampled(rng: Any, rounds: int, rate: float, cases: int, repeats: int) -> str:
-    inside, width = 0, 0.0
-    for _ in range(rounds):
-        made = drawn(rng, [rate, rate, rate], cases, repeats=repeats, correlation=0.1)
-        interval = share_interval(made, 0, correlation=repeat_correlation(made), sampled_rules=True)
-        inside += covers(interval, rate)
-        width += interval.width
-    return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
-
-
 Kinds = Sequence[tuple[int, int, float]]
 """Cases by kind: how many, their weight, and their chance to break a rule."""
 
@@ -246,15 +212,15 @@ def _apart(rng: Any, rounds: int, base: float, gap: float, cases: int, repeats: 
         chances = [hard[ranks[0 if shared else row]] for row, hard in enumerate(hardness)]
         table = rng.binomial(repeats, np.array(chances))
         even = np.ones(cases, dtype=np.int64)
-        made = Grid(("a", "b"), table, repeats - table, np.zeros_like(table), np.arange(cases), even)
+        made = Grid(("a", "b"), table, repeats - table, np.zeros_like(table), even)
         interval = difference_interval(pair(made, 0, 1))
         inside += covers(interval, truth)
         width += interval.width
     return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
 
 
-Claims = tuple[bool, bool, bool, bool]
-"""Whether any model is falsely called worse, so with the mark for sampled rules, falsely tied, so with the mark."""
+Claims = tuple[bool, bool]
+"""Whether any model is falsely called worse, and falsely tied."""
 
 
 def claims(decisions: Suitability, rates: Sequence[float]) -> Claims:
@@ -265,51 +231,36 @@ def claims(decisions: Suitability, rates: Sequence[float]) -> Claims:
         for one in decisions.models.values()
         if one.within_tolerance and rate[one.model] - min(rates) >= DEFAULT_TOLERANCE - 1e-9
     ]
-    marked = any(one.outcome == "tied" and one.sampled_rules for one in tied)
-    return bool(worse), any(bool(one.sampled_rules) for one in worse), bool(tied), marked
+    return bool(worse), bool(tied)
 
 
 def places(rng: Any, rounds: int) -> None:
-    """False and true claims of one look, with the rules fixed and with the rules as a sample."""
+    """False and true claims of one look."""
 
     def lines() -> Iterator[list[str]]:
-        for correlation in (0.0, 0.1):
-            for repeats in (1, 3):
-                for models in (2, 5, 8):
-                    for cases in SIZES:
-                        shown = _places(rng, rounds, models, cases, repeats, correlation)
-                        yield [f"{correlation:g}", str(repeats), str(models), str(cases), *shown]
+        for repeats in (1, 3):
+            for models in (2, 5, 8):
+                for cases in SIZES:
+                    yield [str(repeats), str(models), str(cases), *_places(rng, rounds, models, cases, repeats)]
 
-    header = (
-        "correlation", "repeats", "models", "cases", "false worse", "marked", "false tie", "marked",
-        "gap of 10 shown", "marked", "tie shown", "marked",
-    )  # fmt: skip
+    header = ("repeats", "models", "cases", "false worse", "false tie", "gap of 10 shown", "tie shown")
     print(
         "\nRuns in % in which any model is falsely called worse (all at 10%) or tied (one at 10%, the others at 15%),"
     )
-    print("and in which a model at 15% is called worse than the others at 5%, or all at 5% are called tied. `marked`:")
-    print("also said to hold if the rules were a sample; with correlation .1 the rules are one.")
+    print("and in which a model at 15% is called worse than the others at 5%, or all at 5% are called tied.")
     rows(header, lines())
 
 
-def _places(rng: Any, rounds: int, models: int, cases: int, repeats: int, correlation: float) -> list[str]:
+def _places(rng: Any, rounds: int, models: int, cases: int, repeats: int) -> list[str]:
     equal, apart = [0.1] * models, [0.1] + [0.15] * (models - 1)
     gap, close = [0.05] * (models - 1) + [0.15], [0.05] * models
-    counts = np.zeros(8)
+    counts = np.zeros(4)
     for _ in range(rounds):
-        decisions = [
-            suitability(drawn(rng, rates, cases, repeats=repeats, correlation=correlation))
-            for rates in (equal, apart, gap, close)
-        ]
-        false_worse, false_tie = claims(decisions[0], equal), claims(decisions[1], apart)
+        decisions = [suitability(drawn(rng, rates, cases, repeats=repeats)) for rates in (equal, apart, gap, close)]
+        false_worse, false_tie = claims(decisions[0], equal)[0], claims(decisions[1], apart)[1]
         worst = decisions[2].models[f"m{models - 1}"]
-        tied = [one.outcome == "tied" for one in decisions[3].models.values()]
-        also = [bool(one.sampled_rules) for one in decisions[3].models.values()]
-        counts += (
-            *false_worse[:2], *false_tie[2:],
-            worst.outcome == "worse", worst.outcome == "worse" and bool(worst.sampled_rules),
-            all(tied), all(tied) and all(also),
-        )  # fmt: skip
+        tied = all(one.outcome == "tied" for one in decisions[3].models.values())
+        counts += (false_worse, false_tie, worst.outcome == "worse", tied)
     return [percent(count, rounds) for count in counts]
 
 
@@ -349,24 +300,19 @@ def looks(rng: Any, rounds: int) -> None:
 
     def lines() -> Iterator[list[str]]:
         for rates, cases in worlds:
-            for correlation in (0.0, 0.1):
-                shown = _looks(rng, rounds, rates, cases, correlation)
-                shown_rates = ", ".join(f"{rate:g}" for rate in rates)
-                yield [shown_rates, str(cases), f"{correlation:g}", *shown]
+            shown_rates = ", ".join(f"{rate:g}" for rate in rates)
+            yield [shown_rates, str(cases), *_looks(rng, rounds, rates, cases)]
 
-    header = (
-        "rates", "cases", "correlation", "false worse", "marked", "false tie", "marked",
-        "all decided", "by one look", "asked",
-    )  # fmt: skip
+    header = ("rates", "cases", "false worse", "false tie", "all decided", "by one look", "asked")
     print("\nRuns in % with --until-decided in which a claim at any look was false, in which all models were decided")
     print("at the end, in which one look at the whole suite decides all, and the share of the outputs that was asked.")
     rows(header, lines())
 
 
-def _looks(rng: Any, rounds: int, rates: Sequence[float], cases: int, correlation: float) -> list[str]:
-    counts = np.zeros(7)
+def _looks(rng: Any, rounds: int, rates: Sequence[float], cases: int) -> list[str]:
+    counts = np.zeros(5)
     for _ in range(rounds):
-        whole = drawn(rng, rates, cases, correlation=correlation)
+        whole = drawn(rng, rates, cases)
         decisions, ever, asked = raced(whole, rates)
         counts += (*ever, decided(decisions), decided(suitability(whole)), asked)
     return [percent(count, rounds) for count in counts]
@@ -380,19 +326,17 @@ def raced(whole: Grid, rates: Sequence[float]) -> tuple[Suitability, Claims, flo
     """One run that stops as it goes: the last places, what was ever falsely claimed, and the share that was asked."""
     at = looks_at(whole.broken.shape[1])
     asked = np.zeros_like(whole.broken)
-    alive, ever = set(whole.models), (False, False, False, False)
-    fixed: list[Any] = []
-    free: list[Any] = []
+    alive, ever = set(whole.models), (False, False)
+    tests: list[Any] = []
     for start, end in pairwise((0, *at)):
         for row, name in enumerate(whole.models):
             asked[row, start:end] = name in alive
         some = whole.only(np.arange(end))
         inside = asked[:, :end]
-        known = Grid(some.models, some.broken * inside, some.kept * inside, some.open, some.rules, some.weights)
-        for kept, tests in zip((fixed, free), pair_tests(known, DEFAULT_TOLERANCE), strict=True):
-            kept.append(tests)
-        spent = over_looks(fixed, len(at))
-        decisions = decide(Losses.of(known), spent, over_looks(free, len(at)), alpha=0.05)
+        known = Grid(some.models, some.broken * inside, some.kept * inside, some.open, some.weights)
+        tests.append(pair_tests(known, DEFAULT_TOLERANCE))
+        spent = over_looks(tests, len(at))
+        decisions = decide(Losses.of(known), spent, alpha=0.05)
         ever = tuple(old or new for old, new in zip(ever, claims(decisions, rates), strict=True))  # type: ignore[assignment]
         alive -= SequentialSelection(decisions, spent.close).settled(0.05)
         if not alive:
@@ -404,7 +348,6 @@ TABLES: dict[str, Callable[[Any, int], None]] = {
     "intervals": intervals,
     "accuracies": accuracies,
     "metrics": metrics,
-    "sampled": sampled,
     "weights": weights,
     "differences": differences,
     "places": places,

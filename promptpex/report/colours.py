@@ -21,5 +21,5 @@ _OF_WORDS = {
 
 
 def of_word(word: str) -> str:
-    """The colour of a decision about a model, or of a change between two runs; with or without a mark behind it."""
-    return _OF_WORDS.get(in_english(word.rstrip("†*")), PLAIN) if word else PLAIN
+    """The colour of a decision about a model, or of a change between two runs; with or without an asterisk."""
+    return _OF_WORDS.get(in_english(word.rstrip("*")), PLAIN) if word else PLAIN

@@ -61,8 +61,6 @@ def _sentence(row: TableRow) -> str:
         fixed=row["fixed"],
         cases=_cases(row["cases"]),
     )
-    if row["holds_sampled"] is False:
-        sentence += " " + tr("This would not hold if the rules were only a sample of the prompt's.")
     return f"{sentence}{_because(row['undecided_because'])}"
 
 

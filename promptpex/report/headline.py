@@ -200,7 +200,7 @@ def _ranked(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
                     best=words.is_best,
                 )
             )
-    return sentences + _sampled(rows) + _why_undecided(undecided)
+    return sentences + _why_undecided(undecided)
 
 
 def _against(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
@@ -221,7 +221,7 @@ def _against(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
             parts.append(tr("{words}: {models}", words=words, models=_named(by_decision[decision], rankings)))
     if parts:
         sentences.append("; ".join(parts) + ".")
-    return sentences + _sampled(rows) + _why_undecided(by_decision.get("undecided", []))
+    return sentences + _why_undecided(by_decision.get("undecided", []))
 
 
 def _versus_limit(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
@@ -235,18 +235,6 @@ def _versus_limit(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
         if by_decision.get(decision):
             sentences.append(tr("{words}: {models}.", words=words, models=_named(by_decision[decision], rankings)))
     return sentences + _why_undecided(by_decision.get("undecided", []))
-
-
-def _sampled(rows: Sequence[TableRow]) -> list[str]:
-    """Whether what is shown would also be shown if the rules were a sample."""
-    claims = [row for row in rows if row["holds_sampled"] is not None]
-    weak = [row["model"] for row in claims if not row["holds_sampled"]]
-    if not claims:
-        return []
-    if not weak:
-        return [tr("This would also hold if the rules were only a sample of the prompt's.")]
-    models = listed(weak)
-    return [tr("If the rules were only a sample of the prompt's, this would not hold for {models}.", models=models)]
 
 
 def _why_undecided(rows: Sequence[TableRow]) -> list[str]:

@@ -33,7 +33,7 @@ from promptpex.report.percentages import at_least, ends
 from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections
 from promptpex.report.summary import Summary
-from promptpex.report.terminal import decision_text, money, percent, seconds
+from promptpex.report.terminal import money, percent, seconds
 from promptpex.report.text_table import IDS
 from promptpex.report.translated_values import counted_reasons, reason_of
 from promptpex.report.view_model import heat, page
@@ -135,7 +135,6 @@ def _filters() -> dict[str, Callable[..., object]]:
         "figure": figure,
         "breakable": breakable,
         "moment": moment,
-        "decision_text": decision_text,
         "counted": counted,
         "mean": mean,
         "metric_scored": metric_scored,

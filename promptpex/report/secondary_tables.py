@@ -12,14 +12,10 @@ from promptpex.report.ids import shortened_list
 from promptpex.report.percentages import TableRow, as_given, kappa_with_ends, percent, with_ends
 from promptpex.report.summary import Summary
 from promptpex.report.text_table import Section
-from promptpex.stats import RULE_CORRELATION
 from promptpex.tables import records, weighed
 
 FEW_SHARES = 5
 """Shares in one table that need a warning: of so many 95% intervals one in four tables has one that misses."""
-
-DAGGER = "†"
-"""Marks a decision that holds for these rules and would not be shown if they were a sample."""
 
 
 def sections(summary: Summary) -> tuple[Section, ...]:
@@ -217,13 +213,6 @@ def _decision_notes(summary: Summary) -> Iterator[str]:
         looks=tr(", however often the results were looked at,") if ranking.basis == "sequential" else "",
         wrong=wrong,
     )
-    if (~summary.models["holds_sampled"].fillna(True)).any():
-        yield tr(
-            "{mark} would not hold if these rules were a sample of a prompt's possible rules (correlation "
-            "{correlation} within a rule; sign flips of whole rules).",
-            mark=DAGGER,
-            correlation=digits(f"{RULE_CORRELATION:g}"),
-        )
 
 
 def _ranked_by(summary: Summary) -> str:

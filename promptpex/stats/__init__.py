@@ -37,9 +37,9 @@ from promptpex.stats.intervals import Interval, clopper_pearson
 from promptpex.stats.korn_graubard import korn_graubard
 from promptpex.stats.means import open_mean_interval
 from promptpex.stats.more_cases import MoreCases, more_cases
-from promptpex.stats.outcome_grid import Completion, Grid, rule_numbers
+from promptpex.stats.outcome_grid import Completion, Grid
 from promptpex.stats.ppi_conditional import PpiConditional, PpiItem, ppi_conditional
-from promptpex.stats.proportions import RULE_CORRELATION, repeat_correlation, share, share_interval
+from promptpex.stats.proportions import repeat_correlation, share, share_interval
 from promptpex.stats.regression import regression_p, unpaired_regression_p
 from promptpex.stats.resolution import Resolution, smallest_shown
 from promptpex.stats.run_noise import RunNoise, run_noise
@@ -64,7 +64,6 @@ __all__ = [
     "MoreCases",
     "PpiConditional",
     "PpiItem",
-    "RULE_CORRELATION",
     "Reading",
     "Resolution",
     "RunNoise",
@@ -100,7 +99,6 @@ __all__ = [
     "ppi_conditional",
     "regression_p",
     "repeat_correlation",
-    "rule_numbers",
     "run_noise",
     "sequential_selection",
     "share",

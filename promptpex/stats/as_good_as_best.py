@@ -12,9 +12,8 @@ were asked of both models, where a case counts by the mean of its repeats:
   models, of which k-1 at most can be out of tolerance: the best is not.
 
 What neither test shows is *undecided*. Each kind of statement is wrong about any model at all with probability alpha
-at most, the rules being those of the prompt: fixed. Beside each stands whether it also holds if the rules were a sample
-(``sampled_rules``). And each holds however the outputs that were asked for and could not be scored would have come out:
-both completions are tested.
+at most, the rules being those of the prompt: fixed. And each holds however the outputs that were asked for and could
+not be scored would have come out: both completions are tested.
 
 The tolerance is 5 percentage points unless told otherwise: one case in twenty, about what asking the same model again
 moves, and the finest that suites of one to two hundred cases can show; the number of cases needed grows with the
@@ -97,7 +96,6 @@ class ModelDecision:
         p: corrected p-value of the difference that says most: from the model that beats it, else from the anchor.
         p_tie: corrected p-value of being less than the tolerance worse.
         within_tolerance: whether that is shown; may hold together with ``worse``: worse, but by little.
-        sampled_rules: whether the outcome also holds if the rules were a sample; None where nothing is claimed.
     """
 
     model: str
@@ -106,7 +104,6 @@ class ModelDecision:
     p: float = 1.0
     p_tie: float = 1.0
     within_tolerance: bool = False
-    sampled_rules: bool | None = None
 
     @property
     def claim(self) -> bool:
@@ -155,15 +152,11 @@ def suitability(
     """
     tests = pair_tests(grid, tolerance, against=against, reading=reading)
     incomplete = incomplete if reading == "against" else ()
-    return decide(Losses.of(grid), *tests, alpha=alpha, against=against, incomplete=incomplete)
+    return decide(Losses.of(grid), tests, alpha=alpha, against=against, incomplete=incomplete)
 
 
-def pair_tests(
-    grid: Grid, tolerance: float, *, against: str | None = None, reading: Reading = "against"
-) -> tuple[PairTests, PairTests]:
+def pair_tests(grid: Grid, tolerance: float, *, against: str | None = None, reading: Reading = "against") -> PairTests:
     """The p-values of all statements on the models that have a scored output, or on each and the reference.
-
-    The first with the rules fixed, the second with the rules as a sample.
 
     Raises:
         InputError: the reference is not one of the models, or the tolerance is not a share.
@@ -174,7 +167,7 @@ def pair_tests(
 
 def pairwise_tests(
     losses: Losses, of_two: Callable[[int, int], Statements], tolerance: float, *, against: str | None = None
-) -> tuple[PairTests, PairTests]:
+) -> PairTests:
     """The same for whatever models lose, from the statements on two of them by their numbers.
 
     Raises:
@@ -185,40 +178,34 @@ def pairwise_tests(
     if against is not None and against not in models:
         raise InputError(f"There is no model {against!r} to compare with: name one of {', '.join(models)}.")
     live = [(number, name) for number, name in enumerate(models) if losses.scored[number]]
-    fixed, sampled = PairTests({}, {}), PairTests({}, {})
+    tests = PairTests({}, {})
     for (i, first), (j, second) in permutations(live, 2):
         if against not in (None, first, second):
             continue
         pairs = of_two(i, j)
-        for tests, rules in ((fixed, False), (sampled, True)):
-            tests.worse[first, second] = more_failures_p(pairs.worse, sampled_rules=rules)
-            if against in (None, second):
-                tests.close[first, second] = tie_p(pairs.close, tolerance, sampled_rules=rules)
-    return fixed, sampled
+        tests.worse[first, second] = more_failures_p(pairs.worse)
+        if against in (None, second):
+            tests.close[first, second] = tie_p(pairs.close, tolerance)
+    return tests
 
 
 def decide(
     losses: Losses,
-    fixed: PairTests,
-    sampled: PairTests,
+    tests: PairTests,
     *,
     alpha: float,
     against: str | None = None,
     incomplete: Collection[str] = (),
 ) -> Suitability:
-    """The decisions that p-values lead to, each with whether it also holds by those for a sample of rules."""
+    """The decisions that p-values lead to."""
     require_share("alpha", alpha)
     anchor = _anchor(losses, incomplete) if against is None else against
     if anchor is None or (against is not None and not losses.scored_of(against)):
         return Suitability(against, {name: ModelDecision(name, _nothing(losses, name)) for name in losses.models})
-    ours, other = (_claims(losses, tests, alpha, anchor, against, incomplete) for tests in (fixed, sampled))
-    models = {
-        name: replace(one, sampled_rules=other[name].outcome == one.outcome) if one.claim else one
-        for name, one in ours.items()
-    }
+    models = _claims(losses, tests, alpha, anchor, against, incomplete)
     leader = next((name for name, one in models.items() if one.outcome == "best"), anchor)
-    shown_worse = sum(p <= alpha for p in corrected_worse(fixed.worse).values())
-    open_pairs = len({frozenset(couple) for couple in fixed.worse}) - shown_worse
+    shown_worse = sum(p <= alpha for p in corrected_worse(tests.worse).values())
+    open_pairs = len({frozenset(couple) for couple in tests.worse}) - shown_worse
     return Suitability(leader, models, open_pairs, sum(one.p_tie > alpha for one in models.values()))
 
 

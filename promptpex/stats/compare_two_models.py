@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 from promptpex.stats.intervals import Interval
 from promptpex.stats.noninferiority import non_inferiority_p
 from promptpex.stats.outcome_grid import Completion, Grid
-from promptpex.stats.proportions import RULE_CORRELATION
 from promptpex.stats.sign_flip import sign_flip_p
 from promptpex.stats.tango_interval import tango_interval
 
@@ -34,7 +33,6 @@ class PairedDifference:
         shift: per case the difference of the shares of outputs that break a rule, in [-1, 1], and 0 or 1 in size where
             each case is asked once.
         whole: the same times the weight of the case, as whole numbers of one unit.
-        rules: the number of each case's rule.
         weights: of the cases.
         surer: whether repeats may make the mean difference surer than one answer a case would. Not where outputs are
             open: another completion might have repeats that agree less.
@@ -42,7 +40,6 @@ class PairedDifference:
 
     shift: Floats
     whole: Ints
-    rules: Ints
     weights: Ints
     surer: bool = True
 
@@ -74,7 +71,7 @@ def pair(
     weights = grid.weights[both]
     shift = x / m - y / n
     whole = x * (unit // m) - y * (unit // n) if unit <= _FINEST else np.rint(shift * _FINEST).astype(np.int64)
-    return PairedDifference(shift, whole * weights, grid.rules[both], weights)
+    return PairedDifference(shift, whole * weights, weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,31 +103,22 @@ def statements(grid: Grid, first: int, second: int, *, reading: Reading = "again
     return Statements(worse, replace(close, surer=False))
 
 
-def more_failures_p(paired: PairedDifference, *, sampled_rules: bool = False) -> float:
+def more_failures_p(paired: PairedDifference) -> float:
     """The two-sided p-value behind "the first breaks its rules more often than the second", 1 where it does not.
 
-    Exact sign flips of the differences of the cases; with ``sampled_rules`` of whole rules, each with all its cases.
+    Exact sign flips of the differences of the cases.
     """
-    import numpy as np
-
-    if paired.n == 0 or int(paired.whole.sum()) <= 0:
-        return 1.0
-    if not sampled_rules:
-        return sign_flip_p(paired.whole)
-    _, rule = np.unique(paired.rules, return_inverse=True)
-    by_rule = np.zeros(int(rule.max()) + 1, dtype=np.int64)
-    np.add.at(by_rule, rule, paired.whole)
-    return sign_flip_p(by_rule)
+    return sign_flip_p(paired.whole) if int(paired.whole.sum()) > 0 else 1.0
 
 
-def tie_p(paired: PairedDifference, tolerance: float, *, sampled_rules: bool = False) -> float:
+def tie_p(paired: PairedDifference, tolerance: float) -> float:
     """The one-sided p-value against "the first breaks its rules less than ``tolerance`` more often than the second".
 
     Tango's non-inferiority test at the number of pairs asked once that are worth as much. 1 without a common case.
     """
     if paired.n == 0:
         return 1.0
-    kept, broke, size = once_asked(paired, sampled_rules=sampled_rules)
+    kept, broke, size = once_asked(paired)
     return non_inferiority_p(kept, broke, size, tolerance)
 
 
@@ -158,9 +146,7 @@ def _tango_ends(paired: PairedDifference, difference: float, confidence: float, 
     return min(interval.low, difference), max(interval.high, difference)
 
 
-def once_asked(
-    paired: PairedDifference, *, sampled_rules: bool = False, prior: float = _PRIOR_CASES
-) -> tuple[float, float, float]:
+def once_asked(paired: PairedDifference, *, prior: float = _PRIOR_CASES) -> tuple[float, float, float]:
     """What the differences are worth as pairs of outputs asked once: only the second fails, only the first, all pairs.
 
     Repeats make the differences of the cases smaller than 0 or 1, and so their mean surer than that of as many pairs
@@ -174,9 +160,6 @@ def once_asked(
     apart = size * float(np.abs(weighed).sum()) / total
     squares = size * float(weighed @ weighed) / of_squares
     spread = (prior + squares) / (prior + apart) if paired.surer and prior + apart > 0.0 else 1.0
-    if sampled_rules:
-        by_rule = np.bincount(paired.rules, weights)
-        spread += RULE_CORRELATION * (float(by_rule @ by_rule) / of_squares - 1.0)
     size /= spread
     broke = size * float(np.maximum(weighed, 0.0).sum()) / total
     kept = size * float(np.maximum(-weighed, 0.0).sum()) / total

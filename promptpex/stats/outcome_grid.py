@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
-
-from promptpex.stats.argument_checks import require_equal_length
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +23,6 @@ class Grid:
     Attributes:
         models: their names.
         broken, kept, open: whole numbers, models x cases.
-        rules: for each case the number of the rule that it aims at, or whose inverse; a number of its own without one.
         weights: for each case how many times it counts; whole numbers, all 1 unless the user weighs.
     """
 
@@ -34,7 +30,6 @@ class Grid:
     broken: Ints
     kept: Ints
     open: Ints
-    rules: Ints
     weights: Ints
 
     @property
@@ -66,14 +61,4 @@ class Grid:
     def only(self, cases: Ints) -> Grid:
         """The same models on some of the cases, by their numbers."""
         kept = (self.broken[:, cases], self.kept[:, cases], self.open[:, cases])
-        return Grid(self.models, *kept, self.rules[cases], self.weights[cases])
-
-
-def rule_numbers(cases: Sequence[str], rules: Sequence[str | None]) -> Ints:
-    """A number for each case, the same for the cases of one rule; a case without a rule has one of its own."""
-    import numpy as np
-
-    require_equal_length("cases", len(cases), "rules", len(rules))
-    numbers: dict[tuple[str, str], int] = {}
-    keys = (("rule", rule) if rule is not None else ("case", case) for case, rule in zip(cases, rules, strict=True))
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+        return Grid(self.models, *kept, self.weights[cases])

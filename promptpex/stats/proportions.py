@@ -19,10 +19,6 @@ from promptpex.stats.outcome_grid import Completion, Grid
 if TYPE_CHECKING:
     from promptpex.stats.outcome_grid import Floats, Ints
 
-RULE_CORRELATION = 0.1
-"""How alike two cases of one rule are taken to be where rules count as a sample: the mean that 21 published recordings
-of benchmarks and models show (docs/statistics.md)."""
-
 _PRIOR_CASES = 5.0
 """A convention: the weight of repeats that are all alike, in cases that tell. docs/statistics.md simulates with it."""
 
@@ -44,7 +40,6 @@ def share_interval(
     correlation: float,
     confidence: float = 0.95,
     completion: Completion = "seen",
-    sampled_rules: bool = False,
 ) -> Interval:
     """The share of a model with its interval; ``n`` is the number of outputs behind it.
 
@@ -57,17 +52,15 @@ def share_interval(
         correlation: how alike repeats of a case are, as ``repeat_correlation`` gives it for all models together.
         confidence: two-sided coverage.
         completion: how open outputs are read.
-        sampled_rules: whether the rules count as a sample of those that the prompt might have had, alike within a rule
-            by ``RULE_CORRELATION``; otherwise they are fixed.
     """
     require_share("confidence", confidence)
     estimate = share(grid, model, completion)
     sizes = grid.sizes(completion)[model]
     if estimate is None:
         return Interval(None, 0.0, 1.0, confidence, 0, "exact")
-    worth = effective_cases(grid, sizes, correlation, at=estimate, sampled_rules=sampled_rules)
+    worth = effective_cases(grid, sizes, correlation, at=estimate)
     low, high = exact_bounds(estimate, worth, confidence)
-    once = effective_cases(grid, sizes, 1.0, at=0.0, sampled_rules=sampled_rules)
+    once = effective_cases(grid, sizes, 1.0, at=0.0)
     if worth > once:
         _, least = exact_bounds(0.0, once, confidence)
         low, high = min(low, 1.0 - least), max(high, least)
@@ -76,18 +69,17 @@ def share_interval(
     return Interval(estimate, low, high, confidence, int(counted.sum()), "exact" if alone else "effective-size")
 
 
-def effective_cases(grid: Grid, sizes: Ints, correlation: float, *, at: float, sampled_rules: bool = False) -> float:
+def effective_cases(grid: Grid, sizes: Ints, correlation: float, *, at: float) -> float:
     """How many independent cases, asked once each and weighed alike, the cases with their repeats are worth.
 
     Where weights differ, that depends on which cases break their rules: it is the least number that any spread of the
     share over the weights would leave.
 
     Args:
-        grid: for the weights and the rules of the cases.
+        grid: for the weights of the cases.
         sizes: outputs of each case; cases without any are left out.
         correlation: between repeats of a case.
         at: the share that breaks a rule.
-        sampled_rules: whether cases of one rule are correlated too, by ``RULE_CORRELATION``.
     """
     import numpy as np
 
@@ -96,9 +88,6 @@ def effective_cases(grid: Grid, sizes: Ints, correlation: float, *, at: float, s
     whole = weights.sum() ** 2
     spread = float((weights**2 * (correlation + (1.0 - correlation) / sizes[has_outputs])).sum()) / whole
     spread *= _stretch(weights, at)
-    if sampled_rules:
-        by_rule = np.bincount(grid.rules[has_outputs], weights)
-        spread += RULE_CORRELATION * float((by_rule**2).sum() - (weights**2).sum()) / whole
     return float(1.0 / spread)
 
 

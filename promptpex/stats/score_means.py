@@ -41,7 +41,6 @@ class ScoreGrid:
         low, high: the mean if all missing scores of the case were 0, or 1; not a number where it was not asked.
         seen: the mean of the scores that there are; not a number where there is none.
         scored, asked: outputs per model, with a score and in all.
-        rules: the number of each case's rule.
         weights: how many times each case counts, 1 or more.
     """
 
@@ -51,7 +50,6 @@ class ScoreGrid:
     seen: Floats
     scored: tuple[int, ...]
     asked: tuple[int, ...]
-    rules: Ints
     weights: Ints
 
     def losses(self) -> Losses:
@@ -90,9 +88,7 @@ class ScoreGrid:
 
         both = ~(np.isnan(first) | np.isnan(second))
         shift, weights = (second - first)[both], self.weights[both]
-        return PairedDifference(
-            shift, np.rint(shift * UNIT).astype(np.int64) * weights, self.rules[both], weights, surer
-        )
+        return PairedDifference(shift, np.rint(shift * UNIT).astype(np.int64) * weights, weights, surer)
 
     def _loss(self, row: int) -> float:
         import numpy as np
@@ -114,4 +110,4 @@ def suitability_by_scores(
     """
     losses = grid.losses()
     tests = pairwise_tests(losses, partial(grid.statements, reading=reading), tolerance, against=against)
-    return decide(losses, *tests, alpha=alpha, against=against)
+    return decide(losses, tests, alpha=alpha, against=against)

@@ -69,7 +69,7 @@ def sequential_selection(
 
 
 def decided_by(
-    tests: Sequence[tuple[PairTests, PairTests]],
+    tests: Sequence[PairTests],
     losses: Losses,
     planned: int,
     *,
@@ -83,8 +83,8 @@ def decided_by(
         losses: how the models stand at the last look.
         planned, alpha, incomplete: as for `sequential_selection`.
     """
-    fixed, sampled = (over_looks(kind, planned) for kind in zip(*tests, strict=True))
-    return SequentialSelection(decide(losses, fixed, sampled, alpha=alpha, incomplete=incomplete), fixed.close)
+    spent = over_looks(tests, planned)
+    return SequentialSelection(decide(losses, spent, alpha=alpha, incomplete=incomplete), spent.close)
 
 
 def over_looks(tests: Iterable[PairTests], planned: int) -> PairTests:
@@ -98,13 +98,11 @@ def over_looks(tests: Iterable[PairTests], planned: int) -> PairTests:
     return PairTests(worse, close)
 
 
-def versus_limit(
-    looks: Sequence[Grid], planned: int, limit: float, *, alpha: float = 0.05, sampled_rules: bool = False
-) -> dict[str, Side]:
+def versus_limit(looks: Sequence[Grid], planned: int, limit: float, *, alpha: float = 0.05) -> dict[str, Side]:
     """Per model on which side of a limit its non-compliance lies, right for all models at all looks together.
 
     Exact binomial tests at the number of independent cases, at each completion that speaks against the statement;
-    corrected by Holm over the models. ``sampled_rules`` is as for `share_interval`.
+    corrected by Holm over the models.
 
     Raises:
         InputError: the limit is not a share.
@@ -117,7 +115,7 @@ def versus_limit(
         correlation = repeat_correlation(grid)
         for row, model in enumerate(models):
             for side in ("below", "above"):
-                now = _side_p(grid, row, limit, side, correlation, sampled_rules)
+                now = _side_p(grid, row, limit, side, correlation)
                 p = overall_p(now, look, planned)
                 least[model] = min(least[model], (p, side))
     corrected = holm([p for p, _ in least.values()])
@@ -127,13 +125,13 @@ def versus_limit(
     }
 
 
-def _side_p(grid: Grid, row: int, limit: float, side: Side, correlation: float, sampled_rules: bool) -> float:
+def _side_p(grid: Grid, row: int, limit: float, side: Side, correlation: float) -> float:
     """Two-sided p-value behind "the share lies below, or above, the limit"."""
     completion: Completion = "worst" if side == "below" else "best"
     estimate = share(grid, row, completion)
     if estimate is None:
         return 1.0
-    size = effective_cases(grid, grid.sizes(completion)[row], correlation, at=estimate, sampled_rules=sampled_rules)
+    size = effective_cases(grid, grid.sizes(completion)[row], correlation, at=estimate)
     hits = estimate * size
     if side == "below":
         return min(1.0, 2.0 * beta_cdf(1.0 - limit, size - hits, hits + 1.0)) if hits < size else 1.0

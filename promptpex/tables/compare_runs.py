@@ -44,7 +44,6 @@ FIGURES_OF_BOTH: Mapping[str, str] = {
 COMPARISON_COLUMNS: Mapping[str, str] = {
     "model": "string",
     **FIGURES_OF_BOTH,
-    "holds_sampled": "boolean",
     "undecided_because": "string",
     "within_tolerance": "boolean",
     **ACCURACY_CHANGE_COLUMNS,
@@ -58,9 +57,8 @@ without missing ones that are broken as often as before. ``p``
 is that of exact sign flips of the differences of the cases, at the completion of the unscored outputs that speaks most
 against a change, and ``p_adjusted`` is corrected over the models by Holm; both are missing where there is no
 difference. ``decision`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``undecided_because``
-where unscored outputs keep it so; ``holds_sampled``: whether it would also be shown if the rules were a sample;
-``within_tolerance``: shown to be less than the tolerance worse, if there is one, corrected over the models by Holm.
-The rest is in ``ACCURACY_CHANGE_COLUMNS``."""
+where unscored outputs keep it so; ``within_tolerance``: shown to be less than the tolerance worse, if there is one,
+corrected over the models by Holm. The rest is in ``ACCURACY_CHANGE_COLUMNS``."""
 
 CHANGED_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -124,12 +122,11 @@ def _compared(
     alpha = round(1.0 - confidence, 12)
     both = [counts_of_both(before, after, names, cases, weights) for names in models]
     changes = [likelier_change(counts.asked) for counts in both]
-    adjusted = holm([p for _, p, _ in changes])
-    sampled = holm([p for _, _, p in changes])
+    adjusted = holm([p for _, p in changes])
     adjusted_as_observed = holm([likelier_change(counts.asked, reading="seen")[1] for counts in both])
     close = holm([_tie_p(counts.asked, tolerance) for counts in both]) if tolerance is not None else []
     rows = []
-    for number, ((old, new), counts, (change, p, _)) in enumerate(zip(models, both, changes, strict=True)):
+    for number, ((old, new), counts, (change, p)) in enumerate(zip(models, both, changes, strict=True)):
         is_significant, figures = adjusted[number] <= alpha, figures_of_both(counts, confidence)
         tested = figures.get("difference_low") is not None
         rows.append(
@@ -139,7 +136,6 @@ def _compared(
                 "p": p if tested else None,
                 "p_adjusted": adjusted[number] if tested else None,
                 "decision": change if is_significant else "undecided",
-                "holds_sampled": sampled[number] <= alpha if is_significant else None,
                 "undecided_because": missing_in_words(counts.asked, WHEN)
                 if not is_significant and adjusted_as_observed[number] <= alpha
                 else None,
@@ -234,12 +230,11 @@ def counts_of_both(
     return counted(pd.concat(parts, ignore_index=True), RUNS, weights=weights)
 
 
-def likelier_change(grid: Grid, *, reading: Reading = "against") -> tuple[str, float, float]:
-    """The likelier of ``worse`` and ``better``, its p-value with the rules fixed, and with the rules as a sample."""
+def likelier_change(grid: Grid, *, reading: Reading = "against") -> tuple[str, float]:
+    """The likelier of ``worse`` and ``better``, and its p-value."""
     ways = (("worse", AFTER, BEFORE), ("better", BEFORE, AFTER))
-    pairs = [(name, statements(grid, one, two, reading=reading).worse) for name, one, two in ways]
-    changes = [(name, more_failures_p(shift), more_failures_p(shift, sampled_rules=True)) for name, shift in pairs]
-    return min(changes, key=lambda change: change[1:])
+    changes = [(name, more_failures_p(statements(grid, one, two, reading=reading).worse)) for name, one, two in ways]
+    return min(changes, key=lambda change: change[1])
 
 
 def _tie_p(grid: Grid, tolerance: float) -> float:

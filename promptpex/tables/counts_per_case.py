@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.errors import InputError
 from promptpex.core.records import NOT_ASKED
-from promptpex.stats import Grid, rule_numbers
+from promptpex.stats import Grid
 from promptpex.tables.frames import marked, numbered
 from promptpex.tables.plain_values import plain_values
 
@@ -83,14 +83,13 @@ def counted(rows: pd.DataFrame, order: Sequence[str] = (), *, weights: Weights |
 
     _, first = np.unique(case, return_index=True)
     rule = _texts(rows, "rule", first)
-    aims = rule_numbers([str(name) for name in cases], rule)
     weight = np.array(weighed(rule, _texts(rows, "inverse", first), weights), dtype=np.int64)
     numbers, usable = (count(BROKEN), count(KEPT)), count(OPEN)
     left = np.bincount(row[kind == NOT_COUNTED], minlength=len(models)).tolist()
     counting = np.flatnonzero(weight)
     return Counted(
-        asked=Grid(tuple(models), *numbers, usable + count(LOST), aims, weight).only(counting),
-        usable=Grid(tuple(models), *numbers, usable, aims, weight).only(counting),
+        asked=Grid(tuple(models), *numbers, usable + count(LOST), weight).only(counting),
+        usable=Grid(tuple(models), *numbers, usable, weight).only(counting),
         not_asked=dict(zip(models, left, strict=True)),
         answered=dict(
             zip(models, np.bincount(row[missing(rows, "error")], minlength=len(models)).tolist(), strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from promptpex.stats import ModelDecision, ScoreGrid, Suitability, rule_numbers, suitability_by_scores
+from promptpex.stats import ModelDecision, ScoreGrid, Suitability, suitability_by_scores
 from promptpex.tables.metric_counts import MetricCounts, weights_of
 from promptpex.tables.rankings import FEW_OPEN, Decision, RankingOptions, Rankings, require_no_looks
 
@@ -64,7 +64,6 @@ def score_grid(scores: pd.DataFrame | MetricCounts, order: Sequence[str], option
         seen=tables["mean"],
         scored=tuple(map(int, sums["scored"])),
         asked=tuple(map(int, sums["asked"])),
-        rules=rule_numbers(cases, about["aim"].tolist()),
         weights=np.array(list(about["times"]), dtype=np.int64),
     )
 
@@ -73,8 +72,7 @@ def _no_scores(models: tuple[str, ...]) -> ScoreGrid:
     import numpy as np
 
     nothing, zeros = np.empty((len(models), 0)), (0,) * len(models)
-    whole = np.empty(0, dtype=np.int64)
-    return ScoreGrid(models, nothing, nothing, nothing, zeros, zeros, rules=whole, weights=whole)
+    return ScoreGrid(models, nothing, nothing, nothing, zeros, zeros, weights=np.empty(0, dtype=np.int64))
 
 
 def _decision(

@@ -86,9 +86,7 @@ def proportion_cells(grid: Grid, model: int, correlation: float, confidence: flo
     return {**cells, "share": interval.estimate, "at_least": bool(grid.missing(model)), **ends}
 
 
-def estimated(
-    grid: Grid, model: int, correlation: float, confidence: float, *, sampled_rules: bool = False
-) -> Interval:
+def estimated(grid: Grid, model: int, correlation: float, confidence: float) -> Interval:
     """A model's share with its interval; where usable answers have no verdict, a lower bound and what that leaves open.
 
     Without a verdict on what passed its checks, only failures would be left among the scored, and a share of those
@@ -102,7 +100,6 @@ def estimated(
             correlation=correlation,
             confidence=confidence,
             completion=completion,
-            sampled_rules=sampled_rules,
         )
 
     if not grid.missing(model):

@@ -56,7 +56,6 @@ class Decision:
         more_cases: how many more cases would probably settle an undecided outcome, as a range.
         because: what keeps an outcome undecided that would be decided without it: outputs without a verdict, models
             that were not asked.
-        sampled_rules: whether an outcome that a test has shown would also be shown if the rules were a sample.
     """
 
     outcome: RankingOutcome
@@ -66,7 +65,6 @@ class Decision:
     beaten_by: str | None = None
     more_cases: MoreCases | None = None
     because: str | None = None
-    sampled_rules: bool | None = None
 
     @classmethod
     def of(
@@ -86,7 +84,6 @@ class Decision:
             beaten_by=model.beaten_by,
             more_cases=more_cases,
             because=because,
-            sampled_rules=model.sampled_rules,
         )
 
 
@@ -237,17 +234,13 @@ def _versus_limit(counts: Counted, looks: Sequence[Counted], options: RankingOpt
         "undecided": "undecided",
     }
     test = partial(versus_limit, [look.asked for look in looks], len(options.looks), options.limit, alpha=options.alpha)
-    fixed, sampled = test(), test(sampled_rules=True)
+    sides = test()
     grid = counts.asked
     decisions = {}
     for row, name in enumerate(grid.models):
-        outcome = outcomes[fixed[name]] if grid.scored(row) else "unscored"
-        if outcome == "undecided":
-            decisions[name] = Decision(outcome, because=_unscored(grid, [name]))
-        else:
-            same = fixed[name] == sampled[name] if grid.scored(row) else None
-            decisions[name] = Decision(outcome, sampled_rules=same)
-    settled = frozenset(name for name, side in fixed.items() if side != "undecided")
+        outcome = outcomes[sides[name]] if grid.scored(row) else "unscored"
+        decisions[name] = Decision(outcome, because=_unscored(grid, [name]) if outcome == "undecided" else None)
+    settled = frozenset(name for name, side in sides.items() if side != "undecided")
     return Rankings("limit", decisions, options, _looks_of(looks), settled)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import Grid, holm, rule_numbers
+from promptpex.stats import Grid, holm
 from promptpex.tables.compare_runs import (
     AFTER,
     BEFORE,
@@ -80,10 +80,10 @@ def _counts_of_both(
     aims, inverse = [targets[case][0] for case in ids], [targets[case][1] for case in ids]
     times = np.array(weighed(aims, inverse, weights), dtype=np.int64)
     broken, kept, left_open, lost = (np.ascontiguousarray(sides[:, :, kind]) for kind in range(4))
-    counting, numbers = np.flatnonzero(times), rule_numbers(ids, aims)
+    counting = np.flatnonzero(times)
     return Counted(
-        asked=Grid(RUNS, broken, kept, left_open + lost, numbers, times).only(counting),
-        usable=Grid(RUNS, broken, kept, left_open, numbers, times).only(counting),
+        asked=Grid(RUNS, broken, kept, left_open + lost, times).only(counting),
+        usable=Grid(RUNS, broken, kept, left_open, times).only(counting),
         not_asked={},
         answered={},
     )
@@ -101,10 +101,10 @@ def _decide(rows: Sequence[tuple[dict[str, Any], Counted]], confidence: float) -
     open_ = [bool(counts.asked.open.any()) for _, counts in rows]
     changed = [one for one, lost in zip(rows, open_, strict=True) if lost or one[0]["newly_failing"] or one[0]["fixed"]]
     changes = [likelier_change(counts.asked) for _, counts in changed]
-    adjusted = holm([p for _, p, _ in changes])
+    adjusted = holm([p for _, p in changes])
     adjusted_as_observed = holm([likelier_change(counts.asked, reading="seen")[1] for _, counts in changed])
     for number, (row, counts) in enumerate(changed):
-        change, p, _ = changes[number]
+        change, p = changes[number]
         is_significant = adjusted[number] <= alpha
         because = (
             missing_in_words(counts.asked, WHEN)

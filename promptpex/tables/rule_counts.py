@@ -62,8 +62,7 @@ class _RuleTally:
         count = len(self.cases)
         rows = np.array([tally.rows(count) for tally in self.models.values()]).reshape(-1, count, KINDS)
         broken, kept, left_open = (np.ascontiguousarray(rows[:, :, number]) for number in (BROKEN, KEPT, OPEN))
-        of_one_rule, once = np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.int64)
-        whole = Grid(tuple(self.models), broken, kept, left_open, of_one_rule, once)
+        whole = Grid(tuple(self.models), broken, kept, left_open, np.ones(count, dtype=np.int64))
         return whole.only(np.arange(count))
 
 

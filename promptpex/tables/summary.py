@@ -48,11 +48,8 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "worst_case": "Float64",
     "worst_low": "Float64",
     "worst_high": "Float64",
-    "sampled_low": "Float64",
-    "sampled_high": "Float64",
     "interval": "string",
     "decision": "string",
-    "holds_sampled": "boolean",
     "undecided_because": "string",
     "versus": "string",
     "difference": "Float64",
@@ -82,11 +79,10 @@ are the answers that were there to be judged, ``answered`` all that a model gave
 known; sums are missing where any part is unknown. ``contradicted`` are the failures that rest only on checks which a
 judge contradicts. ``best_case`` and ``worst_case`` are the non-compliance if every
 output that was asked for and could not be scored had passed, or failed; ``worst_low`` and ``worst_high`` the
-interval's ends in the second case; ``sampled_low`` and ``sampled_high`` those if the rules were a sample. ``interval``
-is how it was made, as in ``PROPORTION_COLUMNS``, or ``looks``: right however often the run was looked at. ``decision``
-to ``more_cases_high`` are as in ``Decision``; ``cheapest`` and ``fastest`` are said of the models that are shown to be
-good enough, else of all that are not ruled out. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``, the
-rest as in ``ACCURACY_COLUMNS``."""
+interval's ends in the second case. ``interval`` is how it was made, as in ``PROPORTION_COLUMNS``, or ``looks``: right
+however often the run was looked at. ``decision`` to ``more_cases_high`` are as in ``Decision``; ``cheapest`` and
+``fastest`` are said of the models that are shown to be good enough, else of all that are not ruled out. ``repeats`` to
+``pass_hat_k`` are as in ``STABILITY_COLUMNS``, the rest as in ``ACCURACY_COLUMNS``."""
 
 RULE_COLUMNS: Mapping[str, str] = {
     "rule": "string",
@@ -211,7 +207,6 @@ class Figures:
             return cells
         level = confidence_of(self.ranking, name)
         interval = estimated(counts.usable, row, self.correlation, level)
-        sampled = estimated(counts.usable, row, self.correlation, level, sampled_rules=True)
         worst = share_interval(counts.asked, row, correlation=self.correlation, confidence=level, completion="worst")
         return cells | {
             "non_compliance": interval.estimate,
@@ -220,8 +215,6 @@ class Figures:
             "at_least": bool(counts.usable.missing(row)),
             "worst_low": worst.low,
             "worst_high": worst.high,
-            "sampled_low": sampled.low,
-            "sampled_high": sampled.high,
             "interval": "looks" if self.ranking.looks_of.get(name) else interval.method,
         }
 
@@ -279,7 +272,6 @@ def _decision_cells(decision: Decision | None, *, higher_is_better: bool) -> dic
         gap = mirrored(gap)
     return {
         "decision": decision.outcome,
-        "holds_sampled": decision.sampled_rules,
         "undecided_because": decision.because,
         "versus": decision.versus,
         "p": decision.p,

@@ -37,5 +37,5 @@ def test_counts_are_those_of_a_table() -> None:
     assert (one.not_asked, one.answered) == (other.not_asked, other.answered)
     for grid, same in ((one.asked, other.asked), (one.usable, other.usable)):
         assert grid.models == same.models
-        for name in ("broken", "kept", "open", "rules", "weights"):
+        for name in ("broken", "kept", "open", "weights"):
             assert np.array_equal(getattr(grid, name), getattr(same, name)), name

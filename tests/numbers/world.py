@@ -30,7 +30,7 @@ from promptpex.core.records import (
 )
 from promptpex.promptfile import parse
 from promptpex.report import Summary, summarise
-from promptpex.stats import Grid, rule_numbers
+from promptpex.stats import Grid
 from promptpex.tables import Counted, records
 from tests.samples import asked
 
@@ -251,19 +251,16 @@ def summed(run: Run, **view: Any) -> tuple[Summary, dict[str, dict[str, Any]]]:
     return summary, rows_of(summary)
 
 
-def counts(rules: Sequence[str] | None = None, **broken: Any) -> Counted:
+def counts(**broken: Any) -> Counted:
     """What ``tables.counted`` makes of ``frame``, without the table: what thousands of decisions are simulated with.
 
     Args:
-        rules: the rule that each case aims at.
         broken: as of ``frame``; every output is scored.
     """
     shaped = [np.asarray(marks).reshape(len(marks), -1) for marks in broken.values()]
     failed = np.stack([marks.sum(axis=1) for marks in shaped]).astype(np.int64)
     kept = np.stack([np.full(len(marks), marks.shape[1]) for marks in shaped]) - failed
-    cases = [str(number) for number in range(failed.shape[1])]
-    aims = rule_numbers(cases, rules or [None] * len(cases))
-    grid = Grid((*broken,), failed, kept, np.zeros_like(failed), aims, np.ones_like(aims))
+    grid = Grid((*broken,), failed, kept, np.zeros_like(failed), np.ones(failed.shape[1], dtype=np.int64))
     answered = {model: marks.size for model, marks in zip(broken, shaped, strict=True)}
     return Counted(asked=grid, usable=grid, not_asked=dict.fromkeys(broken, 0), answered=answered)
 

@@ -14,7 +14,7 @@ COLOURS = {"best": GOOD, "better": GOOD, "worse": BAD, "newly failing": BAD, "un
 def test_a_word_has_its_colour_in_every_language(language: str) -> None:
     with reading_in(language):
         assert {word: of_word(from_data(word)) for word in COLOURS} == COLOURS
-        assert of_word(f"{from_data('worse')}†") == BAD
+        assert of_word(f"{from_data('worse')}*") == BAD
         assert of_word("as you like") == PLAIN
 
 

@@ -45,14 +45,8 @@ def test_the_best_and_the_worse_are_named() -> None:
     text = headline(many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}))
     assert text == (
         "a is clearly the best: it broke a rule in 0 of 60 scored outputs (0%, 95% CI 0–6%). "
-        "b is clearly worse than a: 50% (95% CI 37–63%). "
-        "This would also hold if the rules were only a sample of the prompt's."
+        "b is clearly worse than a: 50% (95% CI 37–63%)."
     )
-
-
-def test_a_claim_that_rests_on_few_rules_says_so() -> None:
-    text = headline(many(60, {"a": lambda n: True, "b": lambda n: n % 4 > 0}, rules=4))
-    assert "If the rules were only a sample of the prompt's, this would not hold for a and b." in text
 
 
 def test_the_tied_are_named_with_the_cheapest_and_the_fastest() -> None:

@@ -124,13 +124,11 @@ def test_a_footnote_says_what_the_shares_are_of() -> None:
     assert "of cases like those of this suite, weighted as in it; 50% of them tempt" in own
 
 
-def test_missing_verdicts_and_weak_claims_are_marked_and_explained() -> None:
+def test_missing_verdicts_are_marked_and_explained() -> None:
     made = many(60, {"a": lambda n: True, "b": lambda n: None if n < 5 else n % 4 > 0}, rules=4)
     text = " ".join(footnotes(summarise(made)))
     assert "at least: some usable outputs have no verdict" in text
-    assert "† would not hold if these rules were a sample" in text
     shown = printed(summarise(made), width=120)
-    assert "worse†" in shown
     assert "≥22%" in shown
 
 

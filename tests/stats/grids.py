@@ -13,24 +13,20 @@ Counts = tuple[int, int, int]
 """Repeats of a case that broke a rule, that kept all, and that are open."""
 
 
-def grid(
-    failures: Sequence[Sequence[int] | Any], *, repeats: int = 1, rules: int = 0, open: Sequence[Sequence[int]] = ()
-) -> Grid:
+def grid(failures: Sequence[Sequence[int] | Any], *, repeats: int = 1, open: Sequence[Sequence[int]] = ()) -> Grid:
     """A model ``a``, ``b``, ... per row: how many of ``repeats`` outputs of each case break a rule.
 
-    ``open`` are the outputs without a verdict; ``rules`` is the number of rules that the cases aim at in turn, 0 for
-    cases that stand for themselves.
+    ``open`` are the outputs without a verdict.
     """
     broken = np.array(failures, dtype=np.int64)
     waiting = np.array(open, dtype=np.int64) if len(open) else np.zeros_like(broken)
     cases = broken.shape[1]
-    aims = np.arange(cases) % rules if rules else np.arange(cases)
     names = tuple("abcdefghijklmnop"[: len(broken)])
-    return Grid(names, broken, repeats - broken - waiting, waiting, aims, np.ones(cases, dtype=np.int64))
+    return Grid(names, broken, repeats - broken - waiting, waiting, np.ones(cases, dtype=np.int64))
 
 
 def grid_of(counts: Mapping[str, Mapping[str, Counts]], weights: Mapping[str, int] | None = None) -> Grid:
-    """Models whose cases are known by their ids and aim at no rule; a case that is missing was not asked of that model.
+    """Models whose cases are known by their ids; a case that is missing was not asked of that model.
 
     ``weights`` are 1 where nothing is said.
     """
@@ -41,7 +37,7 @@ def grid_of(counts: Mapping[str, Mapping[str, Counts]], weights: Mapping[str, in
             table[:, row, cases.index(case)] = of_case
     broken, kept, waiting = table
     weight = np.array([(weights or {}).get(case, 1) for case in cases], dtype=np.int64)
-    return Grid(tuple(counts), broken, kept, waiting, np.arange(len(cases)), weight)
+    return Grid(tuple(counts), broken, kept, waiting, weight)
 
 
 def drawn(
@@ -51,16 +47,12 @@ def drawn(
     *,
     repeats: int = 1,
     alike: float = 0.5,
-    rules: int = 16,
-    correlation: float = 0.0,
 ) -> Grid:
-    """Models that break a rule at ``rates``; ``alike`` correlates repeats, ``correlation`` cases of a rule."""
+    """Models that break a rule at ``rates``; ``alike`` correlates repeats."""
     failures = []
     for rate in rates:
-        spread = (1.0 - correlation) / correlation if correlation else 0.0
-        of_rule = rng.beta(rate * spread, (1 - rate) * spread, rules) if spread else np.full(rules, rate)
-        chance = np.clip(of_rule[np.arange(cases) % rules], 1e-9, 1 - 1e-9)
+        chance = np.full(cases, np.clip(rate, 1e-9, 1 - 1e-9))
         if repeats > 1 and alike:
             chance = rng.beta(chance * (1 - alike) / alike, (1 - chance) * (1 - alike) / alike)
         failures.append(rng.binomial(repeats, chance))
-    return grid(failures, repeats=repeats, rules=rules)
+    return grid(failures, repeats=repeats)

@@ -22,7 +22,7 @@ def grid(*rows: list[int], repeats: int = 1, open_: int = 0) -> Grid:
     broken[:, :open_] = 0
     ones = np.ones(broken.shape[1], dtype=np.int64)
     kept = repeats - broken - missing
-    return Grid(tuple("ab"[: len(rows)]), broken, kept, missing, np.arange(broken.shape[1]), ones)
+    return Grid(tuple("ab"[: len(rows)]), broken, kept, missing, ones)
 
 
 def by_summing(first: int, second: int, n: int, margin: float) -> float:

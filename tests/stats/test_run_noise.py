@@ -13,7 +13,7 @@ from promptpex.stats import Grid, clopper_pearson, run_noise
 def grid(broken: list[int], kept: list[int], weights: list[int] | None = None) -> Grid:
     failing, passing, none = (np.array([row], dtype=np.int64) for row in (broken, kept, [0] * len(broken)))
     some = np.array(weights or [1] * len(broken), dtype=np.int64)
-    return Grid(("m",), failing, passing, none, np.arange(len(broken)), some)
+    return Grid(("m",), failing, passing, none, some)
 
 
 def test_of_two_runs_it_is_the_share_of_cases_that_differ() -> None:

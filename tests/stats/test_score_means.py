@@ -25,7 +25,6 @@ def grid(*models: Any, missing: tuple[int, ...] = ()) -> ScoreGrid:
         seen=seen,
         scored=tuple(int((~np.isnan(row)).sum()) for row in seen),
         asked=(cases,) * len(models),
-        rules=np.arange(cases),
         weights=np.ones(cases, dtype=np.int64),
     )
 

@@ -17,7 +17,7 @@ def first(made: Grid, cases: int, asked: Any = None) -> Grid:
     """The first cases, of the models that were asked that far."""
     some = made.only(np.arange(cases))
     inside = np.ones_like(some.broken) if asked is None else asked[:, :cases]
-    return Grid(some.models, some.broken * inside, some.kept * inside, some.open, some.rules, some.weights)
+    return Grid(some.models, some.broken * inside, some.kept * inside, some.open, some.weights)
 
 
 def raced(made: Grid, tolerance: float = 0.05) -> tuple[SequentialSelection, set[tuple[str, str, str | None]], float]:

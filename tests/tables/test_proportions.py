@@ -33,13 +33,6 @@ def test_the_number_of_rules_changes_no_interval(number: int) -> None:
     )
 
 
-def test_if_the_rules_were_a_sample_the_interval_would_be_wider() -> None:
-    row = models(outputs(many(60, {"m": lambda n: n % 6 > 0}, rules=6))).iloc[0]
-    assert row["sampled_low"] < row["ci_low"] < row["ci_high"] < row["sampled_high"]
-    alone = models(outputs(many(60, {"m": lambda n: n % 6 > 0}))).iloc[0]
-    assert alone["sampled_high"] == pytest.approx(alone["ci_high"])
-
-
 def test_repeats_of_a_case_are_one_observation_where_they_are_alike() -> None:
     row = models(outputs(many(30, {"m": lambda n: n > 9}, repeats=3))).iloc[0]
     assert (row["scored"], row["non_compliant"], row["interval"]) == (90, 30, "effective-size")

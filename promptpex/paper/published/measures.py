@@ -161,7 +161,7 @@ def _share(cells: Mapping[str, Any]) -> Share:
 
 
 def _pairs(grid: Grid, tolerance: float) -> tuple[ModelPair, ...]:
-    p_values = pair_tests(grid, tolerance)[0].worse
+    p_values = pair_tests(grid, tolerance).worse
     adjusted = corrected_worse(p_values)
     ways = [
         min([(a, b), (b, a)], key=p_values.__getitem__) for a, b in combinations(grid.models, 2) if (a, b) in p_values
@@ -192,7 +192,6 @@ def _plain_place(place: Decision) -> dict[str, Any]:
     more = place.more_cases
     return {
         "decision": place.outcome,
-        "holds_sampled": place.sampled_rules,
         "because": place.because,
         "p": place.p,
         "beaten_by": place.beaten_by,

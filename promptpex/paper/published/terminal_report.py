@@ -126,12 +126,11 @@ def _ours_table(name: str, figures: Ours) -> Table:
 
 
 def _ours_row(model: str, figures: Ours) -> list[str]:
-    from promptpex.report.terminal import clean, decision_text
+    from promptpex.report.terminal import clean
 
     share, place = figures.shares[model], figures.places.models[model]
-    rank = decision_text({"decision": place.outcome, "holds_sampled": place.sampled_rules})
     unscored = str(sum(figures.unscored[model].values()))
-    cell_texts = [_interval(share), unscored, _interval(figures.baseline[model]), rank, _more(place)]
+    cell_texts = [_interval(share), unscored, _interval(figures.baseline[model]), place.outcome, _more(place)]
     return [clean(model, 30), f"{share.broken}/{share.scored}", *cell_texts]
 
 
@@ -150,8 +149,6 @@ def _more(place: Decision) -> str:
 
 
 def _notes(figures: Mapping[str, Ours]) -> list[str]:
-    from promptpex.report.secondary_tables import DAGGER
-
     pairs = [pair for one in figures.values() for pair in one.pairs]
     open_ = sum(pair.adjusted > 0.05 for pair in pairs)
     lines = [
@@ -162,8 +159,6 @@ def _notes(figures: Mapping[str, Ours]) -> list[str]:
         "often than another; undecided: these data cannot tell; more: so many more cases would probably decide, going "
         "by what was seen; lost: unscored, without a verdict or an answer.",
     ]
-    if any(place.sampled_rules is False for one in figures.values() for place in one.places.models.values()):
-        lines.append(f"{DAGGER} would not be shown if the rules were a sample of those that the prompt might have.")
     if any(share.at_least for one in figures.values() for share in (*one.shares.values(), *one.baseline.values())):
         lines.append(
             "≥: a lost verdict may have gone either way, so the share is of all usable answers, a lower bound; the "

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from promptpex.codecs.files.atomic import write_text
 from promptpex.codecs.files.ordinary_files import refuse_led_out
 from promptpex.core.errors import RunError
-from promptpex.core.translation import tr
+from promptpex.core.translation import from_data, tr
 from promptpex.report.batches.batch_in_words import decisions_in_words
 from promptpex.report.batches.batch_report import BatchReport, ReportedPart
 from promptpex.report.caveats_in_words import FEW
@@ -22,7 +22,6 @@ from promptpex.report.page.addresses import address
 from promptpex.report.page.script import SORTING, script, script_policy
 from promptpex.report.percentages import TableRow, at_least, ends
 from promptpex.report.terminal.ending import PAGE
-from promptpex.report.terminal.texts import decision_text
 from promptpex.tables import records
 
 INDEX = "index.html"
@@ -102,4 +101,4 @@ def _in_words(row: TableRow) -> str:
     scored = row["usable"] if row["at_least"] else row["scored"]
     counts = tr("fails in {broken} of {scored}", broken=row["non_compliant"], scored=scored)
     share = at_least(row["non_compliance"], row["at_least"])
-    return f"{counts}, {share} ({ends(row['ci_low'], row['ci_high'])}), {decision_text(row)}"
+    return f"{counts}, {share} ({ends(row['ci_low'], row['ci_high'])}), {from_data(row['decision'])}"

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.percentages import TableRow, at_least, listed
-from promptpex.report.secondary_tables import DAGGER
 
 ONLY = "only model"
 """The decision about a model without another."""
@@ -95,8 +94,3 @@ def about_decisions(confidence: float) -> str:
         "one prompt in {prompts} shows a difference by chance.",
         prompts=math.floor(1 / (1 - confidence) + ROUNDING),
     )
-
-
-def about_mark() -> str:
-    """What the mark of a decision means."""
-    return tr("{mark} would not hold if the rules of the prompt were only a sample.", mark=DAGGER)

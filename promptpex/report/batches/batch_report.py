@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import BatchManifest, BatchPart
-from promptpex.report.batches.batch_in_words import about_decisions, about_mark, batch_answer, incomplete_notes
+from promptpex.report.batches.batch_in_words import about_decisions, batch_answer, incomplete_notes
 from promptpex.report.percentages import TableRow
 from promptpex.report.summary import Summary
 from promptpex.tables import over_prompts, prompt_models, records
@@ -87,12 +87,7 @@ class BatchReport:
     @property
     def notes(self) -> list[str]:
         """What a reader has to know about the figures."""
-        return [*self.incomplete, *([about_decisions(self.confidence)] if len(self.models) > 1 else []), *self.marks]
-
-    @cached_property
-    def marks(self) -> list[str]:
-        """What the mark of a decision means, where one is marked."""
-        return [about_mark()] if any(row["holds_sampled"] is False for row in self.cells.values()) else []
+        return [*self.incomplete, *([about_decisions(self.confidence)] if len(self.models) > 1 else [])]
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data, for machines."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptpex.core.translation import Key, tr, tr_n
+from promptpex.core.translation import Key, from_data, tr, tr_n
 from promptpex.report.batches.batch_files import INDEX
 from promptpex.report.batches.batch_in_words import ONLY
 from promptpex.report.batches.batch_report import BatchReport
@@ -14,7 +14,7 @@ from promptpex.report.percentages import TableRow, percent, with_ends
 from promptpex.report.terminal.brief import MOST_LINES
 from promptpex.report.terminal.ending import beginning_of, link, print_renderable, unbroken
 from promptpex.report.terminal.fitted_table import Column, fitted
-from promptpex.report.terminal.texts import LONG, clean, decision_text, exact, named
+from promptpex.report.terminal.texts import LONG, clean, exact, named
 from promptpex.tables import records
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _end(report: BatchReport, ending: BatchEnding, answer: str, *, full: bool) -
         if len(shown_missing) < len(missing)
         else []
     )
-    lines += [Text(clean(note, LONG)) for note in (report.notes if full else [*report.incomplete, *report.marks])]
+    lines += [Text(clean(note, LONG)) for note in (report.notes if full else report.incomplete)]
     lines += [Text(), *([Text(ending.requests)] if ending.requests else [])]
     steps = [*([ending.again] if ending.again else []), *([ending.gate] if ending.gate else [])]
     lines += [unbroken(tr("Next: {command}", command=exact(step))) for step in steps[:1]]
@@ -186,5 +186,5 @@ def _cell(row: TableRow | None, *, intervals: bool) -> str:
     share = (
         with_ends(row["non_compliance"], row["ci_low"], row["ci_high"]) if intervals else percent(row["non_compliance"])
     )
-    decision = "" if row["decision"] in (ONLY, None) else f" {decision_text(row)}"
+    decision = "" if row["decision"] in (ONLY, None) else f" {from_data(row['decision'])}"
     return f"{'≥' if row['at_least'] else ''}{share}{decision}"

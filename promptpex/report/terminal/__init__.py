@@ -10,7 +10,7 @@ from promptpex.report.terminal.full import show_full
 from promptpex.report.terminal.next_steps import Occasion
 from promptpex.report.terminal.notes import notes
 from promptpex.report.terminal.sections import show_section
-from promptpex.report.terminal.texts import clean, decision_text, money, named, percent, seconds
+from promptpex.report.terminal.texts import clean, money, named, percent, seconds
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,7 +21,6 @@ __all__ = [
     "NO_OCCASION",
     "Occasion",
     "clean",
-    "decision_text",
     "money",
     "named",
     "notes",

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from promptpex.core.translation import Key, shown, tr
+from promptpex.core.translation import Key, from_data, shown, tr
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.percentages import TableRow, as_given, listed
 from promptpex.report.quantities import NON_COMPLIANCE, Quantity, quantities
 from promptpex.report.summary import Summary
 from promptpex.report.terminal.fitted_table import NAME, Column, fitted
-from promptpex.report.terminal.texts import clean, decision_text, money, named, seconds
+from promptpex.report.terminal.texts import clean, money, named, seconds
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,7 +49,7 @@ def best_first(summary: Summary) -> list[str]:
 
 def columns(summary: Summary, shown: Sequence[Quantity], rows: Sequence[TableRow]) -> list[Column]:
     """The columns of the models: last to give way is what the models are ranked by, and the decision never does."""
-    decision = Column(Key("decision"), [decision_text(row) for row in rows])
+    decision = Column(Key("decision"), [from_data(row["decision"]) for row in rows])
     several = any(row["decision"] != "only model" for row in rows)
     figures = [_quantity(quantity, rows, summary.confidence, first=quantity is shown[0]) for quantity in shown]
     return [

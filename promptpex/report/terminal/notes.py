@@ -8,7 +8,6 @@ from promptpex.core.records import RUNNING
 from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.metrics_in_words import mean
-from promptpex.report.secondary_tables import DAGGER
 from promptpex.report.summary import Summary
 from promptpex.report.terminal.texts import clean, named
 from promptpex.tables import records
@@ -127,5 +126,3 @@ def marks(summary: Summary) -> Iterator[str]:
         yield tr("* fewer than {few} scored outputs, a rough guide", few=FEW)
     if any(row["at_least"] or row["accuracy_at_least"] for row in rows):
         yield tr("≥ at least: some outputs have no verdict")
-    if any(row["holds_sampled"] is False for row in rows):
-        yield tr("{mark} would not hold if the rules were a sample", mark=DAGGER)

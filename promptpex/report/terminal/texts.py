@@ -6,11 +6,9 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from promptpex.core.translation import digits, from_data, tr
+from promptpex.core.translation import digits, tr
 from promptpex.report import percentages
 from promptpex.report.ids import shortened
-from promptpex.report.percentages import TableRow
-from promptpex.report.secondary_tables import DAGGER
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,11 +40,6 @@ def named(name: str) -> str:
 def percent(share: float | None) -> str:
     """A share as a percentage; a dash when there is none."""
     return "–" if share is None else percentages.percent(share)
-
-
-def decision_text(row: TableRow) -> str:
-    """The decision about a model, marked where it would not hold if the rules were a sample."""
-    return f"{from_data(row['decision'])}{DAGGER if row['holds_sampled'] is False else ''}"
 
 
 def money(usd: float | None) -> str:
