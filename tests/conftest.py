@@ -27,7 +27,7 @@ from tests.spread import costly_fixture, spread
 
 gc.set_threshold(GARBAGE_AFTER)  # as the command does
 os.environ["PROMPTPEX_EMBEDDED_THREADS"] = "1"
-os.environ.pop("CI", None)  # a command that chooses its judge itself refuses there
+os.environ.pop("CI", None)  # a command that chooses its author itself refuses there
 settings.register_profile("promptpex", deadline=None, max_examples=50)  # a busy machine is not a failure
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "promptpex"))

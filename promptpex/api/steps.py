@@ -27,6 +27,7 @@ from promptpex.workflow import generating, specifying
 from promptpex.workflow.execution import early_stopping, run_records
 from promptpex.workflow.execution.judge_examples import take_judge_examples
 from promptpex.workflow.metrics.metric_scores import metrics_of
+from promptpex.workflow.preconditions import require_judges_of_expected
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import Session
 from promptpex.workflow.synthesis import synthesizing, trying_candidates
@@ -73,6 +74,7 @@ def generate(
     """
 
     async def job(session: Session) -> Suite:
+        require_judges_of_expected(session)
         wishes = generating.Wishes(more=more, keep=keep)
         return (await generating.generate(session, prompt, spec, suite or Suite(prompt=spec.prompt), wishes)).suite
 

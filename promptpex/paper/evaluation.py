@@ -21,8 +21,9 @@ from promptpex.report.files import csv_text
 from promptpex.specs.file import read_spec
 from promptpex.tables.frames import outputs
 from promptpex.workflow import generating, pipeline
+from promptpex.workflow.execution.judges import require_judge
 from promptpex.workflow.preconditions import raise_if_cancelled
-from promptpex.workflow.project_files import Files, read_prompt
+from promptpex.workflow.project_files import Files, read_existing, read_prompt
 from promptpex.workflow.session import Session
 
 BASELINE = "baseline.yaml"
@@ -50,6 +51,8 @@ async def evaluate(
     evaluations: list[tuple[str, Evaluation]] = []
     failures: list[tuple[str, ModelError]] = []
     prompts = [read_prompt(session, files.prompt) for files in all_files]
+    for prompt, files in zip(prompts, all_files, strict=True):
+        require_judge(session, prompt, *read_existing(prompt, files))
     for prompt, files in zip(prompts, all_files, strict=True):
         try:
             evaluations.append((prompt.name, await _one(session, prompt, files, folder, baseline, sample)))

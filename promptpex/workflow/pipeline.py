@@ -29,6 +29,7 @@ from promptpex.workflow.estimate import (
 )
 from promptpex.workflow.execution import run_records
 from promptpex.workflow.execution.judge_examples import take_judge_examples
+from promptpex.workflow.execution.judges import require_judge
 from promptpex.workflow.execution.run_into_folder import execute_into_folder
 from promptpex.workflow.execution.subset import WHOLE, FailedCases, Subset, failed_cases, part_of
 from promptpex.workflow.front_matter_model import take_own_model
@@ -41,6 +42,7 @@ from promptpex.workflow.preconditions import (
     raise_if_cancelled,
     require_answers_within_tpm,
     require_author,
+    require_checker,
     require_decidable,
     require_expected,
     require_judges_of_expected,
@@ -75,6 +77,7 @@ async def extract(session: Session, files: Files) -> Extracted:
     """Extracts the spec of a prompt with the author model and writes it beside the prompt."""
     prompt = read_prompt(session, files.prompt)
     require_author(session)
+    require_checker(session)
     announce_effort(session, extraction_lines(session, prompt))
     return await _extract(session, prompt, files)
 
@@ -87,6 +90,7 @@ async def update(session: Session, files: Files, *, more: bool = False) -> Updat
     """
     prompt, spec, suite = read_for_update(session, files, changed=True)
     require_author(session)
+    require_checker(session)
     updated = await specifying.update(session, prompt, spec, suite, more=more, before=_latest_run(session, prompt))
     raise_if_cancelled(session)
     write_spec(files.spec, updated.spec)
@@ -179,6 +183,9 @@ def check_run(session: Session, files: Files, subset: Subset = WHOLE) -> Checked
     failed = _failed(session, prompt, subset)
     metrics = metrics_of(session, prompt)
     require_ranked_metric(session, metrics)
+    require_judge(session, prompt, *read_existing(prompt, files), metrics)
+    if not files.spec.exists():
+        require_checker(session)
     if not files.suite.exists():
         require_judges_of_expected(session)
         generating.generation(session, prompt)
@@ -222,6 +229,7 @@ async def estimate_files(session: Session, files: Files, subset: Subset = WHOLE)
     Raises:
         InputError: a subset of cases that are not there yet.
     """
+    session.roles.estimating = True
     prompt = read_prompt(session, files.prompt)
     take_own_model(session, prompt)
     failed = _failed(session, prompt, subset)

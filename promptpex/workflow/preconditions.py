@@ -45,6 +45,16 @@ def require_author(session: Session) -> None:
     require_answers_within_tpm(session, [author])
 
 
+def require_checker(session: Session) -> None:
+    """Refuses ``--verify`` where no model is named that could be asked.
+
+    Raises:
+        ConfigError: with what to write.
+    """
+    if session.settings.verify:
+        session.roles.checker()
+
+
 async def require_requests_within_tpm(session: Session, requests: Iterable[Request]) -> None:
     """Refuses a request that alone may take more tokens than a minute allows, unless its answer is stored.
 
@@ -126,7 +136,7 @@ def require_judges_of_expected(session: Session) -> None:
         ConfigError: with what to do.
     """
     settings = session.settings
-    if settings.expected and settings.judge == (NO_JUDGE,):
+    if settings.expected and settings.judge in ((), (NO_JUDGE,)):
         raise ConfigError(f"--expected {settings.expected} needs judges, who mark its answers: name one with --judge")
 
 

@@ -1,4 +1,5 @@
-"""Which model fills each role: the one that the settings name, else the first that can be reached."""
+"""Which model fills each role: the one that the settings name. Where they name no author or no model under test, it is
+the first that can be reached; a judge is always named."""
 
 from __future__ import annotations
 
@@ -23,6 +24,8 @@ from promptpex.workflow.client_options import NO_AUTHOR, NO_JUDGE, provider_opti
 
 ROLE_TOKENS = 4096
 """Longest reply of an author or a judge, in tokens: room for 20 rules with their inverses."""
+UNNAMED = "unnamed"
+"""What an estimate calls a judge that is not named, where none can be reached."""
 AUTHOR_TEMPERATURE, JUDGE_TEMPERATURE = 1.0, 0.0
 """An author is to come up with different things; a judge is to say the same again (arXiv 2503.05070v1, §4.5, has 1.0
 for both)."""
@@ -42,12 +45,14 @@ class Roles:
         resolved: the settings, and where each came from.
         structured: what authors and judges are asked through.
         emit: is told which model was chosen.
+        estimating: whether nothing will be asked: where no judge is named, one that can be reached stands in for it.
         chosen: roles that were filled from what can be reached, ``role -> model``.
     """
 
     resolved: Resolved
     structured: Structured
     emit: Listener = ignore_events
+    estimating: bool = False
     chosen: dict[str, str] = field(default_factory=dict)
     _called: dict[str, ModelName] = field(default_factory=dict)
 
@@ -72,14 +77,31 @@ class Roles:
         return RoleModel(self.structured, model, self.judge_params() if as_judge else self.author_params())
 
     def judges(self) -> tuple[RoleModel, ...]:
-        """The judges: as set, else what can be reached; none where the setting says ``none``."""
-        if self._settings.judge == (NO_JUDGE,):
-            return ()
-        labels = self._settings.judge or (self._available("judge"),)
-        judges = self._parsed(labels)
+        """The judges that the settings name; none where they say ``none``.
+
+        Raises:
+            ConfigError: as ``require_judge``.
+        """
+        self.require_judge()
+        judges = self.named_judges() if self._settings.judge else self._stand_in()
         for judge in judges:
             warn_about_small_model("judge", judge.name, self.emit)
         return tuple(RoleModel(self.structured, judge, self.judge_params()) for judge in judges)
+
+    def require_judge(self) -> None:
+        """Refuses to judge where the settings do not say by whom.
+
+        Raises:
+            ConfigError: with a model that could, where one can be reached.
+        """
+        if self._settings.judge or self.estimating:
+            return
+        reachable = None if self.resolved.unattended else self._reachable("judge")
+        example = f" ({reachable} can be reached)" if reachable else ""
+        raise ConfigError(
+            f"what no check decides needs a judge, and none is named: write --judge MODEL{example}, "
+            "or --judge none to leave it unscored"
+        )
 
     def named_judges(self) -> tuple[ModelName, ...]:
         """The judges that the settings name, whether they will be needed or not."""
@@ -87,8 +109,16 @@ class Roles:
         return self._parsed(labels) if labels and labels != (NO_JUDGE,) else ()
 
     def checker(self) -> RoleModel:
-        """Who is asked whether the prompt states a rule: the first judge that the settings name, else the author."""
-        return self.judges()[0] if self.named_judges() else self.author(as_judge=True)
+        """Who is asked whether the prompt states a rule: the first judge that the settings name, else the author.
+
+        Raises:
+            ConfigError: the settings name neither.
+        """
+        if self.named_judges():
+            return self.judges()[0]
+        if not self._settings.author and not self.estimating:
+            raise ConfigError("--verify asks a model, and none is named: write --judge MODEL or --author MODEL")
+        return self.author(as_judge=True)
 
     def named(self, label: str) -> ModelName:
         """A model by its name, with the settings' server."""
@@ -139,15 +169,28 @@ class Roles:
                 raise ConfigError(
                     f"no {what} is named, and none is chosen automatically where CI is set; name one with --{flag}"
                 )
-            candidates = [model for model in available(provider_options(self.resolved)) if role in model.roles]
-            if not candidates:
+            reachable = self._reachable(role)
+            if reachable is None:
                 raise ConfigError(
                     f"no {what}: none is set and none can be reached; name one with --{flag}, "
                     "or install the embedded one (promptpex[embedded])"
                 )
-            self.chosen[role] = candidates[0].name
-            self.emit(Notice(_taken(role, candidates[0].name), "always"))
+            self.chosen[role] = reachable
+            self.emit(Notice(_taken(role, reachable), "always"))
         return self.chosen[role]
+
+    def _reachable(self, role: str) -> str | None:
+        """The first model that can be reached and could fill a role."""
+        models = available(provider_options(self.resolved))
+        return next((model.name for model in models if role in model.roles), None)
+
+    def _stand_in(self) -> tuple[ModelName, ...]:
+        """What an estimate counts with where no judge is named."""
+        if "judge" not in self.chosen:
+            self.chosen["judge"] = model = self._reachable("judge") or UNNAMED
+            message = stored("no judge is named: the estimate is for {model}; `run` needs --judge", model=model)
+            self.emit(Notice(message, "always"))
+        return self._parsed([self.chosen["judge"]])
 
     def _refuse_unused_names(self, role: str) -> None:
         """Asks no other model where the settings name some and nothing says which of them are under test."""
@@ -163,9 +206,7 @@ def _taken(role: str, name: str) -> str:
     """That a model was taken which nobody named."""
     if role == "test":
         return stored("model under test: {model} (none was set; this one can be reached)", model=name)
-    if role == "author":
-        return stored("author: {model} (none was set; this one can be reached)", model=name)
-    return stored("judge: {model} (none was set; this one can be reached)", model=name)
+    return stored("author: {model} (none was set; this one can be reached)", model=name)
 
 
 def with_weights(model: ModelName, configured: str | None) -> ModelName:

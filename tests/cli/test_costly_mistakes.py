@@ -82,31 +82,40 @@ def test_an_empty_list_is_an_error_in_files_and_programs(there: Path) -> None:
 
 
 @pytest.mark.parametrize(("ci", "refused"), [("true", True), ("1", True), ("false", False), ("", False)])
-@pytest.mark.parametrize("role", ["author", "judges"])
-async def test_nobody_is_chosen_where_nobody_watches(there: Path, role: str, ci: str, refused: bool) -> None:
+async def test_no_author_is_chosen_where_nobody_watches(there: Path, ci: str, refused: bool) -> None:
     resolved = load({"store": str(there.parent / "s.db")}, start=there.parent, env={"CI": ci})
     assert resolved.unattended is refused
     async with open_session(resolved, provider=FakeClient(["x"])) as session:
         try:
-            getattr(session.roles, role)()
+            session.roles.author()
             refusal = ""
         except ConfigError as error:  # without a key and the embedded model there is nobody to choose
             refusal = error.message
     assert ("CI is set" in refusal) is refused
 
 
-def test_a_chosen_judge_is_named_even_when_quiet(
-    there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["run", "prompt.md", "--models", "fake/RED", "--author", "fake/x"],
+        ["generate", "prompt.md", "--author", "fake/x", "--expected", "fake/x"],
+        ["extract", "prompt.md", "--update", "--verify"],
+        ["evaluate-paper", "prompt.md", "--models", "fake/RED", "--author", "fake/x"],
+    ],
+)
+def test_no_model_that_nobody_named_is_a_judge(
+    there: Path, capsys: pytest.CaptureFixture[str], line: list[str]
 ) -> None:
-    """OpenAI's key makes its models reachable; the address is this machine's, where nobody listens."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-key")
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    run_cli(["run", str(there), "--models", "fake/RED", "-q", "--max-requests", "0"])
-    err = capsys.readouterr().err
-    assert "judge: " in err
-    assert "none was set" in err
-    assert run_cli(["run", str(there), "--models", "fake/RED", "-q", "--judge", "none"]) in (0, 3)
-    assert "none was set" not in capsys.readouterr().err
+    assert run_cli([*line, "--store", "store.db"]) == 2
+    assert "--judge" in capsys.readouterr().err.splitlines()[-1]
+    assert not Path("results").exists()
+
+
+def test_a_program_names_its_judge_too() -> None:
+    client = FakeClient(["RED"])
+    with pytest.raises(ConfigError, match="write --judge MODEL"):
+        promptpex.run(prompt(), spec(), suite(), models="fake/a", client=client)
+    assert not client.requests
 
 
 @pytest.mark.parametrize("flag", [["--more", "1"], ["--rate"], ["--keep-best", "3"], ["--dry-run"]])

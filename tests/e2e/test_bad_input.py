@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import Done, benchmark, in_process
+from tests.e2e.faults import command, place
 from tests.servers import ScriptedServer, Step, completion_body
 
 MODEL = ("--models", "openai/any", "--api-base", "http://127.0.0.1:9/v1")
@@ -42,6 +43,37 @@ def test_a_prompt_file_that_cannot_be_used(tmp_path: Path, name: str, content: b
     assert done.code == 2
     is_one_sentence(done)
     assert says in done.err
+
+
+@pytest.mark.parametrize("missing", ["", "prompt.cases.yaml", "prompt.spec.yaml"])
+async def test_a_judge_that_nobody_named_is_asked_for_before_anything_is_paid(
+    tmp_path: Path, scripted: ScriptedServer, missing: str
+) -> None:
+    """The server lists a model: it is an example of what to write, and judges nothing."""
+    listed = Step(body=json.dumps({"data": [{"id": "large"}]}).encode())
+    scripted.otherwise = lambda seen: listed if seen.path == "/v1/models" else Step(body=completion_body("{}"))
+    here = place(tmp_path, cells=2, name="support-reply")
+    if missing:
+        here.prompt.with_name(missing).unlink()
+    line = here.arguments("--models", "openai/small", "--author", "openai/x", "--api-base", f"{scripted.url}/v1")
+    done = await command(line)
+    assert done.code == 2
+    is_one_sentence(done)
+    assert "none is named: write --judge MODEL (openai/large can be reached), or --judge none" in done.err
+    assert {seen.path for seen in scripted.requests} == {"/v1/models"}
+    assert not (here.folder / "results").exists()
+    estimated = await command(["estimate", *line[1:4], *line[6:]])
+    assert estimated.code == 0
+    assert "no judge is named: the estimate is for openai/large" in estimated.err
+    assert {seen.path for seen in scripted.requests} == {"/v1/models"}
+
+
+async def test_no_judge_is_asked_for_where_code_decides_all(tmp_path: Path, scripted: ScriptedServer) -> None:
+    scripted.otherwise = Step(body=completion_body("NN"))
+    here = place(tmp_path, cells=2, name="speech-tag")
+    done = await command(here.arguments("--models", "openai/small", "--api-base", f"{scripted.url}/v1"))
+    assert done.code == 0
+    assert scripted.count == 2
 
 
 @pytest.mark.parametrize("more", [("generate",), ("run", "--models", "fake/x", "--judge", "none")])

@@ -49,7 +49,7 @@ def command(folder: Path, example: bool, as_json: bool, quiet: bool, **flags: ob
                 file=PROMPT,
             )
             say(own)
-        command_line = f"promptpex run {shlex.quote(str(folder / PROMPT))} --models MODEL"
+        command_line = f"promptpex run {shlex.quote(str(folder / PROMPT))} --models MODEL --judge MODEL"
         say(tr("Next: {command}", command=command_line))
     return 0
 

@@ -35,10 +35,10 @@ ROLES = {"test": Key("test"), "author": Key("author"), "judge": Key("judge")}
 @options.settings_options
 @options.output_options
 def command(pull_model: str | None, fetch: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
-    """List the models you can use, and their default roles.
+    """List the models you can use, and the roles they could have.
 
-    The roles are those that they have when no model is named. Where the settings list several servers for a model,
-    each server is asked whether it has the model.
+    Where no author or no model under test is named, the first one here takes the role; a judge is always named. Where
+    the settings list several servers for a model, each server is asked whether it has the model.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json

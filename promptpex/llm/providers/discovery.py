@@ -24,6 +24,7 @@ from promptpex.llm.providers.weights import DEFAULT_MODEL, found_default
 
 Role = Literal["test", "author", "judge"]
 ALL_ROLES: tuple[Role, ...] = ("test", "author", "judge")
+NO_JUDGES: tuple[Role, ...] = ("test", "author")
 SMALL_MODEL = stored("a very small model: its specs and verdicts are not to be relied on")
 
 
@@ -175,7 +176,12 @@ async def _ollama() -> list[AvailableModel]:
         models = await asyncio.to_thread(list_models, timeout_s=LOOK_S)
     except PromptpexError:
         return []
-    return [AvailableModel(_with_provider(model.name), "ollama", note=_size(model)) for model in models]
+    return [AvailableModel(_with_provider(model.name), "ollama", _roles(model), _size(model)) for model in models]
+
+
+def _roles(model: LocalModel) -> tuple[Role, ...]:
+    """A model with less than a billion parameters (``494.03M``) judges nothing."""
+    return NO_JUDGES if model.parameters and model.parameters.upper().endswith("M") else ALL_ROLES
 
 
 def _with_provider(name: str) -> str:
@@ -202,4 +208,4 @@ def _embedded(options: ProviderOptions) -> list[AvailableModel]:
             "a very small model: its specs and verdicts are not to be relied on; its weights (92 MB) would be fetched "
             "first"
         )
-    return [AvailableModel(DEFAULT_MODEL, "embedded", note=note)]
+    return [AvailableModel(DEFAULT_MODEL, "embedded", NO_JUDGES, note)]

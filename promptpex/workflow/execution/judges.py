@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from promptpex.assertions import questions_of
 from promptpex.codecs.text.wording import plural
 from promptpex.config import Settings
 from promptpex.core.errors import ConfigError
 from promptpex.core.events import Notice
-from promptpex.core.records import Prompt, Spec
+from promptpex.core.records import Metric, Prompt, Spec, Suite
 from promptpex.core.translation import stored
 from promptpex.judging.judge import Judge, Judging
 from promptpex.judging.trust import Trust
+from promptpex.workflow.execution.expected_scores import asked_about
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.session import Session
 
@@ -50,6 +52,24 @@ def judges_for(session: Session, prompt: Prompt, spec: Spec) -> tuple[Judge, ...
         session.emit(Notice(message, "warning"))
     _announce_trust(session, judges, spec)
     return judges
+
+
+def require_judge(
+    session: Session, prompt: Prompt, spec: Spec | None, suite: Suite | None, metrics: Iterable[Metric] = ()
+) -> None:
+    """Refuses a run that needs a judge where none is named; without a spec nobody knows that it needs none.
+
+    Raises:
+        ConfigError: with what to write.
+    """
+    if (
+        spec is None
+        or judging(session.settings, prompt).rules(spec)
+        or questions_of(check for rule in spec.rules if not rule.stale for check in rule.checks)
+        or any(metric.criteria for metric in metrics)
+        or (suite is not None and asked_about(suite, session.settings.match))
+    ):
+        session.roles.require_judge()
 
 
 def judging(settings: Settings, prompt: Prompt) -> Judging:
