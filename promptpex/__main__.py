@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 GARBAGE_AFTER = 50_000
@@ -13,6 +14,7 @@ def main() -> None:
     """Runs the command line and leaves with its exit code."""
     from promptpex.cli import main as command_line
 
+    os.environ["PYTHONSAFEPATH"] = "1"  # no process that is started imports from a checkout
     gc.set_threshold(GARBAGE_AFTER)
     command_line.WHOLE_PROCESS = True
     sys.exit(command_line.run_cli(sys.argv[1:]))

@@ -91,7 +91,7 @@ def test_each_input_is_declared_and_read_and_no_script_holds_an_expression() -> 
     assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(ACTION["inputs"])
     assert ACTION["runs"]["using"] == "composite"
     scripts = [step for step in STEPS if "run" in step]
-    assert len(scripts) == 2
+    assert len(scripts) == 3
     assert all(step["shell"] == "bash" and "${{" not in step["run"] for step in scripts)
     assert all(re.fullmatch(r"[\w-]+/[\w/-]+@v\d+", step["uses"]) for step in STEPS if "uses" in step)
     assert all("description" in one for one in ACTION["inputs"].values())
@@ -212,3 +212,19 @@ def test_the_linters_of_actions_find_nothing_but_what_is_wrong(tmp_path: Path) -
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1
     assert f"{wrong}:6:5: unexpected key" in done.stderr
+
+
+def test_no_link_of_a_checkout_is_uploaded(tmp_path: Path) -> None:
+    secret, run = tmp_path / "secret", tmp_path / "project" / "results" / "colour" / "1"
+    run.mkdir(parents=True)
+    secret.write_text("of the user", encoding="utf-8")
+    (run / "report.html").write_text("a report", encoding="utf-8")
+    (run / "environ").symlink_to(secret)
+    (tmp_path / "project" / "results" / "far").symlink_to(tmp_path)
+    (tmp_path / "project" / "out").symlink_to(tmp_path)
+    name, project = "Take links out of the reports", tmp_path / "project"
+    assert run_step(name, project).returncode == 0
+    assert sorted(path.name for path in (project / "results").rglob("*")) == ["1", "colour", "report.html"]
+    assert secret.exists()
+    led_out = run_step(name, project, RESULTS="out/results")
+    assert (led_out.returncode, obeyed(led_out.stdout)[0][:20]) == (2, "::error::promptpex: ")

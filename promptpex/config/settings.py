@@ -135,7 +135,8 @@ class Settings(Record):
     workers: int | None = Field(
         default=None,
         ge=1,
-        description="The number of worker processes; left out: one, or on a cluster one per CPU.",
+        description="The number of worker processes; left out: one, or on a cluster one per CPU. "
+        "In a project's file it needs --trust-settings, as engine does.",
         examples=[4],
     )
     address: str | None = Field(

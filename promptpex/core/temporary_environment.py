@@ -10,6 +10,9 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+"""Has a Python that is started take no module from the working folder, which may be a stranger's checkout."""
+
 
 @contextmanager
 def environment_with(values: Mapping[str, str], *, kept: tuple[str, ...] = ()) -> Iterator[None]:

@@ -23,9 +23,13 @@ from types import FrameType
 from typing import Generic
 
 from promptpex.core.errors import EngineError
+from promptpex.core.temporary_environment import SAFE_PATH, environment_with
 from promptpex.engines.chunked import ChunkedEngine, pickled, portable
 from promptpex.engines.in_process import run_all
 from promptpex.engines.jobs import Item, Job, Result
+
+_STARTING = threading.Lock()
+"""For one start at a time, since the environment is the whole program's."""
 
 EXIT_S = 5.0
 """Seconds to close what a job opened: a file or a connection takes far less."""
@@ -151,7 +155,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self._connection, workers_end = context.Pipe()
         self.process = context.Process(target=_serve, args=(workers_end,), name="promptpex-engine", daemon=True)
-        self.process.start()
+        with _STARTING, environment_with(SAFE_PATH):
+            self.process.start()
         workers_end.close()
         self._connection.send_bytes(job)
 

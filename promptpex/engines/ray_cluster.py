@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any
 
 from promptpex.core.errors import EngineError, PromptpexError
-from promptpex.core.temporary_environment import environment_with
+from promptpex.core.temporary_environment import SAFE_PATH, environment_with
 from promptpex.engines.local import usable_cpus
 
 OBJECT_STORE_BYTES = 300_000_000
@@ -38,7 +38,7 @@ TOLD_APART_S = 60.0
 LONGEST_TEMPORARY = 24
 """Characters of the folder for temporary files with which Ray's sockets still have names that are short enough."""
 
-_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", **SAFE_PATH}
 _LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """What Ray asks, on any system, to know whether a node may be reached from others."""
 
@@ -245,9 +245,12 @@ def _join(address: str, stack: contextlib.ExitStack) -> None:
 
 
 def _init(**options: Any) -> None:
+    """Connects. Workers get an empty working folder: without one, Ray has them import from the command's own, which may
+    be a stranger's checkout."""
     import ray
 
-    ray.init(log_to_driver=False, configure_logging=False, **options)
+    with tempfile.TemporaryDirectory(prefix="ppx-") as empty:
+        ray.init(log_to_driver=False, configure_logging=False, runtime_env={"working_dir": empty}, **options)
 
 
 def _require_ray() -> None:

@@ -293,7 +293,7 @@ FETCHED = ['models = "a, embedded/hf:org/repo/w.gguf?seed=1"', 'judge = ["embedd
 
 
 def test_a_settings_file_of_the_project_sends_nothing_to_a_cluster(project: Path) -> None:
-    (project / "promptpex.toml").write_text('address = "elsewhere:6379"\nengine = "ray"\n')
+    (project / "promptpex.toml").write_text('address = "elsewhere:6379"\n')
     with pytest.raises(ConfigError, match=r"promptpex\.toml:1: address: .* would be sent .* --trust-settings"):
         load({}, start=project, env={})
     assert load({"trust_settings": True}, start=project, env={}).settings.address == "elsewhere:6379"

@@ -171,29 +171,21 @@ def _installed() -> Path | None:
 def _installers(target: Path) -> Iterator[list[str]]:
     """Commands that bring the distribution into ``target``, best first."""
     if importlib.util.find_spec("pip"):
-        python = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+        python = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
         yield [*python, "--no-deps", "--only-binary", ":all:", "--dest", str(target), REQUIREMENT]
     uv = shutil.which("uv")
     if uv:
-        yield [
-            uv,
-            "pip",
-            "install",
-            "--quiet",
-            "--python",
-            sys.executable,
-            "--no-deps",
-            "--target",
-            str(target),
-            REQUIREMENT,
-        ]
+        into = ["--python", sys.executable, "--target", str(target)]
+        yield [uv, "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", *into, REQUIREMENT]
 
 
 def _download(target: Path) -> None:
     problem = stored("neither pip nor uv is installed")
     for command in _installers(target):
         try:
-            process = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_S, check=False)
+            process = subprocess.run(  # in an empty folder: a checkout's settings of pip and uv are not for us
+                command, cwd=target, capture_output=True, text=True, timeout=_FETCH_S, check=False
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             problem = str(error)
             continue
