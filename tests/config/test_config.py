@@ -297,8 +297,11 @@ def test_a_settings_file_of_the_project_sends_nothing_to_a_cluster(project: Path
     with pytest.raises(ConfigError, match=r"promptpex\.toml:1: address: .* would be sent .* --trust-settings"):
         load({}, start=project, env={})
     assert load({"trust_settings": True}, start=project, env={}).settings.address == "elsewhere:6379"
-    assert load({"address": "mine:1"}, start=project, env={}).settings.address == "mine:1"
-    assert load({}, start=project, env={"PROMPTPEX_ADDRESS": "mine:1"}).settings.address == "mine:1"
+    assert load({"address": "mine:1", "engine": "ray"}, start=project, env={}).settings.address == "mine:1"
+    assert (
+        load({}, start=project, env={"PROMPTPEX_ADDRESS": "mine:1", "PROMPTPEX_ENGINE": "ray"}).settings.address
+        == "mine:1"
+    )
 
 
 @pytest.mark.parametrize("line", FETCHED)

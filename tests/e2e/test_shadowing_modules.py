@@ -114,7 +114,7 @@ def test_no_command_imports_a_module_of_the_checkout(checkout: Path) -> None:
     ended = {}
     for name, arguments in CALLS.items():
         done = call(checkout, *arguments)
-        assert not (found := imported(checkout)), f"{name}: {found}"
+        assert not (modules := imported(checkout)), f"{name}: {modules}"
         ended[name] = done.returncode
         assert "Traceback" not in done.stderr, done.stderr
     worked = {"demo", "run", "judge", "check", "report", "estimate", "validate", "export", "runs", "init", "models"}
@@ -142,5 +142,5 @@ def test_settings_of_a_checkout_start_no_process(tmp_path: Path, setting: str) -
 
 def test_the_action_installs_nothing_of_the_checkout_and_with_no_key(checkout: Path, tmp_path: Path) -> None:
     done = run_step("Install promptpex", checkout, OPENAI_API_KEY=KEY, RUNNER_TEMP=str(tmp_path), PACKAGE="--help")
-    assert not (found := imported(checkout)), found
+    assert not (modules := imported(checkout)), modules
     assert done.stdout.lstrip().startswith("Usage:"), done.stdout + done.stderr
