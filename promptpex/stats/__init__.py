@@ -18,7 +18,6 @@ from promptpex.stats.as_good_as_best import (
     pair_tests,
     suitability,
 )
-from promptpex.stats.bootstrap import share_bootstrap
 from promptpex.stats.clustered_agreement import clustered_agreement
 from promptpex.stats.compare_two_models import Reading, difference_interval, more_failures_p, pair, statements, tie_p
 from promptpex.stats.corrected_share import (
@@ -102,7 +101,6 @@ __all__ = [
     "run_noise",
     "sequential_selection",
     "share",
-    "share_bootstrap",
     "share_interval",
     "sign_flip_p",
     "smallest_shown",

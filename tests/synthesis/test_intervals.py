@@ -188,19 +188,11 @@ def test_select_shows_figures_held_out_and_the_curve(desk: Desk, capsys: pytest.
     given = json.loads(capsys.readouterr().out)
     assert given["held_out"]["folds"] == 5
     assert given["intervals"]["coverage"]["n"] == 9
-    bootstrap = given["intervals"]["bootstrap"]["coverage"]
-    assert (bootstrap["method"], bootstrap["low"], bootstrap["high"]) == ("cluster-bootstrap", 1.0, 1.0)
-    assert given["held_out"]["bootstrap"]["coverage"]["n"] == 9
+    assert given["held_out"]["coverage"]["n"] == 9
     assert [(one["flagged"], one["caught"]) for one in given["curve"]] == [(0, 9)]
     assert given["change"]["lost"] == []
     assert run_cli(["select", "p.synthesis"]) == 0
-    plain = " ".join(capsys.readouterr().out.split())
-    assert "FFR coverage candidates" not in plain
-    assert "ootstrap" not in plain
-    assert run_cli(["select", "p.synthesis", "--bootstrap"]) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert "Bootstrap intervals on the examples that it was chosen by: coverage 100% (100–100%), FFR 10%" in out
-    assert "rely on those above" in out
+    assert "FFR coverage candidates" not in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_new_choice_says_what_it_loses(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

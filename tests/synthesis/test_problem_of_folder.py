@@ -224,7 +224,7 @@ def test_a_folder_without_examples_can_be_chosen_from(
     assert run_cli(["select", "p.synthesis", "--method", method, "--json"]) == 0
     wanted = ["one"] if method == "topological" else ["one", "two"]
     assert json.loads(capsys.readouterr().out)["candidates"] == wanted
-    assert run_cli(["select", "p.synthesis", "--method", method, "--bootstrap"]) == 0
+    assert run_cli(["select", "p.synthesis", "--method", method]) == 0
     assert "chosen by: ." not in capsys.readouterr().out
 
 

@@ -49,7 +49,6 @@ ALIGNED = "aligned"
     "--weigh-questions", is_flag=True, expert=True, help="Count each question to a judge as one more candidate."
 )
 @options.of_statistics("--curve", is_flag=True, help="Also show the highest coverage at each FFR.")
-@options.of_statistics("--bootstrap", is_flag=True, expert=True, help="Also show bootstrap intervals, for comparison.")
 @options.of_statistics("--transitive", is_flag=True, expert=True, help="Follow chains of implications.")
 @options.of_limits(
     "--time-limit", type=click.IntRange(0), default=60, metavar="SECONDS", help="Time limit of the search [60]."
@@ -74,7 +73,6 @@ def command(
     screen: bool,
     weigh_questions: bool,
     curve: bool,
-    bootstrap: bool,
     transitive: bool,
     time_limit: int,
     into_spec: bool,
@@ -107,7 +105,7 @@ def command(
     if source.is_dir():
         choice = _from_folder(source, method, limits, time_limit, weigh_questions=weigh_questions, full_curve=curve)
         selection = choice.selection
-        _show_choice(choice, as_json, with_curve=curve, with_bootstrap=bootstrap)
+        _show_choice(choice, as_json, with_curve=curve)
         _use(source, choice, into_spec, out)
         _report(source, choice, _why_none(choice), as_json)
     else:
@@ -203,14 +201,14 @@ def _from_folder(
     )
 
 
-def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool, with_bootstrap: bool) -> None:
+def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool) -> None:
     from promptpex.cli.in_words.choice import folder_lines
     from promptpex.cli.output import print_json
 
     if as_json:
         print_json(choice.to_dict())
         return
-    for line in folder_lines(choice, with_curve=with_curve, with_bootstrap=with_bootstrap):
+    for line in folder_lines(choice, with_curve=with_curve):
         say(line)
 
 

@@ -16,13 +16,13 @@ from promptpex.synthesis.choice.intervals import Shares
 from promptpex.synthesis.choice.screens import indistinct_sentences
 
 
-def folder_lines(choice: FolderChoice, *, with_curve: bool = False, with_bootstrap: bool = False) -> list[str]:
+def folder_lines(choice: FolderChoice, *, with_curve: bool = False) -> list[str]:
     """The lines of a choice from a synthesis folder: what was left out of it, the choice, its figures, its change."""
     return apart(
         (
             wrapped(*left_out_sentences(choice)),
             lines(choice.source.problem, choice.selection),
-            wrapped(*_figures_elsewhere(choice), *(_bootstrap(choice) if with_bootstrap else ())),
+            wrapped(*_figures_elsewhere(choice)),
             _curve(choice.points) if with_curve and choice.points else [],
             wrapped(*change_sentences(choice)),
         )
@@ -89,23 +89,6 @@ def _figures_elsewhere(choice: FolderChoice) -> list[str]:
             )
         )
     return sentences
-
-
-def _bootstrap(choice: FolderChoice) -> list[str]:
-    """The same intervals by a percentile bootstrap, with a word of caution."""
-    places = (
-        (tr("on the examples that it was chosen by"), choice.on_all),
-        (tr("on examples held out"), choice.held_out.shares if choice.held_out else None),
-    )
-    sentences = [
-        tr("Bootstrap intervals {where}: {shares}.", where=where, shares=_shares(interval.bootstrap))
-        for where, interval in places
-        if interval is not None and interval.bootstrap is not None and _shares(interval.bootstrap)
-    ]
-    caution = tr(
-        "A percentile bootstrap over cases is too short with few cases and near 0% and 100%: rely on those above."
-    )
-    return [*sentences, caution] if sentences else []
 
 
 def _shares(given: Shares) -> str:

@@ -200,8 +200,7 @@ def saved_points(points: Sequence[CurvePoint], source: FolderProblem) -> tuple[S
 def _shares(given: Shares | None) -> dict[str, Any] | None:
     if given is None:
         return None
-    shares_of = {"coverage": _interval(given.coverage), "ffr": _interval(given.ffr)}
-    return shares_of if given.bootstrap is None else {**shares_of, "bootstrap": _shares(given.bootstrap)}
+    return {"coverage": _interval(given.coverage), "ffr": _interval(given.ffr)}
 
 
 def _interval(given: Interval | None) -> dict[str, Any] | None:

@@ -19,7 +19,6 @@ from promptpex.stats import (
     held_out,
     korn_graubard,
     ppi_conditional,
-    share_bootstrap,
 )
 from promptpex.synthesis.results.matrix import Matrix
 from promptpex.synthesis.selection.bitsets import bits, gathered, membership_patterns, union
@@ -31,15 +30,10 @@ Choose = Callable[[Sequence[int]], Sequence[int] | None]
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Coverage and false failure rate with their intervals; None where there are no such examples.
-
-    Attributes:
-        bootstrap: the same with percentile bootstrap intervals, for comparison; None where these are that.
-    """
+    """Coverage and false failure rate with their intervals; None where there are no such examples."""
 
     coverage: Interval | None
     ffr: Interval | None
-    bootstrap: Shares | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +59,7 @@ class CrossFitted:
 def shares(problem: SelectionProblem, flagged: int, clusters: Sequence[str], among: int | None = None) -> Shares:
     """The share of bad and of good examples that are flagged.
 
-    The intervals are exact ones at the effective number of examples (``korn_graubard``). Those of a percentile
-    bootstrap over cases are there for comparison alone: at 12 examples and rates of 5% its 95% intervals hold in half
-    of all cases (docs/synthesis.md).
+    The intervals are exact ones at the effective number of examples (``korn_graubard``).
 
     Args:
         flagged: examples, as bits.
@@ -76,24 +68,17 @@ def shares(problem: SelectionProblem, flagged: int, clusters: Sequence[str], amo
     """
     counted = (1 << problem.examples) - 1 if among is None else among
     bad, good = problem.bad & counted, problem.good & counted
-    bootstrap = Shares(
-        _share(bad, flagged, clusters, share_bootstrap), _share(good, flagged, clusters, share_bootstrap)
-    )
-    return Shares(
-        _share(bad, flagged, clusters, korn_graubard), _share(good, flagged, clusters, korn_graubard), bootstrap
-    )
+    return Shares(_share(bad, flagged, clusters), _share(good, flagged, clusters))
 
 
-def _share(
-    members: int, flagged: int, clusters: Sequence[str], interval: Callable[[list[int], list[int]], Interval]
-) -> Interval | None:
+def _share(members: int, flagged: int, clusters: Sequence[str]) -> Interval | None:
     if not members:
         return None
     of_cluster: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for example in bits(members):
         of_cluster[clusters[example]][0] += flagged >> example & 1
         of_cluster[clusters[example]][1] += 1
-    return interval([one for one, _ in of_cluster.values()], [size for _, size in of_cluster.values()])
+    return korn_graubard([one for one, _ in of_cluster.values()], [size for _, size in of_cluster.values()])
 
 
 def cross_fitted(problem: SelectionProblem, clusters: Sequence[str], choose: Choose) -> CrossFitted | None:
