@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _PRIOR_CASES = 5.0
 """A convention, as in ``proportions``: the weight of no gain from repeats, in cases on which the models differ."""
-_FINEST = 1 << 30
-"""Parts of a case at most: many different numbers of repeats would need more, and are rounded to that."""
+_FINEST = 10**9
+"""Parts of a case at most: many different numbers of repeats would need more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,11 +67,10 @@ def pair(
     failures = [grid.failures(how)[model] for model, how in zip((first, second), completions, strict=True)]
     both = (sizes[0] > 0) & (sizes[1] > 0) & (grid.weights > 0)
     (m, n), (x, y) = (size[both] for size in sizes), (failed[both] for failed in failures)
-    unit = math.lcm(*map(int, np.unique(np.concatenate([m, n]))))
+    unit = min(_FINEST, math.lcm(*map(int, np.unique(np.concatenate([m, n])))))
     weights = grid.weights[both]
     shift = x / m - y / n
-    whole = x * (unit // m) - y * (unit // n) if unit <= _FINEST else np.rint(shift * _FINEST).astype(np.int64)
-    return PairedDifference(shift, whole * weights, weights)
+    return PairedDifference(shift, np.rint(shift * unit).astype(np.int64) * weights, weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
