@@ -268,8 +268,6 @@ MEANINGS: Mapping[str, str] = {
     "message": "the error's sentence",
     "model": "label of the model",
     "model_reported": "model id that the provider returned",
-    "more_cases_high": "no more than these in nine of ten simulations; missing where perhaps no number would do",
-    "more_cases_low": "more cases that would settle it with probability 0.8: no fewer in nine of ten simulations",
     "n": "items that both passed or failed; every figure is of these",
     "non_compliance": "mean over cases of the share of scored outputs that break a rule, 0 to 1; with `at_least` "
     "of all usable ones; missing where nothing was scored",

@@ -16,9 +16,6 @@ from promptpex.tables import RANKED_BY, Rankings
 FAILING_JUDGE = 0.05
 """A judge that failed on a greater share of what it was asked is the first thing to be said."""
 
-FEW_MORE = 5
-"""So few more cases are hardly a lower end: what would be said is "between 1 and 700"."""
-
 EVEN = 0.001
 """A mean over cases that differs by more from the share of outputs is said to be one: both would be rounded alike."""
 
@@ -238,36 +235,9 @@ def _versus_limit(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
 
 
 def _why_undecided(rows: Sequence[TableRow]) -> list[str]:
-    """What keeps models undecided: what is missing, or how many more cases would probably settle it."""
+    """What is missing, where that keeps models undecided."""
     reasons = dict.fromkeys(row["undecided_because"] for row in rows if row["undecided_because"])
-    sentences = [tr("Undecided because {reason}.", reason=from_data(reason)) for reason in reasons]
-    estimated = [row for row in rows if row["more_cases_low"] is not None]
-    return [*sentences, _more(estimated)] if estimated else sentences
-
-
-def _more(rows: Sequence[TableRow]) -> str:
-    low = rounded_cases(max(row["more_cases_low"] for row in rows))
-    highs = [row["more_cases_high"] for row in rows]
-    if any(high is None for high in highs):
-        return tr(
-            "At least about {low} more cases would probably be needed to settle it, perhaps very many more.", low=low
-        )
-    high = rounded_cases(max(highs))
-    if max(row["more_cases_low"] for row in rows) < FEW_MORE:
-        return tr(
-            "Up to about {high} more cases would probably settle it, if the true rates are close to these.",
-            high=high,
-        )
-    if low == high:
-        return tr(
-            "About {low} more cases would probably settle it, if the true rates are close to these.",
-            low=low,
-        )
-    return tr(
-        "Between {low} and {high} more cases would probably settle it, if the true rates are close to these.",
-        low=low,
-        high=high,
-    )
+    return [tr("Undecided because {reason}.", reason=from_data(reason)) for reason in reasons]
 
 
 def _choice(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:

@@ -18,7 +18,6 @@ from promptpex.codecs.files.atomic import write_text
 from promptpex.codecs.text.wording import plural, sentence
 from promptpex.core.translation import day_of, digits, from_data, shown, spoken
 from promptpex.report.caveats_in_words import FEW
-from promptpex.report.headline import rounded_cases
 from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
@@ -147,7 +146,6 @@ def _filters() -> dict[str, Callable[..., object]]:
         "reason_of": reason_of,
         "day_of": day_of,
         "sentence": sentence,
-        "rounded_cases": rounded_cases,
         "digits": digits,
         "anchor": anchor,
         "in_answer": in_answer,

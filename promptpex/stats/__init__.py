@@ -35,7 +35,6 @@ from promptpex.stats.holm import holm
 from promptpex.stats.intervals import Interval, clopper_pearson
 from promptpex.stats.korn_graubard import korn_graubard
 from promptpex.stats.means import open_mean_interval
-from promptpex.stats.more_cases import MoreCases, more_cases
 from promptpex.stats.outcome_grid import Completion, Grid
 from promptpex.stats.ppi_conditional import PpiConditional, PpiItem, ppi_conditional
 from promptpex.stats.proportions import repeat_correlation, share, share_interval
@@ -60,7 +59,6 @@ __all__ = [
     "JudgedOutputs",
     "Losses",
     "ModelDecision",
-    "MoreCases",
     "PpiConditional",
     "PpiItem",
     "Reading",
@@ -87,7 +85,6 @@ __all__ = [
     "korn_graubard",
     "level_at",
     "looks_at",
-    "more_cases",
     "more_failures_p",
     "open_mean_interval",
     "over_looks",

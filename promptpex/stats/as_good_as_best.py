@@ -94,15 +94,13 @@ class ModelDecision:
             no scored output.
         beaten_by: the model that is shown to break its rules less often, the clearest; None if there is none.
         p: corrected p-value of the difference that says most: from the model that beats it, else from the anchor.
-        p_tie: corrected p-value of being less than the tolerance worse.
-        within_tolerance: whether that is shown; may hold together with ``worse``: worse, but by little.
+        within_tolerance: whether it is shown to be less than the tolerance worse; may hold together with ``worse``.
     """
 
     model: str
     outcome: Outcome
     beaten_by: str | None = None
     p: float = 1.0
-    p_tie: float = 1.0
     within_tolerance: bool = False
 
     @property
@@ -118,13 +116,10 @@ class Suitability:
     Attributes:
         anchor: the best model seen, or the named reference; None when nothing was scored.
         models: a decision about each model, in the order of the grid.
-        open_pairs, open_ties: how many statements of each kind are not shown: the next has to pass alpha by so many.
     """
 
     anchor: str | None
     models: Mapping[str, ModelDecision]
-    open_pairs: int = 0
-    open_ties: int = 0
 
 
 def suitability(
@@ -204,9 +199,7 @@ def decide(
         return Suitability(against, {name: ModelDecision(name, _nothing(losses, name)) for name in losses.models})
     models = _claims(losses, tests, alpha, anchor, against, incomplete)
     leader = next((name for name, one in models.items() if one.outcome == "best"), anchor)
-    shown_worse = sum(p <= alpha for p in corrected_worse(tests.worse).values())
-    open_pairs = len({frozenset(couple) for couple in tests.worse}) - shown_worse
-    return Suitability(leader, models, open_pairs, sum(one.p_tie > alpha for one in models.values()))
+    return Suitability(leader, models)
 
 
 def _claims(
@@ -218,14 +211,12 @@ def _claims(
         beating = [other for other in losses.models if worse.get((name, other), 1.0) <= alpha]
         beaten = min(beating, key=lambda other: (worse[name, other], tests.worse[name, other]), default=None)
         speaking = [(name, anchor), (anchor, name)] if beaten is None else [(name, beaten)]
-        p_tie = close.get(name, 1.0)
         decisions[name] = ModelDecision(
             model=name,
             outcome="worse" if beaten is not None and name != against else "undecided",
             beaten_by=beaten,
             p=min(worse.get(couple, 1.0) for couple in speaking),
-            p_tie=p_tie,
-            within_tolerance=p_tie <= alpha and name not in incomplete,
+            within_tolerance=close.get(name, 1.0) <= alpha and name not in incomplete,
         )
     better = {name for name in losses.models if against is not None and worse.get((against, name), 1.0) <= alpha}
     return {

@@ -13,7 +13,7 @@ from promptpex.stats.noninferiority import EXACT_UP_TO, non_inferiority_p
 from promptpex.stats.power import cases_for_difference, cases_for_non_inferiority, least_number
 
 _POWER = 0.8
-"""A convention, as in ``more_cases``."""
+"""A convention: four chances in five to show what is there (Cohen 1988, Statistical Power Analysis, p. 56)."""
 _STEPS = 1_000
 """The smallest tie is found to a tenth of a point: finer than it is shown."""
 

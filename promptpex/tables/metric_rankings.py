@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def metric_rankings(scores: pd.DataFrame | MetricCounts, order: Sequence[str], options: RankingOptions) -> Rankings:
     """The decisions about the models by the metric that ``options.rank_by`` names, from scores.
 
-    Differences are of the loss, 1 minus the score, as ``Decision`` has it. How many more cases an undecided model would
-    take is not estimated: scores have no one variance, as shares do.
+    Differences are of the loss, 1 minus the score, as ``Decision`` has it.
 
     Args:
         scores: the table of scores of a run, or its counts.

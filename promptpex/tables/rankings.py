@@ -13,9 +13,7 @@ from promptpex.stats import (
     Grid,
     Interval,
     ModelDecision,
-    MoreCases,
     Suitability,
-    more_cases,
     sequential_selection,
     suitability,
     versus_limit,
@@ -53,7 +51,6 @@ class Decision:
             interval; where verdicts are missing the interval holds whatever they are, and has no estimate.
         p: p-value of the difference that is clearest, corrected for the number of models by Holm.
         beaten_by: a model that is shown to break its rules less often, the clearest.
-        more_cases: how many more cases would probably settle an undecided outcome, as a range.
         because: what keeps an outcome undecided that would be decided without it: outputs without a verdict, models
             that were not asked.
     """
@@ -63,7 +60,6 @@ class Decision:
     difference: Interval | None = None
     p: float | None = None
     beaten_by: str | None = None
-    more_cases: MoreCases | None = None
     because: str | None = None
 
     @classmethod
@@ -73,7 +69,6 @@ class Decision:
         anchor: str | None,
         difference: Interval | None,
         because: str | None,
-        more_cases: MoreCases | None = None,
     ) -> Self:
         """The decision about a model that was compared with ``anchor``; without a difference it has no p."""
         return cls(
@@ -82,7 +77,6 @@ class Decision:
             difference=difference,
             p=model.p if difference is not None else None,
             beaten_by=model.beaten_by,
-            more_cases=more_cases,
             because=because,
         )
 
@@ -278,21 +272,8 @@ def _decision(
     gap = None
     if anchor is not None and anchor != model.model:
         gap = difference(counts, grid.row(model.model), grid.row(anchor), options.confidence)
-    because = more = None
-    if model.outcome == "undecided":
-        because = _because(counts, model.model, others)
-        more = None if because or anchor is None else _more(grid, model.model, shown, options)
-    return Decision.of(model, anchor, gap, because, more)
-
-
-def _more(grid: Grid, model: str, shown: Suitability, options: RankingOptions) -> MoreCases | None:
-    return more_cases(
-        grid,
-        grid.row(model),
-        options.tolerance,
-        alpha_worse=options.alpha / max(1, shown.open_pairs),
-        alpha_tie=options.alpha / max(1, shown.open_ties - 1),
-    )
+    because = _because(counts, model.model, others) if model.outcome == "undecided" else None
+    return Decision.of(model, anchor, gap, because)
 
 
 def _because(counts: Counted, model: str, others: Sequence[Suitability]) -> str | None:

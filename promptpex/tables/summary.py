@@ -57,8 +57,6 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "difference_high": "Float64",
     "p": "Float64",
     "beaten_by": "string",
-    "more_cases_low": "Int64",
-    "more_cases_high": "Int64",
     "answered": "Int64",
     "timed": "Int64",
     "cost_per_output": "Float64",
@@ -80,7 +78,7 @@ known; sums are missing where any part is unknown. ``contradicted`` are the fail
 judge contradicts. ``best_case`` and ``worst_case`` are the non-compliance if every
 output that was asked for and could not be scored had passed, or failed; ``worst_low`` and ``worst_high`` the
 interval's ends in the second case. ``interval`` is how it was made, as in ``PROPORTION_COLUMNS``, or ``looks``: right
-however often the run was looked at. ``decision`` to ``more_cases_high`` are as in ``Decision``; ``cheapest`` and
+however often the run was looked at. ``decision`` to ``beaten_by`` are as in ``Decision``; ``cheapest`` and
 ``fastest`` are said of the models that are shown to be good enough, else of all that are not ruled out. ``repeats`` to
 ``pass_hat_k`` are as in ``STABILITY_COLUMNS``, the rest as in ``ACCURACY_COLUMNS``."""
 
@@ -267,7 +265,7 @@ def _decision_cells(decision: Decision | None, *, higher_is_better: bool) -> dic
     """The cells of a decision; the difference is in what the models are ranked by."""
     if decision is None:
         return {"decision": "unscored"}
-    gap, more = decision.difference, decision.more_cases
+    gap = decision.difference
     if gap is not None and higher_is_better:
         gap = mirrored(gap)
     return {
@@ -277,7 +275,6 @@ def _decision_cells(decision: Decision | None, *, higher_is_better: bool) -> dic
         "p": decision.p,
         "beaten_by": decision.beaten_by,
         **({"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high} if gap else {}),
-        **({"more_cases_low": more.low, "more_cases_high": more.high} if more else {}),
     }
 
 

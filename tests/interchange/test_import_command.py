@@ -51,7 +51,6 @@ def test_json_holds_tables_our_figures_and_problems(folder: Path, capsys: pytest
     ours = result["ours"]["colours"]
     second = ours["models"]["gemma2:9b"]
     assert (second["share"], second["at_least"], second["decision"]) == (0.5, False, "undecided")
-    assert 0 < second["more_cases"]["low"] <= second["more_cases"]["high"]
     assert second["baseline"]["share"] == 0.0
     (pair,) = ours["pairs"]
     assert (pair["first"], pair["second"]) == ("gemma2:9b", "gpt-4o-mini")

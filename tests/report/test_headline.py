@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -26,19 +25,11 @@ def priced(made: Run, prices: dict[str, tuple[float | None, float]]) -> Run:
     return made.replace(outputs=tuple(outputs))
 
 
-def test_noise_is_called_undecided_and_says_what_would_decide() -> None:
+def test_noise_is_called_undecided() -> None:
     text = headline(many(30, {"a": lambda n: n % 6 > 0, "b": lambda n: n % 15 not in (1, 2, 3, 4)}))
     assert text.startswith("Undecided: a (17%, 95% CI 5.6–35%) and b (27%, 95% CI 12–46%)")
     assert "these data do not show which model is best" in text
-    assert re.search(r"Between [\d,]+ and [\d,]+ more cases would probably settle it", text)
     assert "shown" not in text
-
-
-def test_hardly_any_more_cases_are_no_lower_end() -> None:
-    made = many(66, {"a": lambda n: n > 5, "b": lambda n: not 20 <= n < 35})
-    row = next(row for row in summarise(made).models.to_dict("records") if row["decision"] == "undecided")
-    assert row["more_cases_low"] == 1
-    assert " Up to about 650 more cases would probably settle it, if" in headline(made)
 
 
 def test_the_best_and_the_worse_are_named() -> None:

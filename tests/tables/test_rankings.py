@@ -56,15 +56,6 @@ def test_a_named_model_is_the_reference() -> None:
         places(made, RankingOptions(against="z"))
 
 
-def test_undecided_models_have_a_range_of_cases_that_would_decide() -> None:
-    table = models(outputs(many(30, {"a": lambda n: n < 27, "b": lambda n: n % 5 > 0})))
-    assert table["decision"].tolist() == ["undecided", "undecided"]
-    assert (table["more_cases_low"] >= 1).all()
-    assert (table["more_cases_high"] > 3 * table["more_cases_low"]).all()
-    again = models(outputs(many(30, {"a": lambda n: n < 27, "b": lambda n: n % 5 > 0})))
-    assert again["more_cases_high"].tolist() == table["more_cases_high"].tolist()
-
-
 def test_one_model_alone_and_one_that_was_never_scored() -> None:
     assert places(many(5, {"a": lambda n: True})) == {"a": "only model"}
     assert places(many(5, {"a": lambda n: True, "dead": lambda n: None})) == {"a": "undecided", "dead": "unscored"}

@@ -189,13 +189,11 @@ def _plain_share(one: Share) -> dict[str, Any]:
 
 
 def _plain_place(place: Decision) -> dict[str, Any]:
-    more = place.more_cases
     return {
         "decision": place.outcome,
         "because": place.because,
         "p": place.p,
         "beaten_by": place.beaten_by,
-        "more_cases": {"low": more.low, "high": more.high} if more else None,
     }
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from promptpex.paper.published.dataset import Benchmark
     from promptpex.paper.published.measures import Ours, Share, Tables
-    from promptpex.tables import Decision
 
 
 def print_all(benchmarks: Sequence[Benchmark], tables: Tables, averages: Mapping[str, Any]) -> None:
@@ -116,7 +115,7 @@ def _ours_table(name: str, figures: Ours) -> Table:
     from promptpex.report.terminal import clean
 
     table = _new(clean(name, 60))
-    for column in ("model", "broken", "share", "lost", "baseline", "decision", "more"):
+    for column in ("model", "broken", "share", "lost", "baseline", "decision"):
         justify: Literal["left", "right"] = "left" if column in ("model", "decision") else "right"
         table.add_column(column, justify=justify, overflow="fold", no_wrap=column != "model")
     by_share = sorted(figures.places.models, key=lambda model: figures.shares[model].share or 0.0)
@@ -130,7 +129,7 @@ def _ours_row(model: str, figures: Ours) -> list[str]:
 
     share, place = figures.shares[model], figures.places.models[model]
     unscored = str(sum(figures.unscored[model].values()))
-    cell_texts = [_interval(share), unscored, _interval(figures.baseline[model]), place.outcome, _more(place)]
+    cell_texts = [_interval(share), unscored, _interval(figures.baseline[model]), place.outcome]
     return [clean(model, 30), f"{share.broken}/{share.scored}", *cell_texts]
 
 
@@ -138,14 +137,6 @@ def _interval(one: Share) -> str:
     if one.share is None:
         return "–"
     return f"{'≥' if one.at_least else ''}{100 * one.share:.0f}% ({100 * one.low:.0f}–{100 * one.high:.0f})"
-
-
-def _more(place: Decision) -> str:
-    more = place.more_cases
-    if more is None:
-        return ""
-    low, high = (None if end is None else f"{float(f'{end:.2g}'):,.0f}" for end in (more.low, more.high))
-    return f"{low} or more" if high is None else f"{low}–{high}"
 
 
 def _notes(figures: Mapping[str, Ours]) -> list[str]:
@@ -156,8 +147,8 @@ def _notes(figures: Mapping[str, Ours]) -> list[str]:
         "Decisions: exact sign flips of the differences on the same cases for every pair of models, corrected by Holm "
         "within a benchmark; with one answer to a case this is McNemar's exact test. best: every other model is shown "
         "to be worse; tied: shown to be less than 5 points worse than the best; worse: shown to break its prompt more "
-        "often than another; undecided: these data cannot tell; more: so many more cases would probably decide, going "
-        "by what was seen; lost: unscored, without a verdict or an answer.",
+        "often than another; undecided: these data cannot tell; "
+        "lost: unscored, without a verdict or an answer.",
     ]
     if any(share.at_least for one in figures.values() for share in (*one.shares.values(), *one.baseline.values())):
         lines.append(

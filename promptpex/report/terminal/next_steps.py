@@ -16,7 +16,7 @@ from promptpex.tables import records
 MOST_STEPS = 2
 """Commands that are proposed at once: more would not be read."""
 MOST_CASES = 500
-"""Cases that one may be told to add; where it takes more, more cases are not the way."""
+"""Cases that one may be told to add; beyond, more cases are not the way."""
 LIMIT = "10%"
 """The non-compliance that a proposed gate allows: a number to be changed."""
 
@@ -112,16 +112,14 @@ def _whole_suite(summary: Summary, occasion: Occasion) -> Iterator[NextStep]:
 
 
 def _more_cases(summary: Summary) -> Iterator[NextStep]:
-    """Cases to add where models are undecided and so many would probably settle it."""
-    if summary.run.manifest.subset is not None:
-        return
-    case_counts = [row["more_cases_low"] for row in summary.model_rows if row["more_cases_low"] is not None]
+    """As many cases again, where too few are there to tell models apart."""
+    cases, path = len(summary.run.suite.usable()), summary.run.prompt.path
     targets = sum(1 + bool(rule.inverse) for rule in summary.run.spec.rules if not rule.stale)
-    if not case_counts or not targets or summary.run.prompt.path is None or max(case_counts) > MOST_CASES:
-        return
-    each = math.ceil(max(case_counts) / targets)
-    prompt = _argument(summary.run.prompt.path)
-    yield NextStep(f"promptpex generate {prompt} --more {each}", tr("adds about {count} cases", count=each * targets))
+    few = any(row["decision"] == "undecided" and not row["undecided_because"] for row in summary.model_rows)
+    if few and summary.run.manifest.subset is None and targets and path is not None and cases <= MOST_CASES:
+        each = math.ceil(cases / targets)
+        purpose = tr("adds about {count} cases", count=each * targets)
+        yield NextStep(f"promptpex generate {_argument(path)} --more {each}", purpose)
 
 
 def _using(summary: Summary, run: str, earlier: Path | None) -> Iterator[NextStep]:
