@@ -62,6 +62,7 @@ def generate(
     judge: str | Sequence[str] | None = None,
     more: int = 0,
     keep: int | None = None,
+    replace: bool = False,
     client: Client | None = None,
     **settings: Unpack[KeywordSettings],
 ) -> Suite:
@@ -71,11 +72,12 @@ def generate(
         judge: who confirms expected outputs, where ``expected`` names a model that gives them.
         more: cases to make for each rule and inverse beyond those that there are.
         keep: how many cases to keep, the most valuable ones; the others are put aside. None: as it is.
+        replace: whether more than a tenth of the cases may be retired as outdated.
     """
 
     async def job(session: Session) -> Suite:
         require_judges_of_expected(session)
-        wishes = generating.Wishes(more=more, keep=keep)
+        wishes = generating.Wishes(more=more, keep=keep, replace=replace)
         return (await generating.generate(session, prompt, spec, suite or Suite(prompt=spec.prompt), wishes)).suite
 
     return in_session(job, {"author": author, "judge": listed(judge), **settings}, client)

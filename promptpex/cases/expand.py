@@ -1,7 +1,7 @@
 """Expansion: from each case a longer, more realistic variant that still aims at the same rule; the original stays.
 
-Incremental like generation: a variant depends on the case it grew from, the rule, the input spec, the template, the
-author and the settings; a variant whose hash is stale is made again, one whose original is gone goes with it.
+Incremental like generation: a variant depends on the case it grew from, the rule and the input spec; a variant whose
+hash is stale is made again, one whose original is gone goes with it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from promptpex.cases.comparable_words import folded
 from promptpex.cases.excerpts_for_author import by_number
 from promptpex.cases.input_spec_in_words import input_spec_text
 from promptpex.cases.new_cases_request import inputs_type
+from promptpex.cases.plan import VERSION
 from promptpex.codecs.text.inputs_as_text import inputs_text, named_text, value_text
 from promptpex.core.events import Listener, Notice, ignore_events
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
-from promptpex.core.stage_templates import Rendered, fingerprint, render
+from promptpex.core.stage_templates import Rendered, render
 from promptpex.core.translation import stored
 from promptpex.llm.map_requests import map_batches
 from promptpex.llm.model_in_role import RoleModel
@@ -59,7 +60,7 @@ class Expansion:
 
     Attributes:
         keep: variants that are still up to date.
-        retire: variants that are stale, or one too many.
+        retire: variants that are stale, or whose case is gone.
         make: cases that lack their variant, with the hash it will carry.
     """
 
@@ -68,7 +69,7 @@ class Expansion:
     make: tuple[tuple[Case, str], ...]
 
 
-def plan_expansion(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, how: Expanding) -> Expansion:
+def plan_expansion(prompt: Prompt, spec: Spec, suite: Suite, *, how: Expanding) -> Expansion:
     """Which variants of ``suite`` stay, which go, and which cases get one next.
 
     The cases named in ``make`` are of one generation; those that will grow from them are planned after that.
@@ -79,24 +80,20 @@ def plan_expansion(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, how
             grown.setdefault(case.expanded_from, []).append(case)
     keep: list[Case] = []
     make: list[tuple[Case, str]] = []
-    level = [case for case in suite.valid() if case.expanded_from is None]
-    for _ in range(how.times):
+    level, generation = [case for case in suite.valid() if case.expanded_from is None], 0
+    while level:
         following: list[Case] = []
         for case in level:
             rule = _rule(case, spec)
             if rule is None or not growing(case, prompt, spec):
                 continue
-            inputs_fingerprint = _inputs_fingerprint(case, rule, prompt, spec, author, how)
-            own = [
-                one
-                for one in grown.get(case.id, ())
-                if one.origin != "generated" or one.inputs_fingerprint == inputs_fingerprint
-            ]
+            inputs_fingerprint = _inputs_fingerprint(case, rule, prompt, spec)
+            own = [one for one in grown.get(case.id, ()) if _is_current(one, inputs_fingerprint)]
             keep += own
             following += [one for one in own if one.invalid is None][:1]
-            if not own and case.aside is None:
+            if not own and case.aside is None and generation < how.times:
                 make.append((case, inputs_fingerprint))
-        level = following
+        level, generation = following, generation + 1
     kept_ids = {case.id for case in keep}
     all_grown = [case for case in suite.cases if case.expanded_from is not None]
     retire = [case for case in all_grown if case.id not in kept_ids and case.origin == "generated"]
@@ -116,13 +113,13 @@ async def expand(
     """The suite with each case followed by its variants; what is up to date is not asked for again.
 
     A variant that is no longer than its original or has lost an id of it, or whose request fails, is left out with a
-    notice. With ``times`` 0 the machine's variants are taken out.
+    notice. With ``times`` 0 none is added.
 
     Raises:
         ModelError: of a kind that holds for the whole author.
     """
     for _ in range(max(how.times, 1)):
-        todo = plan_expansion(prompt, spec, suite, author=author.label, how=how)
+        todo = plan_expansion(prompt, spec, suite, how=how)
         retired_ids = {case.id for case in todo.retire}
         suite = suite.replace(cases=tuple(case for case in suite.cases if case.id not in retired_ids))
         if not todo.make:
@@ -300,17 +297,19 @@ def _is_text(spec: Spec, name: str) -> bool:
     return variable.type == "text" and variable.values is None
 
 
-def _inputs_fingerprint(case: Case, rule: Rule, prompt: Prompt, spec: Spec, author: str, how: Expanding) -> str:
-    return digest(
+def _is_current(variant: Case, inputs_fingerprint: str) -> bool:
+    """Whether a variant belongs to its case as it is now; one of an earlier version is taken to."""
+    known = variant.inputs_fingerprint or ""
+    return variant.origin != "generated" or known == inputs_fingerprint or not known.startswith(VERSION)
+
+
+def _inputs_fingerprint(case: Case, rule: Rule, prompt: Prompt, spec: Spec) -> str:
+    return VERSION + digest(
         {
             "case": {name: value_text(value) for name, value in case.inputs.items()},
             "rule": [rule.id, rule.rule, rule.inverse if case.inverse else None],
             "inputs": {name: variable.to_dict() for name, variable in spec.inputs.items()},
             "variables": prompt.variables,
-            "template": fingerprint(TEMPLATE),
-            **({"samples": list(how.samples)} if how.samples else {}),
-            "instructions": how.instructions,
-            "author": author,
         },
         16,
     )

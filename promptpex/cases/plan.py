@@ -1,7 +1,8 @@
 """Which cases have to be generated: for each target (a rule or its inverse, in a scenario), those kept and missing.
 
-A generated case depends only on its target, the input spec, the template, the author and the settings; the hash of
-these is its ``inputs_fingerprint``. A case with a stale hash is retired and generated again. People's cases stay.
+What a generated case is for are its target and the input spec; the hash of these is its ``inputs_fingerprint``. A case
+with another hash is outdated: it is retired and generated again. Who wrote a case, and with which instructions, counts
+for nothing, and people's cases stay.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from promptpex.cases.comparable_words import slug
 from promptpex.cases.retrieval_context import context_variable
 from promptpex.core.ids import digest
 from promptpex.core.records import Case, Prompt, Rule, Spec, Suite
-from promptpex.core.stage_templates import fingerprint
 
 TEMPLATE = "cases/generate"
+VERSION = "2-"
+"""What fingerprints begin with, by which those of earlier versions are told from them."""
 RULES_PER_REQUEST = 6
 """Rules that one request covers unless it is said: a capable author still gives that many different situations."""
 
@@ -44,6 +46,7 @@ class Generation:
         instructions: the owner's note for this stage.
         language: BCP 47 tag of the language that inputs have to be in; None = the prompt's.
         own_count: whether people's cases of a rule or inverse count among these numbers, unless it has stale ones.
+        replace: whether cases beyond these numbers go.
     """
 
     per_rule: int = 2
@@ -55,6 +58,7 @@ class Generation:
     instructions: str = ""
     language: str | None = None
     own_count: bool = False
+    replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class Plan:
 
     Attributes:
         keep: cases that stay as they are; variants among them, which expansion plans for itself.
-        retire: generated cases whose rule, spec, template, author or settings have changed or gone.
+        retire: generated cases whose target or input spec has changed or gone, and those that are too many.
         make: targets with the number of cases still missing.
         orphans: people's cases, and variants, whose rule is gone; they stay.
 
@@ -122,9 +126,10 @@ class Plan:
         return sum(count for _, count in self.make)
 
 
-def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Generation) -> Plan:
+def plan(prompt: Prompt, spec: Spec, suite: Suite, *, options: Generation) -> Plan:
     """Which cases of ``suite`` stay, which go, and what is to be made."""
-    usual = targets_of(prompt, spec, author=author, options=options)
+    usual = targets_of(prompt, spec, options=options)
+    suite = _with_current_fingerprints(suite, usual)
     extra = [_extra(target, options.extra) for target in usual]
     fresh: dict[str, list[Case]] = {target.inputs_fingerprint: [] for target in (*usual, *extra)}
     most = {target.inputs_fingerprint: target.count for target in usual}
@@ -140,8 +145,9 @@ def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Gene
             elif options.own_count and case.origin != "generated" and case.invalid is None:
                 own[case.rule, case.inverse, case.scenario] += 1
             continue
-        full = same is not None and len(same) >= most.get(case.inputs_fingerprint or "", len(same) + 1)
-        if same is None or (case.invalid is None and full):
+        most_here = most.get(case.inputs_fingerprint or "")
+        is_surplus = options.replace and case.invalid is None and most_here is not None and len(same or ()) >= most_here
+        if same is None or is_surplus:
             retire.append(case)
             continue
         keep.append(case)
@@ -160,7 +166,22 @@ def plan(prompt: Prompt, spec: Spec, suite: Suite, *, author: str, options: Gene
     )
 
 
-def targets_of(prompt: Prompt, spec: Spec, *, author: str, options: Generation) -> list[Target]:
+def _with_current_fingerprints(suite: Suite, targets: Sequence[Target]) -> Suite:
+    """The suite in which generated cases of an earlier version, whose fingerprint also held their author, count as up
+    to date where what they aim at is still there."""
+    current = {target.place: target.inputs_fingerprint for target in targets}
+
+    def updated(case: Case) -> Case:
+        place = (case.rule or "", case.inverse, case.scenario)
+        is_earlier = case.inputs_fingerprint is not None and not case.inputs_fingerprint.startswith(VERSION)
+        if case.origin != "generated" or case.expanded_from is not None or not is_earlier or place not in current:
+            return case
+        return case.replace(inputs_fingerprint=current[place])
+
+    return suite.replace(cases=tuple(map(updated, suite.cases)))
+
+
+def targets_of(prompt: Prompt, spec: Spec, *, options: Generation) -> list[Target]:
     """Every rule and inverse, in the spec's order, in every scenario, with the hash of what its cases depend on."""
     scenarios: Sequence[Scenario | None] = options.scenarios or (None,)
     targets = []
@@ -168,25 +189,25 @@ def targets_of(prompt: Prompt, spec: Spec, *, author: str, options: Generation) 
         if rule.stale:
             continue
         for inverse, count in ((False, options.per_rule), (True, options.per_inverse)):
-            if count < 1 or (inverse and not rule.inverse):
+            if inverse and not rule.inverse:
                 continue
             for scenario in scenarios:
-                inputs_fingerprint = _inputs_fingerprint(prompt, spec, rule, inverse, scenario, author, options)
+                inputs_fingerprint = _inputs_fingerprint(prompt, spec, rule, inverse, scenario, options)
                 targets.append(Target(rule, inverse, scenario, inputs_fingerprint, count))
     return targets
 
 
-def with_more(options: Generation, prompt: Prompt, spec: Spec, suite: Suite, *, author: str, more: int) -> Generation:
+def with_more(options: Generation, prompt: Prompt, spec: Spec, suite: Suite, *, more: int) -> Generation:
     """The options by which each target gets ``more`` cases beyond those that it has; they stay, whatever the counts."""
     usable = Counter(case.inputs_fingerprint for case in suite.cases if case.invalid is None)
-    targets = [_extra(target, {}) for target in targets_of(prompt, spec, author=author, options=options)]
+    targets = [_extra(target, {}) for target in targets_of(prompt, spec, options=options) if target.count]
     extra = {target.inputs_fingerprint: usable[target.inputs_fingerprint] + more for target in targets}
     return replace(options, extra=extra)
 
 
 def _extra(target: Target, counts: Mapping[str, int]) -> Target:
     """The target of the cases beyond the usual number, which other counts leave alone."""
-    inputs_fingerprint = digest([target.inputs_fingerprint, "more"], 16)
+    inputs_fingerprint = VERSION + digest([target.inputs_fingerprint, "more"], 16)
     count = counts.get(inputs_fingerprint, 0)
     return replace(target, inputs_fingerprint=inputs_fingerprint, count=count, extra=True)
 
@@ -197,11 +218,10 @@ def _inputs_fingerprint(
     rule: Rule,
     inverse: bool,
     scenario: Scenario | None,
-    author: str,
     options: Generation,
 ) -> str:
     context = context_variable(prompt, spec)
-    return digest(
+    return VERSION + digest(
         {
             **({"context": context} if context else {}),
             **({"language": options.language} if options.language else {}),
@@ -214,10 +234,6 @@ def _inputs_fingerprint(
             "input_checks": [check.to_dict() for check in spec.input_checks],
             "variables": prompt.variables,
             "scenario": [scenario.name, list(scenario.constraints), dict(scenario.fixed)] if scenario else None,
-            "samples": list(options.samples),
-            "instructions": options.instructions,
-            "template": fingerprint(TEMPLATE),
-            "author": author,
         },
         16,
     )

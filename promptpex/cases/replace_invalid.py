@@ -79,7 +79,7 @@ async def replace_invalid(
         unchecked = [case.id for case in suite.usable() if case.id not in findings]
         suite, checked = await mark_invalid(suite, how, only=unchecked)
         findings.update({finding.case: finding for finding in checked})
-        todo = within_tries(plan(how.prompt, how.spec, suite, author=author.label, options=options), tries=rounds)
+        todo = within_tries(plan(how.prompt, how.spec, suite, options=options), tries=rounds)
         if tries >= rounds or todo.missing == 0:
             return RefinedSuite(suite, todo, findings)
         tries += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ from promptpex.cases.replace_invalid import mark_invalid, replace_invalid, withi
 from promptpex.cases.validity import ValidityCheck
 from promptpex.codecs.text.wording import named
 from promptpex.config import Settings
-from promptpex.core.errors import ModelError
+from promptpex.core.errors import ModelError, SuiteError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Output, Prompt, Spec, Suite
 from promptpex.core.time_allowance import Allowance
@@ -82,11 +83,13 @@ class Wishes:
         more: cases to make for each rule and inverse beyond those that there are.
         rate: whether cases are rated.
         keep: how many cases to keep, the most valuable ones, the others put aside; None: as it is.
+        replace: whether outdated cases may go, however many, and those beyond the numbers that the settings want.
     """
 
     more: int = 0
     rate: bool = False
     keep: int | None = None
+    replace: bool = False
 
     @property
     def rating(self) -> bool:
@@ -103,15 +106,36 @@ def planned(session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes: 
     if wishes.only_own(suite):
         return Plan(keep=suite.cases, retire=(), make=(), orphans=())
     options = _options(session, prompt, spec, suite, wishes)
-    todo = plan(prompt, spec, suite, author=session.roles.author().label, options=options)
+    todo = plan(prompt, spec, suite, options=options)
     return within_tries(todo, tries=session.settings.rounds)
 
 
 def _options(session: Session, prompt: Prompt, spec: Spec, suite: Suite, wishes: Wishes) -> Generation:
-    options = generation(session, prompt)
+    options = replace(generation(session, prompt), replace=wishes.replace)
     if not wishes.more:
         return replace(options, own_count=wishes.rating)
-    return with_more(options, prompt, spec, suite, author=session.roles.author().label, more=wishes.more)
+    return with_more(options, prompt, spec, suite, more=wishes.more)
+
+
+def require_leave_to_replace(spec: Spec, suite: Suite, todo: Plan, wishes: Wishes) -> None:
+    """Refuses to retire more than a tenth of the usable cases unless that is wished.
+
+    Raises:
+        SuiteError: says which cases are outdated, why, and what to do.
+    """
+    outdated = [case for case in todo.retire if case.invalid is None]
+    if wishes.replace or len(outdated) <= len(suite.usable()) / 10:
+        return
+    current = {rule.id for rule in spec.rules if not rule.stale}
+    of_rules = Counter(case.rule for case in outdated if case.rule in current)
+    changed = [f"{count} of {rule}" for rule, count in of_rules.items()]
+    gone = len(outdated) - of_rules.total()
+    why = [f"{named(changed)}, whose words, condition, scenario or inputs have changed"] if changed else []
+    why += [f"{gone} of rules that are gone"] if gone else []
+    raise SuiteError(
+        f"{len(outdated)} of {len(suite.usable())} cases are outdated ({'; '.join(why)}): --replace retires them and "
+        "makes new ones; nothing was changed"
+    )
 
 
 def require_cases(session: Session, made: Generated) -> None:
@@ -151,6 +175,7 @@ async def generate(
     """
     settings = session.settings
     todo = planned(session, prompt, spec, suite, wishes)
+    require_leave_to_replace(spec, suite, todo, wishes)
     if wishes.only_own(suite):
         grown, plan_done = suite, todo
     else:

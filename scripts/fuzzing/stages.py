@@ -150,7 +150,7 @@ async def _grounded(maker: Maker) -> object:
 
 async def _cases(maker: Maker) -> object:
     options = Generation(per_rule=1, per_inverse=1)
-    todo = plan(PROMPT, SPEC, Suite(prompt="prompt.md"), author="fake/author", options=options)
+    todo = plan(PROMPT, SPEC, Suite(prompt="prompt.md"), options=options)
     return await generate(author(maker), PROMPT, SPEC, todo, suite_for="prompt.md", options=options)
 
 

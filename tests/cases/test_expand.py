@@ -107,16 +107,16 @@ async def test_a_variant_goes_with_its_original_unless_it_is_a_persons() -> None
     assert "r1-1-long" in [case.id for case in (await grown(mine))[0].cases]
 
 
-async def test_times_two_grows_the_variants_and_zero_takes_them_out() -> None:
+async def test_times_two_grows_the_variants_and_zero_adds_none() -> None:
     suite, client = await grown(times=2)
     ids = [case.id for case in suite.cases if case.expanded_from == "r1-1-long"]
     assert ids == ["r1-1-long-long"]
     assert len(client.requests) == 2
     again, client = await grown(suite, times=2)
     assert (again, client.requests) == (suite, [])
-    none, client = await grown(suite, times=0)
-    assert none == SHORT
-    assert client.requests == []
+    same, client = await grown(suite, times=0)
+    assert (same, client.requests) == (suite, [])
+    assert (await grown(SHORT, times=0))[0] == SHORT
 
 
 async def test_a_variant_that_did_not_grow_is_left_out_with_a_notice() -> None:
@@ -133,7 +133,7 @@ def test_only_free_texts_grow() -> None:
     of = spec().replace(inputs={"thing": VariableSpec(type="enum", values=("a rose",)), "place": VariableSpec()})
     assert growing(SHORT.cases[0], prompt(), of) == ("place",)
     typed = of.replace(inputs={**of.inputs, "place": VariableSpec(type="json")})
-    assert plan_expansion(prompt(), typed, SHORT, author="a", how=Expanding()).make == ()
+    assert plan_expansion(prompt(), typed, SHORT, how=Expanding()).make == ()
 
 
 async def test_fixed_values_stay_as_they_are() -> None:
@@ -148,7 +148,7 @@ async def test_fixed_values_stay_as_they_are() -> None:
 
 async def test_generation_leaves_variants_to_expansion() -> None:
     suite, _ = await grown()
-    todo = plan(prompt(), spec(), suite, author="fake/author", options=Generation(1, 1))
+    todo = plan(prompt(), spec(), suite, options=Generation(1, 1))
     assert [case.id for case in todo.keep if case.expanded_from] == ["r1-1-long", "r1-inverse-1-long", "mine-long"]
 
 

@@ -39,7 +39,7 @@ def author(invalid: int) -> Any:
 
 async def made(voice: Any) -> Suite:
     empty = Suite(prompt="prompt.md")
-    todo = plan(prompt(), spec(), empty, author=voice.label, options=OPTIONS)
+    todo = plan(prompt(), spec(), empty, options=OPTIONS)
     return await generate(voice, prompt(), spec(), todo, suite_for="prompt.md", options=OPTIONS)
 
 
@@ -100,10 +100,10 @@ def test_marking_keeps_what_is_marked() -> None:
 
 
 def test_the_limit_is_over_all_runs() -> None:
-    todo = plan(prompt(), spec(), Suite(prompt="p"), author="a", options=Generation(1, 0))
+    todo = plan(prompt(), spec(), Suite(prompt="p"), options=Generation(1, 0))
     target = todo.make[0][0]
     spent = tuple(case(f"x{n}", f"t{n}", inputs_fingerprint=target.inputs_fingerprint, invalid="bad") for n in range(2))
-    again = plan(prompt(), spec(), Suite(prompt="p", cases=spent), author="a", options=Generation(1, 0))
+    again = plan(prompt(), spec(), Suite(prompt="p", cases=spent), options=Generation(1, 0))
     assert [one.rule.id for one, _ in again.make] == ["r1", "r2"]
     assert [one.rule.id for one, _ in within_tries(again, tries=1).make] == ["r2"]
     assert [one.rule.id for one, _ in within_tries(again, tries=2).make] == ["r1", "r2"]

@@ -68,7 +68,7 @@ def author(more: int = 0) -> Any:
 
 async def suite_of(options: Generation, of: Prompt = RAG, before: Suite | None = None) -> tuple[Suite, Any]:
     voice, client = author()
-    todo = plan(of, spec(), before or Suite(prompt="p"), author=voice.label, options=options)
+    todo = plan(of, spec(), before or Suite(prompt="p"), options=options)
     return await generate(voice, of, spec(), todo, suite_for="p", options=options), client
 
 
@@ -106,7 +106,7 @@ async def test_other_prompts_and_fixed_contexts_have_no_halves() -> None:
     voice, client = role_model(
         lambda request: written_cases(request, lambda aim, number: {"question": f"{aim} {number}"})
     )
-    todo = plan(RAG, spec(), Suite(prompt="p"), author=voice.label, options=fixed)
+    todo = plan(RAG, spec(), Suite(prompt="p"), options=fixed)
     suite = await generate(voice, RAG, spec(), todo, suite_for="p", options=fixed)
     assert {case.answer_in_context for case in suite.cases} == {None}
     assert "is the material" not in asked(client.requests[0])
@@ -114,10 +114,8 @@ async def test_other_prompts_and_fixed_contexts_have_no_halves() -> None:
 
 def test_the_context_is_part_of_what_a_case_is_made_from() -> None:
     options = Generation(1, 0)
-    with_it = targets_of(RAG, spec(), author="a", options=options)[0].inputs_fingerprint
-    without = targets_of(RAG.replace(unknown={"context": "none"}), spec(), author="a", options=options)[
-        0
-    ].inputs_fingerprint
+    with_it = targets_of(RAG, spec(), options=options)[0].inputs_fingerprint
+    without = targets_of(RAG.replace(unknown={"context": "none"}), spec(), options=options)[0].inputs_fingerprint
     assert with_it != without
 
 

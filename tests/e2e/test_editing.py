@@ -134,7 +134,11 @@ async def test_the_session_of_a_person_who_edits(session: Session) -> None:
     assert dry["requests"][0]["calls"] == 1
     assert author.asked == asked
 
-    done = await session("generate", "prompt.md")
+    held = session.text("prompt.cases.yaml")
+    refused = await session("generate", "prompt.md", code=2)
+    assert "6 of 14 cases are outdated (3 of r1, whose words, condition" in refused.err
+    assert (author.asked, session.text("prompt.cases.yaml")) == (asked, held)
+    done = await session("generate", "prompt.md", "--replace")
     assert author.asked == asked + 1
     assert "case own-2 is yours and stays, but its rule r2 is gone" in done.err
     after, now = session.text("prompt.cases.yaml"), session.cases()
@@ -196,7 +200,7 @@ async def the_prompt_changes(session: Session, edited: str, cases: str) -> None:
     assert "r2" not in re.findall(r"id: (\S+)", spec)  # own-2 still names it: the id is not given again
 
     asked = author.asked
-    await session("generate", "prompt.md")
+    await session("generate", "prompt.md", "--replace")
     assert author.asked == asked + 1  # three new rules and their inverses
     now = session.cases()
     assert {name for name, case in now.items() if case["rule"] == "r3"} == {"own-1", "r3-1"}

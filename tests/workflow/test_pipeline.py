@@ -220,7 +220,7 @@ async def test_an_author_who_fails_makes_nothing_and_the_notices_say_what_was_do
     events: list[Event] = []
     resolved = load(settings(tmp_path), start=tmp_path, env={})
     async with open_session(resolved, provider=FakeClient(lambda request: "no"), emit=events.append) as session:
-        made = await generate(session, files_of(tmp_path / "prompt.md"))
+        made = await generate(session, files_of(tmp_path / "prompt.md"), Wishes(replace=True))
     assert made.plan.missing == 3
     assert (len(made.plan.keep), made.plan.retire) == (3, ())
     assert [case.id for case in made.suite.cases] == [case.id for case in first.suite.cases]

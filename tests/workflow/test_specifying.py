@@ -18,7 +18,7 @@ from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.specs.file import read_spec, write_spec
 from promptpex.specs.groundedness import Groundedness
-from promptpex.workflow.generating import Quality
+from promptpex.workflow.generating import Quality, Wishes
 from promptpex.workflow.pipeline import extract, generate, planned, run, update
 from promptpex.workflow.project_files import Files, files_of
 from promptpex.workflow.session import open_session
@@ -146,7 +146,7 @@ async def test_a_new_variable_gets_its_spec_and_its_cases(tmp_path: Path) -> Non
     files.prompt.write_text(text + "Language: {{language}}\n", encoding="utf-8")
     done = await do(update, files, author)
     assert list(done.spec.inputs) == ["review", "language"]
-    made = await do(generate, files, author)
+    made = await do(partial(generate, wishes=Wishes(replace=True)), files, author)
     assert all(set(case.inputs) == {"review", "language"} for case in made.suite.cases)
     assert len(made.plan.retire) == 3
 

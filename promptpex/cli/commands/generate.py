@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Add N cases for each rule and inverse, unlike the existing ones.",
 )
+@options.of_cases("--replace", is_flag=True, help="Retire all that is outdated or too many; else at most a tenth.")
 @options.of_cases("--rate", is_flag=True, help="Have the author rate cases by severity, importance and repetition.")
 @options.of_cases(
     "--keep-best",
@@ -57,6 +58,7 @@ def command(
     cases: Path | None,
     dry_run: bool,
     more: int | None,
+    replace: bool,
     rate: bool,
     keep_best: int | None,
     baseline_cases: int | None,
@@ -65,18 +67,18 @@ def command(
 ) -> int:
     """Generate cases for each rule and its inverse.
 
-    They go to PROMPT.cases.yaml. Only what is missing is asked for: a case is made again when its rule, the
-    input spec, the author or the settings changed. Cases that you wrote or edited are never touched. Unusable
-    cases are kept in the file, marked with the reason.
+    They go to PROMPT.cases.yaml. Only what is missing is asked for. A case is outdated, and made again, when its
+    rule or the input spec changed. Cases that you wrote or edited are never touched; unusable ones stay, marked
+    with the reason.
     """
     from promptpex.workflow.generating import Wishes
     from promptpex.workflow.project_files import files_of
 
     files = files_of(prompt, spec=spec, suite=cases)
     if baseline_cases is not None:
-        _require_alone(more=more, rate=rate, keep_best=keep_best, dry_run=dry_run)
+        _require_alone(more=more, replace=replace, rate=rate, keep_best=keep_best, dry_run=dry_run)
         return _baseline(files, baseline_cases, as_json, flags)
-    wishes = Wishes(more or 0, rate, keep_best)
+    wishes = Wishes(more or 0, rate, keep_best, replace)
     return _dry(files, wishes, as_json, flags) if dry_run else _generate(files, wishes, as_json, flags)
 
 
