@@ -275,6 +275,8 @@ MEANINGS: Mapping[str, str] = {
     "non_compliance_before": "share of the first run, 0 to 1",
     "non_compliant": "scored outputs that break at least one rule",
     "not_concerned": "outputs that the rule, which has a condition, does not concern; they are in no other column",
+    "chosen_by_outcome": "whether the cases were chosen because they failed before (`--only-failed`): every share, "
+    "interval and decision is missing then",
     "not_asked": "outputs, of `judges` requests, that a budget, a deadline or a stop cut off",
     "one_not_concerned": "in addition: one of the two finds that the rule does not concern the output, the other does "
     "not",

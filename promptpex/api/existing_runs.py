@@ -8,8 +8,8 @@ from typing import Unpack
 from promptpex.api.keyword_settings import CompareSettings, RunPlaceSettings, Share, resolved_settings
 from promptpex.api.run_result import RunResult, warn
 from promptpex.config import Resolved
-from promptpex.core.events import ignore_events
-from promptpex.core.records import ReportCard, Run
+from promptpex.core.events import Notice, ignore_events
+from promptpex.core.records import AnyRun, ReportCard, Run
 from promptpex.core.shares import share
 from promptpex.report import runs
 from promptpex.report.run_comparison import RunComparison
@@ -49,9 +49,8 @@ def compare(
         errors.PromptpexError: there is no such run, or the two have no model or no case in common.
     """
     resolved = resolved_settings(settings)
-    one, two = (None if isinstance(run, Run) else _folder(run, resolved) for run in (before, after))
-    old, new = (
-        run if isinstance(run, Run) else runs.read_for_report(_folder(run, resolved)) for run in (before, after)
+    (old, one), (new, two) = (
+        (run, None) if isinstance(run, Run) else _read_deciding(run, resolved) for run in (before, after)
     )
     margin = None if regression_margin is None else float(share(str(regression_margin)))
     rules = aligning.counting(graders)
@@ -87,3 +86,9 @@ def align(
 
 def _folder(run: str | Path, resolved: Resolved) -> Path:
     return runs.resolve(Path(run), Path(resolved.settings.results))
+
+
+def _read_deciding(run: str | Path, resolved: Resolved) -> tuple[AnyRun, Path]:
+    """A run that decides something, and its folder; what is passed over for it is a warning."""
+    folder = runs.resolve(Path(run), Path(resolved.settings.results), lambda text: warn(Notice(text, "warning")))
+    return runs.read_for_report(folder), folder

@@ -13,7 +13,7 @@ import click
 
 from promptpex.codecs.text.control_characters import escaped, visible
 from promptpex.core.errors import GateFailed, Interrupted
-from promptpex.core.translation import tr, tr_n
+from promptpex.core.translation import from_data, tr, tr_n
 
 if TYPE_CHECKING:
     from promptpex.core.records import AnyRun
@@ -148,6 +148,11 @@ def _occasion(summary: Summary, totals: Mapping[str, Any] | None) -> Occasion:
     return Occasion(requests_text, resume_line() if goes_on else "", _comparable_before(summary), whole_suite_line())
 
 
+def tell(stored_text: str) -> None:
+    """Says on stderr which run is meant where later ones were passed over."""
+    say(from_data(stored_text), err=True)
+
+
 def asked_in_words(totals: Mapping[str, Any]) -> str:
     """What a command asked, in a sentence."""
     sent, replayed, cached = totals["sent"], totals["replayed"], totals["cached"]
@@ -165,9 +170,9 @@ def asked_in_words(totals: Mapping[str, Any]) -> str:
 def _comparable_before(summary: Summary) -> Path | None:
     """The folder of the run of the same prompt that was made before, if the two can be compared."""
     from promptpex.core.errors import RunError
-    from promptpex.report.runs import made_before, read_manifest
+    from promptpex.report.runs import made_earlier, may_decide, read_manifest
 
-    earlier = None if summary.folder is None else made_before(summary.folder)
+    earlier = None if summary.folder is None else next(filter(may_decide, made_earlier(summary.folder)), None)
     try:
         models = () if earlier is None else read_manifest(earlier).models
     except RunError:

@@ -47,6 +47,7 @@ def bless(run: AnyRun, folder: Path) -> Blessed:
         judges=manifest.judges,
         promptpex=manifest.versions.get("promptpex", ""),
         models=manifest.models,
+        failed_in=manifest.failed_in,
         cases=tuple(
             BlessedCase(
                 id=case.id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from promptpex.core.records import EXPECTED
+from promptpex.core.records import EXPECTED, Manifest
 from promptpex.core.translation import Key, from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.comparison.what_changed import are_rules_changed
@@ -40,6 +40,13 @@ METRIC_CHANGED = {
 }
 
 
+_WHAT_IS_CLEAR = Key(
+    "points: after minus before, on cases that both runs scored; a change is clear if exact sign flips of the "
+    "differences per case show it, however the unscored outputs would have come out, corrected for the number of "
+    "models (Holm)."
+)
+
+
 def changes_answer(rows: Sequence[TableRow], by_metric: pd.DataFrame) -> str:
     """What is shown of each model, a paragraph of plain words.
 
@@ -48,6 +55,33 @@ def changes_answer(rows: Sequence[TableRow], by_metric: pd.DataFrame) -> str:
         by_metric: the changes in the owner's metrics.
     """
     return " ".join(f"{_sentence(row)}{_accuracy_sentence(row)}{_metric_sentences(row, by_metric)}" for row in rows)
+
+
+def no_claim(rows: Sequence[TableRow], before: Manifest, after: Manifest) -> str:
+    """Why nothing is claimed where the cases of a run were chosen because they failed, and what became of them.
+
+    Args:
+        rows: a table of changes as plain rows.
+        before, after: of the two runs.
+    """
+    which = tr("the first run") if before.failed_in else tr("the second run")
+    why = tr(
+        "No claim: the cases of {which} were chosen because they failed or were unscored in run {run}, and some that "
+        "failed pass by chance. Run the whole suite to know.",
+        which=which,
+        run=before.failed_in or after.failed_in,
+    )
+    counts = (
+        tr("{model}: {fixed} fixed, {failing} newly failing of {cases}.", **_became(row))
+        for row in rows
+        if row["cases"]
+    )
+    return " ".join([why, *counts])
+
+
+def _became(row: TableRow) -> dict[str, object]:
+    counts = {"fixed": row["fixed"], "failing": row["newly_failing"], "cases": _cases(row["cases"])}
+    return {"model": row["model"], **counts}
 
 
 def _sentence(row: TableRow) -> str:
@@ -118,11 +152,8 @@ def change_notes(before: RunTables, after: RunTables, common: int, rows: Sequenc
         rows: a table of changes as plain rows.
     """
     one, two = before.run.manifest, after.run.manifest
-    yield tr(
-        "points: after minus before, on cases that both runs scored; a change is clear if exact sign flips of the "
-        "differences per case show it, however the unscored outputs would have come out, corrected for the number of "
-        "models (Holm)."
-    )
+    if not (one.failed_in or two.failed_in):
+        yield _WHAT_IS_CLEAR.tr()
     if one.run == two.run:
         yield tr(
             "Both runs were made from the same prompt, spec, cases, models and settings: what differs is noise, or "

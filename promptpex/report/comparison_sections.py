@@ -22,6 +22,8 @@ NONE = "–"
 def compared_sections(comparison: RunComparison) -> list[Section]:
     """What changed, per model: the outputs that break a rule, the right ones, and the owner's metrics; those of them
     that there are."""
+    if not comparison.is_claimed:
+        return [_counted(comparison)]
     points = tr("points ({level} CI)", level=as_given(comparison.confidence))
     figures = (Key("change"), Key("before"), Key("after"), points)
     models = records(comparison.models)
@@ -48,6 +50,16 @@ def compared_sections(comparison: RunComparison) -> list[Section]:
     return [section for section in all_sections if section.rows]
 
 
+def _counted(comparison: RunComparison) -> Section:
+    """What became of the cases, where that says nothing of the models."""
+    header = (Key("model"), Key("before"), Key("after"), Key("newly failing"), Key("fixed"))
+    rows = (
+        (row["model"], *_counts(row), str(row["newly_failing"]), str(row["fixed"]))
+        for row in records(comparison.models)
+    )
+    return Section("broken", tr("Outputs that break a rule"), "", header, tuple(rows))
+
+
 def changed_section(comparison: RunComparison) -> Section:
     """The cases that one run breaks more often than the other."""
     rows = tuple(
@@ -59,16 +71,20 @@ def changed_section(comparison: RunComparison) -> Section:
 
 
 def _cells(row: TableRow) -> tuple[str, ...]:
-    counts = (tr("{some} of {all}", some=row[run], all=row[f"{run}_scored"]) for run in ("before", "after"))
     return (
         row["model"],
-        from_data(row["decision"]),
-        *counts,
+        _decision(row["decision"]),
+        *_counts(row),
         _apart(row),
         str(row["newly_failing"]),
         str(row["fixed"]),
         _p(row),
     )
+
+
+def _counts(row: TableRow) -> Iterator[str]:
+    """The failures before and after."""
+    return (tr("{some} of {all}", some=row[run], all=row[f"{run}_scored"]) for run in ("before", "after"))
 
 
 def _corrected_cells(row: TableRow) -> tuple[str, ...]:
@@ -78,14 +94,14 @@ def _corrected_cells(row: TableRow) -> tuple[str, ...]:
 
 def _accuracy_cells(row: TableRow) -> tuple[str, ...]:
     apart = _apart(row, "accuracy_")
-    return (row["model"], from_data(row["accuracy_decision"]), *_shares(row, "accuracy"), apart, _p(row, "accuracy_"))
+    return (row["model"], _decision(row["accuracy_decision"]), *_shares(row, "accuracy"), apart, _p(row, "accuracy_"))
 
 
 def _metric_cells(row: TableRow) -> tuple[str, ...]:
     name = f"{shortened(row['model'])}: {row['metric']}"
     if row["difference_low"] is None:
-        return (name, from_data(row["decision"]), *(NONE,) * 4)
-    return (name, from_data(row["decision"]), *_shares(row, "mean"), _apart(row), _p(row))
+        return (name, _decision(row["decision"]), *(NONE,) * 4)
+    return (name, _decision(row["decision"]), *_shares(row, "mean"), _apart(row), _p(row))
 
 
 def _shares(row: TableRow, what: str) -> Iterator[str]:
@@ -98,6 +114,10 @@ def _apart(row: TableRow, prefix: str = "") -> str:
     """How far before and after are apart, with the interval."""
     low, high = row[f"{prefix}difference_low"], row[f"{prefix}difference_high"]
     return NONE if low is None else points_apart(row[f"{prefix}difference"], low, high)
+
+
+def _decision(decision: str | None) -> str:
+    return NONE if decision is None else from_data(decision)
 
 
 def _p(row: TableRow, prefix: str = "") -> str:

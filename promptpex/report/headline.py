@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from promptpex.core.records import PartOfSuite
+from promptpex.core.records import Manifest, PartOfSuite
 from promptpex.core.translation import digits, from_data, tr, tr_n
 from promptpex.report import accuracy_in_words as right
 from promptpex.report import ranked_metric
@@ -57,6 +57,33 @@ def answer(
     sentences += right.caveats(rows, references or {})
     sentences += ranked_metric.caveats(rows, metric) if metric else ()
     return " ".join(sentences)
+
+
+def chosen_by_outcome(rows: Sequence[TableRow], manifest: Manifest) -> str:
+    """All that is said of a run whose cases were chosen because they failed: how many pass now.
+
+    Args:
+        rows: a table of models as plain rows.
+        manifest: of the run.
+    """
+    subset = manifest.subset
+    assert subset is not None
+    chosen = tr_n(
+        "{count} case of {all} was chosen because it failed or was unscored in run {run}.",
+        "{count} cases of {all} were chosen because they failed or were unscored in run {run}.",
+        subset.cases,
+        all=subset.of,
+        run=subset.failed_in,
+    )
+    return " ".join([chosen, *map(_passing_now, rows), tr("Some would by chance: run the whole suite to know.")])
+
+
+def _passing_now(row: TableRow) -> str:
+    outputs = row["outputs"] - row["not_asked"]
+    of = {"model": row["model"], "passed": row["passed"], "all": outputs, "unscored": outputs - row["scored"]}
+    if outputs - row["scored"]:
+        return tr("{model}: {passed} of the {all} now pass, {unscored} are unscored.", **of)
+    return tr("{model}: {passed} of the {all} now pass.", **of)
 
 
 def _part(subset: PartOfSuite | None) -> list[str]:

@@ -24,27 +24,30 @@ class Details:
     Attributes:
         run: the run.
         made: its tables.
-        confidence: of the intervals.
+        confidence: of the intervals; there are none where the cases were chosen by their outcome.
     """
 
     run: AnyRun = field(repr=False)
     made: RunTables = field(repr=False)
     confidence: float
 
+    def _claimed(self, frame: pd.DataFrame) -> pd.DataFrame:
+        return tables.without_claims(frame) if self.run.manifest.failed_in else frame
+
     @cached_property
     def by_case_type(self) -> pd.DataFrame:
         """Rule cases against inverse cases."""
-        return tables.by_case_type(self.made.rows, confidence=self.confidence)
+        return self._claimed(tables.by_case_type(self.made.rows, confidence=self.confidence))
 
     @cached_property
     def scenarios(self) -> pd.DataFrame:
         """A row per model and scenario."""
-        return tables.scenarios(self.made.rows, confidence=self.confidence)
+        return self._claimed(tables.scenarios(self.made.rows, confidence=self.confidence))
 
     @cached_property
     def repeats(self) -> pd.DataFrame:
         """How much each model's answers to the same case differ."""
-        return tables.repeats(self.made.rows, confidence=self.confidence)
+        return self._claimed(tables.repeats(self.made.rows, confidence=self.confidence))
 
     @cached_property
     def flaky(self) -> pd.DataFrame:
@@ -59,7 +62,7 @@ class Details:
     @cached_property
     def agreements(self) -> pd.DataFrame:
         """How often two sources of verdicts agree."""
-        return self.made.agreements(self.confidence)
+        return self._claimed(self.made.agreements(self.confidence))
 
     @cached_property
     def disagreements(self) -> pd.DataFrame:

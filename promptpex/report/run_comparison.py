@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from promptpex import tables
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.records import AnyRun
-from promptpex.report.comparison_in_words import change_notes, changes_answer, metric_note
+from promptpex.report.comparison_in_words import change_notes, changes_answer, metric_note, no_claim
 from promptpex.report.corrections_in_words import corrected_change_sentences
 from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.percentages import TableRow
@@ -59,6 +59,11 @@ class RunComparison:
     confidence: float
     noise: tuple[TableRow, ...] = ()
 
+    @property
+    def is_claimed(self) -> bool:
+        """Whether anything is said of the models: not where the cases of a run were chosen because they failed."""
+        return not any(one.run.manifest.failed_in for one in (self.before, self.after))
+
     def report(self, path: str | Path) -> Path:
         """Writes the page of the comparison, as ``promptpex compare --out`` does, and gives its path; it has no links
         to the reports of the runs.
@@ -99,8 +104,7 @@ def compare_runs(
         tolerance: a loss that does not count as a regression where it is shown to be no greater; None: none.
         weights: how many times each case counts.
         rank_by: what decides whether a model is worse.
-        people: what people's grades say of either run.
-        noise: the run-to-run noise of the models, as far as it was measured, as rows with ``tables.NOISE_COLUMNS``.
+        people, noise: people's grades of either run, and the measured noise of its models (``tables.NOISE_COLUMNS``).
 
     Raises:
         RunError: the runs have no model or no case in common.
@@ -115,7 +119,7 @@ def compare_runs(
     by_metric, figures = tables.metric_changes(*scores, **same), records(by_model)
     corrected = tables.corrected_changes(*rows, people, **same)
     notes = (*change_notes(old, new, len(common), figures), *metric_note(scores, by_metric))
-    return RunComparison(
+    comparison = RunComparison(
         before=old,
         after=new,
         names=tuple(models),
@@ -130,6 +134,25 @@ def compare_runs(
         regressions=tuple(_regressions(figures, by_metric, rank_by, tolerance)),
         confidence=confidence,
         noise=tuple(noise),
+    )
+    return comparison if comparison.is_claimed else _without_claims(comparison)
+
+
+def _without_claims(comparison: RunComparison) -> RunComparison:
+    """What is left of a comparison where the cases of a run were chosen because they failed: what became of them."""
+    tables_of_both = (comparison.models, comparison.rules, comparison.metrics)
+    models, rules, metrics = map(tables.without_claims, tables_of_both)
+    chosen = [one.run.manifest for one in (comparison.before, comparison.after)]
+    return replace(
+        comparison,
+        models=models,
+        rules=rules,
+        metrics=metrics,
+        corrections=comparison.corrections.iloc[:0],
+        answer=no_claim(records(models), *chosen),
+        notes=tuple(change_notes(comparison.before, comparison.after, len(comparison.cases), records(models))),
+        regressions=(),
+        noise=(),
     )
 
 

@@ -20,14 +20,12 @@ FEW_SHARES = 5
 
 def sections(summary: Summary) -> tuple[Section, ...]:
     """The sections that have something to say, in their order."""
+    estimated = [*_by_people(summary), _by_case_type(summary), _scenarios(summary), _repeats(summary)]
     all_sections = (
-        *_by_people(summary),
-        _by_case_type(summary),
-        _scenarios(summary),
-        _repeats(summary),
+        *([] if summary.run.manifest.failed_in else estimated),
         _flaky(summary),
         _inconsistent_verdicts(summary),
-        _agreements(summary),
+        *([] if summary.run.manifest.failed_in else [_agreements(summary)]),
         _disagreements(summary),
         _discrimination(summary),
     )
@@ -50,7 +48,8 @@ def rule_section(summary: Summary, most: int = 6) -> Section:
     names = list(dict.fromkeys(model for _, model in cells))
     rules = list(dict.fromkeys(rule for rule, _ in cells)) if len(names) <= most else []
     rows = tuple((rule, *(_rule_cell(cells.get((rule, name))) for name in names)) for rule in rules)
-    note = multiplicity_warning(len(cells), summary.confidence) if rows else ""
+    is_claimed = bool(rows) and not summary.run.manifest.failed_in
+    note = multiplicity_warning(len(cells), summary.confidence) if is_claimed else ""
     return Section("by-rule", tr("Failures by rule"), note, (Key("rule"), *names), rows)
 
 
@@ -81,7 +80,7 @@ def multiplicity_warning(shares: int, confidence: float) -> str:
 
 def footnotes(summary: Summary) -> tuple[str, ...]:
     """How the figures of the models were computed: what a reader has to know to trust them as far as they go."""
-    small = summary.models["scored"].between(1, FEW - 1).any()
+    small = not summary.run.manifest.failed_in and summary.models["scored"].between(1, FEW - 1).any()
     marked = [tr("* fewer than {few} scored outputs: treat the share as a rough guide.", few=FEW)] if small else []
     notes = (*_interval_notes(summary), *_accuracy_note(summary))
     notes = (*notes, *trust_note(summary))

@@ -14,7 +14,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import NOT_ASKED, AnyRun, Spec, Suite, collector_paused
 from promptpex.report.corrections_in_words import corrected_sentences
 from promptpex.report.failures import FailureExample, failure_examples
-from promptpex.report.headline import answer
+from promptpex.report.headline import answer, chosen_by_outcome
 from promptpex.report.on_demand_tables import Details
 from promptpex.report.ranked_metric import require_metric, with_ranked_metric
 from promptpex.report.run_tables import RunTables, tables_of
@@ -174,6 +174,9 @@ def summarise(
     details = Details(run, run_tables, options.confidence)
     by_model = tables.models(rows, order=names, ranking=rankings, expected=right, repeat_rows=details.repeats)
     by_metric = tables.metrics(run_tables.metric_counts, order=names, ranking=rankings)
+    if run.manifest.failed_in:
+        rankings = replace(rankings, models={})
+        by_model, by_rule, by_metric = map(tables.without_claims, (by_model, by_rule, by_metric))
     summary = Summary(
         run=run,
         folder=folder,
@@ -189,10 +192,12 @@ def summarise(
         saved=_saved(run, rows) if options.looks else None,
         answer=_answer(run, _answered_of(by_model, by_metric, options), rankings, details),
     )
-    return summary if people is None else _with_people(summary, people)
+    return summary if people is None or run.manifest.failed_in else _with_people(summary, people)
 
 
 def _answer(run: AnyRun, rows: list[dict[str, Any]], rankings: Rankings, details: Details) -> str:
+    if run.manifest.failed_in:
+        return chosen_by_outcome(rows, run.manifest)
     judges, whose = records(details.judges), references(run.suite)
     return answer(rows, rankings, judges, references=whose, subset=run.manifest.subset)
 

@@ -71,7 +71,7 @@ from promptpex.tables.repeats import (
 )
 from promptpex.tables.rule_changes import RULE_CHANGE_COLUMNS, rule_changes
 from promptpex.tables.rule_counts import RuleCounts
-from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules, rules_of
+from promptpex.tables.summary import MODEL_COLUMNS, RULE_COLUMNS, models, rules, rules_of, without_claims
 from promptpex.tables.wrong_answers import (
     ANSWER_COLUMNS,
     CONFUSION_COLUMNS,
@@ -97,6 +97,7 @@ __all__ = [
     "EqualTexts",
     "VerdictsOnEqualTexts",
     "has_one_twice",
+    "without_claims",
     "rules_of",
     "telling",
     "with_texts_of",

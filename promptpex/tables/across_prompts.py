@@ -86,7 +86,8 @@ def _shared_prompts(by_model: Mapping[str, Sequence[Mapping[str, Any]]]) -> set[
 
 
 def _of_model(model: str, rows: Sequence[Mapping[str, Any]], shared: set[str]) -> dict[str, Any]:
-    shares = [row["non_compliance"] for row in rows if row["non_compliance"] is not None]
+    scored = [(row["non_compliance"], row) for row in rows if row["non_compliance"] is not None]
+    shares = [share for share, _ in scored]
     bounds = [row["non_compliance"] for row in rows if row["at_least"] and row["non_compliance"] is not None]
     lowest, highest = min(shares, default=None), max(shares, default=None)
     compared = [row for row in rows if row["file"] in shared and row["non_compliance"] is not None]
@@ -95,8 +96,8 @@ def _of_model(model: str, rows: Sequence[Mapping[str, Any]], shared: set[str]) -
     return {
         "model": model,
         "prompts": len(rows),
-        "scored_prompts": sum(row["scored"] > 0 for row in rows),
-        "without_failure": sum(row["scored"] > 0 and not row["non_compliant"] and not row["unscored"] for row in rows),
+        "scored_prompts": len(shares),
+        "without_failure": sum(share == 0 and not row["unscored"] for share, row in scored),
         "decisions": ", ".join(
             f"{decision_counts[decision]} {decision}" for decision in sorted(decision_counts, key=_rank)
         ),

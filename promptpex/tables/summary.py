@@ -35,6 +35,7 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "unscored": "Int64",
     "errors": "Int64",
     "not_asked": "Int64",
+    "chosen_by_outcome": "boolean",
     "usable": "Int64",
     "tokens_in": "Int64",
     "tokens_out": "Int64",
@@ -69,7 +70,8 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "pass_hat_k": "Float64",
     **ACCURACY_COLUMNS,
 }
-"""Columns of ``models``. ``non_compliance`` is the mean over the cases of the share of their scored outputs that break
+"""Columns of ``models``. Where the cases were ``chosen_by_outcome`` every share, interval and decision is missing, in
+``report.csv`` too. ``non_compliance`` is the mean over the cases of the share of their scored outputs that break
 a rule, from 0 to 1; where usable answers have no verdict (``at_least``) of all their usable answers, a lower bound, and
 the interval holds whatever the verdicts would have been. ``errors`` are the outputs without a usable answer and
 ``not_asked`` those that a budget, a deadline or a stop left unasked or unjudged, both part of ``unscored``; ``usable``
@@ -129,6 +131,7 @@ def models(
     table = [
         {
             "model": name,
+            "chosen_by_outcome": False,
             **_group_cells(groups.get(name)),
             **figures.of_model(name),
             **({} if right is None else right.accuracy_of(name)),
@@ -276,6 +279,36 @@ def _decision_cells(decision: Decision | None, *, higher_is_better: bool) -> dic
         "beaten_by": decision.beaten_by,
         **({"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high} if gap else {}),
     }
+
+
+def without_claims(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table of figures with its counts, costs and latencies alone: what is left where the cases were chosen by their
+    outcome, so that no share says anything of a model."""
+    claims = [
+        name
+        for name in frame.columns
+        if name in _OF_DECISIONS or (str(frame[name].dtype) == "Float64" and name not in _MEASURED)
+    ]
+    frame = frame.assign(**{name: frame[name].iloc[:0].reindex(frame.index) for name in claims})
+    return frame.assign(chosen_by_outcome=True) if "chosen_by_outcome" in frame else frame
+
+
+_MEASURED = ("cost_usd", "cost_per_output", "latency_p50_ms", "latency_p95_ms")
+_OF_DECISIONS = (
+    "at_least",
+    "accuracy_at_least",
+    "interval",
+    "decision",
+    "undecided_because",
+    "versus",
+    "beaten_by",
+    "cheapest",
+    "fastest",
+    "within_tolerance",
+    "accuracy_decision",
+    "accuracy_undecided_because",
+    "accuracy_within_tolerance",
+)
 
 
 def _mark(rows: Sequence[dict[str, Any]], pool: Sequence[str]) -> None:

@@ -216,7 +216,8 @@ async def begin_run(session: Session, files: Files, subset: Subset = WHOLE, *, n
     suite, part = _part_of(session, whole, spec, subset, checked.failed)
     if part is not None:
         session.emit(Notice(stored("{cases} of {of} cases: {words}", cases=part.cases, of=part.of, words=part.words)))
-    session.emit(Notice.of(lambda: detectable(session, len(suite.usable()))))
+    if part is None or part.failed_in is None:
+        session.emit(Notice.of(lambda: detectable(session, len(suite.usable()))))
     take_judge_examples(session, files.prompt, prompt, spec)
     author = checked.author.label if checked.author else None
     begun = await run_records.begin(session, prompt, spec, suite, author=author, metrics=checked.metrics, subset=part)
@@ -277,7 +278,9 @@ async def _judge(
 
 def _failed(session: Session, prompt: Prompt, subset: Subset) -> FailedCases | None:
     """What failed last, where that is asked for: before anything is paid."""
-    return failed_cases(Path(session.settings.results), prompt.name) if subset.only_failed else None
+    if not subset.only_failed:
+        return None
+    return failed_cases(Path(session.settings.results), prompt.name, lambda text: session.emit(Notice(text)))
 
 
 def _part_of(

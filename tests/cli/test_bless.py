@@ -98,6 +98,8 @@ def test_a_prompt_elsewhere_and_another_prompt_are_refused(project: Path, capsys
 
 def test_a_part_of_a_suite_is_blessed_with_a_word(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep("partial", many(60, {"a": lambda n: n >= 6}, asked=lambda model, n: n < 40, partial="budget"))
-    code, out, err = called(capsys, "bless", "partial")
+    code, _, err = called(capsys, "bless", "partial")
+    assert (code, "not complete (budget)" in err, Path("shop.blessed.json").exists()) == (2, True, False)
+    code, out, err = called(capsys, "bless", "partial", "--partial")
     assert (code, out) == (0, "shop.blessed.json: 1 model on 40 cases, of the run partial\n")
     assert err == "note: this run is not complete (budget)\n"

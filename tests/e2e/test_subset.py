@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import json
+import re
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from promptpex import read_run
 from promptpex.cli.command_session import whole_suite_line
 from tests.e2e.command import Done, in_process
-from tests.e2e.faults import Place, place
+from tests.e2e.faults import Place, command, place
+from tests.servers import ScriptedServer, Seen, Step, completion_body
 
 CASES = 12
 
@@ -52,21 +58,140 @@ def test_a_part_has_a_folder_of_its_own_and_is_called_one_everywhere(here: Place
 def test_a_gate_on_a_part_says_so(here: Place) -> None:
     assert run(here, "--first", "3").code == 0
     limit = ("--max-non-compliance", "100%", "--results", str(here.folder / "results"))
-    done = in_process("gate", *limit, cwd=here.folder)
+    assert in_process("gate", *limit, cwd=here.folder).code == 2
+    assert run(here, "--first", "3", "--name", "part").code == 0
+    done = in_process("gate", "part", *limit, cwd=here.folder)
     assert done.code == 0, done.err
     assert f"This run has only a part of the suite, 3 of {CASES} cases: the first 3." in done.err
-    assert json.loads(in_process("gate", "--json", *limit, cwd=here.folder).out)["subset"]["cases"] == 3
+    assert json.loads(in_process("gate", "part", "--json", *limit, cwd=here.folder).out)["subset"]["cases"] == 3
 
 
-def test_only_failed_goes_back_to_what_failed_last(here: Place) -> None:
+def test_only_failed_goes_back_to_the_latest_whole_run(here: Place) -> None:
     assert run(here, "--only-failed").code == 2
     assert run(here, "--first", "5", models="good=fake/NN,bad=fake/no-tag").code == 0
-    (before,) = manifests(here)
-    failed = json.loads(run(here, "--only-failed", "--json").out)
-    assert failed["subset"] == {"words": f"failed or unscored in run {before}", "cases": 5, "of": CASES}
+    part_alone = run(here, "--only-failed")
+    assert (part_alone.code, "no run of a whole suite has an answer yet" in part_alone.err) == (2, True)
+    assert run(here, "--case", "c1", "--name", "one").code == 0
+    assert run(here).code == 0
     again = run(here, "--only-failed")
     assert again.code == 2
-    assert f"no case failed or was unscored in the run {failed['run']}" in again.err
+    assert "no case failed or was unscored in the run" in again.err
+
+
+@pytest.fixture
+async def chance(tmp_path: Path, scripted: ScriptedServer) -> Chance:
+    """Two models that fail every other time, by chance, and never change; `a` was asked all cases, and after that both
+    those that had failed."""
+    (tmp_path / ".git").mkdir()
+    made = Chance(place(tmp_path, cells=30), scripted, Done(0, "", ""))
+    assert (await made.run("-m", "openai/a", "--name", "before")).code == 0
+    done = await made.run("-m", "openai/a,openai/b", "--only-failed", "--fresh", "--name", "again")
+    assert done.code == 0, done.err
+    made.shown = done
+    return made
+
+
+@dataclass
+class Chance:
+    """A project with a server whose answers are drawn anew at each command."""
+
+    here: Place
+    server: ScriptedServer
+    shown: Done
+    turn: int = 0
+
+    async def run(self, *more: str) -> Done:
+        self.turn += 1
+        self.server.otherwise = self._answer
+        base = ("--api-base", self.server.url, "--judge", "none", "--no-config")
+        return await command(self.here.arguments(*base, *more))
+
+    async def on_runs(self, verb: str, *more: str) -> Done:
+        return await command([verb, *more, "--results", str(self.results)])
+
+    @property
+    def results(self) -> Path:
+        return self.here.folder / "results"
+
+    def _answer(self, seen: Seen) -> Step:
+        drawn = hashlib.sha256(json.dumps([self.turn, seen.body["model"], seen.body["messages"]]).encode()).digest()[0]
+        return Step(body=completion_body("NN" if drawn % 2 else "no-tag"))
+
+
+CLAIMS = ("clearly", "95%", "best", "worse", "better", "Undecided", "undecided", "tied")
+
+
+async def test_cases_chosen_by_their_outcome_carry_no_claim_anywhere(chance: Chance) -> None:
+    (folder,) = [path.parent for path in chance.results.glob("*/*/manifest.json") if '"again"' in path.read_text()]
+    with (folder / "report.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    asked = int(rows[0]["outputs"])
+    assert 5 < asked < 25
+    answer = " ".join(chance.shown.out.split())
+    for row in rows:
+        assert row["chosen_by_outcome"] == "True"
+        assert f"{row['model']}: {row['passed']} of the {asked} now pass." in answer
+        for name in ("non_compliance", "ci_low", "ci_high", "worst_high", "decision", "versus", "p", "best_case"):
+            assert row[name] == "", name
+    assert answer.endswith("Some would by chance: run the whole suite to know.")
+    assert "promptpex compare" not in answer
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    report = await chance.on_runs("report", str(folder), "--full")
+    for shown in (answer, re.sub(r"<style.*?</style>|<script.*?</script>|<details.*?</details>", "", page, flags=re.S)):
+        assert not [word for word in CLAIMS if word in shown.split('<h2 id="rules')[0]], shown
+    assert not [word for word in CLAIMS if word in report.out]
+    as_json = json.loads((await chance.on_runs("report", str(folder), "--json")).out)
+    assert all(row["ci_low"] is row["decision"] is None for row in as_json["models"])
+    assert all(row["ci_low"] is None for row in as_json["rules"])
+    made = read_run(folder)
+    assert made.models["ci_high"].isna().all()
+    assert made.models["decision"].isna().all()
+    listed = json.loads((await chance.on_runs("runs", "--json")).out)[0]
+    assert [one["ci_low"] for one in listed["results"]] == [None, None]
+
+
+async def test_an_older_record_that_says_it_in_words_alone_is_known(chance: Chance) -> None:
+    (path,) = [path for path in chance.results.glob("*/*/manifest.json") if '"again"' in path.read_text()]
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    assert manifest["subset"].pop("failed_in")
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    report = path.parent / "report.csv"
+    report.write_text(report.read_text().replace(",,,", ",0.5,,", 1), encoding="utf-8")
+    assert read_run(path.parent).models["ci_high"].isna().all()
+    assert "those that failed" in " ".join((await chance.on_runs("runs")).out.split())
+
+
+async def test_nothing_is_compared_with_cases_chosen_by_their_outcome(chance: Chance) -> None:
+    for pair in (("before", "again"), ("again", "before")):
+        done = await chance.on_runs("compare", *pair, "--fail-on-regression")
+        shown = " ".join(done.out.split())
+        assert done.code == 0
+        assert "No claim: the cases of the" in shown
+        assert not [word for word in CLAIMS if word in shown]
+    comparison = json.loads((await chance.on_runs("compare", "before", "again", "--json")).out)
+    assert comparison["regressions"] == []
+    assert comparison["models"][0]["decision"] is comparison["models"][0]["difference_low"] is None
+
+
+async def test_the_latest_run_that_decides_is_whole_and_has_an_answer(chance: Chance) -> None:
+    chance.server.otherwise = Step(status=401)
+    chance.turn += 1
+    failed = await command(
+        chance.here.arguments("--api-base", chance.server.url, "--judge", "none", "--fresh", "-m", "openai/a")
+    )
+    assert failed.code == 3
+    blessed = await chance.on_runs("bless", "--json", "--out", str(chance.here.folder / "whole.json"))
+    assert json.loads(blessed.out)["cases"] == 30
+    assert "(no answer)" in blessed.err
+    assert "failed or unscored in run" in blessed.err
+    gated = await chance.on_runs("gate", "--max-non-compliance", "100%")
+    assert "latest is the run" in gated.err
+    part = await chance.on_runs("bless", "again", "--out", str(chance.here.folder / "part.json"))
+    assert (part.code, "--partial" in part.err) == (2, True)
+    assert not (chance.here.folder / "part.json").exists()
+    given = await chance.on_runs("bless", "again", "--partial", "--out", str(chance.here.folder / "part.json"))
+    assert given.code == 0, given.err
+    assert "nothing was scored" not in (await chance.on_runs("compare", "latest", "latest")).out
 
 
 def test_an_estimate_is_of_the_part(here: Place) -> None:

@@ -82,4 +82,4 @@ def test_what_is_not_there_is_named_with_what_was_meant(subset: Subset, sentence
 
 def test_without_a_run_nothing_has_failed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no run of p yet, which --only-failed needs"):
-        failed_cases(tmp_path, "p")
+        failed_cases(tmp_path, "p", print)

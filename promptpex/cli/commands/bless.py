@@ -13,31 +13,33 @@ from promptpex.cli.output import say
 from promptpex.core.translation import from_data, tr, tr_n
 
 if TYPE_CHECKING:
-    from promptpex.core.records import AnyRun, Blessed
+    from promptpex.core.records import AnyRun, Blessed, Manifest
     from promptpex.workflow.batches.find_runs import MeantRuns
 
 
 @click.command("bless", cls=Command)
 @options.RUNS
 @options.of_files("-o", "--out", type=options.PATH, metavar="FILE", help="File to write [PROMPT.blessed.json].")
+@options.of_files("--partial", is_flag=True, help="Also a run of a part of the suite, or one that is not complete.")
 @options.results
 @options.settings_options
 @options.output_options
-def command(runs: tuple[Path, ...], out: Path | None, as_json: bool, **flags: Any) -> int:
+def command(runs: tuple[Path, ...], out: Path | None, partial: bool, as_json: bool, **flags: Any) -> int:
     """Make a run the baseline of later ones.
 
     `promptpex gate --baseline blessed` holds them against it. Writes a small file to commit: how often each model broke
     a rule on each case, and no text of a case or an output. RUN is a run's folder, id or name, a batch, or prompts,
-    whose latest runs are meant; by default what was run last. Of several each prompt gets its own file.
+    whose latest runs are meant; by default what was run last, without runs of a part of a suite (--only-failed, --case
+    ...) and without those that have no answer. Of several each prompt gets its own file.
     """
     from promptpex.cli.command_session import settings
-    from promptpex.cli.output import print_json
+    from promptpex.cli.output import print_json, tell
     from promptpex.workflow.batches.find_runs import runs_meant
 
-    named_runs = runs_meant(runs, Path(settings(flags).settings.results))
+    named_runs = runs_meant(runs, Path(settings(flags).settings.results), tell)
     if out is not None and not named_runs.is_one:
         raise click.UsageError("--out names one file; several runs have each their own beside their prompts")
-    columns = _readable(named_runs)
+    columns = _readable(named_runs, partial=partial)
     blessed = [_bless(run, folder, out) for folder, run in columns.items()]
     if as_json:
         print_json([_to_dict(*one) for one in blessed] if not named_runs.is_one else _to_dict(*blessed[0]))
@@ -47,11 +49,11 @@ def command(runs: tuple[Path, ...], out: Path | None, as_json: bool, **flags: An
     return 0
 
 
-def _readable(meant: MeantRuns) -> dict[Path, AnyRun]:
+def _readable(meant: MeantRuns, *, partial: bool) -> dict[Path, AnyRun]:
     """All runs by their folders, before a file is written.
 
     Raises:
-        RunError: one of them is missing, has not ended or cannot be read.
+        RunError: one of them is missing, has not ended, cannot be read, or is a part without ``partial``.
     """
     from promptpex.core.errors import RunError
     from promptpex.report import blessed_figures_file, runs
@@ -63,10 +65,26 @@ def _readable(meant: MeantRuns) -> dict[Path, AnyRun]:
     read: dict[Path, AnyRun] = {
         one.folder: runs.read_for_report(one.folder) for one in meant.runs if one.folder is not None
     }
-    for folder, columns in read.items() if len(read) > 1 else ():
+    for folder, columns in read.items():
         blessed_figures_file.bless(columns, folder)
-        blessed_file(columns)
+        if not partial:
+            _refuse_part(columns.manifest, folder)
+        if len(read) > 1:
+            blessed_file(columns)
     return read
+
+
+def _refuse_part(manifest: Manifest, folder: Path) -> None:
+    """Refuses what is less than the whole suite.
+
+    Raises:
+        RunError: it is, with why.
+    """
+    from promptpex.core.errors import RunError
+
+    why = manifest.subset.in_words if manifest.subset else manifest.partial and f"not complete ({manifest.partial})"
+    if why:
+        raise RunError(f"this run is a part: {why}; bless a run of the whole suite, or give --partial", path=folder)
 
 
 def _bless(run: AnyRun, folder: Path, out: Path | None) -> tuple[Path, Blessed]:

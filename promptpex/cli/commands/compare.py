@@ -52,15 +52,15 @@ def command(
     """Compare two runs, model by model, on the cases of both.
 
     BEFORE and AFTER are runs' folders, ids or names, of one prompt or of two versions of it: `compare latest~1
-    latest` is the latest run and the one before it. A change counts where it is shown: by exact sign flips of the
-    differences per case, corrected for the number of models, however the unscored outputs would have come out.
+    latest` is the latest run of the whole suite that has an answer, and the one before it. A change counts where exact
+    sign flips of the differences per case show it, corrected for the number of models, whatever is unscored.
 
     The page has both runs side by side: what was changed, what that did rule by rule, and the outputs before and after.
     With --json it is written only where --out names it.
     """
     from promptpex.cli.browser import open_report
     from promptpex.cli.command_session import settings
-    from promptpex.cli.output import print_json
+    from promptpex.cli.output import print_json, tell
     from promptpex.cli.progress import notices
     from promptpex.core.errors import GateFailed
     from promptpex.core.translation import tr
@@ -72,7 +72,7 @@ def command(
     how = options.label_rules(flags)
     resolved = settings(flags)
     results = Path(resolved.settings.results)
-    folders = runs.resolve(before, results), runs.resolve(after, results)
+    folders = runs.resolve(before, results, tell), runs.resolve(after, results, tell)
     one, two = map(runs.read_for_report, folders)
     listen = notices(verbose=False, quiet=bool(flags.get("quiet")))
     margin = None if regression_margin is None else float(regression_margin)

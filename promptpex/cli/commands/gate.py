@@ -117,6 +117,7 @@ def command(
     Against a baseline a model fails only if its non-compliance has risen by more than chance explains.
     """
     from promptpex.cli.command_session import settings
+    from promptpex.cli.output import tell
     from promptpex.report.gate import Limits
     from promptpex.workflow.batches.find_runs import runs_meant
 
@@ -126,7 +127,7 @@ def command(
     shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
     all_limits = Limits(*shares, min_metrics=dict(map(_metric, least_means)), min_scored=min_scored, decide=bound)
     layout, resolved = _layout(layout, as_json), settings(flags)
-    named_runs = runs_meant(runs, Path(resolved.settings.results))
+    named_runs = runs_meant(runs, Path(resolved.settings.results), tell)
     if named_runs.is_one:
         return _gate_one(_gated(named_runs.only, resolved, all_limits, baseline_limits), layout)
     return _gate_several(named_runs, resolved, all_limits, baseline_limits, layout)

@@ -121,12 +121,14 @@ def _result(run: ListedRun) -> str:
         return tr("damaged")
     if run.manifest is not None and run.manifest.partial:
         return clean(from_data(run.manifest.partial))
+    part = run.manifest.subset if run.manifest is not None else None
+    if part is not None and part.failed_in:
+        return tr("{cases}/{of}, those that failed", cases=part.cases, of=part.of) if run.models else NONE
     shares = sorted(one.broken.point for one in run.models if one.broken.point is not None)
     if not shares:
         return NONE
     bound = "≥" if any(one.broken.at_least for one in run.models) else ""
     ends = list(dict.fromkeys(map(percent, (shares[0], shares[-1]))))
-    part = run.manifest.subset if run.manifest is not None else None
     of = f" ({part.cases}/{part.of})" if part else ""
     return f"{bound}{tr(' to ').join(ends)}{of}"
 

@@ -51,6 +51,7 @@ class Blessed(Record):
         promptpex: the version.
         models: labels of the models.
         cases: every case that was asked.
+        failed_in: as in ``PartOfSuite``, where the cases were chosen by that.
     """
 
     prompt: str
@@ -63,6 +64,7 @@ class Blessed(Record):
     judges: tuple[str, ...] = ()
     promptpex: str = ""
     models: tuple[str, ...]
+    failed_in: str | None = None
     cases: tuple[BlessedCase, ...]
 
     @model_validator(mode="after")

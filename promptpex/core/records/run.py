@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from promptpex.core.ids import text_digest
 from promptpex.core.records._base import Record
@@ -30,6 +31,8 @@ _COMPUTED_WITH: dict[str, tuple[type | tuple[type, ...], str]] = {
 }
 """Settings of a run that a report of it computes with: their kinds, and how these are called."""
 
+_FAILED_IN = re.compile(r"(?:^|; )failed or unscored in run ([^;]+)")
+
 RUNNING = "running"
 """``Manifest.partial`` of a run until it has ended; a run that was killed keeps it."""
 
@@ -40,11 +43,23 @@ class PartOfSuite(Record):
     Attributes:
         words: what was chosen, such as ``rule r3``.
         cases: how many cases that is. of: how many the suite has.
+        failed_in: the run in which these cases failed or were unscored, where that is why they were chosen: what comes
+            of them shows nothing about a model.
     """
 
     words: str
     cases: int
     of: int
+    failed_in: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _told_by_words(cls, data: Any) -> Any:
+        """Records of earlier versions say it in words alone."""
+        if isinstance(data, Mapping) and "failed_in" not in data and isinstance(data.get("words"), str):
+            match = _FAILED_IN.search(data["words"])
+            return {**data, "failed_in": match[1]} if match else data
+        return data
 
     @property
     def in_words(self) -> str:
@@ -107,6 +122,11 @@ class Manifest(Record):
     shown: tuple[str, ...] = ()
     looks: tuple[tuple[str, ...], ...] = ()
     subset: PartOfSuite | None = None
+
+    @property
+    def failed_in(self) -> str | None:
+        """The run in which the cases of this one failed, where they were chosen by that (``PartOfSuite``)."""
+        return None if self.subset is None else self.subset.failed_in
 
     @property
     def shows_grades(self) -> bool:

@@ -96,9 +96,11 @@ def _row(report: BatchReport, one: ReportedPart, page: str) -> dict[str, Any]:
 
 def _in_words(row: TableRow) -> str:
     """A model's figures on a prompt, for those who do not see the colour of their cell."""
-    if row["non_compliance"] is None:
+    if not row["scored"]:
         return tr("nothing scored")
     scored = row["usable"] if row["at_least"] else row["scored"]
     counts = tr("fails in {broken} of {scored}", broken=row["non_compliant"], scored=scored)
+    if row["non_compliance"] is None:
+        return counts
     share = at_least(row["non_compliance"], row["at_least"])
     return f"{counts}, {share} ({ends(row['ci_low'], row['ci_high'])}), {from_data(row['decision'])}"

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from promptpex.report.runs.execution_folder import RunPlace
 from promptpex.report.runs.parts import NotInOrderError, read_for_report
-from promptpex.report.runs.references import LATEST, all_of, checked_name, latest, latest_of, made_before, resolve
+from promptpex.report.runs.references import (
+    LATEST,
+    Tell,
+    all_of,
+    checked_name,
+    latest,
+    latest_of,
+    made_earlier,
+    may_decide,
+    resolve,
+)
 from promptpex.report.runs.run_folder import (
     RecordWriter,
     begin,
@@ -26,6 +36,7 @@ __all__ = [
     "RecordWriter",
     "RunPlace",
     "RunRecords",
+    "Tell",
     "all_of",
     "begin",
     "checked_name",
@@ -34,7 +45,8 @@ __all__ = [
     "latest",
     "lacks_parquet",
     "latest_of",
-    "made_before",
+    "made_earlier",
+    "may_decide",
     "outputs_of",
     "read",
     "read_columns",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -75,16 +75,27 @@ def batch_called(name: str, results: Path) -> Path | None:
     return None
 
 
-def latest_batch(results: Path) -> Path | None:
+def latest_batch(results: Path, counts: Callable[[Path], bool] | None = None) -> Path | None:
     """The folder of the batch that was run last, if nothing was run or judged since; None otherwise.
+
+    Args:
+        counts: which runs count, by their folders: others may have been run since, and a batch of others is none.
 
     Raises:
         RunError: the manifest of that batch is damaged.
     """
-    manifests = (state_of(path) for path in results.glob(f"*/*/{MANIFEST}"))
-    last_run = max((state.time for state in manifests if state is not None), default=0)
+    states = ((state_of(path), path.parent) for path in results.glob(f"*/*/{MANIFEST}"))
+    dated = sorted(((state.time, folder) for state, folder in states if state is not None), reverse=True)
+    last_run = next((time for time, folder in dated if counts is None or counts(folder)), 0)
     since = (folder for time, folder in _dated(results) if time >= last_run)
-    return next((folder for folder in since if read_batch(folder).ran), None)
+    return next((folder for folder in since if _counts(folder, counts)), None)
+
+
+def _counts(folder: Path, counts: Callable[[Path], bool] | None) -> bool:
+    """Whether a batch was run, and one of its runs counts."""
+    batch = read_batch(folder)
+    run_folders = (run_folder(folder, part) for part in batch.parts)
+    return batch.ran and (counts is None or any(run is not None and counts(run) for run in run_folders))
 
 
 def by_date(results: Path) -> list[Path]:

@@ -19,6 +19,7 @@ from promptpex.codecs.files.ordinary_files import is_inside, read_bytes
 from promptpex.core.errors import RunError
 from promptpex.core.ids import text_digest
 from promptpex.core.records import Manifest
+from promptpex.core.translation import tr
 from promptpex.report.quantities import Estimate
 from promptpex.report.runs.references import newest_first, refer, runs_in
 from promptpex.report.runs.run_folder import INPUTS, MANIFEST, OUTPUTS, SCORES, VERDICTS, read_manifest
@@ -163,21 +164,27 @@ def listed(folder: Path, key: str = "") -> ListedRun:
     except RunError as error:
         return ListedRun(key, folder, problem=str(error))
     try:
-        return ListedRun(key, folder, manifest, _models(folder / REPORT))
+        return ListedRun(key, folder, manifest, _models(folder / REPORT, claimed=not manifest.failed_in))
     except (RunError, ValueError, KeyError) as error:
         problem = f"{folder / REPORT} cannot be read; `promptpex report` writes it again"
         return ListedRun(key, folder, manifest, problem=str(error) if isinstance(error, RunError) else problem)
 
 
-def _models(path: Path) -> tuple[ListedModel, ...]:
+def _models(path: Path, *, claimed: bool) -> tuple[ListedModel, ...]:
     if not path.exists():
         return ()
     text = read_bytes(path, error=RunError, what="table of models", links=False).decode("utf-8")
     header, *rows = safe_csv.loads(text, path=path, error=RunError)
-    return tuple(_model(dict(zip(header.cells, row.cells, strict=True))) for row in rows)
+    return tuple(_model(dict(zip(header.cells, row.cells, strict=True)), claimed) for row in rows)
 
 
-def _model(row: Mapping[str, str]) -> ListedModel:
+def _model(row: Mapping[str, str], claimed: bool) -> ListedModel:
+    """A row of the table; of cases that were chosen by their outcome the counts alone, whoever wrote it."""
+    if not claimed:
+        count = tr("{some} of {all}", some=int(row["non_compliant"]), all=int(row["scored"]))
+        return ListedModel(
+            row["model"], int(row["outputs"]), int(row["cases"]), "", Estimate(count, int(row["scored"])), None
+        )
     return ListedModel(
         model=row["model"],
         outputs=int(row["outputs"]),

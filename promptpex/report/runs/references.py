@@ -2,13 +2,15 @@
 them is the run of the same prompt before that one.
 
 The order is that of ``latest``: by when ``run`` or ``judge`` last wrote the run, also where all its answers came from
-the store.
+the store. Where a run decides something, as in ``gate``, ``latest`` and a prompt mean the latest whole run that has an
+answer; a run that is named is taken as it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from promptpex.codecs.files import find_settings_files
@@ -16,37 +18,48 @@ from promptpex.codecs.files.file_state import state_of
 from promptpex.codecs.files.ordinary_files import is_inside
 from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import RunError
+from promptpex.core.translation import stored
 from promptpex.report.runs.batch_folder import latest_batch, read_batch
-from promptpex.report.runs.run_folder import MANIFEST, folder_for, read_manifest
+from promptpex.report.runs.run_folder import MANIFEST, folder_for, outputs_of, read_manifest
 
 LATEST = "latest"
 _BACK = re.compile(r"(.+)~(\d{1,6})", re.DOTALL)
 _NAME = re.compile(r"[^\W_][\w.-]{0,39}")
 _LIKE_AN_ID = re.compile(r"[0-9a-f]{10}(-\d+)?")
 _TAKEN = (LATEST, "blessed")
+Tell = Callable[[str], object]
+"""Is told, in a sentence, which run is meant where later ones were passed over."""
+MOST_PASSED = 3
+"""Runs that such a sentence names."""
 _NO_SUCH = "no such run; give its folder, id or name, PROMPT, or latest (`promptpex runs` lists them)"
 
 
-def resolve(named: Path | None, results: Path) -> Path:
+def resolve(named: Path | None, results: Path, tell: Tell | None = None) -> Path:
     """The folder of a run: a folder as given, ``PROMPT/RUN`` under ``results``, what ``refer`` finds, or the latest.
+
+    Args:
+        tell: as for ``refer``.
 
     Raises:
         RunError: there is no such run, or several are meant.
     """
     if named is None:
-        return refer(Path(LATEST), results)
+        return refer(Path(LATEST), results, tell)
     if (named / MANIFEST).is_file():
         return named
     if (results / named / MANIFEST).is_file() and is_inside(results / named, results):
         return results / named
-    return refer(named, results)
+    return refer(named, results, tell)
 
 
-def refer(named: Path, results: Path) -> Path:
+def refer(named: Path, results: Path, tell: Tell | None = None) -> Path:
     """The folder under ``results`` of the run that ``latest``, an id, a name or a prompt means, each also behind
     ``PROMPT/`` and with ``~N`` for the Nth run of its prompt before it.
 
     A name that several runs of a prompt have means the latest of them, and so does the prompt itself.
+
+    Args:
+        tell: where the run decides something: ``latest`` and a prompt then mean whole runs that have an answer.
 
     Raises:
         RunError: as ``resolve``.
@@ -57,15 +70,21 @@ def refer(named: Path, results: Path) -> Path:
     all_runs = newest_first(runs_in(results))
     if wanted_name == LATEST and not all_runs:
         raise RunError(_none_yet(results), path=results)
-    if wanted_name == LATEST and not prompt and (batch := latest_batch(results)) is not None:
+    if wanted_name == LATEST and not prompt and (batch := latest_batch(results, may_decide if tell else None)):
         _refuse_batch(batch, named)
-    matching = _meant(wanted_name, [folder for folder in all_runs if prompt in ([], [folder.parent.name])])
-    if not matching:
-        raise RunError(_NO_SUCH, path=named)
+    inside = [folder for folder in all_runs if prompt in ([], [folder.parent.name])]
+    matching = [] if wanted_name == LATEST else _called(wanted_name, inside)
     if len(matching) > 1:
         names = ", ".join(sorted(folder.relative_to(results).as_posix() for folder in matching)[:5])
         raise RunError(f"{named} names several runs ({names}); name one", path=results)
-    return _before(matching[0], steps, [folder for folder in all_runs if folder.parent == matching[0].parent], named)
+    if matching:
+        siblings = [folder for folder in all_runs if folder.parent == matching[0].parent]
+        return _nth(siblings[siblings.index(matching[0]) :], steps, named)
+    if wanted_name != LATEST:
+        inside = [folder for folder in inside if folder.parent.name == wanted_name]
+    if not inside:
+        raise RunError(_NO_SUCH, path=named)
+    return _nth(inside, steps, named, tell)
 
 
 def _refuse_batch(folder: Path, named: Path) -> None:
@@ -80,23 +99,65 @@ def _refuse_batch(folder: Path, named: Path) -> None:
         raise RunError(f"{named} is the batch {folder.name} of {len(parts)} prompts ({names}); name one of them")
 
 
-def _meant(wanted: str, folders: Sequence[Path]) -> list[Path]:
-    """The folders that a word means, the latest of each prompt: as ``latest``, else as an id, a name or a prompt."""
-    if wanted == LATEST:
-        return list(folders[:1])
+def _called(wanted: str, folders: Sequence[Path]) -> list[Path]:
+    """The folders of the runs with an id, else with a name, the latest of each prompt."""
     for fits in (lambda run: run.name == wanted, lambda run: name_of(run) == wanted):
         if fitting := [folder for folder in folders if fits(folder)]:
             return list({folder.parent: folder for folder in reversed(fitting)}.values())
-    return [folder for folder in folders if folder.parent.name == wanted][:1]
+    return []
 
 
-def _before(folder: Path, steps: int, siblings: Sequence[Path], named: Path) -> Path:
-    """The run so many steps before this one, of all runs of its prompt, newest first."""
-    older = siblings[siblings.index(folder) :]
-    if steps < len(older):
-        return older[steps]
-    older_text = plural(len(older) - 1, "run is older", "runs are older")
-    raise RunError(f"no such run: of {folder.parent.name}, {older_text} than {folder.name}", path=named)
+def _nth(folders: Iterable[Path], steps: int, named: Path | str, tell: Tell | None = None) -> Path:
+    """The first of these runs, or the one so many steps after it among those of its prompt.
+
+    Raises:
+        RunError: there are not so many.
+    """
+    passed: list[str] = []
+    taken = (folder for folder in folders if tell is None or _may_decide(folder, passed))
+    first = next(taken, None)
+    if first is None:
+        raise RunError(f"{named}: no run of a whole suite has an answer yet ({_first_of(passed)}); name a run")
+    older = [first, *islice((folder for folder in taken if folder.parent == first.parent), steps)]
+    if steps >= len(older):
+        older_text = plural(len(older) - 1, "run is older", "runs are older")
+        raise RunError(f"no such run: of {first.parent.name}, {older_text} than {first.name}", path=Path(named))
+    if tell and passed:
+        tell(
+            stored(
+                "{named} is the run {run}; passed over: {runs}", named=named, run=older[-1].name, runs=_first_of(passed)
+            )
+        )
+    return older[-1]
+
+
+def _first_of(passed: Sequence[str]) -> str:
+    more = len(passed) - MOST_PASSED
+    return ", ".join([*passed[:MOST_PASSED], *([f"+{more}"] if more > 0 else [])])
+
+
+def _may_decide(folder: Path, passed: list[str]) -> bool:
+    """Whether ``latest`` may mean this run where it decides something; else it is added to those passed over."""
+    try:
+        subset = read_manifest(folder).subset
+    except RunError:
+        return True  # whoever takes it says what is wrong with it
+    if subset is None and _has_answer(folder):
+        return True
+    passed.append(f"{folder.name} ({subset.words if subset else 'no answer'})")
+    return False
+
+
+def may_decide(folder: Path) -> bool:
+    """Whether it is a run of the whole suite that has an answer."""
+    return _may_decide(folder, [])
+
+
+def _has_answer(folder: Path) -> bool:
+    try:
+        return any(output.text is not None for output in outputs_of(folder))
+    except RunError:
+        return False
 
 
 def name_of(folder: Path) -> str | None:
@@ -121,8 +182,11 @@ def checked_name(name: str) -> str:
     return name
 
 
-def latest(results: Path) -> Path:
+def latest(results: Path, tell: Tell | None = None) -> Path:
     """The run that was written last under a results folder.
+
+    Args:
+        tell: as for ``refer``.
 
     Raises:
         RunError: there is none.
@@ -130,7 +194,7 @@ def latest(results: Path) -> Path:
     all_runs = newest_first(runs_in(results))
     if not all_runs:
         raise RunError(_none_yet(results), path=results)
-    return all_runs[0]
+    return _nth(all_runs, 0, LATEST, tell)
 
 
 def _none_yet(results: Path) -> str:
@@ -144,14 +208,17 @@ def _none_yet(results: Path) -> str:
     return f"{sentence}, or name the one in a folder with settings of its own: {below[0]}" if below else sentence
 
 
-def latest_of(results: Path, prompt_name: str) -> Path | None:
-    """The run of this prompt that was written last; None where there is none."""
-    return next(iter(newest_first(all_of(results, prompt_name))), None)
+def latest_of(results: Path, prompt_name: str, tell: Tell | None = None) -> Path | None:
+    """The run of this prompt that was written last; None where there is none.
 
+    Args:
+        tell: as for ``refer``.
 
-def made_before(folder: Path) -> Path | None:
-    """The folder of the run of the same prompt that was written last before this one; None where there is none."""
-    return next(iter(made_earlier(folder)), None)
+    Raises:
+        RunError: there are runs of it, and none that may decide.
+    """
+    own_runs = newest_first(all_of(results, prompt_name))
+    return _nth(own_runs, 0, prompt_name, tell) if own_runs else None
 
 
 def made_earlier(folder: Path) -> list[Path]:

@@ -49,8 +49,8 @@ def best_first(summary: Summary) -> list[str]:
 
 def columns(summary: Summary, shown: Sequence[Quantity], rows: Sequence[TableRow]) -> list[Column]:
     """The columns of the models: last to give way is what the models are ranked by, and the decision never does."""
-    decision = Column(Key("decision"), [from_data(row["decision"]) for row in rows])
-    several = any(row["decision"] != "only model" for row in rows)
+    decision = Column(Key("decision"), [from_data(row["decision"] or "") for row in rows])
+    several = any(row["decision"] not in ("only model", None) for row in rows)
     figures = [_quantity(quantity, rows, summary.confidence, first=quantity is shown[0]) for quantity in shown]
     return [
         Column(Key("model"), [named(row["model"]) for row in rows]),
@@ -65,10 +65,11 @@ def columns(summary: Summary, shown: Sequence[Quantity], rows: Sequence[TableRow
 def _quantity(quantity: Quantity, rows: Sequence[TableRow], confidence: float, *, first: bool) -> list[Column]:
     """A quantity, and what it was computed from; of the ``first`` one the estimates always stay."""
     estimates = [quantity.estimates[row["model"]] for row in rows]
-    few_mark = "*" if quantity.name == NON_COMPLIANCE else ""
+    is_claimed = not any(row["chosen_by_outcome"] for row in rows)
+    few_mark = "*" if quantity.name == NON_COMPLIANCE and is_claimed else ""
     counts = [f"{one.count}{few_mark if 0 < one.scored < FEW else ''}" for one in estimates]
+    count = Column(quantity.count_column, counts, 1 if first else 3)
+    if not is_claimed:
+        return [count]
     level = tr("{quantity} ({level} CI)", quantity=clean(shown(quantity.column), NAME), level=as_given(confidence))
-    return [
-        Column(quantity.count_column, counts, 1 if first else 3),
-        Column(level, [one.text() for one in estimates], 0 if first else 2),
-    ]
+    return [count, Column(level, [one.text() for one in estimates], 0 if first else 2)]

@@ -124,7 +124,7 @@ def _more_cases(summary: Summary) -> Iterator[NextStep]:
 
 def _using(summary: Summary, run: str, earlier: Path | None) -> Iterator[NextStep]:
     """What a run that has figures is good for."""
-    if not summary.models["scored"].sum() or summary.run.manifest.partial:
+    if not summary.models["scored"].sum() or summary.run.manifest.partial or summary.run.manifest.failed_in:
         return
     if earlier is not None:
         yield NextStep(f"promptpex compare {run_argument(summary, earlier)} {run}", tr("what has changed since"))

@@ -68,7 +68,7 @@ def gaps_by_reason(summary: Summary) -> list[str]:
 
 def means(summary: Summary) -> Iterator[str]:
     """What each metric of the owner's comes to, model by model; the one that models are ranked by is in their table."""
-    rows = [row for row in records(summary.metrics) if row["counts"]]
+    rows = [row for row in records(summary.metrics) if row["counts"] and row["mean"] is not None]
     for metric in dict.fromkeys(row["metric"] for row in rows):
         if metric != summary.rankings.options.rank_by:
             of_each = (row for row in rows if row["metric"] == metric)
@@ -122,7 +122,7 @@ def marks(summary: Summary) -> Iterator[str]:
         yield tr(
             "weighted by {weights}", weights=", ".join(f"{clean(name)} {times}" for name, times in weights.items())
         )
-    if any(0 < row["scored"] < FEW for row in rows):
+    if any(0 < row["scored"] < FEW and not row["chosen_by_outcome"] for row in rows):
         yield tr("* fewer than {few} scored outputs, a rough guide", few=FEW)
     if any(row["at_least"] or row["accuracy_at_least"] for row in rows):
         yield tr("≥ at least: some outputs have no verdict")

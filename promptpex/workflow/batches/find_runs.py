@@ -49,29 +49,33 @@ class MeantRuns:
         return one.folder
 
 
-def runs_meant(named: Sequence[Path], results: Path) -> MeantRuns:
+def runs_meant(named: Sequence[Path], results: Path, tell: runs.Tell | None = None) -> MeantRuns:
     """The runs that are meant: ``latest``, or nothing, is what was run last, a batch or a run; else each is a run, a
     batch, or prompts, by file, folder or pattern, whose latest runs are meant.
+
+    Args:
+        tell: where the runs decide something, as for ``runs.resolve``.
 
     Raises:
         RunError: there is no such run.
         PromptFileError: a prompt that cannot be read.
     """
     if not named or [str(one) for one in named] == [runs.LATEST]:
-        batch = latest_batch(results)
-        return MeantRuns((MeantRun(folder=runs.latest(results)),), is_one=True) if batch is None else _of_batch(batch)
-    each = [_meant_by(one, results) for one in named]
+        if batch := latest_batch(results, runs.may_decide if tell else None):
+            return _of_batch(batch)
+        return MeantRuns((MeantRun(folder=runs.latest(results, tell)),), is_one=True)
+    each = [_meant_by(one, results, tell) for one in named]
     if len(each) == 1:
         return each[0]
     return MeantRuns(tuple({one.folder or one.prompt: one for meant in each for one in meant.runs}.values()))
 
 
-def _meant_by(named: Path, results: Path) -> MeantRuns:
+def _meant_by(named: Path, results: Path, tell: runs.Tell | None) -> MeantRuns:
     batch = batch_named(named, results)
     if batch is not None:
         return _of_batch(batch)
     try:
-        return MeantRuns((MeantRun(folder=runs.resolve(named, results)),), is_one=True)
+        return MeantRuns((MeantRun(folder=runs.resolve(named, results, tell)),), is_one=True)
     except RunError as no_run:
         called = batch_called(str(named), results)
         if called is not None:
@@ -82,7 +86,7 @@ def _meant_by(named: Path, results: Path) -> MeantRuns:
             prompts = find_prompts([named])
         except PromptFileError:
             raise no_run from None
-    return MeantRuns(tuple(_of_prompts(prompts, results)))
+    return MeantRuns(tuple(_of_prompts(prompts, results, tell)))
 
 
 def _of_batch(folder: Path) -> MeantRuns:
@@ -94,7 +98,7 @@ def _of_batch(folder: Path) -> MeantRuns:
     return MeantRuns(tuple(batch_runs), folder)
 
 
-def _of_prompts(prompts: Sequence[Path], results: Path) -> list[MeantRun]:
+def _of_prompts(prompts: Sequence[Path], results: Path, tell: runs.Tell | None) -> list[MeantRun]:
     """The latest run of each prompt.
 
     Raises:
@@ -105,6 +109,12 @@ def _of_prompts(prompts: Sequence[Path], results: Path) -> list[MeantRun]:
     if shared:
         files = " and ".join(str(prompt) for prompt, name in names.items() if name == shared[0])
         raise RunError(f"{files} are both called {shared[0]!r}, so name their batch or their runs instead")
-    folders = {prompt: runs.latest_of(results, name) for prompt, name in names.items()}
-    missing = "there is no run of it yet"
-    return [MeantRun(str(prompt), folder, "" if folder else missing) for prompt, folder in folders.items()]
+    return [_of_prompt(str(prompt), name, results, tell) for prompt, name in names.items()]
+
+
+def _of_prompt(prompt: str, name: str, results: Path, tell: runs.Tell | None) -> MeantRun:
+    try:
+        folder = runs.latest_of(results, name, tell)
+    except RunError as error:
+        return MeantRun(prompt, problem=error.message)
+    return MeantRun(prompt, folder, "" if folder else "there is no run of it yet")

@@ -28,7 +28,7 @@ class Subset:
         rules: ids of rules whose cases, and whose inverses' cases, are meant; ``r3-inverse`` means those alone.
         first: how many cases from the beginning of the suite.
         sample: how many cases drawn at random, in equal shares of each rule and inverse.
-        only_failed: those that failed, or were not scored, with any model of the prompt's latest run.
+        only_failed: those that failed, or were not scored, with any model of the prompt's latest whole run.
     """
 
     cases: tuple[str, ...] = ()
@@ -54,13 +54,17 @@ class FailedCases:
     cases: frozenset[str]
 
 
-def failed_cases(results: Path, prompt_name: str) -> FailedCases:
-    """The cases of the prompt's latest run that not every output of passed: some model failed, or has no verdict.
+def failed_cases(results: Path, prompt_name: str, tell: runs.Tell) -> FailedCases:
+    """The cases of the prompt's latest whole run that not every output of passed: some model failed, or has no verdict.
+
+    Args:
+        tell: is told, in a sentence, which later runs were passed over.
 
     Raises:
-        NothingChosen: there is no run of the prompt, it cannot be read, or all its outputs passed.
+        NothingChosen: there is no run of the prompt, or all its outputs passed.
+        RunError: none of its runs is whole and has an answer, or the latest of them cannot be read.
     """
-    folder = runs.latest_of(results, prompt_name)
+    folder = runs.latest_of(results, prompt_name, tell)
     if folder is None:
         raise NothingChosen(f"there is no run of {prompt_name} yet, which --only-failed needs; run it once without")
     run = runs.read_columns(folder)
@@ -99,7 +103,9 @@ def part_of(
     cases_kept = cases_kept[: subset.first]
     if len(cases_kept) == len(usable):
         return suite, None
-    return suite.replace(cases=tuple(cases_kept)), PartOfSuite(words=words, cases=len(cases_kept), of=len(usable))
+    return suite.replace(cases=tuple(cases_kept)), PartOfSuite(
+        words=words, cases=len(cases_kept), of=len(usable), failed_in=failed and failed.run
+    )
 
 
 def _conditions(
