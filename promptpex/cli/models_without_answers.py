@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from promptpex.core.records import NOT_ASKED, UNCLEAR
+from promptpex.core.records import CUT, NOT_ASKED, UNCLEAR
 from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.translated_values import counted_reasons
 
@@ -30,7 +30,8 @@ def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
     if not rows["error"].notna().any():
         return
     answered = set(rows.loc[rows["error"].isna(), "model"])
-    failed = rows[rows["error"].notna() & ~rows["error"].isin(NOT_ASKED) & ~rows["model"].isin(answered)]
+    ended = {*NOT_ASKED, *CUT.values()}
+    failed = rows[rows["error"].notna() & ~rows["error"].isin(ended) & ~rows["model"].isin(answered)]
     silent = [
         f"{clean(model)} ({_counted(Counter(errors))})"
         for model, errors in failed.groupby("model", sort=False, observed=True)["error"]

@@ -274,7 +274,13 @@ request_options = together(
     of_limits("--max-cost", type=float, metavar="USD", help="Spend at most USD, author and judges included."),
     of_limits("--max-requests", type=COUNT_OR_NONE, metavar="N", expert=True, help="Send at most N requests."),
     of_limits("--max-total-tokens", type=COUNT_OR_NONE, metavar="N", expert=True, help="Use at most N tokens."),
-    of_limits("--deadline", type=float, metavar="SECONDS", expert=True, help="Time limit for the whole command."),
+    of_limits(
+        "--deadline",
+        type=float,
+        metavar="SECONDS",
+        expert=True,
+        help="Send nothing after so many seconds; what was sent is waited for, up to 30 s more.",
+    ),
     of_limits(
         "--timeout", type=float, metavar="SECONDS", expert=True, help="Time limit per request, retries included [300]."
     ),

@@ -25,7 +25,7 @@ from promptpex.core import engine_kinds, store_address, translation
 from promptpex.core.records import Match, Record
 from promptpex.judging import modes
 from promptpex.llm.named_models import NamedModel
-from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, MAX_ATTEMPTS
+from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, DRAIN_S, MAX_ATTEMPTS
 
 _SHAPING = (
     "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_sees_prompt", "judge_all",
@@ -103,7 +103,8 @@ class Settings(Record):
     deadline: float | None = Field(
         default=None,
         gt=0,
-        description="The time limit of the whole run in seconds; what is not asked by then is left out.",
+        description="The time limit of the whole run in seconds. Nothing is sent after it; what was sent is waited "
+        f"for, up to {DRAIN_S:g} s more.",
         examples=[600],
     )
     max_attempts: int = Field(

@@ -23,7 +23,8 @@
     ├── ModelError                       3   a model could not answer; ``reason`` says why
     │   ├── RateLimited                  3   retryable
     │   ├── TimedOut                     3   retryable
-    │   │   └── DeadlinePassed           3   the run's time was over
+    │   │   └── DeadlinePassed           3   the run's time was over before it was sent
+    │   │       └── CutByDeadline        3   the same, but it had been sent
     │   ├── Unavailable                  3   retryable
     │   ├── NotAuthorised                3
     │   ├── UnknownModel                 3
@@ -31,13 +32,15 @@
     │   ├── ContextTooSmall              3   the prompt does not fit, or the server cut it silently
     │   ├── Filtered                     3   the provider refused to answer
     │   ├── BadRequest                   3
-    │   ├── BudgetExceeded               3
+    │   ├── BudgetExceeded               3   nothing was sent
+    │   │   └── CutByBudget              3   it had been sent, and could not be sent again
     │   ├── EmptyReply                   3
     │   ├── TruncatedReply               3
     │   ├── MalformedReply               3   the reply is kept in ``reply``
     │   │   └── GarbledReply             3   the response is cut off or not JSON; retryable
     │   ├── NotRecorded                  3   a recording holds no answer to this request
-    │   └── Stopped                      3   the run is being stopped
+    │   └── Stopped                      3   the run is being stopped; nothing was sent
+    │       └── CutByStop                3   the same, but it had been sent
     ├── EngineError                      2   a process that jobs ran in died, or a job cannot be sent to it
     ├── GateFailed                       1   a limit that the user set was passed
     └── Interrupted                    130   Ctrl-C
@@ -181,10 +184,16 @@ class TimedOut(ModelError):
 
 
 class DeadlinePassed(TimedOut):
-    """The run's time was over; nothing was sent, or what was sent had no answer yet."""
+    """The run's time was over; nothing was sent."""
 
     reason: ClassVar[str] = "deadline"
     retryable: bool = False
+
+
+class CutByDeadline(DeadlinePassed):
+    """It was sent, and the run's time was over before a usable answer came."""
+
+    reason: ClassVar[str] = "cut-by-deadline"
 
 
 class Unavailable(ModelError):
@@ -240,6 +249,12 @@ class BudgetExceeded(ModelError):
     model_wide: ClassVar[bool] = True
 
 
+class CutByBudget(BudgetExceeded):
+    """It was sent and failed, and the budget was spent before it could be sent again."""
+
+    reason: ClassVar[str] = "cut-by-budget"
+
+
 class EmptyReply(ModelError):
     """The model answered with nothing."""
 
@@ -271,10 +286,30 @@ class NotRecorded(ModelError):
 
 
 class Stopped(ModelError):
-    """The user is stopping the run; nothing was sent, or what was sent had no answer yet."""
+    """The user is stopping the run; nothing was sent."""
 
     reason: ClassVar[str] = "interrupted"
     model_wide: ClassVar[bool] = True
+
+
+class CutByStop(Stopped):
+    """It was sent, and the run was stopped before a usable answer came."""
+
+    reason: ClassVar[str] = "cut-by-stop"
+
+
+RUN_ENDED = (DeadlinePassed, BudgetExceeded, Stopped)
+"""What ends a run before all is asked; whatever was not sent by then says nothing about its model."""
+
+
+def once_sent(ended: ModelError, message: str) -> ModelError:
+    """The error of a request that had been sent when the run ended in this way."""
+    cut: dict[type[ModelError], type[ModelError]] = {
+        DeadlinePassed: CutByDeadline,
+        BudgetExceeded: CutByBudget,
+        Stopped: CutByStop,
+    }
+    return cut.get(type(ended), type(ended))(message, model=ended.model, reply=ended.reply)
 
 
 class EngineError(PromptpexError):

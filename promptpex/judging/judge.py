@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
 from typing import Any
 
 from promptpex.codecs.text.inputs_as_text import inputs_text
 from promptpex.core.errors import MalformedReply, ModelError, TruncatedReply
 from promptpex.core.ids import digest
-from promptpex.core.records import Output, Prompt, Request, Rule, Spec, Verdict
+from promptpex.core.records import CUT, NOT_ASKED, Output, Prompt, Request, Rule, Spec, Verdict
 from promptpex.core.stage_templates import Rendered, fingerprint, render
+from promptpex.engines import run_all
 from promptpex.judging import modes
 from promptpex.judging.confidence import confidences
 from promptpex.judging.judge_mode import JudgeExample, JudgeFinding, JudgeMode, Material
@@ -108,9 +109,12 @@ class Judge:
         Args:
             left_out: ids of rules that are settled for this output without a judge.
         """
+        questions = self.questions(inputs, turn=turn, left_out=left_out)
         findings: dict[str, JudgeFinding] = {}
-        for question in self.questions(inputs, turn=turn, left_out=left_out):
-            findings |= await self._findings(output, question)
+        for each in await run_all(partial(self._findings, output), questions, alive=max(1, len(questions))):
+            findings |= each
+        if any(finding.code not in NOT_ASKED for finding in findings.values()):
+            findings = _asked_before(findings)
         verdict = self._verdict(output, turn)
         return [verdict(rule.id, findings[rule.id]) for rule in self.rules if rule.id in findings]
 
@@ -164,7 +168,7 @@ class Judge:
                 return findings
             readable = self.options.judge_mode.readable(error.reply or "", question.rules)
         for part in _smaller(question, readable):
-            findings |= await self._findings(output, part, again=False)
+            findings |= _asked_before(await self._findings(output, part, again=False))
         return findings | dict(readable)
 
     async def _asked(self, output: Output, question: Question) -> dict[str, JudgeFinding]:
@@ -239,6 +243,12 @@ class Judge:
         if examples and mode.examples_template:
             parts += [fingerprint(mode.examples_template), examples]
         return digest(parts, 16)
+
+
+def _asked_before(findings: Mapping[str, JudgeFinding]) -> dict[str, JudgeFinding]:
+    """The findings about an output of which the judge was asked at least something: what the end of the run kept from
+    being asked as well is open."""
+    return {rule: replace(one, code=CUT.get(one.code or "", one.code)) for rule, one in findings.items()}
 
 
 def _smaller(question: Question, readable: Collection[str]) -> list[Question]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel
@@ -12,7 +12,7 @@ from promptpex.core.errors import ModelError
 from promptpex.core.events import Listener, StepDone, stage_events
 from promptpex.core.ids import digest
 from promptpex.core.judge_questions import MAX_QUESTIONS, Answers, JudgeAnswer
-from promptpex.core.records import Request
+from promptpex.core.records import CUT, NOT_ASKED, Request
 from promptpex.core.stage_templates import Rendered, fingerprint, render
 from promptpex.engines import run_all
 from promptpex.llm.model_in_role import RoleModel
@@ -105,6 +105,12 @@ async def evaluated(items: Sequence[Item], evaluate: Evaluate[Item, Result], ask
         replies = await ask([(items[at], question) for at, question in open_questions])
         for (at, question), reply in zip(open_questions, replies, strict=True):
             answers[at][question] = reply
+        for at in {at for at, _ in open_questions}:
+            if any(one.unscored not in NOT_ASKED for one in answers[at].values()):
+                answers[at] = {
+                    question: replace(one, unscored=CUT.get(one.unscored or "", one.unscored))
+                    for question, one in answers[at].items()
+                }
         left = list(dict.fromkeys(at for at, _ in open_questions))
     return [results[at] for at in range(len(items))]
 

@@ -32,7 +32,7 @@ from promptpex.llm.replay_differences import differences
 
 LONGEST_DIFFERENCES = 600
 """Characters of what was asked otherwise: a recording may come from a stranger."""
-UNRECORDED = frozenset({"interrupted", "deadline", "not-recorded"})
+UNRECORDED = frozenset({"interrupted", "deadline", "cut-by-stop", "cut-by-deadline", "not-recorded"})
 """Reasons that say something about the moment, not about the request."""
 
 

@@ -8,15 +8,14 @@
           CachedClient   paid for once; lets so many through at a time
             SchemaFallback   reply schemas in words where a model takes none
               FirstRequestClient      each model once before many times
-                RetryingClient   queue, deadlines, attempts
+                RetryingClient   queue, deadlines, budget, attempts
                   FirstAttemptClient      the first attempt's answer lets all go
-                    BudgetedClient   reserves what is about to be sent
                       OwnPriceClient   reckons by the price of a named model
                         CountedClient    counts what is sent
                           the provider
 
-The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is below
-the queue, so that what merely waits reserves nothing, and stored answers are free.
+The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is asked
+behind the queue, so that what merely waits reserves nothing, and stored answers are free.
 
 Where a cluster asks (``llm/remote``), recording and meter stay in the process of the run, and each worker has those
 from the store down (``asking``), with leases in the place of the queue and the budget.
@@ -38,8 +37,8 @@ from promptpex.llm.cache import CachedClient
 from promptpex.llm.client import Client, Loading
 from promptpex.llm.meter import Meter, MeteredClient
 from promptpex.llm.own_price import OwnPriceClient
-from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, MAX_ATTEMPTS
-from promptpex.llm.pacing.budget import Budget, BudgetedClient, Rates
+from promptpex.llm.pacing import CALL_DEADLINE_S, CONCURRENCY, DRAIN_S, MAX_ATTEMPTS
+from promptpex.llm.pacing.budget import Budget, Rates
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.first_request import FirstAttemptClient, FirstRequestClient, FirstRequestGate
 from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
@@ -67,7 +66,7 @@ class StackOptions:
         concurrency: most requests in flight to one server.
         rpm, tpm: most requests, and tokens, per minute and server; None = no limit.
         call_deadline_s: seconds for one request with its attempts, queueing not included.
-        run_deadline_s: seconds for the whole run; None = no limit.
+        run_deadline_s: seconds after which nothing is sent any more; None = no limit.
         max_attempts: tries of one request.
         max_cost, max_requests, max_tokens: the run's budget; None = no limit.
         fresh: whether nothing is taken from the store.
@@ -91,7 +90,9 @@ class StackOptions:
     @property
     def gives_up_s(self) -> float:
         """Seconds after which a request without an answer ends."""
-        return min(self.call_deadline_s, self.run_deadline_s or self.call_deadline_s)
+        if self.run_deadline_s is None:
+            return self.call_deadline_s
+        return min(self.call_deadline_s, self.run_deadline_s + DRAIN_S)
 
 
 class Stack:
@@ -206,7 +207,6 @@ def asking(
     """
     emit, cancel_token, gate = shared.emit, shared.cancel_token, shared.gate
     client: Client = OwnPriceClient(CountedClient(provider, shared.meter, emit, gives_up_s=options.gives_up_s))
-    client = client if shared.budget.unlimited else BudgetedClient(client, shared.budget)
     client = FirstAttemptClient(client, gate, loading=provider if isinstance(provider, Loading) else None)
     policy = RetryPolicy(
         max_attempts=options.max_attempts,
@@ -215,7 +215,15 @@ def asking(
         run_spent_s=run_spent_s,
     )
     client = RetryingClient(
-        client, policy, limiter=shared.slots, cancel_token=cancel_token, rng=rng, clock=clock, sleep=sleep, emit=emit
+        client,
+        policy,
+        limiter=shared.slots,
+        budget=shared.budget,
+        cancel_token=cancel_token,
+        rng=rng,
+        clock=clock,
+        sleep=sleep,
+        emit=emit,
     )
     client = SchemaFallback(FirstRequestClient(client, gate, emit), emit)
     if store is None:

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar, get_origin
 from pydantic import BaseModel, ValidationError
 
 from promptpex.codecs.model_json import ReplyError, read_json_reply
-from promptpex.core.errors import MalformedReply, ModelError
+from promptpex.core.errors import RUN_ENDED, MalformedReply, ModelError, once_sent
 from promptpex.core.records import Completion, Message, Request
 from promptpex.core.stage_templates import fence
 from promptpex.core.translation import stored
@@ -120,9 +120,12 @@ class Structured:
             if not (listener.all_stored and _of_no_use(error)):
                 raise
             last_error = error
-        return await self.renewals.again(
-            first, lambda: _asked(_Heard(self.client, fresh=True), first, reply_type), last_error
-        )
+        try:
+            return await self.renewals.again(
+                first, lambda: _asked(_Heard(self.client, fresh=True), first, reply_type), last_error
+            )
+        except RUN_ENDED as ended:
+            raise _not_again(ended, last_error.message) from None
 
 
 def is_useless(request: Request, completion: Completion) -> bool:
@@ -185,6 +188,8 @@ async def _second_try(
         return _read(completion, request, reply_type, turns=2)
     except ReplyError as problem:
         why = str(problem)
+    except RUN_ENDED as ended:
+        raise _not_again(ended, first_problem) from None
     except ModelError as error:
         if not _about_the_reply(error):
             raise
@@ -197,6 +202,11 @@ async def _second_try(
         part=why,
     )
     raise MalformedReply(message, model=model, reply=first_text)
+
+
+def _not_again(ended: ModelError, part: str) -> ModelError:
+    """The error of a question whose reply was of no use, where the run ended before it was put again."""
+    return once_sent(ended, stored("{part} The run ended before it was asked again.", part=part))
 
 
 def _of_no_use(error: ModelError) -> bool:

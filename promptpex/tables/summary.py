@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from promptpex.core.records import CUT
 from promptpex.stats import level_at, repeat_correlation, share, share_interval
 from promptpex.tables.accuracy import ACCURACY_COLUMNS, accuracy_cells, mirrored
 from promptpex.tables.counts_per_case import BROKEN, KEPT, Counted, counted, kinds_of_outputs, missing
-from promptpex.tables.frames import rule_outcomes, typed
+from promptpex.tables.frames import marked, rule_outcomes, typed
 from promptpex.tables.plain_values import plain_values, records
 from promptpex.tables.proportions import PROPORTION_COLUMNS, estimated
 from promptpex.tables.rankings import Decision, RankingOptions, Rankings, rankings
@@ -81,8 +82,9 @@ judge contradicts. ``best_case`` and ``worst_case`` are the non-compliance if ev
 output that was asked for and could not be scored had passed, or failed; ``worst_low`` and ``worst_high`` the
 interval's ends in the second case. ``interval`` is how it was made, as in ``PROPORTION_COLUMNS``, or ``looks``: right
 however often the run was looked at. ``decision`` to ``beaten_by`` are as in ``Decision``; ``cheapest`` and
-``fastest`` are said of the models that are shown to be good enough, else of all that are not ruled out. ``repeats`` to
-``pass_hat_k`` are as in ``STABILITY_COLUMNS``, the rest as in ``ACCURACY_COLUMNS``."""
+``fastest`` are said of the models that are shown to be good enough, else of all that are not ruled out; a model some of
+whose requests were cut is not the fastest. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``, the rest as
+in ``ACCURACY_COLUMNS``."""
 
 RULE_COLUMNS: Mapping[str, str] = {
     "rule": "string",
@@ -140,10 +142,11 @@ def models(
         }
         for name in names
     ]
-    _mark(table, ranking.pool)
+    _mark(table, ranking.pool, cut=set(rows["model"][marked(rows["error"], _CUT.__contains__)]))
     return typed(table, MODEL_COLUMNS)
 
 
+_CUT = frozenset(CUT.values())
 _OF_REPEATS = ("repeats", "flaky", "flip_rate", "pass_at_k", "pass_hat_k")
 
 
@@ -311,13 +314,15 @@ _OF_DECISIONS = (
 )
 
 
-def _mark(rows: Sequence[dict[str, Any]], pool: Sequence[str]) -> None:
-    """Says which models of the pool cost least and answer soonest, where there is a choice."""
+def _mark(rows: Sequence[dict[str, Any]], pool: Sequence[str], cut: Collection[str]) -> None:
+    """Says which models of the pool cost least and answer soonest, where there is a choice; of those in ``cut`` the
+    slowest answers are missing, so that none of them is called the fastest."""
     for flag, column in (("cheapest", "cost_per_output"), ("fastest", "latency_p50_ms")):
         values = [row[column] for row in rows if row["model"] in pool and row.get(column) is not None]
         for row in rows:
             inside = row["model"] in pool and row.get(column) is not None and len(pool) > 1
-            row[flag] = (row[column] == min(values)) if inside else None
+            known = flag == "cheapest" or row["model"] not in cut
+            row[flag] = (known and row[column] == min(values)) if inside else None
 
 
 _SUMMED = ("tokens_in", "tokens_out", "cost_usd")

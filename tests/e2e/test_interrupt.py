@@ -58,8 +58,8 @@ async def test_once_ends_a_hanging_run_soon_and_reports_what_there_is(
     assert done.code == 130, done.err
     rows = here.rows()
     sound(here, done, rows)
-    assert reasons(rows) == {"interrupted": 7}
-    assert "7 interrupted" in done.out
+    assert reasons(rows) == {"cut-by-stop": 4, "interrupted": 3}
+    assert "4 cut-by-stop" in " ".join(done.out.split())
     assert here.manifest()["partial"] == "interrupted"
     last = done.err.strip().splitlines()[-1]
     assert last.startswith("promptpex: stopped; the answers so far are kept. To continue: promptpex run ")
@@ -69,7 +69,9 @@ async def test_once_ends_a_hanging_run_soon_and_reports_what_there_is(
     assert reasons(here.rows()) == {}
     assert script.twice == 0
     assert sum(script.paid.values()) == 12
-    TALLY.rows.append(Row(f"{number.name} while the server hangs", 12, 5, "7 interrupted", done.code, 7, script.twice))
+    TALLY.rows.append(
+        Row(f"{number.name} while the server hangs", 12, 5, "4 cut-by-stop, 3 interrupted", done.code, 7, script.twice)
+    )
     assert "partial" not in here.manifest()
 
 

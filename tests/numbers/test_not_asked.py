@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+import promptpex
+from promptpex import tables
+from promptpex.core.records import Request
 from tests.numbers.server import Place, answering
-from tests.numbers.world import by, cases, first, ran, simulated, summed, table
+from tests.numbers.world import (
+    Fate,
+    answer,
+    by,
+    cases,
+    first,
+    material,
+    ran,
+    simulated,
+    summed,
+    table,
+    verdict_on,
+)
+from tests.samples import asked
 
 
 @pytest.fixture
@@ -124,6 +141,35 @@ def test_a_run_cut_short_is_no_beginning_of_the_suite(tmp_path: Path) -> None:
     row = summed(run)[1]["a"]
     assert (row["scored"], row["not_asked"]) == (40, 40)
     assert 10 <= row["non_compliant"] <= 30
+
+
+@pytest.mark.parametrize("slow", ["answer", "verdict"])
+def test_a_deadline_does_not_remove_the_failures_that_come_late(tmp_path: Path, slow: str) -> None:
+    """What breaks a rule takes three times as long as the deadline; the rest no time at all."""
+    suite, failing = cases(60, 3), {f"c{number}" for number in range(0, 60, 3)}
+
+    async def late(request: Request) -> Any:
+        case = re.findall(r"\bc\d+\b", asked(request))[-1]
+        judges = request.stage == "judge"
+        if case in failing and judges == (slow == "verdict"):
+            await asyncio.sleep(3)
+        fate: Fate = "kept" if case not in failing else "judged broken" if slow == "verdict" else "broken"
+        return verdict_on(asked(request)) if judges else answer(fate, suite[int(case[1:])], f"about {case}")
+
+    prompt, spec, made = material(suite, 3, judge=slow == "verdict")
+    given: Any = {
+        "judge": ["fake/judge" if slow == "verdict" else "none"],
+        "concurrency": 8,
+        "deadline": 1.0,
+        "store": str(tmp_path / "s.db"),
+    }
+    run = promptpex.run(prompt, spec, made, models=["fake/a"], client=promptpex.FakeClient(late), **given)
+    row = summed(run)[1]["a"]
+    outcomes = tables.outputs(run)
+    known = set(outcomes.loc[outcomes["verdict"].ne("unscored"), "case"])
+    assert 0 < row["scored"] == len(known) < 60
+    assert row["non_compliant"] == len(known & failing) > 0
+    assert run.manifest.partial == "deadline"
 
 
 def test_a_deadline_is_a_limit_like_a_budget() -> None:

@@ -23,6 +23,7 @@ from promptpex.core.records.grade import (
 )
 from promptpex.core.records.metric import METRIC_NAME, Language, Metric, Scale
 from promptpex.core.records.output import (
+    CUT,
     NOT_ASKED,
     NOT_CONCERNED,
     UNCLEAR,
@@ -58,6 +59,7 @@ from promptpex.core.records.spec import ALSO_VALID, WHOLE_INPUT, Check, InputChe
 from promptpex.core.records.synthesis import Candidate, Category, Choice, Criterion, Implication, Means, Synthesis
 
 __all__ = [
+    "CUT",
     "BatchManifest",
     "BatchPart",
     "Blessed",

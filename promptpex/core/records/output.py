@@ -18,10 +18,17 @@ UNCLEAR = "judge-unclear"
 UNTRUSTED = "untrusted-judge"
 """The reason code where the judges of a rule are not known to agree with people as far as ``min_agreement`` demands."""
 
-_ENDED = ("budget", "deadline", "interrupted")
-NOT_ASKED = frozenset((*_ENDED, *(f"judge-{reason}" for reason in _ENDED)))
-"""Reason codes of outputs and verdicts that were never requested, since a budget, a deadline or a stop ended the run.
-Unlike an answer that could not be scored, they say nothing about the model or the judge."""
+CUT = {
+    prefix + ended: prefix + cut
+    for prefix in ("", "judge-")
+    for ended, cut in (("budget", "cut-by-budget"), ("deadline", "cut-by-deadline"), ("interrupted", "cut-by-stop"))
+}
+"""By the reason code of what was never sent, since a budget, a deadline or a stop ended the run, the code of what was
+sent by then and had no usable answer."""
+
+NOT_ASKED = frozenset(CUT)
+"""Reason codes of outputs and verdicts that were never requested. Unlike an answer that could not be scored, and one
+that was cut, they say nothing about the model or the judge."""
 
 
 class Output(Record):

@@ -13,5 +13,9 @@ CALL_DEADLINE_S = 300.0
 """Seconds for one request, its attempts and the waits between them, by default; a convention: long enough for a slow
 model's longest answer, short enough not to hold up a run."""
 
+DRAIN_S = 30.0
+"""Seconds after the run's deadline for which what was sent is still waited for. A convention: most answers come within
+it; those that were cut off instead would be the slow ones, which fail more often."""
+
 DEFAULT_ANSWER_TOKENS = 1024
 """Tokens set aside for the answer of a request that sets no ``max_tokens``: more than most answers take."""

@@ -1,12 +1,13 @@
 """A run's budget, shared by all roles: reserved before a request is sent, settled when it is answered.
 
-It sits below the cache, so stored answers are free, and below the queue, so that only what is in flight is reserved.
-The reservation takes the longest answer that the request allows; the limits are not passed, but for a provider that
-counts more tokens than the prompt has bytes for, or ignores ``max_tokens``.
+It is asked below the cache, so stored answers are free, and behind the queue, so that only what is in flight is
+reserved. The reservation takes the longest answer that the request allows; the limits are not passed, but for a
+provider that counts more tokens than the prompt has bytes for, or ignores ``max_tokens``.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,7 +16,6 @@ from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import BudgetExceeded
 from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored
-from promptpex.llm.client import Client
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
 from promptpex.llm.pacing.changes import Changes
 
@@ -24,6 +24,9 @@ BYTES_PER_TOKEN = 3
 
 TOKENS_PER_MESSAGE = 8
 """For a message's role and separators, pessimistic too."""
+
+Answerer = tuple[str, str | None, str | None]
+"""As in ``Request``."""
 
 Rates = tuple[float, float]
 """US dollars per million tokens in and out."""
@@ -53,6 +56,9 @@ class Spending:
             self.cost_usd - other.cost_usd,
             self.unpriced - other.unpriced,
         )
+
+
+NOTHING = Spending()
 
 
 class Reserving(Protocol):
@@ -91,6 +97,8 @@ class Budget:
         self._rates = rates
         self._reserved = Spending()
         self._settlements = Changes()
+        self._turn = asyncio.Lock()
+        self._ended: dict[tuple[str, Answerer], str] = {}
 
     @property
     def unlimited(self) -> bool:
@@ -100,23 +108,20 @@ class Budget:
     async def reserve(self, request: Request) -> Spending:
         """Sets aside what the request may cost; waits for others to be settled where that may make room.
 
+        One after the other, and nothing of a stage to a model once a request of it did not fit: else long prompts and
+        long answers would be left out, and the short ones asked.
+
         Raises:
             BudgetExceeded: it does not fit, or its price is unknown and a cost limit is set.
         """
-        need = self._need(request)
-        while what := self._passed(self.spent.plus(self._reserved).plus(need)):
-            if not self._reserved.requests or self._passed(self.spent.plus(need)):
-                raise BudgetExceeded(
-                    stored(
-                        "{model} was not asked: the budget of {limit_in_words} would be passed. Run the same command "
-                        "with a larger one to go on from here.",
-                        model=request.model,
-                        limit_in_words=what,
-                    ),
-                    model=request.model,
-                )
-            await self._settlements.wait()
-        self._reserved = self._reserved.plus(need)
+        need, asked = self._need(request), (request.stage, request.answerer)
+        async with self._turn:
+            while what := self._ended.get(asked) or self._passed(self.spent.plus(self._reserved).plus(need)):
+                if asked in self._ended or not self._reserved.requests or self._passed(self.spent.plus(need)):
+                    self._ended[asked] = what
+                    raise _spent(request.model, what)
+                await self._settlements.wait()
+            self._reserved = self._reserved.plus(need)
         return need
 
     def settle(self, reserved: Spending, used: Spending) -> None:
@@ -156,31 +161,14 @@ class Budget:
         return None
 
 
-class BudgetedClient:
-    """Asks ``inner`` while the budget lasts."""
-
-    def __init__(self, inner: Client, budget: Reserving) -> None:
-        self._inner = inner
-        self.budget = budget
-
-    async def complete(self, request: Request) -> Completion:
-        """The answer of ``inner``.
-
-        Raises:
-            BudgetExceeded: nothing was sent.
-        """
-        reserved = await self.budget.reserve(request)
-        used = Spending()
-        try:
-            completion = await self._inner.complete(request)
-            used = used_of(completion, reserved)
-        finally:
-            self.budget.settle(reserved, used)
-        return completion
-
-    async def close(self) -> None:
-        """Closes ``inner``."""
-        await self._inner.close()
+def _spent(model: str, limit_in_words: str) -> BudgetExceeded:
+    message = stored(
+        "{model} was not asked: the budget of {limit_in_words} would be passed. Run the same command "
+        "with a larger one to go on from here.",
+        model=model,
+        limit_in_words=limit_in_words,
+    )
+    return BudgetExceeded(message, model=model)
 
 
 def tokens_of(request: Request) -> int:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from promptpex.core.errors import Stopped
+from promptpex.core.errors import CutByStop, Stopped
 from promptpex.core.translation import stored
 
 GRACE_S = 3.0
@@ -58,7 +58,7 @@ class CancelToken:
 
         Raises:
             TimeoutError: the seconds are over.
-            Stopped: the run was stopped meanwhile, and the grace is over.
+            CutByStop: the run was stopped meanwhile, and the grace is over.
         """
         loop, due = asyncio.get_running_loop(), 0.0
         try:
@@ -101,9 +101,9 @@ def not_asked(model: str) -> Stopped:
     return Stopped(message, model=model)
 
 
-def unanswered(model: str) -> Stopped:
+def unanswered(model: str) -> CutByStop:
     """The error of a request that was in flight when the run was stopped and did not end in time."""
     message = stored(
         "{model} was asked and had not answered when the run was stopped. The same command asks it again.", model=model
     )
-    return Stopped(message, model=model)
+    return CutByStop(message, model=model)

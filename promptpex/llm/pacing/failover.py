@@ -9,12 +9,21 @@ that are up (``server_queue``).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from promptpex.codecs.text.wording import cut
-from promptpex.core.errors import BudgetExceeded, DeadlinePassed, ModelError, Stopped, TimedOut, Unavailable
+from promptpex.core.errors import (
+    RUN_ENDED,
+    BudgetExceeded,
+    DeadlinePassed,
+    ModelError,
+    Stopped,
+    TimedOut,
+    Unavailable,
+    once_sent,
+)
 from promptpex.core.events import Listener, Notice
 from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored
@@ -23,6 +32,8 @@ from promptpex.llm.pacing.changes import Changes
 from promptpex.llm.pacing.first_request import FATAL
 from promptpex.llm.pacing.server_queue import HeldSlot
 from promptpex.llm.resolve_model import Server
+
+T = TypeVar("T")
 
 LONGEST_ID = 80
 """Characters of a model's id, as a server gives it, that are shown."""
@@ -260,6 +271,7 @@ class Tries:
     rounds: int = 0
     probes: int = 0
     passed: set[Member] = field(default_factory=set)
+    _last: ModelError | None = None
     _errors: list[ModelError] = field(default_factory=list)
     _latest: dict[Member, ModelError] = field(default_factory=dict)
     _probes_only: bool = True
@@ -274,6 +286,7 @@ class Tries:
     def failed(self, member: Member | None, breaker: Breaker, error: ModelError, *, probe: bool) -> None:
         """A server failed it; ``probe``: it was down, and this looked whether it still is."""
         self.sent += 1
+        self._last = error
         self._errors.append(error)
         self._probes_only = self._probes_only and probe
         if self.group is None or member is None:
@@ -313,6 +326,21 @@ class Tries:
             return error
         message = stored("{part} Tried {count} times.", part=error.message, count=self.sent)
         return type(error)(message, model=error.model, retry_after=error.retry_after, reply=error.reply)
+
+    async def unless_ended(self, step: Awaitable[T]) -> T:
+        """What comes of a step between two attempts.
+
+        Raises:
+            DeadlinePassed, Stopped, BudgetExceeded: the run ended meanwhile; if an attempt had been sent, their
+                subclasses, which say what came of it.
+        """
+        try:
+            return await step
+        except RUN_ENDED as ended:
+            if self._last is None:
+                raise
+            part = self.error(self._last).message
+            raise once_sent(ended, stored("{part} The run ended before it was asked again.", part=part)) from None
 
 
 def _give_back(waiting: asyncio.Future[HeldSlot]) -> None:

@@ -10,15 +10,16 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from promptpex.core.errors import DeadlinePassed, ModelError, TimedOut, Unavailable
+from promptpex.core.errors import CutByDeadline, DeadlinePassed, ModelError, TimedOut, Unavailable
 from promptpex.core.events import Listener, Retrying, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored
 from promptpex.llm.client import Client
-from promptpex.llm.pacing import CALL_DEADLINE_S, MAX_ATTEMPTS
+from promptpex.llm.pacing import CALL_DEADLINE_S, DRAIN_S, MAX_ATTEMPTS
 from promptpex.llm.pacing.breaker import FIRST_PROBE_BACKOFF_S, MAX_FIRST_WAIT_S, MAX_WAIT_S, Breaker
+from promptpex.llm.pacing.budget import NOTHING, Budget, Reserving, Spending, used_of
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.failover import Member, ServerGroup, Tries
 from promptpex.llm.pacing.server_queue import HeldSlot, Slots
@@ -28,7 +29,8 @@ from promptpex.llm.resolve_model import Server, server_of
 @dataclass(frozen=True, slots=True)
 class Leave:
     """Leave to send one request: what is sent, by which slot, whether it probes a server that was down, and for how
-    many seconds it is waited for at most; ``member`` is the one of several servers that it goes to."""
+    many seconds it is waited for at most; ``member`` is the one of several servers that it goes to, ``reserved`` what
+    it may take of the budget."""
 
     request: Request
     slot: HeldSlot
@@ -36,6 +38,7 @@ class Leave:
     probe: bool
     left: float
     member: Member | None = None
+    reserved: Spending = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class RetryPolicy:
         first_backoff_s, max_backoff_s: the first and the longest step of the waits; by default half a second, a
             convention, and half of the minute over which providers count rates.
         call_deadline_s: seconds for one request, its attempts and the waits between them; queueing not included.
-        run_deadline_s: seconds from the making of the client, after which nothing is sent or waited for any more.
+        run_deadline_s: seconds from the making of the client, after which nothing is sent any more.
+        drain_s: seconds beyond them for which what was sent is waited for.
         run_spent_s: seconds of them that were over when it was made.
         max_wait_s, max_first_wait_s, first_probe_backoff_s: as in ``breaker``.
     """
@@ -57,6 +61,7 @@ class RetryPolicy:
     max_backoff_s: float = 30.0
     call_deadline_s: float = CALL_DEADLINE_S
     run_deadline_s: float | None = None
+    drain_s: float = DRAIN_S
     run_spent_s: float = 0.0
     max_wait_s: float = MAX_WAIT_S
     max_first_wait_s: float = MAX_FIRST_WAIT_S
@@ -70,6 +75,7 @@ class RetryingClient:
         inner: who answers; one attempt each.
         policy: when to try again.
         limiter: whose turn it is.
+        budget: what may be spent; by default as much as one likes.
         cancel_token: refuses what is not sent yet.
         rng: draws the jitter.
         clock: seconds, monotonic.
@@ -84,6 +90,7 @@ class RetryingClient:
         policy: RetryPolicy,
         *,
         limiter: Slots,
+        budget: Reserving | None = None,
         cancel_token: CancelToken,
         rng: random.Random,
         clock: Callable[[], float],
@@ -94,6 +101,7 @@ class RetryingClient:
         self._inner = inner
         self._policy = policy
         self._limiter = limiter
+        self._budget = budget or Budget()
         self._cancel_token = cancel_token
         self._rng = rng
         self._clock = clock
@@ -109,12 +117,14 @@ class RetryingClient:
         """The answer, by the first attempt that gives one.
 
         Raises:
-            ModelError: the last attempt's, when no further one can help or is allowed.
+            DeadlinePassed, Stopped, BudgetExceeded: the run ended; their subclasses where an attempt had been sent.
+            ModelError: the last attempt's, when no further one can help.
         """
         left = self._policy.call_deadline_s
         tries = Tries(self._group(request))
         while True:
-            outcome, took = await self._attempt(request, left, tries)
+            leave = await tries.unless_ended(self._leave(request, left, tries))
+            outcome, took = await self._attempt(leave, tries)
             if isinstance(outcome, Completion):
                 return outcome
             left -= took
@@ -125,22 +135,27 @@ class RetryingClient:
             wait = min(self._wait_s(error, tries.rounds) for error in errors)
             left -= wait
             worn_out = tries.rounds - tries.probes >= self._policy.max_attempts  # probes serve all who wait
-            if not tries.may_help(outcome, errors) or worn_out or left <= 0 or self._late(wait):
+            if not tries.may_help(outcome, errors) or worn_out or left <= 0:
                 raise tries.error(outcome)
             self._emit(Retrying(request.label or request.model, request.id, tries.sent, wait, outcome.reason))
-            await self._cancel_token.pause(wait, self._sleep, request.model)
+            await tries.unless_ended(self._pause(wait, request))
 
     async def close(self) -> None:
         """Closes ``inner``."""
         await self._inner.close()
 
-    async def _attempt(self, request: Request, left: float, tries: Tries) -> tuple[Completion | ModelError, float]:
+    async def _pause(self, wait: float, request: Request) -> None:
+        if self._late(wait):
+            raise self._too_late(request)
+        await self._cancel_token.pause(wait, self._sleep, request.model)
+
+    async def _attempt(self, leave: Leave, tries: Tries) -> tuple[Completion | ModelError, float]:
         """What one attempt gave, and the seconds from sending to the end."""
-        leave = await self._leave(request, left, tries)
+        used = NOTHING
         try:
-            self._check(request)
             async with _unless_doubtful(tries.group, leave):
                 completion = await self._timed(leave.request, leave.left)
+            used = used_of(completion, leave.reserved)
         except ModelError as error:
             took = self._clock() - leave.slot.started
             tries.failed(leave.member, leave.breaker, error, probe=leave.probe)
@@ -153,19 +168,41 @@ class RetryingClient:
             took = self._clock() - leave.slot.started
             leave.slot.answered(completion, took)
         finally:
+            self._settle(leave, used)
             leave.slot.free()
         tries.answered(leave.member, leave.breaker, completion)
         return completion, took
 
     async def _leave(self, request: Request, left: float, tries: Tries) -> Leave:
-        """A slot at a server that is up."""
+        """A slot at a server that is up, and what the request may cost set aside."""
         try:
             async with asyncio.timeout(self._run_left()):
                 if tries.group is not None:
-                    return await self._leave_for_one_of(tries.group, request, left, tries)
-                return await self._leave_for_its_server(request, left)
+                    leave = await self._leave_for_one_of(tries.group, request, left, tries)
+                else:
+                    leave = await self._leave_for_its_server(request, left)
+                try:
+                    return await self._reserved(leave)
+                except BaseException:
+                    leave.breaker.inconclusive()
+                    leave.slot.free()
+                    raise
         except TimeoutError:
             raise self._too_late(request) from None
+
+    async def _reserved(self, leave: Leave) -> Leave:
+        if not self._budget.unlimited:
+            leave = replace(leave, reserved=await self._budget.reserve(leave.request))
+        try:
+            self._check(leave.request)
+        except ModelError:
+            self._settle(leave, NOTHING)
+            raise
+        return leave
+
+    def _settle(self, leave: Leave, used: Spending) -> None:
+        if not self._budget.unlimited:
+            self._budget.settle(leave.reserved, used)
 
     async def _leave_for_its_server(self, request: Request, left: float) -> Leave:
         breaker = self._breaker(self._where(request), request.model)
@@ -215,13 +252,14 @@ class RetryingClient:
     async def _timed(self, request: Request, left: float) -> Completion:
         """The answer of ``inner`` within the deadlines."""
         run_left = self._run_left()
-        allowed = left if run_left is None else min(left, run_left)
+        drained = left if run_left is None else run_left + self._policy.drain_s
+        allowed = min(left, drained)
         try:
             async with self._cancel_token.within(allowed, request.model):
                 return await self._inner.complete(request)
         except TimeoutError:
-            if run_left is not None and run_left <= left:
-                raise self._too_late(request) from None
+            if drained < left:
+                raise self._cut(request) from None
             late = stored("{model} did not answer within {seconds} s; allow it more time.")
             message = late.format(model=request.model, seconds=f"{self._policy.call_deadline_s:g}")
             raise TimedOut(message, model=request.model) from None
@@ -247,11 +285,21 @@ class RetryingClient:
 
     def _too_late(self, request: Request) -> DeadlinePassed:
         message = stored(
-            "{model} did not answer before the run's deadline of {seconds} s; the same command goes on from here.",
+            "{model} was not asked before the run's deadline of {seconds} s; the same command goes on from here.",
             model=request.model,
             seconds=f"{self._policy.run_deadline_s:g}",
         )
         return DeadlinePassed(message, model=request.model)
+
+    def _cut(self, request: Request) -> CutByDeadline:
+        message = stored(
+            "{model} was asked and had not answered {seconds} s after the run's deadline of {limit} s; the same "
+            "command asks it again.",
+            model=request.model,
+            seconds=f"{self._policy.drain_s:g}",
+            limit=f"{self._policy.run_deadline_s:g}",
+        )
+        return CutByDeadline(message, model=request.model)
 
     def _breaker(self, server: Server, model: str) -> Breaker:
         """Of this model at its server: a gateway that fails one model may answer for the next."""

@@ -13,9 +13,9 @@ from promptpex.core.errors import ModelError, RateLimited
 from promptpex.core.events import Event, Listener, Sent
 from promptpex.core.records import Completion, Request
 from promptpex.engines.links import Send
-from promptpex.llm.pacing.budget import Spending
+from promptpex.llm.pacing.budget import NOTHING, Spending
 from promptpex.llm.pacing.first_request import FATAL, FirstRequestGate, ModelAtServer, who_is_asked
-from promptpex.llm.remote.messages import NOTHING, Done, Granted, Happened, Left, ModelKnown, Refused, Want, Withdraw
+from promptpex.llm.remote.messages import Done, Granted, Happened, Left, ModelKnown, Refused, Want, Withdraw
 
 _ANSWERED: ContextVar[tuple[int, Request]] = ContextVar("answered")
 """The request of the run that this task answers, with its number."""

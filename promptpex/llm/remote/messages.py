@@ -11,10 +11,8 @@ from typing import NamedTuple
 from promptpex.core.errors import ModelError, PromptpexError
 from promptpex.core.events import Event
 from promptpex.core.records import Completion, Request
-from promptpex.llm.pacing.budget import Spending
+from promptpex.llm.pacing.budget import NOTHING, Spending
 from promptpex.llm.pacing.first_request import ModelAtServer
-
-NOTHING = Spending()
 
 
 class Begin(NamedTuple):

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from promptpex.codecs.text.wording import plural
-from promptpex.core.errors import EngineError, PromptpexError, Unavailable
+from promptpex.core.errors import EngineError, PromptpexError, Stopped, Unavailable
 from promptpex.core.events import Notice, Sent
 from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored
 from promptpex.engines.links import Carrier, Service, ServiceLink, WorkerLost, portable
-from promptpex.llm.pacing.cancellation import not_asked
+from promptpex.llm.pacing.cancellation import not_asked, unanswered
 from promptpex.llm.remote.lease_server import Coordinator
 from promptpex.llm.remote.messages import (
     Begin,
@@ -196,7 +196,7 @@ class Workers:
         free_seats = [each for each in self._seats if each.link is not None and each.by_model[model] < most]
         if not free_seats:
             if self._shared.cancel_token.cancelled and not any(seat.link for seat in self._seats):
-                question.answer.set_exception(not_asked(question.request.model))
+                question.answer.set_exception(_ended(question))
             else:
                 self._waiting[model].append(question)
             return
@@ -361,7 +361,12 @@ class Workers:
         if not open_links:
             for question in list(self._questions.values()):
                 if not question.answer.done():
-                    question.answer.set_exception(not_asked(question.request.model))
+                    question.answer.set_exception(_ended(question))
+
+
+def _ended(question: _Question) -> Stopped:
+    """The error of a request that a stop leaves without an answer; a worker that died may have sent it."""
+    return (unanswered if question.losses else not_asked)(question.request.model)
 
 
 def _lost_notice(count: int) -> Notice:

@@ -10,6 +10,7 @@ from promptpex.core import stage_templates
 from promptpex.core.events import Notice
 from promptpex.core.ids import digest, text_digest
 from promptpex.core.records import (
+    CUT,
     KEY_LENGTH,
     Manifest,
     Metric,
@@ -323,7 +324,7 @@ def reported(manifest: Manifest, outputs: Iterable[Output]) -> Manifest:
 
 
 def _partial(codes: Iterable[str | None]) -> str | None:
-    """Why the run is partial, if it is, from the reason codes of all that is open: some requests were not sent, and the
-    same command sends them."""
-    reasons = set(codes)
-    return next((why for why in ("interrupted", "deadline", "budget") if reasons & {why, f"judge-{why}"}), None)
+    """Why the run is partial, if it is, from the reason codes of all that is open: some requests were not sent, or were
+    cut, and the same command sends them."""
+    reasons = {(code or "").removeprefix("judge-") for code in codes}
+    return next((why for why in ("interrupted", "deadline", "budget") if reasons & {why, CUT[why]}), None)

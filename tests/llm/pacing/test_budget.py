@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import time
 
 import pytest
 from hypothesis import given
@@ -9,10 +11,23 @@ from hypothesis import strategies as st
 from promptpex.core.errors import BudgetExceeded, RateLimited
 from promptpex.core.records import Completion, Params, Request
 from promptpex.llm.fake import FakeClient
-from promptpex.llm.pacing.budget import Budget, BudgetedClient, Spending, tokens_of
+from promptpex.llm.pacing.budget import Budget, Spending, tokens_of
+from promptpex.llm.pacing.cancellation import CancelToken
+from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
+from promptpex.llm.pacing.server_queue import Limiter
 from tests.llm.questions import request
 
 ANSWER = Completion(text="x", tokens_in=10, tokens_out=10, cost_usd=0.01)
+
+
+def paying(inner: FakeClient, budget: Budget) -> RetryingClient:
+    """A client that asks ``inner`` once, while the budget lasts."""
+    cancel_token, now = CancelToken(), time.monotonic
+    limiter = Limiter(concurrency=64, clock=now, cancel_token=cancel_token)
+    policy = RetryPolicy(max_attempts=1)
+    return RetryingClient(
+        inner, policy, limiter=limiter, budget=budget, cancel_token=cancel_token, rng=random.Random(1), clock=now
+    )
 
 
 def asked(number: int, max_tokens: int = 20) -> Request:
@@ -22,7 +37,7 @@ def asked(number: int, max_tokens: int = 20) -> Request:
 async def spend(budget: Budget, count: int, *, latency_s: float = 0.001) -> tuple[int, FakeClient]:
     """Requests that were answered, of so many at once."""
     inner = FakeClient(lambda asked: ANSWER, latency_s=latency_s)
-    client = BudgetedClient(inner, budget)
+    client = paying(inner, budget)
     outcomes = await asyncio.gather(*(client.complete(asked(n)) for n in range(count)), return_exceptions=True)
     assert all(isinstance(each, Completion | BudgetExceeded) for each in outcomes)
     return sum(isinstance(each, Completion) for each in outcomes), inner
@@ -62,16 +77,27 @@ async def test_a_limit_is_never_passed(limit: int, answers: list[tuple[int, floa
     assert budget.spent.tokens <= limit
 
 
+async def test_what_does_not_fit_is_the_last_of_its_stage_and_model() -> None:
+    """A short question after a long one that did not fit would be one chosen for its length."""
+    budget = Budget(max_tokens=100)
+    client = paying(FakeClient(lambda asked: ANSWER), budget)
+    assert (await client.complete(asked(1))).text == "x"
+    for longest in (200, 20):
+        with pytest.raises(BudgetExceeded):
+            await client.complete(asked(2, longest))
+    assert (await client.complete(asked(3).replace(stage="judge"))).text == "x"
+
+
 async def test_an_unknown_price_is_not_zero() -> None:
     inner = FakeClient(["x"])
     with pytest.raises(BudgetExceeded, match="price is unknown"):
-        await BudgetedClient(inner, Budget(max_cost=1.0)).complete(request())
+        await paying(inner, Budget(max_cost=1.0)).complete(request())
     assert inner.requests == []
 
 
 async def test_a_failed_request_costs_nothing() -> None:
     budget = Budget(max_requests=1)
-    client = BudgetedClient(FakeClient([RateLimited("slow down"), ANSWER]), budget)
+    client = paying(FakeClient([RateLimited("slow down"), ANSWER]), budget)
     with pytest.raises(RateLimited):
         await client.complete(request())
     assert budget.spent == Spending()
@@ -80,14 +106,14 @@ async def test_a_failed_request_costs_nothing() -> None:
 
 async def test_what_the_provider_did_not_count_is_taken_as_reserved() -> None:
     budget = Budget(max_tokens=1000)
-    await BudgetedClient(FakeClient(["x"]), budget).complete(asked(1))
+    await paying(FakeClient(["x"]), budget).complete(asked(1))
     assert budget.spent.tokens == tokens_of(asked(1)) + 20
     assert budget.spent.unpriced == 1
 
 
 async def test_a_cancelled_request_gives_its_reservation_back() -> None:
     budget = Budget(max_requests=1)
-    task = asyncio.create_task(BudgetedClient(FakeClient(["x"], latency_s=10), budget).complete(request()))
+    task = asyncio.create_task(paying(FakeClient(["x"], latency_s=10), budget).complete(request()))
     await asyncio.sleep(0.001)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -96,7 +122,7 @@ async def test_a_cancelled_request_gives_its_reservation_back() -> None:
 
 async def test_the_message_says_what_to_do() -> None:
     with pytest.raises(BudgetExceeded, match=r"m was not asked: the budget of 0 requests .* larger"):
-        await BudgetedClient(FakeClient(["x"]), Budget(max_requests=0)).complete(request())
+        await paying(FakeClient(["x"]), Budget(max_requests=0)).complete(request())
 
 
 def test_without_limits_it_is_unlimited() -> None:

@@ -8,6 +8,9 @@ import pytest
 
 from promptpex.core.errors import (
     BadRequest,
+    CutByBudget,
+    CutByDeadline,
+    CutByStop,
     DeadlinePassed,
     ModelError,
     NotAuthorised,
@@ -20,6 +23,7 @@ from promptpex.core.events import Event, Retrying
 from promptpex.core.records import Request
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.pacing.breaker import FAILURES_TO_OPEN
+from promptpex.llm.pacing.budget import Budget, Spending
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
 from promptpex.llm.pacing.server_queue import Limiter
@@ -48,7 +52,7 @@ class Frozen:
 def retrying(inner: FakeClient, *, cancel_token: CancelToken | None = None, **options: Any) -> RetryingClient:
     cancel_token = cancel_token or CancelToken()
     clock = options.pop("clock", now)
-    kept = {key: options.pop(key) for key in ("sleep", "emit") if key in options}
+    kept = {key: options.pop(key) for key in ("sleep", "emit", "budget") if key in options}
     policy = RetryPolicy(
         **{"first_backoff_s": 0.001, **{name: options[name] for name in options if name != "concurrency"}}
     )
@@ -147,18 +151,44 @@ async def test_queueing_is_not_part_of_the_calls_deadline() -> None:
 
 @in_virtual_time
 async def test_a_run_has_a_deadline_and_nothing_is_sent_after_it() -> None:
-    inner = FakeClient(lambda asked: "fine", latency_s=0.05)
-    client = retrying(inner, run_deadline_s=0.12, concurrency=1)
-    started = now()
-    outcomes = await asyncio.gather(*(client.complete(request(str(n))) for n in range(10)), return_exceptions=True)
-    assert now() - started == pytest.approx(0.12, abs=0.005)
-    late = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-    assert len(late) == 8
-    assert all(isinstance(each, DeadlinePassed) and "run's deadline" in str(each) for each in late)
-    sent = len(inner.requests)
-    with pytest.raises(DeadlinePassed):
-        await client.complete(request("late"))
-    assert len(inner.requests) == sent == 3
+    """What was sent is waited for; if that takes too long, it is cut, and not a request that was never sent."""
+    for drain_s, answered, cut in ((1.0, 3, 0), (0.01, 2, 1)):
+        inner = FakeClient(lambda asked: "fine", latency_s=0.05)
+        client = retrying(inner, run_deadline_s=0.12, drain_s=drain_s, concurrency=1)
+        started = now()
+        outcomes = await asyncio.gather(*(client.complete(request(str(n))) for n in range(10)), return_exceptions=True)
+        assert now() - started == pytest.approx(0.15 if answered == 3 else 0.13, abs=0.005)
+        late = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        assert len(late) == 10 - answered
+        assert all(isinstance(each, DeadlinePassed) and "run's deadline" in str(each) for each in late)
+        assert sum(isinstance(each, CutByDeadline) for each in late) == cut
+        with pytest.raises(DeadlinePassed) as caught:
+            await client.complete(request("late"))
+        assert type(caught.value) is DeadlinePassed
+        assert len(inner.requests) == 3
+
+
+@in_virtual_time
+async def test_what_waits_for_its_next_try_when_the_run_ends_was_sent() -> None:
+    def failing(**options: Any) -> RetryingClient:
+        return retrying(
+            FakeClient(lambda asked: RateLimited("slow down", model="m", retry_after=5.0)), **options, max_attempts=9
+        )
+
+    with pytest.raises(CutByDeadline, match=r"slow down .*ended before it was asked again"):
+        await failing(run_deadline_s=4.0).complete(request())
+    cancel_token = CancelToken()
+    waiting = asyncio.ensure_future(failing(cancel_token=cancel_token).complete(request()))
+    await asyncio.sleep(1.0)
+    cancel_token.cancel()
+    with pytest.raises(CutByStop):
+        await waiting
+    budget = Budget(max_requests=1)
+    waiting = asyncio.ensure_future(failing(budget=budget).complete(request()))
+    await asyncio.sleep(1.0)
+    budget.settle(await budget.reserve(request("another")), Spending(1))
+    with pytest.raises(CutByBudget):
+        await waiting
 
 
 @in_virtual_time
@@ -169,10 +199,11 @@ async def test_a_stop_ends_waits_and_refuses_what_comes() -> None:
     task = asyncio.create_task(client.complete(request()))
     await asyncio.sleep(0.01)
     cancel_token.cancel()
-    with pytest.raises(Stopped):
+    with pytest.raises(CutByStop):
         await asyncio.wait_for(task, 1.0)
-    with pytest.raises(Stopped):
+    with pytest.raises(Stopped) as caught:
         await client.complete(request("next"))
+    assert type(caught.value) is Stopped
     assert len(inner.requests) == 1
 
 
@@ -256,7 +287,7 @@ async def test_a_stop_gives_what_is_in_flight_a_few_seconds_and_no_more() -> Non
     begun = now()
     cancel_token.cancel()
     assert (await quick).text == "fine"
-    with pytest.raises(Stopped, match="had not answered when the run was stopped"):
+    with pytest.raises(CutByStop, match="had not answered when the run was stopped"):
         await hanging
     assert now() - begun == pytest.approx(0.5, abs=0.005)
 
