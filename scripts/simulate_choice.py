@@ -2,7 +2,7 @@
 """Simulates how often the intervals of a choice's figures hold the truth; docs/synthesis.md and
 docs/alignment.md quote the tables.
 
-python scripts/simulate_choice.py            # about two minutes
+python scripts/simulate_choice.py            # about five minutes
 python scripts/simulate_choice.py --draws 50 # roughly, in seconds
 """
 
@@ -17,7 +17,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from promptpex.stats import PpiItem, harmonic_mean, korn_graubard, ppi_conditional  # noqa: E402
+from promptpex.alignment.choose import Contender, GradedOutputs, Wanted  # noqa: E402
+from promptpex.alignment.cross_fit import WHOLE_SET, chosen_by, cross_fitted_choice  # noqa: E402
+from promptpex.core.records import CardFigure  # noqa: E402
+from promptpex.stats import Interval, PpiItem, harmonic_mean, korn_graubard, ppi_conditional  # noqa: E402
+from promptpex.synthesis.choice.choose import choose_from_matrix  # noqa: E402
+from promptpex.synthesis.selection.problem import SelectionProblem  # noqa: E402
 
 
 def shares(draws: int) -> Iterator[str]:
@@ -100,12 +105,80 @@ def _clustered(rng: random.Random, share: float, cases: int, each: int) -> list[
     return [sum(rng.random() < rate for _ in range(each)) for rate in rates]
 
 
+def figures_held_out(draws: int) -> Iterator[str]:
+    """Figures held out, and the true ones of the chosen set: 40 unrelated candidates, limits of 60% and 25% (aligned:
+    five criteria, 20% each). Plain: intervals that take outputs held out for as many others."""
+    yield (
+        f"{'method':<8}{'outputs':>8}{'chosen':>7}   {'share':<9}{'fitted':>7}{'true':>6}{'held out':>9}   "
+        f"{'held':>6} {'width':>5}   {'plain':>6} {'width':>5}"
+    )
+    for method in ("sub", "cov", "aligned"):
+        for outputs in (24, 40, 60):
+            yield from _method_held_out(method, outputs, draws)
+
+
+def _method_held_out(method: str, outputs: int, draws: int) -> Iterator[str]:
+    import numpy as np
+
+    rng = np.random.default_rng(4)
+    sizes: list[int] = []
+    figures: tuple[list[list[float]], ...] = ([], [])
+    for _ in range(draws):
+        rates = (rng.beta(1, 6, 40), rng.beta(1, 20, 40))
+        bad = np.less(rng.uniform(size=outputs), 0.3)
+        failed = np.less(rng.uniform(size=(outputs, 40)), np.where(bad[:, None], *rates))
+        made = _chosen(method, bad.tolist(), failed.tolist()) if 3 <= bad.sum() <= outputs - 5 else None
+        if made is None:
+            continue
+        chosen, held_out = made
+        sizes.append(len(chosen))
+        flagged = failed[:, chosen].any(axis=1)
+        for row, rate, kind, interval in zip(figures, rates, (bad, ~bad), held_out, strict=True):
+            true = 1.0 - float(np.prod(1.0 - rate[chosen]))
+            row.append([float(np.mean(flagged, where=kind)), true, *_held(true, interval)])
+    for name, row in zip(("coverage", "FFR"), figures, strict=True):
+        fitted, true, share, held, width, plain, narrow = np.mean(row, axis=0)
+        shown = f"{name:<9}{fitted:>7.0%}{true:>6.0%}{share:>9.0%}   {held:>6.1%} {width:>5.2f}"
+        yield f"{method:<8}{outputs:>8}{np.mean(sizes):>7.1f}   {shown}   {plain:>6.1%} {narrow:>5.2f}"
+
+
+def _chosen(
+    method: str, bad: list[bool], failed: list[list[bool]]
+) -> tuple[list[int], tuple[CardFigure | Interval, CardFigure | Interval]] | None:
+    """A set, and its coverage and FFR held out; None where nothing is chosen, or nothing can be held out."""
+    columns = [sum(1 << row for row, one in enumerate(column) if one) for column in zip(*failed, strict=True)]
+    kinds = sum(1 << row for row, one in enumerate(bad) if one)
+    good = (1 << len(bad)) - 1 ^ kinds
+    if method == "aligned":
+        wanted = [Wanted(str(number)) for number in range(5)]
+        contenders = [Contender(str(place), (str(place % 5),), one, (place,)) for place, one in enumerate(columns)]
+        graded, clusters = GradedOutputs(kinds, good), [str(row) for row in range(len(bad))]
+        whole = cross_fitted_choice(wanted, contenders, graded, clusters).get(WHOLE_SET)
+        names = chosen_by(wanted, contenders, graded)[WHOLE_SET]
+        return ([int(name) for name in names], (whole.figures.coverage, whole.figures.ffr)) if whole else None
+    problem = SelectionProblem(len(bad), good, tuple(columns))
+    made = choose_from_matrix(problem, method, seconds=10)  # type: ignore[arg-type]
+    shares = made.held_out.shares if made.held_out else None
+    if not made.chosen or shares is None or shares.coverage is None or shares.ffr is None:
+        return None
+    return list(made.chosen), (shares.coverage, shares.ffr)
+
+
+def _held(true: float, interval: CardFigure | Interval) -> tuple[float, ...]:
+    """The share, whether its interval holds the true one and how wide it is, and the same of the plain interval."""
+    share = interval.estimate or 0.0
+    ones = round(share * interval.n)
+    narrow = korn_graubard([1] * ones + [0] * (interval.n - ones), [1] * interval.n)
+    width = interval.high - interval.low
+    return share, interval.low <= true <= interval.high, width, narrow.low <= true <= narrow.high, narrow.width
+
+
 def main() -> None:
     """Prints all tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--draws", type=int, default=400, help="samples per line of a table [400]")
     draws = parser.parse_args().draws
-    for table in (shares, few_labels, alignments):
+    for table in (shares, few_labels, alignments, figures_held_out):
         print((table.__doc__ or "").strip())
         for line in table(draws):
             print(line)

@@ -141,7 +141,7 @@ def test_a_history_becomes_candidates_and_a_choice_by_functions_alone(
     assert "no_heading" in [candidate.id for candidate in made.candidates]
     choice = promptpex.select("guide.synthesis", method="cov", coverage=1, ffr="0%")
     assert choice.to_dict()["candidates"] == ["no_markdown"]
-    assert choice.on_all is not None
+    assert choice.selection.on_all is not None
     with pytest.raises(PromptpexError, match="has no file, and so no history"):
         promptpex.synthesize(prompt.replace(path=None), author="fake/a")
 

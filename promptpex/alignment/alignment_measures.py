@@ -31,21 +31,27 @@ class Observation:
     cluster: str
 
 
-def figures_of(observations: Iterable[Observation], confidence: float = CONFIDENCE) -> AlignmentFigures:
+def figures_of(
+    observations: Iterable[Observation], confidence: float = CONFIDENCE, *, worth: float = 1.0
+) -> AlignmentFigures:
     """The figures of an assertion on these outputs.
 
     Coverage, FFR and base rate have ``korn_graubard``'s interval, which knows that outputs of a case are alike;
     alignment, 2C(1 - F) / (C + 1 - F), has that of ``harmonic_mean``, kappa that of ``clustered_agreement``.
+
+    Args:
+        worth: as for ``korn_graubard``; but not for the base rate, which no choice has a part in.
     """
     tables = _tables(observations)
     caught, missed, flagged, passed_good = (sum(table[row][column] for table in tables) for row, column in _CELLS)
     counts = ConfusionCounts(caught=caught, missed=missed, flagged=flagged, kept=passed_good)
-    coverage = korn_graubard([bad[0] for bad, _ in tables], [sum(bad) for bad, _ in tables], confidence)
-    ffr = korn_graubard([good[0] for _, good in tables], [sum(good) for _, good in tables], confidence)
+    coverage = korn_graubard([bad[0] for bad, _ in tables], [sum(bad) for bad, _ in tables], confidence, worth=worth)
+    ffr = korn_graubard([good[0] for _, good in tables], [sum(good) for _, good in tables], confidence, worth=worth)
     base_rate = korn_graubard(
         [sum(bad) for bad, _ in tables], [sum(bad) + sum(good) for bad, good in tables], confidence
     )
-    kappa = clustered_agreement(tables, confidence).kappa if tables else Interval(None, -1.0, 1.0, confidence, 0, "")
+    unknown = Interval(None, -1.0, 1.0, confidence, 0, "")
+    kappa = clustered_agreement(tables, confidence, worth=worth).kappa if tables else unknown
     return AlignmentFigures(
         counts=counts,
         cases=len(tables),

@@ -13,7 +13,7 @@ from typing import Literal
 from promptpex.alignment.alignment_measures import Observation, figures_of
 from promptpex.alignment.choose import Contender, GradedOutputs, Wanted, choose, chosen_of
 from promptpex.core.records import AlignmentFigures, CardAddition
-from promptpex.stats import Fold, held_out
+from promptpex.stats import Fold, held_out, worth_of_folds
 
 Chosen = Mapping[str, frozenset[str]]
 """The ids of the candidates that were chosen, by criterion; ``WHOLE_SET``: all of them."""
@@ -35,8 +35,7 @@ class HeldOutFigures:
     """The figures of a way to choose, each output counted with what was chosen without its case.
 
     Attributes:
-        figures: over all folds. The intervals treat what was chosen in the folds as one thing: how much it differs is
-            not in them (Bengio and Grandvalet 2004, J. Mach. Learn. Res. 5:1089).
+        figures: over all folds. The intervals are for what all outputs choose (``worth_of_folds``).
         folds: how many there are.
         without: those in which nothing was chosen; see ``EmptyFolds``.
     """
@@ -121,7 +120,8 @@ def figures_of_part(
 ) -> HeldOutFigures:
     """As ``figures_of_folds``, of one criterion or of the set alone."""
     observations = observations_of_part(name, folds, contenders, graded, clusters, counted, empty)
-    return HeldOutFigures(figures_of(observations), len(folds), sum(not fold.chosen[name] for fold in folds))
+    figures = figures_of(observations, worth=worth_of_folds(len(folds)))
+    return HeldOutFigures(figures, len(folds), sum(not fold.chosen[name] for fold in folds))
 
 
 def observations_of_part(

@@ -27,6 +27,7 @@ from promptpex.alignment.overlapping_difference import Compared, difference, fig
 from promptpex.alignment.verdict_agreement import HeldVerdicts, held_verdicts
 from promptpex.core.records import CardEffect, RowKind
 from promptpex.core.translation import stored, stored_n
+from promptpex.stats import worth_of_folds
 
 _OF_VERDICTS: tuple[Compared, ...] = ("coverage", "ffr", "alignment")
 
@@ -39,6 +40,7 @@ class ComparedOutputs:
 
     Attributes:
         kind, what, by, sampled: as in ``CardEffect``.
+        worth: as for ``figures_of``.
     """
 
     kind: RowKind | Literal["people"]
@@ -47,10 +49,11 @@ class ComparedOutputs:
     sampled: bool
     before: Sequence[Observation]
     after: Sequence[Observation]
+    worth: float = 1.0
 
     def effects(self, names: Sequence[Compared]) -> Iterator[CardEffect]:
         """The figures of either, and their differences; none of a figure that neither has."""
-        old, new = figures_of(self.before), figures_of(self.after)
+        old, new = figures_of(self.before, worth=self.worth), figures_of(self.after, worth=self.worth)
         both = {one.cluster for one in self.before} & {one.cluster for one in self.after}
         for name in names:
             if figure_of(old, name).estimate is None and figure_of(new, name).estimate is None:
@@ -133,7 +136,8 @@ def _chosen(before: CardData, after: CardData) -> Iterator[ComparedOutputs]:
         old = observations_of_part(name, others, older.contenders, then, older.clusters, counted[0], empty)
         new = observations_of_part(name, folds, contest.contenders, now, contest.clusters, counted[1], empty)
         by = ", ".join(sorted(contest.chosen_for(name)))
-        yield ComparedOutputs("criterion" if name else "set", name, by, all(samples), old, new)
+        worth = worth_of_folds(len(folds))
+        yield ComparedOutputs("criterion" if name else "set", name, by, all(samples), old, new, worth)
 
 
 def _of_one_basis(

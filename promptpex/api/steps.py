@@ -15,10 +15,9 @@ from promptpex.core.records import Prompt, Run, Spec, Suite, Synthesis
 from promptpex.core.shares import share
 from promptpex.llm.client import Client
 from promptpex.synthesis.candidate_file import read_candidates
-from promptpex.synthesis.choice.choose import FolderChoice, choose_from, set_chosen
+from promptpex.synthesis.choice.choose import FolderChoice, choose_from, choose_from_matrix, set_chosen
 from promptpex.synthesis.choice.problem_of_folder import read_folder
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.selection import methods
 from promptpex.synthesis.selection.methods import SECONDS, Method
 from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
@@ -203,21 +202,22 @@ def select(
 ) -> Selection | FolderChoice:
     """The candidates that are worth having, of a synthesis folder or of a problem; nobody is asked.
 
-    A folder keeps the choice, and gives it with its figures on examples held out; ``to_dict`` has all of it.
+    ``to_dict`` has all of it, with the figures on examples held out. A folder keeps the choice.
 
     Args:
         source: a folder ``PROMPT.synthesis``, or what ``read_problem`` gives.
         method: ``sub``, ``cov``, ``baseline``, ``topological`` or ``all``.
         coverage: the least share of bad outputs to catch, such as 0.6 or ``60%``.
         ffr: the highest share of good outputs to flag.
-        seconds: how long to search; the best selection so far counts then.
+        seconds: how long to search, and as much again for the figures on examples held out; the best selection so far
+            counts then.
 
     Raises:
         errors.PromptpexError: a folder or a share that cannot be used.
     """
     limits = SelectionLimits(share(str(coverage)), share(str(ffr)))
     if isinstance(source, SelectionProblem):
-        return methods.select(source, method, limits, seconds=seconds)
+        return choose_from_matrix(source, method, limits, seconds=seconds)
     folder = SynthesisFolder(Path(source))
     given = read_folder(folder.path, limits)
     return choose_from(given, folder, set_chosen(given, method, limits, seconds=seconds), curve_seconds=seconds / 6)

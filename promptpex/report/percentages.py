@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
-from promptpex.core.translation import digits, tr
+from promptpex.core.translation import Key, digits, tr
 from promptpex.stats import Interval
 
 SMALL, ALMOST_ALL = 0.0995, 0.995
@@ -72,6 +73,41 @@ def limits_of_choice(coverage: float, ffr: float) -> str:
     return tr(
         "coverage of at least {coverage} and FFR of at most {ffr}", coverage=as_given(coverage), ffr=as_given(ffr)
     )
+
+
+_NOT_KEPT = (
+    (
+        Key("The coverage limit is not kept on outputs held out: {share} against {limit} ({some} of {all} caught)."),
+        Key("The coverage limit is not kept: {share} against {limit} ({some} of {all} caught)."),
+    ),
+    (
+        Key("The FFR limit is not kept on outputs held out: {share} against {limit} ({some} of {all} flagged)."),
+        Key("The FFR limit is not kept: {share} against {limit} ({some} of {all} flagged)."),
+    ),
+)
+
+
+_Shares = tuple[Interval | None, Interval | None]
+"""Coverage and FFR."""
+
+
+def limits_not_kept(limits: tuple[float, float], held_out: _Shares, on_all: _Shares) -> list[str]:
+    """That a choice of assertions does not keep its limits on coverage and FFR, a sentence each.
+
+    Args:
+        held_out, on_all: coverage and FFR on outputs held out, and on those that it was made on; the first that is
+            beyond the limit is named.
+    """
+    sentences: list[str] = []
+    places = zip(held_out, on_all, strict=True)
+    for keys, sign, limit, intervals in zip(_NOT_KEPT, (-1, 1), limits, places, strict=True):
+        beyond = (
+            key.tr(share=percent(share), limit=as_given(limit), some=round(share * one.n), all=one.n)
+            for key, one in zip(keys, intervals, strict=True)
+            if one is not None and (share := one.estimate) is not None and sign * share > sign * limit
+        )
+        sentences += islice(beyond, 1)
+    return sentences
 
 
 def rounded_share(share: float) -> str:

@@ -28,7 +28,7 @@ from promptpex.stats.corrected_share import (
     corrected_share,
 )
 from promptpex.stats.flakiness import flaky, flip_rate, pass_at_k, pass_hat_k
-from promptpex.stats.fold_division import Fold, folds_of, held_out
+from promptpex.stats.fold_division import Fold, folds_of, held_out, worth_of_folds
 from promptpex.stats.group_sequential import level_at, looks_at
 from promptpex.stats.harmonic_mean import harmonic_mean
 from promptpex.stats.holm import holm
@@ -107,6 +107,7 @@ __all__ = [
     "tie_p",
     "unpaired_regression_p",
     "versus_limit",
+    "worth_of_folds",
 ]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
 
 
-def clustered_agreement(tables: npt.ArrayLike, confidence: float = 0.95) -> Agreement:
+def clustered_agreement(tables: npt.ArrayLike, confidence: float = 0.95, *, worth: float = 1.0) -> Agreement:
     """What two raters did on items in clusters; both intervals know of the clusters.
 
     Raw agreement has `korn_graubard`'s interval, kappa that of `clustered_kappa`. Where every cluster holds one item
@@ -28,6 +28,7 @@ def clustered_agreement(tables: npt.ArrayLike, confidence: float = 0.95) -> Agre
         tables: per cluster, its items by label of the first (rows) and of the second rater (columns): clusters x labels
             x labels; clusters without any are left out.
         confidence: of both intervals.
+        worth: as for `korn_graubard`.
 
     Raises:
         InputError: the tables are of another shape.
@@ -37,27 +38,27 @@ def clustered_agreement(tables: npt.ArrayLike, confidence: float = 0.95) -> Agre
     require_share("confidence", confidence)
     cells = _filled(tables)
     table, sizes, agreed = _summed(cells), cells.sum(axis=(1, 2)), np.trace(cells, axis1=1, axis2=2)
-    if (sizes <= 1).all():
+    if worth == 1.0 and (sizes <= 1).all():
         raw = clopper_pearson(int(agreed.sum()), len(sizes), confidence)
         return described(table, raw, cohens_kappa(table, confidence))
-    raw = korn_graubard(agreed.tolist(), sizes.tolist(), confidence)
-    return described(table, raw, clustered_kappa(cells, confidence))
+    raw = korn_graubard(agreed.tolist(), sizes.tolist(), confidence, worth=worth)
+    return described(table, raw, clustered_kappa(cells, confidence, worth=worth))
 
 
-def clustered_kappa(tables: npt.ArrayLike, confidence: float = 0.95) -> Interval:
+def clustered_kappa(tables: npt.ArrayLike, confidence: float = 0.95, *, worth: float = 1.0) -> Interval:
     """Cohen's kappa with the interval of `kappa_bounds` at the effective number of items.
 
     Student's t has one degree of freedom less than there are clusters, so that a single one says nothing.
 
     Args:
-        tables, confidence: as for `clustered_agreement`.
+        tables, confidence, worth: as for `clustered_agreement`.
     """
     cells = _filled(tables)
     whole, k = cohens_kappa(_summed(cells), confidence), len(cells)
     if whole.estimate is None:
         return whole
-    worth = cells.sum(axis=0) * (_effective_items(cells) / whole.n)
-    low, high = kappa_bounds(worth.tolist(), confidence, k - 1)
+    effective = cells.sum(axis=0) * (worth * _effective_items(cells) / whole.n)
+    low, high = kappa_bounds(effective.tolist(), confidence, k - 1)
     return Interval(whole.estimate, low, high, confidence, whole.n, "smoothed-by-cluster")
 
 

@@ -56,6 +56,16 @@ def folds_of(kinds: Sequence[bool], clusters: Sequence[str], *, folds: int = FOL
     return [places[cluster] for cluster in clusters]
 
 
+def worth_of_folds(folds: int) -> float:
+    """What an item that was held out is worth for the figures of what is chosen by all items.
+
+    What is chosen differs from fold to fold, and the folds are chosen by largely the same items: the variance of a mean
+    over them is greater by about 1 + folds * n2/n1, with n2/n1 = 1 / (folds - 1) items held out for each that chooses
+    (Nadeau and Bengio 2003, Machine Learning 52:239). docs/synthesis.md has how often intervals then hold the truth.
+    """
+    return (folds - 1) / (2 * folds - 1)
+
+
 def held_out(
     kinds: Sequence[bool],
     clusters: Sequence[str],

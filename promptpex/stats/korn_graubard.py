@@ -9,7 +9,9 @@ from promptpex.stats.intervals import Interval, exact_bounds
 from promptpex.stats.special import two_sided_t
 
 
-def korn_graubard(totals: Sequence[int], sizes: Sequence[int], confidence: float = 0.95) -> Interval:
+def korn_graubard(
+    totals: Sequence[int], sizes: Sequence[int], confidence: float = 0.95, *, worth: float = 1.0
+) -> Interval:
     """The share of ones with an interval that knows of clusters, for shares near 0 or 1 as well.
 
     Clopper and Pearson's interval at the effective size (Korn and Graubard 1998, Survey Methodology 24:193): the
@@ -28,6 +30,7 @@ def korn_graubard(totals: Sequence[int], sizes: Sequence[int], confidence: float
         totals: the ones of each cluster.
         sizes: its observations; clusters without any are left out.
         confidence: two-sided coverage.
+        worth: by which the effective size is multiplied, such as ``worth_of_folds``.
     """
     require_share("confidence", confidence)
     filled = filled_clusters(totals, sizes)
@@ -35,8 +38,8 @@ def korn_graubard(totals: Sequence[int], sizes: Sequence[int], confidence: float
     if n == 0:
         return Interval(None, 0.0, 1.0, confidence, 0, "korn-graubard")
     share = sum(total for total, _ in filled) / n
-    low, high = exact_bounds(share, _effective_size(filled, n, share, confidence), confidence)
-    alike = ((1.0 - confidence) / 2.0) ** (1.0 / k)
+    low, high = exact_bounds(share, worth * _effective_size(filled, n, share, confidence), confidence)
+    alike = ((1.0 - confidence) / 2.0) ** (1.0 / (worth * k))
     return Interval(share, min(low, alike), max(high, 1.0 - alike), confidence, n, "korn-graubard")
 
 

@@ -55,7 +55,7 @@ class PpiConditional:
     power: float
 
 
-def ppi_conditional(items: Sequence[PpiItem], *, confidence: float = 0.95) -> PpiConditional:
+def ppi_conditional(items: Sequence[PpiItem], *, confidence: float = 0.95, worth: float = 1.0) -> PpiConditional:
     """The share of flagged items among those of a kind, R = E[flagged * kind] / E[kind].
 
     R solves E[z] = 0 for z = kind * (flagged - R). With z' = predicted * (flagged - R), which is known of every item,
@@ -71,6 +71,9 @@ def ppi_conditional(items: Sequence[PpiItem], *, confidence: float = 0.95) -> Pp
     54:280); and where fewer than ``FEW`` labelled clusters hold a flagged item of the kind, or an unflagged one, the
     labels alone give the interval (``korn_graubard``). docs/synthesis.md has how often it then holds R.
 
+    Args:
+        worth: by which the number of items is multiplied in the variance, such as ``worth_of_folds``.
+
     Raises:
         InputError: fewer than 2 labelled items of the kind, or a value outside [0, 1].
     """
@@ -85,25 +88,25 @@ def ppi_conditional(items: Sequence[PpiItem], *, confidence: float = 0.95) -> Pp
     with_flag = {item.cluster for item in graded_items if item.is_kind and item.flagged > 0.0}
     without = {item.cluster for item in graded_items if item.is_kind and item.flagged < 1.0}
     if not others or min(len(with_flag), len(without)) < FEW:
-        return PpiConditional(_of_labels(graded_items, confidence), len(graded_items), kinds, len(others), 0.0)
+        return PpiConditional(_of_labels(graded_items, confidence, worth), len(graded_items), kinds, len(others), 0.0)
     power = _power(graded_items, others)
     terms = _terms(graded_items, others, power)
     clusters = len({item.cluster for item in graded_items if item.is_kind})
-    quantile = two_sided_t(confidence, max(1, clusters - 1))
+    quantile = two_sided_t(confidence, max(1, clusters - 1)) / math.sqrt(worth)
     estimate, low, high = _inverted(terms, len({item.cluster for item in graded_items}), quantile)
     method = "prediction-powered" if power > 0.0 else "t"
     interval = Interval(estimate, low, high, confidence, len(items), method)
     return PpiConditional(interval, len(graded_items), kinds, len(others), power)
 
 
-def _of_labels(known: Sequence[PpiItem], confidence: float) -> Interval:
+def _of_labels(known: Sequence[PpiItem], confidence: float, worth: float) -> Interval:
     """The share by the labels alone; shares of an item count as whole where they are a half or more."""
     clusters: defaultdict[str, list[int]] = defaultdict(list)
     for item in known:
         if item.is_kind:
             clusters[item.cluster].append(item.flagged >= 0.5)
     totals, sizes = [sum(each) for each in clusters.values()], [len(each) for each in clusters.values()]
-    return korn_graubard(totals, sizes, confidence)
+    return korn_graubard(totals, sizes, confidence, worth=worth)
 
 
 def _power(known: Sequence[PpiItem], others: Sequence[PpiItem]) -> float:

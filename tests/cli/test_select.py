@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,37 @@ def test_every_text_is_of_the_catalogue(
         _, out, err = called(capsys, {**PROBLEM, **changed, "names": list(names)}, *arguments)
     assert "⟦" in out
     assert not unmarked(" ".join(f"{out} {err}".split()), {*names, "cov", "sub", "topological", "all", "FFR"})
+
+
+def unrelated(seed: int, outputs: int = 40) -> dict[str, Any]:
+    """40 candidates that differ in how often they flag good and bad outputs, and do so independently."""
+    rng = random.Random(seed)
+    labels = [rng.random() >= 0.3 for _ in range(outputs)]
+    flags = [(rng.betavariate(1, 20), rng.betavariate(1, 6)) for _ in range(40)]
+    rows = ["".join("01"[rng.random() >= one[0 if good else 1]] for one in flags) for good in labels]
+    return {"n": outputs, "m": 40, "y": "".join("01"[good] for good in labels), "M": rows, "K": []}
+
+
+def test_a_matrix_says_that_its_limit_is_not_kept_on_outputs_held_out(capsys: pytest.CaptureFixture[str]) -> None:
+    for method in ("sub", "baseline", "all", "topological"):
+        code, out, _ = called(capsys, unrelated(1), "--method", method, "--json")
+        made = json.loads(out)
+        ffr = made["held_out"]["ffr"]
+        assert (code, made["held_out"]["folds"], made["held_out"]["within_limits"]) == (0, 5, False), method
+        assert ffr["estimate"] > 0.4
+        assert ffr["low"] < ffr["estimate"] < ffr["high"]
+        _, out, _ = called(capsys, unrelated(1), "--method", method)
+        text = " ".join(out.split())
+        share = f"{ffr['estimate']:.0%} against 25% ({round(ffr['estimate'] * ffr['n'])} of {ffr['n']} flagged)"
+        assert f"The FFR limit is not kept on outputs held out: {share}." in text
+    # A limit that is kept is not spoken of; one of 100% is kept by all that flags.
+    _, out, _ = called(capsys, unrelated(1), "--ffr", "100%", "--coverage", "0")
+    assert "not kept" not in out
+    few = {**PROBLEM, "y": "01111"}
+    _, out, _ = called(capsys, few, "--method", "all", "--ffr", "0")
+    text = " ".join(out.split())
+    assert "The FFR limit is not kept: 50% against 0% (2 of 4 flagged)." in text
+    assert "There are too few examples to hold some out: on other outputs the figures may be worse." in text
 
 
 def test_what_keeps_no_limits_is_explained_and_ends_with_1(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 import random
 from collections import Counter
 from fractions import Fraction
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import SynthesisError
 from promptpex.stats import folds_of
+from promptpex.synthesis.choice.choose import choose_from_matrix
 from promptpex.synthesis.choice.curve import curve
 from promptpex.synthesis.choice.intervals import Choose, cross_fitted, ffr_of_all_outputs, only, shares
 from promptpex.synthesis.choice.problem_of_folder import problem_of
@@ -193,6 +196,54 @@ def test_select_shows_figures_held_out_and_the_curve(desk: Desk, capsys: pytest.
     assert given["change"]["lost"] == []
     assert run_cli(["select", "p.synthesis"]) == 0
     assert "FFR coverage candidates" not in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_choice_beyond_its_limit_goes_into_the_spec_when_the_user_says_so(
+    desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(4)
+    columns = {f"c{number}": "".join("pf"[rng.random() < 0.12] for _ in range(40)) for number in range(30)}
+    desk.write(columns, "g" * 28 + "b" * 12)
+    spec = Path("p.spec.yaml")
+    choose = ["select", "p.synthesis", "--into-spec"]
+    out = Path("chosen.yaml")
+    assert run_cli([*choose, "--out", str(out)]) == 2
+    printed = capsys.readouterr()
+    assert "The FFR limit is not kept on outputs held out:" in " ".join(printed.out.split())
+    assert "nothing is written: label more outputs" in printed.err
+    assert not spec.exists()
+    assert not out.exists()
+    for answer, is_written in (("n\n", False), ("y\n", True)):
+        monkeypatch.setattr("sys.stdin", Terminal(answer))
+        assert run_cli(choose) == 0
+        assert "Add the chosen ones to the spec all the same? [y/N]" in capsys.readouterr().err
+        assert spec.exists() == is_written
+    assert run_cli([*choose, "--method", "cov", "--ffr", "1"]) == 0
+
+
+class Terminal(io.StringIO):
+    """A keyboard on which this is typed."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_intervals_held_out_hold_the_true_shares_of_the_chosen_set() -> None:
+    """Plain intervals hold the FFR in 83% of these choices."""
+    held = []
+    rng = random.Random(2)
+    for _ in range(60):
+        bad = [number < 12 for number in range(40)]
+        rates = [(rng.betavariate(1, 6), rng.betavariate(1, 20)) for _ in range(40)]
+        rows = ["".join("10"[rng.random() < rate[0 if is_bad else 1]] for rate in rates) for is_bad in bad]
+        made = choose_from_matrix(SelectionProblem.from_rows("0" * 12 + "1" * 28, rows, 40), "sub")
+        assert made.chosen is not None
+        assert made.held_out is not None
+        for share, place in ((made.held_out.shares.coverage, 0), (made.held_out.shares.ffr, 1)):
+            assert share is not None
+            true = 1.0 - math.prod(1.0 - rates[one][place] for one in made.chosen)
+            held.append(share.low <= true <= share.high)
+    assert sum(held) >= 114
 
 
 def test_a_new_choice_says_what_it_loses(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
+from promptpex.core.errors import ConfigError
 from promptpex.core.translation import from_data, tr
 from promptpex.synthesis.selection.methods import METHODS
 
@@ -54,6 +56,7 @@ ALIGNED = "aligned"
     "--time-limit", type=click.IntRange(0), default=60, metavar="SECONDS", help="Time limit of the search [60]."
 )
 @options.of_files("--into-spec", is_flag=True, help="Add the chosen ones to the prompt's spec as rules.")
+@options.of_files("--allow-over-limit", is_flag=True, help="--into-spec: do so though the FFR limit is not kept.")
 @options.of_files(
     "-o",
     "--out",
@@ -76,6 +79,7 @@ def command(
     transitive: bool,
     time_limit: int,
     into_spec: bool,
+    allow_over_limit: bool,
     out: Path | None,
     pipeline: str | None,
     as_json: bool,
@@ -100,19 +104,37 @@ def command(
 
     settings({"report_language": flags["report_language"]}, start=source.parent)
     if method == ALIGNED:
-        return _by_alignment(source, coverage, ffr, graders, as_json=as_json, into_spec=into_spec, out=out)
-    limits = _limits(coverage, ffr)
-    if source.is_dir():
-        choice = _from_folder(source, method, limits, time_limit, weigh_questions=weigh_questions, full_curve=curve)
-        selection = choice.selection
-        _show_choice(choice, as_json, with_curve=curve)
-        _use(source, choice, into_spec, out)
-        _report(source, choice, _why_none(choice), as_json)
+        choice, why_none, not_kept = _by_alignment(source, coverage, ffr, graders, as_json)
+    elif source.is_dir():
+        choice = _from_folder(source, method, _limits(coverage, ffr), time_limit, weigh_questions, curve)
+        why_none, not_kept = _show_choice(choice, as_json, with_curve=curve)
     else:
         if into_spec or out is not None:
             raise click.UsageError("--into-spec and --out need the folder that `promptpex synthesize` wrote")
+        limits = _limits(coverage, ffr)
         selection = _from_file(source, pipeline, transitive, method, limits, time_limit, screen, as_json)
-    return 0 if selection.chosen is not None else 1
+        return 0 if selection.chosen is not None else 1
+    _report(source, choice, why_none, as_json)
+    _use(source, choice, into_spec and _goes_in(not_kept, allow_over_limit), out)
+    return 0 if choice.selection.chosen is not None else 1
+
+
+def _goes_in(not_kept: Sequence[str], allowed: bool) -> bool:
+    """Whether the chosen candidates go into the spec: the user is asked where an FFR limit is not kept.
+
+    Raises:
+        ConfigError: there is nobody to ask.
+    """
+    if allowed or not not_kept:
+        return True
+    if not sys.stdin.isatty():
+        raise ConfigError(
+            "the FFR limit is not kept, so nothing is written: label more outputs, choose by another --method, or add "
+            "--allow-over-limit to write the set into the spec all the same"
+        )
+    for sentence in not_kept:
+        say(sentence, err=True)
+    return click.confirm(tr("Add the chosen ones to the spec all the same?"), err=True)
 
 
 def _by_alignment(
@@ -120,17 +142,19 @@ def _by_alignment(
     coverage: Fraction | None,
     ffr: Fraction | None,
     graders: str | None,
-    *,
     as_json: bool,
-    into_spec: bool,
-    out: Path | None,
-) -> int:
-    """Chooses from a synthesis folder by alignment, and puts the choice where it was asked for."""
+) -> tuple[FolderChoice, list[str], list[str]]:
+    """Chooses from a synthesis folder by alignment, and prints the choice.
+
+    Returns:
+        The choice, why a criterion has no assertion, and the criteria whose FFR limit is not kept.
+    """
     from promptpex.alignment.choose import FFR_LIMIT
     from promptpex.cli.in_words.choice_by_alignment import aligned_lines, without_good_candidate
     from promptpex.cli.output import print_json
     from promptpex.grading.labels import LabelRules
     from promptpex.workflow.alignment.choose_candidates import choose_aligned
+    from promptpex.workflow.synthesis.choice_report import criteria_not_kept
 
     if coverage is not None:
         raise click.UsageError("--coverage is a limit of sets; aligned has one on the FFR of each assertion, --ffr")
@@ -143,9 +167,7 @@ def _by_alignment(
     else:
         for line in aligned_lines(choice):
             say(line)
-    _use(source, choice.choice, into_spec, out)
-    _report(source, choice.choice, without_good_candidate(choice), as_json)
-    return 0 if choice.choice.selection.chosen is not None else 1
+    return choice.choice, without_good_candidate(choice), criteria_not_kept(choice.kept)
 
 
 def _limits(coverage: Fraction | None, ffr: Fraction | None) -> SelectionLimits:
@@ -165,12 +187,12 @@ def _from_file(
     as_json: bool,
 ) -> Selection:
     """Chooses from a file with a matrix, and prints the choice."""
-    from promptpex.synthesis.selection.methods import select
+    from promptpex.synthesis.choice.choose import choose_from_matrix
     from promptpex.synthesis.selection.problem_file import read_problem
 
     problem = read_problem(source, pipeline)
     problem = problem.transitive() if transitive else problem
-    selection = select(problem, method, limits, seconds=seconds, screened=screened)
+    selection = choose_from_matrix(problem, method, limits, seconds=seconds, screened=screened)
     _show(problem, selection, as_json)
     return selection
 
@@ -187,7 +209,7 @@ def _show(problem: SelectionProblem, selection: Selection, as_json: bool) -> Non
 
 
 def _from_folder(
-    source: Path, method: Any, limits: SelectionLimits, seconds: int, *, weigh_questions: bool, full_curve: bool
+    source: Path, method: Any, limits: SelectionLimits, seconds: int, weigh_questions: bool, full_curve: bool
 ) -> FolderChoice:
     """Chooses from a synthesis folder, whose candidates are screened and whose implications are closed."""
     from promptpex.synthesis.choice.choose import choose_from, set_chosen
@@ -201,22 +223,24 @@ def _from_folder(
     )
 
 
-def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool) -> None:
+def _show_choice(choice: FolderChoice, as_json: bool, *, with_curve: bool) -> tuple[list[str], list[str]]:
+    """Prints a choice.
+
+    Returns:
+        Why no set keeps the limits, and that the FFR limit is not kept.
+    """
     from promptpex.cli.in_words.choice import folder_lines
+    from promptpex.cli.in_words.selection import ffr_not_kept, no_selection_sentences
     from promptpex.cli.output import print_json
 
     if as_json:
         print_json(choice.to_dict())
-        return
-    for line in folder_lines(choice, with_curve=with_curve):
-        say(line)
-
-
-def _why_none(choice: FolderChoice) -> list[str]:
-    """Why no set keeps the limits; nothing where one does."""
-    from promptpex.cli.in_words.selection import no_selection_sentences
-
-    return no_selection_sentences(choice.source.problem, choice.selection) if choice.selection.chosen is None else []
+    else:
+        for line in folder_lines(choice, with_curve=with_curve):
+            say(line)
+    selection = choice.selection
+    why_none = no_selection_sentences(choice.source.problem, selection) if selection.chosen is None else []
+    return why_none, ffr_not_kept(selection)
 
 
 def _report(folder: Path, choice: FolderChoice, why_none: Sequence[str], as_json: bool) -> None:

@@ -9,10 +9,9 @@ from promptpex.cli.in_words.selection import lines
 from promptpex.codecs.text.wording import NAMED, sentence
 from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.percentages import interval_or_unknown, percent
-from promptpex.synthesis.choice.choose import FITTED, FolderChoice
+from promptpex.synthesis.choice.choose import FolderChoice
 from promptpex.synthesis.choice.curve import CurvePoint
 from promptpex.synthesis.choice.ineligible_candidates import NOT_COMPARABLE
-from promptpex.synthesis.choice.intervals import Shares
 from promptpex.synthesis.choice.screens import indistinct_sentences
 
 
@@ -22,7 +21,7 @@ def folder_lines(choice: FolderChoice, *, with_curve: bool = False) -> list[str]
         (
             wrapped(*left_out_sentences(choice)),
             lines(choice.source.problem, choice.selection),
-            wrapped(*_figures_elsewhere(choice)),
+            wrapped(*_all_outputs(choice)),
             _curve(choice.points) if with_curve and choice.points else [],
             wrapped(*change_sentences(choice)),
         )
@@ -59,41 +58,20 @@ def left_out_sentences(choice: FolderChoice) -> list[str]:
     return sentences
 
 
-def _figures_elsewhere(choice: FolderChoice) -> list[str]:
-    """The figures with their intervals, where the choice was made and elsewhere."""
-    sentences = []
-    if choice.on_all is not None and _shares(choice.on_all):
-        sentences.append(tr("On the examples that it was chosen by: {shares}.", shares=_shares(choice.on_all)))
-    if (held_out := choice.held_out) is not None:
-        folds = tr("{count} folds", count=held_out.folds)
-        if held_out.without:
-            folds = f"{folds}; {tr('in {count} of them no set keeps the limits', count=held_out.without)}"
-        sentences.append(
-            tr(
-                "Chosen in the same way without the examples that it is counted on ({folds}): {shares}.",
-                folds=folds,
-                shares=_shares(held_out.shares),
-            )
-        )
-    elif choice.on_all is not None and choice.selection.method in FITTED:
-        sentences.append(tr("There are too few examples to hold some out: expect worse figures on other outputs."))
+def _all_outputs(choice: FolderChoice) -> list[str]:
+    """The FFR over outputs with and without a label."""
     elsewhere = choice.all_outputs
-    if elsewhere is not None and elsewhere.power > 0.0:
-        sentences.append(
-            tr(
-                "FFR over all {all} outputs, {some} of them without a label, if those with one are a random sample "
-                "(prediction-powered): {share}.",
-                all=elsewhere.labelled + elsewhere.unlabelled,
-                some=elsewhere.unlabelled,
-                share=interval_or_unknown(elsewhere.interval),
-            )
+    if elsewhere is None or elsewhere.power == 0.0:
+        return []
+    return [
+        tr(
+            "FFR over all {all} outputs, {some} of them without a label, if those with one are a random sample "
+            "(prediction-powered): {share}.",
+            all=elsewhere.labelled + elsewhere.unlabelled,
+            some=elsewhere.unlabelled,
+            share=interval_or_unknown(elsewhere.interval),
         )
-    return sentences
-
-
-def _shares(given: Shares) -> str:
-    pairs = ((tr("coverage"), given.coverage), ("FFR", given.ffr))
-    return ", ".join(f"{name} {interval_or_unknown(one)}" for name, one in pairs if one is not None)
+    ]
 
 
 def _curve(points: Sequence[CurvePoint]) -> list[str]:

@@ -14,6 +14,7 @@ from promptpex.report.cards.words import UNDEFINED, range_of
 from promptpex.report.percentages import percent
 from promptpex.synthesis.selection.problem import SelectionFigures
 from promptpex.workflow.alignment.choose_candidates import AlignedChoice
+from promptpex.workflow.synthesis.choice_report import criteria_not_kept
 
 SHOWN = 50
 """Criteria that are listed one by one."""
@@ -26,7 +27,7 @@ def aligned_lines(made: AlignedChoice) -> list[str]:
     return apart(
         (
             wrapped(*labels, *left_out_sentences(made.choice)),
-            wrapped(_headline(made)),
+            wrapped(_headline(made), *criteria_not_kept(made.kept)),
             _figures(figures) if figures is not None else [],
             _table(made.criteria),
             wrapped(*without_good_candidate(made)),
@@ -105,7 +106,7 @@ def _elsewhere(choice: AlignedChoice) -> list[str]:
         return [tr("Nothing is chosen, so there are no figures for a set.")]
     whole = choice.held_out.get(WHOLE_SET)
     if whole is None:
-        return [tr("There are too few examples to hold some out: expect worse figures on other outputs.")]
+        return [tr("There are too few examples to hold some out: on other outputs the figures may be worse.")]
     whole_figures = whole.figures
     folds = tr("{count} folds", count=whole.folds)
     if whole.without:

@@ -8,10 +8,10 @@ from fractions import Fraction
 from promptpex.cli.in_words.layout import and_more, right_aligned, share_line, wrapped
 from promptpex.codecs.text.wording import NAMED, cut
 from promptpex.core.translation import Key, shown, tr, tr_n
-from promptpex.report.percentages import as_given, limits_of_choice, percent
+from promptpex.report.percentages import as_given, interval_or_unknown, limits_not_kept, limits_of_choice, percent
 from promptpex.synthesis.selection.infeasibility import Explanation, Reachable
 from promptpex.synthesis.selection.problem import SelectionFigures, SelectionProblem
-from promptpex.synthesis.selection.result import Selection, fraction_as_json
+from promptpex.synthesis.selection.result import Selection, Shares, fraction_as_json
 
 NAME = 40
 """Columns for the name of a candidate."""
@@ -37,13 +37,60 @@ def lines(problem: SelectionProblem, selection: Selection) -> list[str]:
     if selection.chosen is None or selection.figures is None:
         return wrapped(*no_selection_sentences(problem, selection))
     missing = MISSING.get(selection.state)
+    elsewhere = wrapped(*_elsewhere(selection))
     return [
-        *wrapped(_headline(problem, selection)),
+        *wrapped(_headline(problem, selection), *not_kept(selection)),
         *([missing.tr()] if missing else []),
         "",
         *_figures(selection, selection.figures),
         *_table(problem, selection.chosen),
+        *(["", *elsewhere] if elsewhere else []),
     ]
+
+
+def not_kept(selection: Selection) -> list[str]:
+    """The limits that the selection does not keep, a sentence each."""
+    return _not_kept(selection, float(selection.limits.coverage))
+
+
+def ffr_not_kept(selection: Selection) -> list[str]:
+    """That the selection does not keep its FFR limit; nothing where it does."""
+    return _not_kept(selection, 0.0)
+
+
+def _not_kept(selection: Selection, coverage: float) -> list[str]:
+    unknown = Shares(None, None)
+    held_out = selection.held_out.shares if selection.held_out else unknown
+    on_all = selection.on_all or unknown
+    limits = (coverage, float(selection.limits.ffr))
+    return limits_not_kept(limits, (held_out.coverage, held_out.ffr), (on_all.coverage, on_all.ffr))
+
+
+def _elsewhere(selection: Selection) -> list[str]:
+    """The figures with their intervals, where the selection was made and elsewhere."""
+    sentences = []
+    if (on_all := selection.on_all) and (figures := shares_in_words(on_all)):
+        sentences.append(tr("On the examples that it was chosen by: {shares}.", shares=figures))
+    if (held_out := selection.held_out) is not None:
+        folds = tr("{count} folds", count=held_out.folds)
+        if held_out.without:
+            folds = f"{folds}; {tr('in {count} of them no set keeps the limits', count=held_out.without)}"
+        sentences.append(
+            tr(
+                "Chosen in the same way without the examples that it is counted on ({folds}): {shares}.",
+                folds=folds,
+                shares=shares_in_words(held_out.shares) or tr("unknown"),
+            )
+        )
+    elif sentences:
+        sentences.append(tr("There are too few examples to hold some out: on other outputs the figures may be worse."))
+    return sentences
+
+
+def shares_in_words(given: Shares) -> str:
+    """Coverage and FFR with their intervals; empty where there is neither."""
+    pairs = ((tr("coverage"), given.coverage), ("FFR", given.ffr))
+    return ", ".join(f"{name} {interval_or_unknown(one)}" for name, one in pairs if one is not None)
 
 
 def _headline(problem: SelectionProblem, selection: Selection) -> str:

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from promptpex.core.records import Candidate
-from promptpex.stats import Interval, PpiConditional
+from promptpex.stats import PpiConditional
 from promptpex.synthesis.choice.curve import CurvePoint, curve
 from promptpex.synthesis.choice.example_counts import Shortage, shortages_of
-from promptpex.synthesis.choice.intervals import CrossFitted, Shares, cross_fitted, ffr_of_all_outputs, only, shares
+from promptpex.synthesis.choice.intervals import ffr_of_all_outputs, measured, only
 from promptpex.synthesis.choice.problem_of_folder import FolderProblem
 from promptpex.synthesis.choice.saved_choice import (
     CHOICE,
@@ -27,12 +27,10 @@ from promptpex.synthesis.choice.saved_choice import (
 )
 from promptpex.synthesis.choice.screens import Screened, indistinct
 from promptpex.synthesis.folder import SynthesisFolder
-from promptpex.synthesis.selection.methods import Method, select
+from promptpex.synthesis.selection.methods import SECONDS, Method, select
+from promptpex.synthesis.selection.problem import SelectionProblem
 from promptpex.synthesis.selection.result import Selection
 from promptpex.synthesis.selection.thresholds import SelectionLimits
-
-FITTED: tuple[ChoiceMethod, ...] = ("aligned", "cov", "sub", "baseline")
-"""Methods that look at labels, so that their figures are better where they were made than elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +66,7 @@ class FolderChoice:
 
     Attributes:
         source: what it was made from.
-        selection: the choice.
-        on_all: its figures on the examples that it was made on; None without a selection.
-        held_out: the figures of choosing in this way, on examples held out; None where there are too few, or the method
-            looks at no label.
+        selection: the choice, with its figures where it was made and on examples held out.
         all_outputs: the false failure rate on outputs with and without a label; None where all have one.
         points: coverage against false failure rate.
         change: what it does otherwise than the last choice; None where there was none.
@@ -80,8 +75,6 @@ class FolderChoice:
 
     source: FolderProblem
     selection: Selection
-    on_all: Shares | None = None
-    held_out: CrossFitted | None = None
     all_outputs: PpiConditional | None = None
     points: tuple[CurvePoint, ...] = ()
     change: ChoiceChange | None = None
@@ -95,8 +88,6 @@ class FolderChoice:
             **self.selection.to_dict(),
             "candidates": [names[number] for number in self.selection.chosen or ()],
             "names": list(names),
-            "intervals": _shares(self.on_all),
-            "held_out": _held_out(self.held_out),
             "ffr_of_all_outputs": self.all_outputs and asdict(self.all_outputs),
             "curve": [asdict(point) for point in self.points],
             "change": self.change and asdict(self.change),
@@ -108,6 +99,28 @@ class FolderChoice:
             "shortages": [asdict(one) for one in self.shortages],
             "notices": list(self.source.notices),
         }
+
+
+def choose_from_matrix(
+    problem: SelectionProblem,
+    method: Method,
+    limits: SelectionLimits | None = None,
+    *,
+    seconds: float = SECONDS,
+    screened: bool = False,
+) -> Selection:
+    """Chooses from a matrix, with figures on examples held out; each example is taken as a case of its own.
+
+    Args:
+        seconds: for the choice; as much again for the figures on examples held out.
+        screened: as for ``select``.
+    """
+
+    def by(examples: Sequence[int]) -> Sequence[int] | None:
+        return select(only(problem, examples), method, limits, seconds=seconds / 5, screened=screened).chosen
+
+    selection = select(problem, method, limits, seconds=seconds, screened=screened)
+    return measured(problem, selection, [str(number) for number in range(problem.examples)], by)
 
 
 def set_chosen(source: FolderProblem, method: Method, limits: SelectionLimits, *, seconds: float) -> WayToChoose:
@@ -139,20 +152,16 @@ def choose_from(
     problem, limits = source.problem, way.limits
     before = CHOICE.read(folder.selection)
     short = shortages_of(source.examples, coverage=float(limits.coverage), ffr=float(limits.ffr))
-    selection = way.select(None)
+    clusters = [example.cluster for example in source.examples]
+    selection = measured(problem, way.select(None), clusters, lambda examples: way.select(examples).chosen)
     points = tuple(curve(problem, seconds=curve_seconds))
     if selection.chosen is None:
         return FolderChoice(source, selection, points=points, shortages=short)
-    clusters = [example.cluster for example in source.examples]
-    held_out = (
-        cross_fitted(problem, clusters, lambda examples: way.select(examples).chosen) if way.method in FITTED else None
-    )
+    held_out = selection.held_out
     saved_choice = saved(source, way.method, (float(limits.coverage), float(limits.ffr)), selection.chosen)
     choice = FolderChoice(
         source,
         selection,
-        on_all=shares(problem, problem.flagged_by(selection.chosen), clusters),
-        held_out=held_out,
         all_outputs=ffr_of_all_outputs(source.matrix, problem, source.rows, source.columns, held_out)
         if held_out is not None
         else None,
@@ -166,7 +175,7 @@ def choose_from(
 
 def _figures(choice: FolderChoice) -> SavedFigures:
     """What it took a search to know of a choice, as it is kept."""
-    fitted, held_out, elsewhere = choice.on_all, choice.held_out, choice.all_outputs
+    fitted, held_out, elsewhere = choice.selection.on_all, choice.selection.held_out, choice.all_outputs
     return SavedFigures(
         optimal=choice.selection.optimal,
         gap=choice.selection.gap,
@@ -195,22 +204,6 @@ def saved_points(points: Sequence[CurvePoint], source: FolderProblem) -> tuple[S
         )
         for one in points
     )
-
-
-def _shares(given: Shares | None) -> dict[str, Any] | None:
-    if given is None:
-        return None
-    return {"coverage": _interval(given.coverage), "ffr": _interval(given.ffr)}
-
-
-def _interval(given: Interval | None) -> dict[str, Any] | None:
-    return None if given is None else asdict(given)
-
-
-def _held_out(given: CrossFitted | None) -> dict[str, Any] | None:
-    if given is None:
-        return None
-    return {**(_shares(given.shares) or {}), "folds": given.folds, "folds_without_a_set": given.without}
 
 
 def _screened(one: Screened, candidates: Sequence[Candidate]) -> dict[str, Any]:

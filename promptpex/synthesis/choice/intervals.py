@@ -9,8 +9,8 @@ alike, stay together throughout.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from promptpex.stats import (
     Interval,
@@ -19,44 +19,20 @@ from promptpex.stats import (
     held_out,
     korn_graubard,
     ppi_conditional,
+    worth_of_folds,
 )
 from promptpex.synthesis.results.matrix import Matrix
 from promptpex.synthesis.selection.bitsets import bits, gathered, membership_patterns, union
 from promptpex.synthesis.selection.problem import SelectionProblem
+from promptpex.synthesis.selection.result import CrossFitted, Selection, Shares
 
 Choose = Callable[[Sequence[int]], Sequence[int] | None]
 """Chooses candidates by the examples of these numbers; None where no set keeps the limits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """Coverage and false failure rate with their intervals; None where there are no such examples."""
-
-    coverage: Interval | None
-    ffr: Interval | None
-
-
-@dataclass(frozen=True, slots=True)
-class CrossFitted:
-    """The figures of a way to choose, each example counted with a set that was chosen without it.
-
-    Attributes:
-        shares: over all examples of the folds in which there is a set. The intervals treat the folds as one set: how
-            much the sets differ is not in them (Bengio and Grandvalet 2004, J. Mach. Learn. Res. 5:1089).
-        folds: how many there are.
-        without: folds in which no set kept the limits; their examples are left out.
-        chosen: the set of each fold that has one.
-        fold_of: the fold of each example.
-    """
-
-    shares: Shares
-    folds: int
-    without: int
-    chosen: Mapping[int, tuple[int, ...]]
-    fold_of: Mapping[int, int]
-
-
-def shares(problem: SelectionProblem, flagged: int, clusters: Sequence[str], among: int | None = None) -> Shares:
+def shares(
+    problem: SelectionProblem, flagged: int, clusters: Sequence[str], among: int | None = None, *, worth: float = 1.0
+) -> Shares:
     """The share of bad and of good examples that are flagged.
 
     The intervals are exact ones at the effective number of examples (``korn_graubard``).
@@ -65,20 +41,22 @@ def shares(problem: SelectionProblem, flagged: int, clusters: Sequence[str], amo
         flagged: examples, as bits.
         clusters: what each example belongs to.
         among: the examples that count, as bits; None = all.
+        worth: as for ``korn_graubard``.
     """
     counted = (1 << problem.examples) - 1 if among is None else among
     bad, good = problem.bad & counted, problem.good & counted
-    return Shares(_share(bad, flagged, clusters), _share(good, flagged, clusters))
+    return Shares(_share(bad, flagged, clusters, worth), _share(good, flagged, clusters, worth))
 
 
-def _share(members: int, flagged: int, clusters: Sequence[str]) -> Interval | None:
+def _share(members: int, flagged: int, clusters: Sequence[str], worth: float) -> Interval | None:
     if not members:
         return None
     of_cluster: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for example in bits(members):
         of_cluster[clusters[example]][0] += flagged >> example & 1
         of_cluster[clusters[example]][1] += 1
-    return korn_graubard([one for one, _ in of_cluster.values()], [size for _, size in of_cluster.values()])
+    ones, sizes = zip(*of_cluster.values(), strict=True)
+    return korn_graubard(ones, sizes, worth=worth)
 
 
 def cross_fitted(problem: SelectionProblem, clusters: Sequence[str], choose: Choose) -> CrossFitted | None:
@@ -95,9 +73,17 @@ def cross_fitted(problem: SelectionProblem, clusters: Sequence[str], choose: Cho
             chosen[number] = tuple(fold.chosen)
             counted |= members
             flagged |= union(problem.fails, fold.chosen) & members
-    cross_fitted_shares = shares(problem, flagged, clusters, counted)
+    cross_fitted_shares = shares(problem, flagged, clusters, counted, worth=worth_of_folds(len(folds)))
     fold_of = {example: number for number, fold in enumerate(folds) for example in fold.held_out}
     return CrossFitted(cross_fitted_shares, len(folds), len(folds) - len(chosen), chosen, fold_of)
+
+
+def measured(problem: SelectionProblem, selection: Selection, clusters: Sequence[str], choose: Choose) -> Selection:
+    """The selection with its figures: on the examples that it was made on, and of choosing in this way on others."""
+    if selection.chosen is None:
+        return selection
+    on_all = shares(problem, problem.flagged_by(selection.chosen), clusters)
+    return replace(selection, on_all=on_all, held_out=cross_fitted(problem, clusters, choose))
 
 
 def only(problem: SelectionProblem, examples: Sequence[int]) -> SelectionProblem:
@@ -154,7 +140,7 @@ def ffr_of_all_outputs(
     labelled_good = sum(item.is_kind is True for item in items)
     if labelled_good < 2 or all(item.is_kind is not None for item in items):
         return None
-    return ppi_conditional(items)
+    return ppi_conditional(items, worth=worth_of_folds(fitted.folds))
 
 
 def _predictions(matrix: Matrix, columns: Sequence[int]) -> list[float]:

@@ -90,11 +90,13 @@ class SavedCriterion(Record):
 
     Attributes:
         max_ffr, must: its limit, and whether it was to get an assertion beyond it.
+        held_out_ffr: of what was chosen for it, on outputs held out; None: not known, or nothing was chosen.
         candidates: the ids of those that were compared. chosen: of those that were chosen.
     """
 
     max_ffr: _Share
     must: bool = False
+    held_out_ffr: _Share | None = None
     candidates: tuple[str, ...] = ()
     chosen: tuple[str, ...] = ()
 

@@ -72,6 +72,7 @@ class AlignedChoice:
         texts: the words of the criteria, by id.
         criteria: what was chosen for each criterion, and what was not.
         held_out: the figures of choosing in this way, on examples held out: by criterion, and of the whole set.
+        kept: what is kept of each criterion.
         labels: how grades became labels, in words; empty where there are none.
     """
 
@@ -79,6 +80,7 @@ class AlignedChoice:
     texts: Mapping[str, str]
     criteria: tuple[CriterionChoice, ...]
     held_out: Mapping[str, HeldOutFigures]
+    kept: Mapping[str, SavedCriterion]
     labels: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,22 +138,28 @@ def choose_aligned(
     measured = measured_outputs(source.matrix.examples, book)
     contest = contest_of(source, synthesis, graded, ffr)
     choices = contest.choose()
+    held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters, measured)
+    kept = {one.wanted.id: _kept(one, held_out.get(one.wanted.id)) for one in choices}
     way = WayToChoose(
         "aligned",
         limits,
         lambda examples: _selection(source, contest, limits, examples),
         label_rules=SavedLabelRules(**asdict(rules)) if book.grades else None,
         rule_labels=rule_labels(graded, source.matrix.examples),
-        criteria={one.wanted.id: _kept(one) for one in choices},
+        criteria=kept,
     )
     choice = choose_from(source, folder, way, curve_seconds=curve_seconds)
-    held_out = cross_fitted_choice(contest.wanted, contest.contenders, contest.graded, contest.clusters, measured)
-    return AlignedChoice(choice, contest.texts, choices, held_out, rules.sentence() if book.grades else "")
+    return AlignedChoice(choice, contest.texts, choices, held_out, kept, rules.sentence() if book.grades else "")
 
 
-def _kept(one: CriterionChoice) -> SavedCriterion:
-    compared = tuple(rated.contender.id for rated in one.rated)
-    return SavedCriterion(max_ffr=float(one.wanted.limit), must=one.wanted.must, candidates=compared, chosen=one.chosen)
+def _kept(one: CriterionChoice, held_out: HeldOutFigures | None) -> SavedCriterion:
+    return SavedCriterion(
+        max_ffr=float(one.wanted.limit),
+        must=one.wanted.must,
+        held_out_ffr=held_out and held_out.figures.ffr.estimate,
+        candidates=tuple(rated.contender.id for rated in one.rated),
+        chosen=one.chosen,
+    )
 
 
 def rule_labels(graded: GradedOutputs, examples: Sequence[Example]) -> dict[str, SavedLabels]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,12 +16,12 @@ from promptpex.promptfile import messages_text, read, sibling
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.choices import files
 from promptpex.report.choices.records import ChoicePage, ChosenShare, PageCurve, PagePoint
-from promptpex.report.percentages import as_given, interval_or_unknown, limits_of_choice, percent
+from promptpex.report.percentages import as_given, interval_or_unknown, limits_not_kept, limits_of_choice, percent
 from promptpex.stats import Interval
 from promptpex.synthesis.candidate_file import read_candidates
 from promptpex.synthesis.choice.example_counts import shortages_of
 from promptpex.synthesis.choice.problem_of_folder import FolderProblem, read_folder
-from promptpex.synthesis.choice.saved_choice import CHOICE, SavedChoice, SavedFigures, SavedPoint
+from promptpex.synthesis.choice.saved_choice import CHOICE, SavedChoice, SavedCriterion, SavedFigures, SavedPoint
 from promptpex.synthesis.choice.screens import indistinct_sentences
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.synthesis.json_record_file import history_in
@@ -142,6 +142,21 @@ def _page(
     )
 
 
+def criteria_not_kept(criteria: Mapping[str, SavedCriterion]) -> list[str]:
+    """The criteria of a choice by alignment whose FFR limit is not kept on outputs held out, a sentence each; not those
+    that were to get an assertion in any case."""
+    return [
+        tr(
+            "The FFR limit of {criterion} is not kept on outputs held out: {share} against {limit}.",
+            criterion=name,
+            share=percent(one.held_out_ffr),
+            limit=as_given(one.max_ffr),
+        )
+        for name, one in criteria.items()
+        if one.held_out_ffr is not None and one.held_out_ffr > one.max_ffr and not one.must
+    ]
+
+
 def _limits(choice: SavedChoice | None) -> SelectionLimits:
     if choice is None:
         return SelectionLimits()
@@ -175,7 +190,16 @@ def _answer(columns: ChosenColumns, choice: SavedChoice) -> str:
     figures = choice.figures
     if figures is not None and choice.method in ("cov", "sub"):
         parts.append(f"; {_proven(figures)}")
-    return f"{''.join(parts)}. {_elsewhere(figures)}".strip()
+    return " ".join((f"{''.join(parts)}.", *_elsewhere(figures), *_not_kept(choice)))
+
+
+def _not_kept(choice: SavedChoice) -> list[str]:
+    figures = choice.figures
+    if choice.method == "aligned" or figures is None:
+        return criteria_not_kept(choice.criteria)
+    limits = (choice.coverage_limit, choice.ffr_limit)
+    held_out = (figures.held_out_coverage, figures.held_out_ffr)
+    return limits_not_kept(limits, held_out, (figures.coverage, figures.ffr))
 
 
 def _proven(figures: SavedFigures) -> str:
@@ -186,12 +210,12 @@ def _proven(figures: SavedFigures) -> str:
     return tr("not proven optimal")
 
 
-def _elsewhere(figures: SavedFigures | None) -> str:
+def _elsewhere(figures: SavedFigures | None) -> list[str]:
     if figures is None:
-        return ""
+        return []
     pairs = ((tr("coverage"), figures.held_out_coverage), ("FFR", figures.held_out_ffr))
     range_texts = [f"{name} {interval_or_unknown(one)}" for name, one in pairs if one is not None]
-    return tr("On outputs held out: {figures}.", figures=", ".join(range_texts)) if range_texts else ""
+    return [tr("On outputs held out: {figures}.", figures=", ".join(range_texts))] if range_texts else []
 
 
 def _no_answer(choice: SavedChoice | NoChoice | None, source: FolderProblem, limits: SelectionLimits) -> str:

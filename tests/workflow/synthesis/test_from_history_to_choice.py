@@ -156,7 +156,15 @@ def test_the_choice_keeps_the_limits_and_goes_into_the_spec(made: Made, capsys: 
         sizes[method] = (chosen["size"], chosen["caught"], chosen["flagged"])
     assert sizes["cov"][0] < sizes["sub"][0]
     before = {rule.id for rule in read_spec(folder / "prompt.spec.yaml").rules}
-    assert run_cli([*choose, "--into-spec", "-q"]) == 0
+    assert run_cli([*choose, "--into-spec", "-q"]) == 2
+    refused = capsys.readouterr()
+    held_out = json.loads(refused.out)["held_out"]
+    assert (held_out["ffr"]["estimate"], held_out["within_limits"]) == (pytest.approx(8 / 13), False)
+    assert "add --allow-over-limit" in refused.err
+    assert {rule.id for rule in read_spec(folder / "prompt.spec.yaml").rules} == before
+    page = (folder / "prompt.synthesis" / "report.html").read_text(encoding="utf-8")
+    assert "The FFR limit is not kept on outputs held out: 62% against 25% (8 of 13 flagged)." in page
+    assert run_cli([*choose, "--into-spec", "--allow-over-limit", "-q"]) == 0
     rules = read_spec(folder / "prompt.spec.yaml").rules
     assert before < {rule.id for rule in rules}
     assert sum(rule.origin == "synthesized" for rule in rules) >= 10
