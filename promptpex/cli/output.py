@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptpex.codecs.text.control_characters import escaped, visible
+from promptpex.codecs.text.control_characters import escaped, unobeyed, visible
 from promptpex.core.errors import GateFailed, Interrupted
 from promptpex.core.translation import from_data, tr, tr_n
 
@@ -56,8 +56,17 @@ def above_a_display(show: Callable[[str], None]) -> Iterator[None]:
 
 
 def data(text: str) -> str:
-    """Data for stdout: unchanged for a file or another program, harmless on a terminal."""
-    return visible(text.replace("\r\n", "\n")) if sys.stdout.isatty() else text
+    """Data for stdout, in which neither a terminal nor a build server finds anything to obey; says where that changed
+    them."""
+    if sys.stdout.isatty():
+        return visible(text.replace("\r\n", "\n"))
+    harmless = unobeyed(text)
+    if harmless != text:
+        say(
+            tr("note: commands and control characters in the data are broken up; a file keeps them as they are"),
+            err=True,
+        )
+    return harmless
 
 
 def show_run(

@@ -9,7 +9,6 @@ from promptpex.codecs.text.control_characters import visible
 
 _SIGN = re.compile(r"[!-+\-./:-@\[-`{-~]")
 """Signs of ASCII that may mean something in Markdown, in HTML or to GitHub: all but the comma."""
-_OLD_COMMAND = re.compile(r"#(?=#\[)")
 
 
 def code(text: str) -> str:
@@ -35,13 +34,11 @@ def workflow_command(name: str, message: str, properties: Mapping[str, str | int
 
 def plain_line(text: str) -> str:
     """A line for the log of a step in which the runner finds no command."""
-    line = _OLD_COMMAND.sub("# ", " ".join(visible(text).splitlines())).strip()
-    return f": {line}" if line.startswith("::") else line
+    return " ".join(visible(text).splitlines()).strip()
 
 
 def _data(text: str) -> str:
-    visible_text = _OLD_COMMAND.sub("# ", visible(text))
-    return visible_text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from promptpex.codecs.text.control_characters import visible
 from promptpex.core.translation import digits, tr
 from promptpex.report import percentages
 from promptpex.report.ids import shortened
@@ -22,14 +23,14 @@ def clean(text: Any, limit: int = SHORT) -> str:
     words = str("" if text is None else text).split(maxsplit=limit)  # as many fill the line, however long the text is
     one_line = " ".join(words)
     shortened = one_line[:limit]
-    safe = "".join(" " if unicodedata.category(letter) in ("Cc", "Cf", "Cs") else letter for letter in shortened)
+    safe = visible("".join(" " if unicodedata.category(sign) in ("Cc", "Cf", "Cs") else sign for sign in shortened))
     return safe if len(one_line) <= limit else safe[: limit - 1] + "…"
 
 
 def exact(text: object) -> str:
     """A path or a command on one line: all its letters, and U+FFFD for each sign that a terminal would obey."""
     unseen = ("Cc", "Cf", "Cs", "Zl", "Zp")
-    return "".join("\ufffd" if unicodedata.category(letter) in unseen else letter for letter in str(text))
+    return visible("".join("\ufffd" if unicodedata.category(letter) in unseen else letter for letter in str(text)))
 
 
 def named(name: str) -> str:
