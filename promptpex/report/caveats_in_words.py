@@ -3,7 +3,8 @@ missing, what is open to doubt."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 
 from promptpex.core.translation import tr, tr_n
 from promptpex.report.percentages import TableRow, listed, percent
@@ -37,6 +38,28 @@ def caveats(rows: Sequence[TableRow]) -> list[str]:
         )
         sentences.append(tr("The unscored outputs leave {ranges}.", ranges=ranges))
     return sentences
+
+
+def unread_checks(outputs: Mapping[str, int], prompt: str | None) -> list[str]:
+    """The proposed checks all of whose failures the judges contradict, and how to be rid of them.
+
+    Args:
+        outputs: by rule, how many outputs its checks fail and judges pass.
+        prompt: its file; None where there is none.
+    """
+    file = shlex.quote(prompt or "PROMPT")
+    return [
+        tr_n(
+            "The check on {rule}, which nobody has read, fails {count} output that the judge passes, and none that it "
+            "fails: read the check, or remove it with `promptpex validate {file} --drop-check {rule}`.",
+            "The check on {rule}, which nobody has read, fails {count} outputs that the judge passes, and none that it "
+            "fails: read the check, or remove it with `promptpex validate {file} --drop-check {rule}`.",
+            count,
+            rule=rule,
+            file=file,
+        )
+        for rule, count in outputs.items()
+    ]
 
 
 def _few(rows: Sequence[TableRow]) -> list[str]:

@@ -14,7 +14,7 @@ from promptpex.core.records import Manifest, PartOfSuite
 from promptpex.core.translation import from_data, tr
 from promptpex.report.percentages import listed
 from promptpex.report.regression import Regressions
-from promptpex.report.summary import Summary
+from promptpex.report.summary import Summary, unread
 from promptpex.report.translated_values import reason_of
 from promptpex.tables import records
 from promptpex.tables.frames import is_failing
@@ -106,7 +106,7 @@ def gate_result(
     failing = [model.label for model in models if model.exceeded]
     rules = tuple(_broken_rules(summary, failing, file)) if failing else ()
     of_baseline = (tr("Against the baseline: {note}.", note=note) for note in (baseline.notes if baseline else ()))
-    notes = (*_notes(manifest), *of_baseline, *(baseline.noise_notes if baseline else ()))
+    notes = (*unread(summary.details), *_notes(manifest), *of_baseline, *(baseline.noise_notes if baseline else ()))
     return GateResult(manifest.prompt, manifest.run, file, manifest.subset, notes, models, rules, baseline)
 
 

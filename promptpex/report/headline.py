@@ -27,6 +27,8 @@ def answer(
     *,
     references: Mapping[str, int] | None = None,
     subset: PartOfSuite | None = None,
+    unchecked: int = 0,
+    unread: Sequence[str] = (),
 ) -> str:
     """The paragraph. Where outputs were compared with expected ones, it says of every model how often it was right.
 
@@ -37,21 +39,24 @@ def answer(
         judges: a table of judges (``tables.JUDGE_COLUMNS``) as plain rows.
         references: how many expected outputs come from which model; people's under no name.
         subset: which part of the suite the run is of.
+        unchecked: how many judges decide what nobody has held against people.
+        unread: what there is to say of checks that nobody has read.
     """
-    sentences = [*_part(subset), *_failing(judges)]
-    metric = _metric(rankings)
+    sentences = [*unread, *_part(subset), *_failing(judges)]
+    metric, by = _metric(rankings), _ByJudge(unchecked)
     scored = [row for row in rows if row[_scored_by(rankings)]]
     if not scored:
         nothing = _nothing_scored(rows, rankings)
         return " ".join([*sentences, *nothing, *not_asked(rows), *right.caveats(rows, references or {})])
     if rankings.basis == "limit":
-        sentences += _versus_limit(scored, rankings)
+        sentences += _versus_limit(scored, rankings, by)
     elif any(row["decision"] == "only model" for row in rows):
-        sentences += _only_model(scored[0], rankings)
+        sentences += _only_model(scored[0], rankings, by)
     elif rankings.options.against is not None and any(row["decision"] == "reference" for row in rows):
-        sentences += _against(scored, rankings)
+        sentences += _against(scored, rankings, by)
     else:
-        sentences += _ranked(scored, rankings)
+        sentences += _ranked(scored, rankings, by)
+    sentences += by.cure()
     sentences += _choice(scored, rankings)
     sentences += caveats(rows)
     sentences += right.caveats(rows, references or {})
@@ -84,6 +89,36 @@ def _passing_now(row: TableRow) -> str:
     if outputs - row["scored"]:
         return tr("{model}: {passed} of the {all} now pass, {unscored} are unscored.", **of)
     return tr("{model}: {passed} of the {all} now pass.", **of)
+
+
+class _ByJudge:
+    """Says of the first claim that judges made it whom nobody has held against people.
+
+    Args:
+        judges: how many they are.
+    """
+
+    def __init__(self, judges: int) -> None:
+        self._judges, self._said = judges, False
+
+    def __call__(self, claim: str) -> str:
+        """The claim, with this word if it is the first."""
+        if self._said or not self._judges:
+            return claim
+        self._said = True
+        return tr_n("{claim}, by this judge", "{claim}, by these judges", self._judges, claim=claim)
+
+    def cure(self) -> list[str]:
+        """What to do about it."""
+        if not self._said:
+            return []
+        return [
+            tr_n(
+                "Check this judge with `promptpex grade`.",
+                "Check these judges with `promptpex grade`.",
+                self._judges,
+            )
+        ]
 
 
 def _part(subset: PartOfSuite | None) -> list[str]:
@@ -145,8 +180,8 @@ def _asked(judge: TableRow) -> str:
     return tr_n("{count} request", "{count} requests", judge["asked"])
 
 
-def _only_model(row: TableRow, rankings: Rankings) -> list[str]:
-    return [tr("{model} {did}.", model=row["model"], did=_did(row, rankings))]
+def _only_model(row: TableRow, rankings: Rankings, by: _ByJudge) -> list[str]:
+    return [tr("{model} {did}.", model=row["model"], did=by(_did(row, rankings)))]
 
 
 def _did(row: TableRow, rankings: Rankings, *, one_of_several: bool = False) -> str:
@@ -179,13 +214,13 @@ def _broke(row: TableRow, rankings: Rankings, *, one_of_several: bool) -> str:
     return tr("broke at least one rule in {figures}", figures=figures)
 
 
-def _ranked(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
+def _ranked(rows: Sequence[TableRow], rankings: Rankings, by: _ByJudge) -> list[str]:
     by_decision, words = _by_decision(rows, rankings), right.ranking_words(rows, rankings.options.rank_by)
     sentences = [
         tr(
             "{model} is clearly {best}: it {did}.",
             model=row["model"],
-            best=words.best,
+            best=by(words.best),
             did=_did(row, rankings, one_of_several=True),
         )
         for row in by_decision.get("best", [])
@@ -199,7 +234,7 @@ def _ranked(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
                 len(tied),
                 models=_named(tied, rankings),
                 margin=_points(rankings.options.tolerance),
-                best=words.best,
+                best=by(words.best),
             )
         )
     sentences += [
@@ -207,7 +242,7 @@ def _ranked(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
             "{model} is clearly {worse} than {other}: {figures}.",
             model=row["model"],
             worse=words.worse,
-            other=row["beaten_by"],
+            other=by(row["beaten_by"]),
             figures=_in_words(row, rankings),
         )
         for row in by_decision.get("worse", [])
@@ -221,13 +256,13 @@ def _ranked(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
                 tr(
                     "Undecided: {models}; these data do not show which model is {best}.",
                     models=models,
-                    best=words.is_best,
+                    best=by(words.is_best),
                 )
             )
     return sentences + _why_undecided(undecided)
 
 
-def _against(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
+def _against(rows: Sequence[TableRow], rankings: Rankings, by: _ByJudge) -> list[str]:
     by_decision = _by_decision(rows, rankings)
     wording = right.ranking_words(rows, rankings.options.rank_by)
     sentences = [
@@ -242,13 +277,13 @@ def _against(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
         ("undecided", tr("undecided")),
     ):
         if by_decision.get(decision):
-            parts.append(tr("{words}: {models}", words=words, models=_named(by_decision[decision], rankings)))
+            parts.append(tr("{words}: {models}", words=by(words), models=_named(by_decision[decision], rankings)))
     if parts:
         sentences.append("; ".join(parts) + ".")
     return sentences + _why_undecided(by_decision.get("undecided", []))
 
 
-def _versus_limit(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
+def _versus_limit(rows: Sequence[TableRow], rankings: Rankings, by: _ByJudge) -> list[str]:
     by_decision, limit = _by_decision(rows, rankings), as_given(rankings.options.limit or 0.0)
     sentences = []
     for decision, words in (
@@ -257,7 +292,7 @@ def _versus_limit(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
         ("undecided", tr("Undecided whether above or below the limit of {limit}", limit=limit)),
     ):
         if by_decision.get(decision):
-            sentences.append(tr("{words}: {models}.", words=words, models=_named(by_decision[decision], rankings)))
+            sentences.append(tr("{words}: {models}.", words=by(words), models=_named(by_decision[decision], rankings)))
     return sentences + _why_undecided(by_decision.get("undecided", []))
 
 

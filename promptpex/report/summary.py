@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from promptpex import tables
 from promptpex.core.errors import InputError
 from promptpex.core.records import NOT_ASKED, AnyRun, Spec, Suite, collector_paused
+from promptpex.report.caveats_in_words import unread_checks
 from promptpex.report.corrections_in_words import corrected_sentences
 from promptpex.report.failures import FailureExample, failure_examples
 from promptpex.report.headline import answer, chosen_by_outcome
@@ -190,16 +191,45 @@ def summarise(
         examples=tuple(failure_examples(run, run_tables.parts(), by_rule, most)),
         rankings=rankings,
         saved=_saved(run, rows) if options.looks else None,
-        answer=_answer(run, _answered_of(by_model, by_metric, options), rankings, details),
+        answer=_answer(details, _answered_of(by_model, by_metric, options), rankings, people),
     )
     return summary if people is None or run.manifest.failed_in else _with_people(summary, people)
 
 
-def _answer(run: AnyRun, rows: list[dict[str, Any]], rankings: Rankings, details: Details) -> str:
+def _answer(details: Details, rows: list[dict[str, Any]], rankings: Rankings, people: PeoplesGrades | None) -> str:
+    run, judges = details.run, records(details.judges)
     if run.manifest.failed_in:
         return chosen_by_outcome(rows, run.manifest)
-    judges, whose = records(details.judges), references(run.suite)
-    return answer(rows, rankings, judges, references=whose, subset=run.manifest.subset)
+    unchecked = _unchecked(details, people) if rankings.options.rank_by == "non-compliance" else 0
+    return answer(
+        rows,
+        rankings,
+        judges,
+        references=references(run.suite),
+        subset=run.manifest.subset,
+        unchecked=unchecked,
+        unread=unread(details),
+    )
+
+
+def unread(details: Details) -> list[str]:
+    """What there is to say of proposed checks that nobody has edited, and all of whose failures judges contradict."""
+    proposed = {rule.id for rule in details.run.spec.rules if rule.checks and rule.origin in ("extracted", "generated")}
+    if not proposed or not details.run.manifest.judges:
+        return []
+    rows = [row for row in records(details.agreements) if row["kind"] == "code-judge" and row["rule"] in proposed]
+    shared = {row["rule"] for row in rows if row["both_fail"]}
+    outputs = {row["rule"]: row["first_fails"] for row in rows if row["first_fails"] and row["rule"] not in shared}
+    return unread_checks(outputs, details.run.prompt.path)
+
+
+def _unchecked(details: Details, people: PeoplesGrades | None) -> int:
+    """How many judges decide rules that nobody has held them against people on; none where somebody has graded."""
+    if people is not None and people.graded:
+        return 0
+    rules = details.run.spec.rules
+    calibrations = people.calibrations if people is not None else {rule.id: rule.judge for rule in rules}
+    return tables.unchecked_judges(details.made.kinds, rules, calibrations)
 
 
 def _with_people(summary: Summary, people: PeoplesGrades) -> Summary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptpex.tables.accuracy import expected_outcomes
 from promptpex.tables.across_prompts import OVER_PROMPTS_COLUMNS, PROMPT_MODEL_COLUMNS, over_prompts, prompt_models
 from promptpex.tables.agreement_counts import AGREEMENT_COLUMNS, AgreementCounts
-from promptpex.tables.calibration_states import CALIBRATION_COLUMNS, calibration_states
+from promptpex.tables.calibration_states import CALIBRATION_COLUMNS, calibration_states, unchecked_judges
 from promptpex.tables.compare_runs import CHANGED_COLUMNS, COMPARISON_COLUMNS, changed, comparison
 from promptpex.tables.corrected_by_grades import (
     CORRECTED_CHANGE_COLUMNS,
@@ -188,6 +188,7 @@ __all__ = [
     "scores",
     "rankings",
     "inconsistent_verdicts",
+    "unchecked_judges",
     "verdicts",
 ]
 

@@ -54,6 +54,32 @@ def calibration_states(cube: pd.DataFrame, rules: Iterable[Rule], people: People
     return typed(table, CALIBRATION_COLUMNS)
 
 
+def unchecked_judges(
+    cube: pd.DataFrame, rules: Iterable[Rule], calibrations: Mapping[str, Iterable[JudgeCalibration]]
+) -> int:
+    """How many judges take part in deciding a rule on which no valid calibration holds them against people.
+
+    Args:
+        cube: a table of verdicts.
+        rules: of the run's spec.
+        calibrations: by rule.
+    """
+    by_judge, digests = is_from(cube, "judge"), {rule.id: rule.digest for rule in rules}
+    scored = cube["status"].ne("unscored")
+    decided = cube.loc[scored & cube["counts"] & (by_judge | is_from(cube, "judges")), "rule"].unique()
+    taking_part = cube.loc[scored & by_judge & cube["turn"].eq(0) & cube["rule"].isin(decided)]
+    pairs = taking_part[["rule", "source", "fingerprint"]].drop_duplicates()
+    columns = (pairs[name].tolist() for name in pairs.columns)
+    return len(
+        {
+            source
+            for rule, source, mark in zip(*columns, strict=True)
+            if calibration_of(calibrations.get(rule, ()), source.removeprefix("judge:"), mark, digests.get(rule, ""))[0]
+            != "current"
+        }
+    )
+
+
 def _cells(rule: Rule, judge: str, fingerprint: str, known: Iterable[JudgeCalibration]) -> dict[str, Any]:
     state, one = calibration_of(known, judge, fingerprint, rule.digest)
     cells: dict[str, Any] = {"state": state}

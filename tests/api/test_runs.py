@@ -12,9 +12,12 @@ import pytest
 import promptpex
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import RunError
-from promptpex.core.records import Run
+from promptpex.core.records import Case, Request, Run, Spec, Suite
+from promptpex.llm.fake import FakeClient
 from promptpex.report import runs
 from promptpex.tables import CHANGED_COLUMNS, COMPARISON_COLUMNS, MODEL_COLUMNS, records
+from tests.judging.test_trust import calibration
+from tests.samples import prompt, spec
 from tests.tables.many import many
 
 
@@ -129,3 +132,36 @@ def test_trouble_with_peoples_grades_is_a_warning(results: Path) -> None:
     made = made.replace(prompt=made.prompt.replace(path="p.md"))
     with pytest.warns(UserWarning, match="the report is made without people's grades"):
         assert made.summary().by_people is None
+
+
+JUDGE = "fake/judge"
+
+
+def asked_of_a_judge(request: Request) -> str:
+    """`fake/good` names a colour and `fake/bad` does not, says the judge."""
+    if request.model != JUDGE:
+        return "RED" if request.model == "fake/good" else "SKY"
+    verdict = "pass" if "RED" in request.messages[-1].content else "fail"
+    return json.dumps({"r2": {"reason": "It is what it is.", "verdict": verdict}})
+
+
+def judged(given: Spec, judge: str = JUDGE) -> promptpex.RunResult:
+    cases = tuple(Case(id=f"c{n}", inputs={"thing": f"t{n}", "place": "here"}) for n in range(20))
+    models, client = ["fake/good", "fake/bad"], FakeClient(asked_of_a_judge)
+    suite = Suite(prompt="prompt.md", cases=cases)
+    return promptpex.run(prompt(), given, suite, models=models, judge=judge, client=client)
+
+
+def test_the_answer_says_so_where_nobody_has_checked_the_judge(results: Path) -> None:
+    run = judged(spec())
+    assert (run.answer or "").startswith("fake/good is clearly the best, by this judge: it broke a rule in 0 of 20")
+    assert (run.answer or "").count("judge") == 2
+    assert "Check this judge with `promptpex grade`." in (run.answer or "")
+    alone = spec().replace(rules=spec().rules[:1])
+    assert "judge" not in (judged(alone, judge="none").answer or "judge")
+
+    (mark,) = {verdict.fingerprint for verdict in run.verdicts if verdict.source == f"judge:{JUDGE}"}
+    r1, r2 = spec().rules
+    for known, says in ((calibration(r2, JUDGE, fingerprint=mark), False), (calibration(r2, JUDGE), True)):
+        checked = judged(spec().replace(rules=(r1, r2.replace(judge=(known,)))))
+        assert ("by this judge" in (checked.answer or "")) is says

@@ -13,10 +13,11 @@ import pytest
 import pytest_asyncio
 from ruamel.yaml import YAML
 
+from promptpex.specs.file import read_spec
 from promptpex.workflow.validation.validate import validate
 from tests.e2e.command import Done, in_process
 from tests.e2e.scripted_author import AUTHOR, Author
-from tests.servers import ScriptedServer
+from tests.servers import ScriptedServer, Seen, Step, completion_body
 
 PROMPT = """\
 ---
@@ -246,3 +247,58 @@ def test_the_session_on_a_very_small_model_never_breaks_a_file(
     assert all(block in spec.read_text(encoding="utf-8") for block in hands)
     assert all(block in cases.read_text(encoding="utf-8") for block in own)
     assert "# sent by a customer, word for word" in cases.read_text(encoding="utf-8")
+
+
+PLURAL = """\
+# the names of operations
+rules:
+  - id: r6
+    rule: The name of a collection ends in an s.   # hasty
+    needs: output
+    inverse: The name of a collection is in the singular.
+    checks:
+      - {kind: regex, value: s$}
+    decides: partly
+    origin: extracted
+    content: CONTENT
+"""
+
+
+async def test_a_check_that_nobody_has_read_does_not_overrule_the_judge_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "prompt.md").write_text("Name the operation. {{path}}", encoding="utf-8")
+    (tmp_path / "prompt.cases.yaml").write_text("cases: [{inputs: {path: /a}}, {inputs: {path: /b}}]", encoding="utf-8")
+    file = tmp_path / "prompt.spec.yaml"
+    file.write_text(PLURAL.replace("    content: CONTENT\n", ""), encoding="utf-8")
+    mark = read_spec(file).rules[0].replace(origin="extracted").content_hash()
+    file.write_text(PLURAL.replace("CONTENT", mark), encoding="utf-8")
+
+    def reply(seen: Seen) -> Step:
+        verdict = {"r6": {"reason": "It is not a collection.", "verdict": "pass"}}
+        return Step(completion_body(json.dumps(verdict) if seen.body["model"] == "judge" else "getHealth"))
+
+    async with ScriptedServer(otherwise=reply) as server:
+
+        async def command(*words: str) -> Done:
+            return await asyncio.to_thread(in_process, *words, cwd=tmp_path)
+
+        line = ["run", "prompt.md", "--models", "openai/m", "--judge", "openai/judge", "--api-base", f"{server.url}/v1"]
+        done = await command(*line, "--json")
+        says = (
+            "The check on r6, which nobody has read, fails 2 outputs that the judge passes, and none that it fails: "
+            "read the check, or remove it with `promptpex validate prompt.md --drop-check r6`."
+        )
+        assert json.loads(done.out)["answer"].startswith(says)
+        gated = await command("gate", "--max-non-compliance", "10%")
+        assert gated.code == 1
+        assert says in " ".join((gated.out + gated.err).split())
+
+        assert (await command("validate", "prompt.md", "--drop-check", "r7")).code == 2
+        dropped = await command("validate", "prompt.md", "--drop-check", "r6")
+        assert dropped.code == 0
+        assert "prompt.spec.yaml: r6 has no check any more (regex); a judge decides it" in dropped.err
+        text = file.read_text(encoding="utf-8")
+        gone = PLURAL[PLURAL.index("    checks:") : PLURAL.index("    origin:")]
+        assert re.sub(r"content: '?\w+'?", "content: CONTENT", text) == PLURAL.replace(gone, "")
+        after = json.loads((await command(*line, "--json")).out)
+        assert after["models"][0]["non_compliance"] == 0
+        assert "nobody has read" not in after["answer"]

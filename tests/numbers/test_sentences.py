@@ -23,6 +23,12 @@ def sentences(answer: str) -> list[str]:
     return re.split(r"(?<=\.) (?=[A-Z]|fake/)", answer)
 
 
+def unmarked(answer: str | None) -> str:
+    """An answer without what it says of judges that nobody has checked: whose verdicts they are changes no figure."""
+    assert answer is not None
+    return re.sub(r",? (?:by this judge|Check this judge with `promptpex grade`\.)", "", answer)
+
+
 def near(printed: str, share: float) -> bool:
     """Whether a printed percentage is this share to the digits that it has."""
     if printed.startswith("<"):
@@ -110,8 +116,7 @@ def test_every_number_in_the_answer_is_the_table_s(start: int) -> None:
     shares = 0
     for seed in range(start, start + 15):
         summary = summarise(draw(seed, most_cases=60).run)
-        rows, answer = rows_of(summary), summary.answer
-        assert answer is not None
+        rows, answer = rows_of(summary), unmarked(summary.answer)
         shares += check_shares(answer, rows)
         check_counts(answer, rows)
         check_bounds(answer, rows)
@@ -168,9 +173,8 @@ def fates_of(*table: tuple[str, int, Fate]) -> Any:
 )
 def test_the_answer_begins(table: tuple[tuple[str, int, Fate], ...], count: int, expected: str) -> None:
     summary, _ = summed(simulated([name for name, _, _ in table], cases(count, 16), fates_of(*table)))
-    assert summary.answer is not None
-    assert without_ends(summary.answer).startswith(without_ends(expected))
-    aloud(summary.answer)
+    assert without_ends(unmarked(summary.answer)).startswith(without_ends(expected))
+    aloud(unmarked(summary.answer))
 
 
 def test_cheapest_and_fastest_say_what_they_rest_on() -> None:

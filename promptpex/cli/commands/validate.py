@@ -18,8 +18,11 @@ from promptpex.codecs.text.wording import plural
 @options.of_files(
     "--fix", is_flag=True, help="Confirm that the rules fit the prompt as it is now: write its fingerprint."
 )
+@options.of_files("--drop-check", metavar="RULE", multiple=True, help="Remove the checks of a rule from its spec.")
 @options.output_options
-def command(files: tuple[Path, ...], fix: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
+def command(
+    files: tuple[Path, ...], fix: bool, drop_check: tuple[str, ...], as_json: bool, quiet: bool, **flags: Any
+) -> int:
     """Report every problem of prompts and the files beside them.
 
     Prompts, specs, cases, metrics and candidates are read; a prompt brings all of its own along, a folder or a pattern
@@ -30,9 +33,11 @@ def command(files: tuple[Path, ...], fix: bool, as_json: bool, quiet: bool, **fl
       promptpex validate prompts/ 'more/*.md'
     """
     from promptpex.cli.output import print_json
-    from promptpex.workflow.validation.mark_spec_confirmed import confirm_prompts
+    from promptpex.workflow.validation.edit_specs import confirm_prompts, drop_checks
     from promptpex.workflow.validation.validate import validate
 
+    for sentence in drop_checks(files, drop_check) if drop_check else ():
+        say(sentence, err=True)
     problems = validate(files)
     if fix and not any(problem.severity == "error" for problem in problems):
         confirmed = confirm_prompts(files)
