@@ -197,6 +197,17 @@ def targets_of(prompt: Prompt, spec: Spec, *, options: Generation) -> list[Targe
     return targets
 
 
+def brought_along(suite: Suite, before: Sequence[Target], after: Sequence[Target]) -> Suite:
+    """The suite with the cases of changed targets as cases of what these have become."""
+    both = [*zip(before, after, strict=True)]
+    both += [(_extra(old, {}), _extra(new, {})) for old, new in both]
+    now = {old.inputs_fingerprint: new.inputs_fingerprint for old, new in both}
+    known = [(case, case.inputs_fingerprint or "") for case in suite.cases]
+    return suite.replace(
+        cases=tuple(case.replace(inputs_fingerprint=now.get(mark, mark) or None) for case, mark in known)
+    )
+
+
 def with_more(options: Generation, prompt: Prompt, spec: Spec, suite: Suite, *, more: int) -> Generation:
     """The options by which each target gets ``more`` cases beyond those that it has; they stay, whatever the counts."""
     usable = Counter(case.inputs_fingerprint for case in suite.cases if case.invalid is None)

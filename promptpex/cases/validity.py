@@ -28,6 +28,8 @@ from promptpex.llm.schemas import REASON, one_of, readable, reply_model
 
 TEMPLATE = "cases/validity"
 STAGE = "validity"
+PROPOSED = ("extracted", "generated")
+"""Origins of rules that nobody has edited."""
 CASES_PER_REQUEST = 8
 """Cases that a judge reads at once."""
 
@@ -72,6 +74,9 @@ class ValidityCheck:
 def code_problems(case: Case, prompt: Prompt, spec: Spec) -> list[str]:
     """What code finds wrong with a case's inputs under the input spec, a sentence each; empty when nothing.
 
+    The condition of a rule counts where a person wrote or edited it. One that was proposed may be too narrow, and its
+    own cases are the evidence (``narrow_conditions``).
+
     Raises:
         CheckError: an input check of the spec that cannot be used as written.
     """
@@ -82,11 +87,29 @@ def code_problems(case: Case, prompt: Prompt, spec: Spec) -> list[str]:
         if name in spec.inputs:
             problems += type_problems(name, value, spec.inputs[name])
     rule = spec.rule(case.rule) if case.rule is not None else None
-    if rule is not None and not rule.stale:
+    if rule is not None and not rule.stale and rule.origin not in PROPOSED:
         unmet = _decided(check_inputs(rule.when, case.inputs))
         problems += [f"the condition of {rule.id} does not hold: {reason}" for reason in unmet]
     present = [check for check in spec.input_checks if check.variable in case.inputs]
     return problems + _decided(check_inputs(present, case.inputs))
+
+
+def narrow_conditions(spec: Spec, cases: Iterable[Case]) -> dict[str, str]:
+    """The rules whose proposed condition excludes a case that was written for them, each with the first such case.
+
+    Raises:
+        CheckError: a condition that cannot be used as written.
+    """
+    from promptpex.assertions import check_inputs, check_time
+
+    conditional = {rule.id: rule for rule in spec.rules if rule.when and not rule.stale and rule.origin in PROPOSED}
+    narrow: dict[str, str] = {}
+    with check_time():
+        for case in cases:
+            rule = conditional.get(case.rule or "")
+            if rule is not None and rule.id not in narrow and _decided(check_inputs(rule.when, case.inputs)):
+                narrow[rule.id] = case.id
+    return narrow
 
 
 def _decided(problems: Iterable[str]) -> list[str]:

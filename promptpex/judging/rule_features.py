@@ -18,7 +18,8 @@ _INSIDE = re.compile(r"\b(?:if|unless|whenever|in case)\b", re.IGNORECASE)
 
 _CLAUSE = re.compile(r"\W*(?:for|on|in|with|without|after|before|during|at|upon|among|of)\b[^.]*?,", re.IGNORECASE)
 _EXCEPTIONS = re.compile(
-    r"\b(?:if|when\w*|where\w*|while|unless|once|until|only|except\w*|otherwise|provided|whose|such)\b", re.IGNORECASE
+    r"\b(?:if|when\w*|where\w*|while|unless|once|until|only|except\w*|otherwise|provided|whose|such(?! as\b))\b",
+    re.IGNORECASE,
 )
 _ENGLISH = re.compile(r"\b(?:the|and|with)\b", re.IGNORECASE)
 """Words that no other language has which uses the Latin alphabet much."""

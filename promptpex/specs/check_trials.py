@@ -154,12 +154,9 @@ def condition_problem(proposal: Proposal, given: Examples, evidence: Evidence) -
     if not check_inputs(proposal.when, given.other_inputs):
         return "its condition holds for the inputs for which it should not"
     aimed = [case for case in evidence.cases if case.rule == proposal.rule]
-    problems = [(case.id, unmet[0]) for case in aimed if (unmet := check_inputs(proposal.when, case.inputs))]
-    if problems and len(problems) == len(aimed):
-        case, problem = problems[0]
-        return (
-            f"its condition holds for none of the {plural(len(aimed), 'case')} of the rule, such as {case}: {problem}"
-        )
+    excluded = ((case.id, unmet[0]) for case in aimed if (unmet := check_inputs(proposal.when, case.inputs)))
+    for case, problem in excluded:
+        return f"its condition excludes the case {case}, which was written for the rule: {problem}"
     return None
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from promptpex.cases.file import read_suite, usable_cases, write_suite
 from promptpex.cases.input_type_problems import unusable_schemas
-from promptpex.cases.plan import Plan
+from promptpex.cases.plan import Plan, brought_along, targets_of
+from promptpex.cases.validity import narrow_conditions
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.core.events import Notice
 from promptpex.core.records import Case, Manifest, Metric, ModelName, PartOfSuite, Prompt, Run, Spec, Suite
@@ -213,6 +215,7 @@ async def begin_run(session: Session, files: Files, subset: Subset = WHOLE, *, n
         announce_effort(session, await estimate(session, prompt, *read_existing(prompt, files)))
     spec = await _spec_of_run(session, prompt, files)
     whole = await _suite_of_run(session, prompt, files, spec)
+    spec = read_for_prompt(files.spec, prompt)
     suite, part = _part_of(session, whole, spec, subset, checked.failed)
     if part is not None:
         session.emit(Notice(stored("{cases} of {of} cases: {words}", cases=part.cases, of=part.of, words=part.words)))
@@ -325,8 +328,30 @@ async def _generate(
     generated = await generating.generate(session, prompt, spec, suite, wishes, unmet)
     raise_if_cancelled(session)
     generating.require_cases(session, generated)
+    if not wishes.only_own(suite):
+        generated = replace(generated, suite=_widened(session, files, prompt, spec, generated.suite))
     write_suite(files.suite, generated.suite)
     return generated
+
+
+def _widened(session: Session, files: Files, prompt: Prompt, spec: Spec, suite: Suite) -> Suite:
+    """Drops from the spec's file the proposed conditions that exclude a case written for their rule, with the checks
+    that were tried only where they hold; the suite for that spec, with the same cases."""
+    narrow = narrow_conditions(spec, suite.usable())
+    if not narrow:
+        return suite
+    for rule, case in narrow.items():
+        dropped = stored("the condition was dropped")
+        if any(one.id == rule and one.checks for one in spec.rules):
+            dropped = stored("the condition was dropped with its checks, and a judge decides the rule")
+        message = stored(
+            "{rule}: its condition excludes {case}, a case written for it; {part}", rule=rule, case=case, part=dropped
+        )
+        session.emit(Notice(message, "warning"))
+    rules = (rule.replace(when=(), checks=(), decides="wholly") if rule.id in narrow else rule for rule in spec.rules)
+    wider = write_spec(files.spec, spec.replace(rules=tuple(rules)))
+    targets = partial(targets_of, prompt, options=generating.generation(session, prompt))
+    return brought_along(suite, targets(spec), targets(wider))
 
 
 def _earlier_cases(session: Session, files: Files) -> Suite | None:

@@ -335,11 +335,14 @@ async def test_more_cases_stay_whatever_the_counts() -> None:
 
 def test_a_case_whose_condition_does_not_hold_is_no_test_of_its_rule() -> None:
     when = (InputCheck(kind="contains", value="status: open", variable="thing"),)
-    of = spec().replace(rules=(spec().rules[0].replace(needs="input", when=when), spec().rules[1]))
+    rule = spec().rules[0].replace(needs="input", when=when, origin="edited")
+    of = spec().replace(rules=(rule, spec().rules[1]))
     case = Case(id="c", rule="r1", inputs={"thing": "status: shut", "place": "x"})
     (problem,) = code_problems(case, prompt(), of)
     assert problem.startswith("the condition of r1 does not hold: the input thing")
     assert code_problems(case.replace(rule="r2"), prompt(), of) == []
+    proposed = of.replace(rules=(rule.replace(origin="extracted"), spec().rules[1]))
+    assert code_problems(case, prompt(), proposed) == []
     assert code_problems(case.replace(inputs={"thing": "status: open", "place": "x"}), prompt(), of) == []
 
 

@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 
 from promptpex.core.sentences import sentences
 from promptpex.promptfile import read
+from promptpex.specs.file import read_spec
 from promptpex.specs.source_quotes import instruction_text
 from tests.e2e.command import ROOT, Done, in_process
 from tests.e2e.scripted_author import AUTHOR, Author, fenced
@@ -88,6 +89,42 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 
 def typed(aim: str, name: str, number: int) -> str:
     return f"{VALUES['text']} {number}{len(aim)}" if name == "text" else VALUES[name]
+
+
+NARROW = """\
+prompt: prompt.md
+rules:
+  - id: r1   # somebody's note
+    rule: The answer begins with the verb that the method stands for.
+    needs: input
+    when:
+      - {variable: text, kind: regex, value: ^DELETE}
+    inverse: The answer begins with another verb.
+    checks:
+      - {kind: regex, value: ^delete}
+    origin: extracted
+    content: CONTENT
+"""
+
+
+async def test_a_proposed_condition_that_excludes_a_case_of_its_rule_is_dropped(place: Place) -> None:
+    place.write("prompt.md", "Begin with the verb that the method stands for. {{text}}")
+    place.write("prompt.spec.yaml", NARROW.replace("    content: CONTENT\n", ""))
+    rule = read_spec(place.folder / "prompt.spec.yaml").rules[0].replace(origin="extracted")
+    place.write("prompt.spec.yaml", NARROW.replace("CONTENT", rule.content_hash()))
+    author = Author({}, value=lambda aim, _, number: f"{'PATCH' if 'inverse' in aim else 'DELETE'} /{aim[:10]}{number}")
+    done = await place(author, "generate", "prompt.md", "--no-validity")
+    cases = {case["id"]: case for case in place.yaml("prompt.cases.yaml")["cases"]}
+    (excluded,) = [name for name, case in cases.items() if case["inputs"]["text"].startswith("PATCH")]
+    assert f"r1: its condition excludes {excluded}, a case written for it" in " ".join(done.err.split())
+    assert not any("invalid" in case for case in cases.values())
+    (left,) = read_spec(place.folder / "prompt.spec.yaml").rules
+    assert (left.when, left.checks, left.origin) == ((), (), "extracted")
+    assert "# somebody's note" in (place.folder / "prompt.spec.yaml").read_text(encoding="utf-8")
+    before = author.asked
+    again = await place(author, "generate", "prompt.md", "--no-validity")
+    assert "excludes" not in again.err
+    assert author.asked == before
 
 
 async def test_types_scenarios_samples_and_notes_from_front_matter(place: Place) -> None:
