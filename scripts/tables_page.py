@@ -188,6 +188,7 @@ MEANINGS: Mapping[str, str] = {
     "times that it was asked, one for each output and turn",
     "at_least": "whether usable answers have no verdict, so that the share is a lower bound",
     "beaten_by": "a model that is shown to break its rules less often, the clearest",
+    "dropped_after": "cases after which the model was shown to be worse and not asked further",
     "undecided_because": "what keeps it undecided: outputs without a verdict, models not asked",
     "before": "outputs of the first run that break a rule; in `changed`: passed of scored repeats",
     "before_scored": "scored outputs of the first run",
@@ -213,8 +214,7 @@ MEANINGS: Mapping[str, str] = {
     "contradicted": "whether it fails only by checks that a judge contradicts, or how many such failures there are",
     "counts": "whether the verdict decides its rule; of `scores`: whether it is the output's score under this name; of "
     "`metrics`: false for one judge of several",
-    "decision": "`best`, `tied`, `worse`, `undecided`, `only model`, `unscored`; `reference`, `better`; `below limit`, "
-    "`above limit`",
+    "decision": "`best`, `tied`, `worse`, `undecided`, `only model`, `unscored`; `reference`, `better`",
     "difference": "difference in non-compliance (with `--rank-by` in accuracy or the metric), as a share, on cases "
     "scored in both: from `versus`, or after minus before; in `metric_changes`: of the means",
     "difference_high": "upper end of its interval (Tango; in `metric_changes` of a mean of "
@@ -245,7 +245,7 @@ MEANINGS: Mapping[str, str] = {
     "flip_low": "lower end of its interval",
     "flip_rate": "chance that two repeats of a case disagree",
     "inputs": "the case's inputs, JSON",
-    "interval": "how the interval was made: `exact`, `effective-size`, `bounds` or `looks`",
+    "interval": "how the interval was made: `exact`, `effective-size` or `bounds`",
     "inverse": "whether the case aims at the inverse of its rule",
     "judge": "verdict of the judge; in `judges` and `calibration_states`: its label",
     "judge_reason": "reason of the judge",

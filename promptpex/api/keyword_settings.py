@@ -104,8 +104,7 @@ class KeywordSettings(CompareSettings, total=False):
 
     # runs
     repeats: int
-    until_decided: bool
-    decision_threshold: Share | None
+    drop_worse: bool
     fail_above: Share | None
     allow_missing_models: bool
 

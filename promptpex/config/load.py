@@ -23,6 +23,7 @@ from promptpex.config.sources import (
     setting_error,
     switched,
     user_layer,
+    with_new_names,
 )
 from promptpex.core.engine_kinds import clusters, engine_kind
 from promptpex.core.errors import ConfigError
@@ -114,16 +115,16 @@ def load(
         raise ConfigError(f"a settings file is named ({config}), but none is to be read; drop one of the two options")
     named, warnings = Path(str(config)) if config else None, list[str]()
     files = [] if alone else [user_layer(warnings), project_layer(named, start, warnings)]
-    layers = [*files, environment_layer(env, warnings), Layer(given_as, given_flags)]
+    every = (*files, environment_layer(env, warnings), Layer(given_as, given_flags))
+    layers = [with_new_names(layer, warnings) for layer in every]
     raise_problems([problem for layer in layers for problem in problems_of(layer)])
     values, origins = _over_each_other([_at_its_place(layer) for layer in layers])
     apply_preset(values, origins)
-    project = _at_its_place(files[-1]) if files else Layer("file", {})
+    project = _at_its_place(layers[len(files) - 1]) if files else Layer("file", {})
     home = _home(project, start, named=bool(named))
     values.update(_paths(project, layers[len(files) :], values, home, trusted=trusted))
     env_file = find_env_file(start, warnings) if not alone else None
-    settings = Settings.model_validate(values)
-    _require_sense(settings, origins)
+    _require_sense(settings := Settings.model_validate(values), origins)
     return Resolved(
         settings=settings,
         origins=origins,

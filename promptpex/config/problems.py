@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from promptpex.codecs.text.wording import did_you_mean, with_hint
 from promptpex.config.named_models import NAMED, named_problems
 from promptpex.config.settings import Settings
-from promptpex.config.sources import Layer, setting_error
+from promptpex.config.sources import GONE, Layer, setting_error
 from promptpex.config.wording import NO_KEYS, in_words, is_not_utf8, texts_in
 from promptpex.core.errors import ConfigError
 from promptpex.core.store_address import is_address, server_at
@@ -52,7 +52,7 @@ def _unknown(name: str) -> str | None:
         return None
     if names_key(name):
         return NO_KEYS
-    return with_hint("there is no such setting", did_you_mean(name, Settings.model_fields))
+    return GONE.get(name) or with_hint("there is no such setting", did_you_mean(name, Settings.model_fields))
 
 
 def _with_key(name: str, value: object) -> str | None:

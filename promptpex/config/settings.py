@@ -31,8 +31,8 @@ _SHAPING = (
     "temperature", "max_tokens", "seed", "repeats", "judge_mode", "judge_sees_input", "judge_sees_prompt", "judge_all",
     "judge_repeat", "judge_confidence", "quorum", "instructions",
 )  # fmt: skip
-_STOPPING = ("until_decided", "decision_threshold", "tolerance", "confidence", "weights")
-"""They decide what is asked where a run may stop early, and nothing elsewhere."""
+_DROPPING = ("drop_worse", "confidence", "weights")
+"""They decide what is asked where models may be dropped, and nothing elsewhere."""
 
 
 class Settings(Record):
@@ -332,15 +332,11 @@ class Settings(Record):
         description="What models are ranked by: non-compliance, accuracy, or the name of a metric.",
         examples=["accuracy"],
     )
-    until_decided: bool = Field(
+    drop_worse: bool = Field(
         default=False,
-        description="Whether the suite is asked in growing parts, and a model no more once its result is decided.",
+        description="Whether a model is asked no further once a quarter, a half or three quarters of the cases show "
+        "that it is worse than another.",
         examples=[True],
-    )
-    decision_threshold: Share | None = Field(
-        default=None,
-        description="With until_decided: only decide whether a model's non-compliance exceeds this.",
-        examples=["10%", 0.1],
     )
     fail_above: Share | None = Field(
         default=None, description="The non-compliance above which the command exits with 1.", examples=["5%", 0.05]
@@ -371,7 +367,7 @@ class Settings(Record):
     def shaping(self) -> dict[str, object]:
         """The settings that shape what is asked or how it is judged: two runs that differ in one are two runs."""
         everything = self.to_dict()
-        names = (*_SHAPING, *(_STOPPING if self.until_decided else ()), *(("match",) if self.match else ()))
+        names = (*_SHAPING, *(_DROPPING if self.drop_worse else ()), *(("match",) if self.match else ()))
         names += ("min_agreement",) if self.min_agreement is not None else ()
         names += ("judge_examples",) if self.judge_examples else ()
         return {name: everything[name] for name in names}

@@ -30,6 +30,14 @@ ARGUMENT = "argument"
 GIVEN = ("flag", ARGUMENT)
 """Origins of what was given to this very command, or to a function of the library."""
 
+RENAMED = {"until_decided": "drop_worse"}
+"""Settings by their earlier names, which still work."""
+
+GONE = {
+    "decision_threshold": "there is no such setting any more; `promptpex gate --max-non-compliance SHARE` takes a limit"
+}
+"""Settings of earlier versions that no other does the work of, and what to do instead."""
+
 ROLES = ("models", "author", "judge")
 """Settings whose variable may not be empty: another model would be asked than was meant, and paid."""
 
@@ -120,7 +128,7 @@ def environment_layer(env: Mapping[str, str], warnings: list[str]) -> Layer:
         empty = not text.strip() and name not in ROLES
         if not variable.startswith(PREFIX) or empty or name in OTHER_VARIABLES:
             continue
-        if name in Settings.model_fields:
+        if name in Settings.model_fields or name in RENAMED or name in GONE:
             values[name] = _from_text(name, text.strip())
         elif names_key(name):
             raise ConfigError(f"{variable}: {NO_KEYS}")
@@ -141,10 +149,28 @@ def _from_text(name: str, text: str) -> object:
         raise ConfigError(f"{PREFIX}{name.upper()} must be JSON") from None
 
 
+def with_new_names(layer: Layer, warnings: list[str]) -> Layer:
+    """The layer with settings that have an earlier name under their own; ``warnings`` then says so."""
+    values = dict(layer.values)
+    for old, new in RENAMED.items():
+        if old in values:
+            warnings.append(stored("{old} is called {new} now", old=_called(layer, old), new=_called(layer, new)))
+            values.setdefault(new, values.pop(old))
+            values.pop(old, None)
+    return layer._replace(values=values)
+
+
 def setting_error(layer: Layer, name: str, message: str) -> ConfigError:
     """The error of a setting, named as its place names it: with file and line, as a variable, an argument or a flag."""
     if layer.path is not None:
         name = "models" if name == NAMED else name
         return ConfigError(f"{name}: {message}", path=layer.path, line=line_of(name, layer.text))
-    named = {"default": name, "environment": f"{PREFIX}{name.upper()}", ARGUMENT: f"the argument {name!r}"}
-    return ConfigError(f"{named.get(layer.where, flag_of(name))}: {message}")
+    return ConfigError(f"{_called(layer, name)}: {message}")
+
+
+def _called(layer: Layer, name: str) -> str:
+    """A setting as its place names it."""
+    if layer.path is not None or layer.where == "default":
+        return name
+    named = {"environment": f"{PREFIX}{name.upper()}", ARGUMENT: f"the argument {name!r}"}
+    return named.get(layer.where, flag_of(name))

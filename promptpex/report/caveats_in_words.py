@@ -24,6 +24,7 @@ def caveats(rows: Sequence[TableRow]) -> list[str]:
     if none:
         sentences.append(tr("No output of {models} was scored.", models=listed(none)))
     sentences += _contradicted(rows)
+    sentences += _dropped(rows)
     sentences += not_asked(rows)
     open_ = [row for row in rows if row["scored"] and row["worst_case"] > row["best_case"]]
     if open_:
@@ -82,6 +83,21 @@ def _few(rows: Sequence[TableRow]) -> list[str]:
             models=models,
             few=FEW,
         )
+    ]
+
+
+def _dropped(rows: Sequence[TableRow]) -> list[str]:
+    """The models that were asked no further, since they were shown to be worse."""
+    cases = max((row["cases"] for row in rows), default=0)
+    return [
+        tr(
+            "{model} was not asked further: it was shown to be worse after {some} of {count} cases.",
+            model=row["model"],
+            some=row["dropped_after"],
+            count=cases,
+        )
+        for row in rows
+        if row["dropped_after"] is not None
     ]
 
 

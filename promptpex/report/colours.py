@@ -14,8 +14,8 @@ OPEN = "yellow"
 PLAIN = ""
 
 _OF_WORDS = {
-    **dict.fromkeys(("best", "tied", "better", "below limit", "fixed"), GOOD),
-    **dict.fromkeys(("worse", "above limit", "newly failing"), BAD),
+    **dict.fromkeys(("best", "tied", "better", "fixed"), GOOD),
+    **dict.fromkeys(("worse", "newly failing"), BAD),
     **dict.fromkeys(("undecided", "unscored"), OPEN),
 }
 

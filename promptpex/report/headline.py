@@ -9,7 +9,7 @@ from promptpex.core.translation import digits, from_data, tr, tr_n
 from promptpex.report import accuracy_in_words as right
 from promptpex.report import ranked_metric
 from promptpex.report.caveats_in_words import caveats, not_asked
-from promptpex.report.percentages import TableRow, as_given, at_least, confidence_interval, listed
+from promptpex.report.percentages import TableRow, at_least, confidence_interval, listed
 from promptpex.report.translated_values import counted_reasons
 from promptpex.tables import RANKED_BY, Rankings
 
@@ -48,9 +48,7 @@ def answer(
     if not scored:
         nothing = _nothing_scored(rows, rankings)
         return " ".join([*sentences, *nothing, *not_asked(rows), *right.caveats(rows, references or {})])
-    if rankings.basis == "limit":
-        sentences += _versus_limit(scored, rankings, by)
-    elif any(row["decision"] == "only model" for row in rows):
+    if any(row["decision"] == "only model" for row in rows):
         sentences += _only_model(scored[0], rankings, by)
     elif rankings.options.against is not None and any(row["decision"] == "reference" for row in rows):
         sentences += _against(scored, rankings, by)
@@ -280,19 +278,6 @@ def _against(rows: Sequence[TableRow], rankings: Rankings, by: _ByJudge) -> list
             parts.append(tr("{words}: {models}", words=by(words), models=_named(by_decision[decision], rankings)))
     if parts:
         sentences.append("; ".join(parts) + ".")
-    return sentences + _why_undecided(by_decision.get("undecided", []))
-
-
-def _versus_limit(rows: Sequence[TableRow], rankings: Rankings, by: _ByJudge) -> list[str]:
-    by_decision, limit = _by_decision(rows, rankings), as_given(rankings.options.limit or 0.0)
-    sentences = []
-    for decision, words in (
-        ("below limit", tr("Clearly below the limit of {limit}", limit=limit)),
-        ("above limit", tr("Clearly above the limit of {limit}", limit=limit)),
-        ("undecided", tr("Undecided whether above or below the limit of {limit}", limit=limit)),
-    ):
-        if by_decision.get(decision):
-            sentences.append(tr("{words}: {models}.", words=by(words), models=_named(by_decision[decision], rankings)))
     return sentences + _why_undecided(by_decision.get("undecided", []))
 
 

@@ -192,15 +192,7 @@ def _estimand(summary: Summary) -> str:
 def _decision_notes(summary: Summary) -> Iterator[str]:
     ranking = summary.rankings
     options = ranking.options
-    if len(ranking.models) < 2 and ranking.basis != "limit":
-        return
-    wrong = as_given(options.alpha)
-    if ranking.basis == "limit":
-        yield tr(
-            "decision: below or above the limit, by exact tests; wrong about any model, however often the results were "
-            "looked at, with probability {wrong} at most.",
-            wrong=wrong,
-        )
+    if len(ranking.models) < 2 or options.older_rule:
         return
     yield tr(
         "decision: {ranked_by}worse by exact sign flips of the differences per case, on cases asked of both models; "
@@ -209,8 +201,8 @@ def _decision_notes(summary: Summary) -> Iterator[str]:
         "it holds however the unscored outputs would have come out; otherwise undecided.",
         ranked_by=_ranked_by(summary),
         points=digits(f"{100 * options.tolerance:g}"),
-        looks=tr(", however often the results were looked at,") if ranking.basis == "sequential" else "",
-        wrong=wrong,
+        looks=tr(", at all looks together,") if options.looks else "",
+        wrong=as_given(options.alpha),
     )
 
 
@@ -230,13 +222,17 @@ def _saved_note(summary: Summary) -> Iterator[str]:
     counts = {"spared": saved.spared, "planned": saved.planned}
     if saved.judging:
         yield tr(
-            "Stopped when decided: {spared} of {planned} requests to models under test were saved, and {judging} to "
-            "judges.",
+            "{spared} of {planned} requests to models under test were saved, and {judging} to judges: models that are "
+            "shown to be worse were not asked further.",
             **counts,
             judging=saved.judging,
         )
     else:
-        yield tr("Stopped when decided: {spared} of {planned} requests to models under test were saved.", **counts)
+        yield tr(
+            "{spared} of {planned} requests to models under test were saved: models that are shown to be worse were "
+            "not asked further.",
+            **counts,
+        )
 
 
 def _by_case_type(summary: Summary) -> Section:

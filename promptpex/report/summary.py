@@ -43,7 +43,7 @@ class Summary:
         examples: the rules that fail most often, with examples of each.
         rankings: the decisions about the models.
         by_people: what people's grades say; None where there are none.
-        saved: what stopping early has saved; None for a run that asked everything.
+        saved: what was saved by dropping models; None for a run that asked everything.
         answer: the run's answer in one paragraph of plain words.
     """
 
@@ -130,7 +130,7 @@ class ByPeople:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a run that stops when it is decided did not have to ask.
+    """What a run that drops what is worse did not have to ask.
 
     Attributes:
         planned, asked: requests to models under test that the whole suite takes, and that were made.
@@ -270,7 +270,7 @@ def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
         against=chosen["against"] or None,
         confidence=chosen["confidence"] or DEFAULT_CONFIDENCE,
         looks=run.manifest.looks,
-        limit=run_settings.get("decision_threshold"),
+        older_rule=run.manifest.stopped_by_older_rule,
         weights=chosen["weights"] or {},
         rank_by=chosen["rank_by"] or "non-compliance",
     )
@@ -353,7 +353,6 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "unjudged_rules": list(summary.gaps.unjudged_rules),
         "half_judged_rules": list(summary.gaps.half_judged_rules),
         "answer": summary.answer,
-        "basis": summary.rankings.basis,
         "rank_by": summary.rankings.options.rank_by,
         "expected_from": references(summary.run.suite),
         "tolerance": summary.rankings.options.tolerance,

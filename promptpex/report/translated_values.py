@@ -15,8 +15,6 @@ DECISIONS = (
     stored("unscored"),
     stored("reference"),
     stored("better"),
-    stored("below limit"),
-    stored("above limit"),
 )
 """About models (``tables.RankingOutcome``); and changes from one run to another."""
 CHANGES = (stored("newly failing"), stored("fixed"), stored("no longer scored"))

@@ -27,9 +27,9 @@ from promptpex.stats.corrected_share import (
     corrected_difference,
     corrected_share,
 )
+from promptpex.stats.drop_worse import Look, looks_at, shown_worse, suitability_after_looks
 from promptpex.stats.flakiness import flaky, flip_rate, pass_at_k, pass_hat_k
 from promptpex.stats.fold_division import Fold, folds_of, held_out, worth_of_folds
-from promptpex.stats.group_sequential import level_at, looks_at
 from promptpex.stats.harmonic_mean import harmonic_mean
 from promptpex.stats.holm import holm
 from promptpex.stats.intervals import Interval, clopper_pearson
@@ -42,7 +42,6 @@ from promptpex.stats.regression import regression_p, unpaired_regression_p
 from promptpex.stats.resolution import Resolution, smallest_shown
 from promptpex.stats.run_noise import RunNoise, run_noise
 from promptpex.stats.score_means import ScoreGrid, suitability_by_scores
-from promptpex.stats.sequential_selection import SequentialSelection, over_looks, sequential_selection, versus_limit
 from promptpex.stats.sign_flip import sign_flip_p
 from promptpex.stats.two_sample import difference_of_intervals, groups_p
 
@@ -57,6 +56,7 @@ __all__ = [
     "Grid",
     "Interval",
     "JudgedOutputs",
+    "Look",
     "Losses",
     "ModelDecision",
     "PpiConditional",
@@ -65,7 +65,6 @@ __all__ = [
     "Resolution",
     "RunNoise",
     "ScoreGrid",
-    "SequentialSelection",
     "Suitability",
     "clopper_pearson",
     "clustered_agreement",
@@ -83,11 +82,9 @@ __all__ = [
     "held_out",
     "holm",
     "korn_graubard",
-    "level_at",
     "looks_at",
     "more_failures_p",
     "open_mean_interval",
-    "over_looks",
     "pair",
     "pair_tests",
     "pass_at_k",
@@ -96,17 +93,17 @@ __all__ = [
     "regression_p",
     "repeat_correlation",
     "run_noise",
-    "sequential_selection",
     "share",
     "share_interval",
+    "shown_worse",
     "sign_flip_p",
     "smallest_shown",
     "statements",
     "suitability",
+    "suitability_after_looks",
     "suitability_by_scores",
     "tie_p",
     "unpaired_regression_p",
-    "versus_limit",
     "worth_of_folds",
 ]
 

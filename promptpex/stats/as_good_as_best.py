@@ -26,6 +26,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
+from types import MappingProxyType
 from typing import Literal
 
 from promptpex.core.errors import InputError
@@ -128,7 +129,6 @@ def suitability(
     tolerance: float = DEFAULT_TOLERANCE,
     alpha: float = 0.05,
     against: str | None = None,
-    incomplete: Collection[str] = (),
     reading: Reading = "against",
 ) -> Suitability:
     """Sort models into best, tied with the best, shown to be worse, and undecided; or in comparison with a named one.
@@ -138,16 +138,13 @@ def suitability(
         tolerance: the loss that one is ready to accept, as a share.
         alpha: the probability of any wrong statement, for each of the two kinds of statement.
         against: a reference fixed before the data are seen; there is one statement of each kind per other model.
-        incomplete: models whose verdicts are incomplete: their share is a lower bound, so they are never best, better
-            or tied.
         reading: of open outputs; what is not read ``against`` the statements is not claimed.
 
     Raises:
         InputError: the reference is not one of the models.
     """
     tests = pair_tests(grid, tolerance, against=against, reading=reading)
-    incomplete = incomplete if reading == "against" else ()
-    return decide(Losses.of(grid), tests, alpha=alpha, against=against, incomplete=incomplete)
+    return decide(Losses.of(grid), tests, alpha=alpha, against=against)
 
 
 def pair_tests(grid: Grid, tolerance: float, *, against: str | None = None, reading: Reading = "against") -> PairTests:
@@ -185,27 +182,23 @@ def pairwise_tests(
 
 
 def decide(
-    losses: Losses,
-    tests: PairTests,
-    *,
-    alpha: float,
-    against: str | None = None,
-    incomplete: Collection[str] = (),
+    losses: Losses, tests: PairTests, *, alpha: float, against: str | None = None, shown: PValues = MappingProxyType({})
 ) -> Suitability:
-    """The decisions that p-values lead to."""
+    """The decisions that p-values lead to; ``shown`` are corrected ones of what is shown to be worse already."""
     require_share("alpha", alpha)
-    anchor = _anchor(losses, incomplete) if against is None else against
+    anchor = _anchor(losses) if against is None else against
     if anchor is None or (against is not None and not losses.scored_of(against)):
         return Suitability(against, {name: ModelDecision(name, _nothing(losses, name)) for name in losses.models})
-    models = _claims(losses, tests, alpha, anchor, against, incomplete)
+    worse = {**corrected_worse(tests.worse), **shown}
+    models = _claims(losses, tests, worse, alpha, anchor, against)
     leader = next((name for name, one in models.items() if one.outcome == "best"), anchor)
     return Suitability(leader, models)
 
 
 def _claims(
-    losses: Losses, tests: PairTests, alpha: float, anchor: str, against: str | None, incomplete: Collection[str]
+    losses: Losses, tests: PairTests, worse: PValues, alpha: float, anchor: str, against: str | None
 ) -> dict[str, ModelDecision]:
-    worse, close = corrected_worse(tests.worse), corrected_close(losses.models, tests.close, against)
+    close = corrected_close(losses.models, tests.close, against)
     decisions = {}
     for name in losses.models:
         beating = [other for other in losses.models if worse.get((name, other), 1.0) <= alpha]
@@ -216,12 +209,11 @@ def _claims(
             outcome="worse" if beaten is not None and name != against else "undecided",
             beaten_by=beaten,
             p=min(worse.get(couple, 1.0) for couple in speaking),
-            within_tolerance=close.get(name, 1.0) <= alpha and name not in incomplete,
+            within_tolerance=close.get(name, 1.0) <= alpha,
         )
     better = {name for name in losses.models if against is not None and worse.get((against, name), 1.0) <= alpha}
     return {
-        name: replace(one, outcome=_outcome(losses, one, decisions, better, against, incomplete))
-        for name, one in decisions.items()
+        name: replace(one, outcome=_outcome(losses, one, decisions, better, against)) for name, one in decisions.items()
     }
 
 
@@ -231,7 +223,6 @@ def _outcome(
     decisions: Mapping[str, ModelDecision],
     better: Collection[str],
     against: str | None,
-    incomplete: Collection[str],
 ) -> Outcome:
     if not losses.scored_of(one.model):
         return "unscored"
@@ -239,12 +230,12 @@ def _outcome(
         return "reference"
     if one.outcome == "worse":
         return "worse"
-    if one.model in better and one.model not in incomplete:
+    if one.model in better:
         return "better"
     others = [other for other in decisions.values() if other is not one]
     if not others:
         return "only model"
-    if one.model not in incomplete and against is None and all(other.outcome == "worse" for other in others):
+    if against is None and all(other.outcome == "worse" for other in others):
         return "best"
     return "tied" if one.within_tolerance else "undecided"
 
@@ -268,17 +259,17 @@ def corrected_close(models: Sequence[str], p: PValues, against: str | None = Non
     return dict(zip(live, holm(greatest, most=None if against is not None else max(1, len(models) - 1)), strict=True))
 
 
-def _anchor(losses: Losses, incomplete: Collection[str]) -> str | None:
+def _anchor(losses: Losses) -> str | None:
     """The least loss seen among models with at least half as many scored outputs as the one with most, so that one
-    lucky answer does not win; a loss that is a lower bound comes after all that are not."""
+    lucky answer does not win."""
     most = max(losses.scored, default=0)
     if most == 0:
         return None
     rivals = [number for number, scored in enumerate(losses.scored) if 2 * scored >= most]
 
-    def rank(number: int) -> tuple[bool, float, int, str]:
+    def rank(number: int) -> tuple[float, int, str]:
         name = losses.models[number]
-        return (name in incomplete, losses.losses[number], -losses.scored[number], name)
+        return (losses.losses[number], -losses.scored[number], name)
 
     return losses.models[min(rivals, key=rank)]
 

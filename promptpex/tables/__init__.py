@@ -56,7 +56,15 @@ from promptpex.tables.proportions import (
     by_case_type,
     scenarios,
 )
-from promptpex.tables.rankings import RANKED_BY, Decision, RankingOptions, RankingOutcome, Rankings, rankings
+from promptpex.tables.rankings import (
+    RANKED_BY,
+    Decision,
+    RankingOptions,
+    RankingOutcome,
+    Rankings,
+    rankings,
+    worse_so_far,
+)
 from promptpex.tables.regressions import REGRESSION_COLUMNS, blessed_outputs, counts_of_cases, regressions
 from promptpex.tables.repeats import (
     FLAKY_COLUMNS,
@@ -190,6 +198,7 @@ __all__ = [
     "inconsistent_verdicts",
     "unchecked_judges",
     "verdicts",
+    "worse_so_far",
 ]
 
 

@@ -49,7 +49,7 @@ these prompts; ``at_least``: one of its shares is a lower bound. ``lowest`` and 
 prompts; ``lowest_at_least`` and ``highest_at_least``: that one is a lower bound."""
 
 
-DECISIONS = ("best", "better", "reference", "tied", "below limit", "worse", "above limit", "undecided")
+DECISIONS = ("best", "better", "reference", "tied", "worse", "undecided")
 """In the order in which they are counted; others come after them."""
 
 

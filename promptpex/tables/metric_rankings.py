@@ -25,7 +25,7 @@ def metric_rankings(scores: pd.DataFrame | MetricCounts, order: Sequence[str], o
         options: what they are compared with.
 
     Raises:
-        InputError: the model to compare with is not one of them, or the run stopped when something else was decided.
+        InputError: the model to compare with is not one of them, or the run drops what is worse by non-compliance.
     """
     require_no_looks(options)
     grid = score_grid(scores, order, options)
@@ -34,7 +34,7 @@ def metric_rankings(scores: pd.DataFrame | MetricCounts, order: Sequence[str], o
     is_open = any(grid.missing(row) for row in range(len(grid.models)))
     others = [test(against=options.against, reading=how) for how in ("seen", "for")] if is_open else []
     decisions = {name: _decision(grid, one, tested, others, options) for name, one in tested.models.items()}
-    return Rankings("paired", decisions, options)
+    return Rankings(decisions, options)
 
 
 def score_grid(scores: pd.DataFrame | MetricCounts, order: Sequence[str], options: RankingOptions) -> ScoreGrid:

@@ -20,7 +20,6 @@ from promptpex.tables.metric_counts import (
 )
 from promptpex.tables.plain_values import records
 from promptpex.tables.rankings import RankingOptions, Rankings
-from promptpex.tables.summary import confidence_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,9 +86,8 @@ def metrics(
         for kind, source, models in counts.kinds(name):
             by_model = dict(iter(counts.means(name, kind).groupby("model", sort=False)))
             for model in dict.fromkeys([*order, *models]):
-                level = confidence_of(ranking, model) if ranking else confidence
                 reasons = counts.reasons(name, kind, model, options.weights) if model in by_model else Counter[str]()
-                figures = _figures(by_model.get(model), reasons, options.weights, level)
+                figures = _figures(by_model.get(model), reasons, options.weights, options.confidence)
                 rows.append({"model": model, "metric": name, "source": source, "counts": kind == COUNTING, **figures})
     return typed(rows, METRIC_COLUMNS)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -12,21 +12,21 @@ from promptpex.stats import (
     DEFAULT_TOLERANCE,
     Grid,
     Interval,
+    Look,
     ModelDecision,
+    Reading,
     Suitability,
-    sequential_selection,
+    shown_worse,
     suitability,
-    versus_limit,
+    suitability_after_looks,
 )
-from promptpex.tables.counts_per_case import COUNTED, Counted, Weights, counted
+from promptpex.tables.counts_per_case import Counted, Weights, asked, counted
 from promptpex.tables.proportions import difference
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RankingOutcome = Literal[
-    "only model", "best", "tied", "worse", "undecided", "unscored", "reference", "better", "below limit", "above limit"
-]
+RankingOutcome = Literal["only model", "best", "tied", "worse", "undecided", "unscored", "reference", "better"]
 RANKED_BY = ("non-compliance", "accuracy")
 """What models are ranked by, besides the owner's metrics, each by its name."""
 
@@ -34,7 +34,7 @@ FEW_OPEN = 0.05
 """Share of a model's outputs that may lack a verdict and still count as few."""
 
 Looks = Sequence[Collection[str]]
-"""The ids of the cases that each look at the suite added, in order; all that were planned."""
+"""The ids of the cases that each part of the suite adds, in order: after each but the last one looks who is worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Decision:
         outcome: ``best``: every other model is shown to be worse; ``tied``: shown to be less than the tolerance worse
             than the best, whichever that is; ``worse``: shown to break its rules more often than ``beaten_by``;
             ``undecided``: neither is shown; ``reference`` and ``better`` where a model was named to compare with;
-            ``below limit``, ``above limit`` where a limit was; ``only model``: there is no other; ``unscored``.
+            ``only model``: there is no other; ``unscored``.
         versus: the model that it is compared with.
         difference: its non-compliance minus that of ``versus`` on the cases that were asked of both, with Tango's
             interval; where verdicts are missing the interval holds whatever they are, and has no estimate.
@@ -53,6 +53,7 @@ class Decision:
         beaten_by: a model that is shown to break its rules less often, the clearest.
         because: what keeps an outcome undecided that would be decided without it: outputs without a verdict, models
             that were not asked.
+        dropped_after: the number of cases after which it was shown to be worse and not asked any further.
     """
 
     outcome: RankingOutcome
@@ -61,6 +62,7 @@ class Decision:
     p: float | None = None
     beaten_by: str | None = None
     because: str | None = None
+    dropped_after: int | None = None
 
     @classmethod
     def of(
@@ -89,8 +91,8 @@ class RankingOptions:
         tolerance: the loss that one is ready to accept, as a share.
         against: the model to compare with; None: the best.
         confidence: of intervals; its complement is the error rate of tests.
-        looks: the planned looks of a run that stopped when it was decided; none where all is asked at once.
-        limit: with ``looks``, the non-compliance that models are compared with.
+        looks: the parts of the suite in a run that drops what is worse; none where all is asked at once.
+        older_rule: whether the run stopped by a rule of earlier versions, which no test of this one goes with.
         weights: how many times each case counts.
         rank_by: what the table of outputs says of each: whether it keeps the rules, or whether it is right
             (``expected_outcomes``); or the name of a metric (``metric_rankings``). Decisions speak of breaking rules
@@ -101,7 +103,7 @@ class RankingOptions:
     against: str | None = None
     confidence: float = 0.95
     looks: Looks = ()
-    limit: float | None = None
+    older_rule: bool = False
     weights: Weights = field(default_factory=dict)
     rank_by: str = "non-compliance"
 
@@ -116,19 +118,12 @@ class Rankings:
     """The decisions about all models.
 
     Attributes:
-        basis: ``paired`` tests on all cases; ``sequential`` tests or a ``limit`` in a run that stopped when it was
-            decided.
         models: the decisions, by model.
         options: what they were compared with.
-        looks_of: at how many of the looks that were taken each model was asked.
-        settled: models that need not be asked any more, where there are looks.
     """
 
-    basis: Literal["paired", "sequential", "limit"]
     models: Mapping[str, Decision]
     options: RankingOptions = RankingOptions()
-    looks_of: Mapping[str, int] = field(default_factory=dict)
-    settled: frozenset[str] = frozenset()
 
     def having(self, *outcomes: RankingOutcome) -> tuple[str, ...]:
         """The models with one of these outcomes."""
@@ -137,7 +132,7 @@ class Rankings:
     @property
     def pool(self) -> tuple[str, ...]:
         """The models to choose from: those shown to be good enough, else all that are not ruled out."""
-        decided_models = self.having("best", "tied", "reference", "better", "below limit", "only model")
+        decided_models = self.having("best", "tied", "reference", "better", "only model")
         return decided_models or self.having("undecided")
 
 
@@ -150,119 +145,96 @@ def rankings(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions =
         options: what they are compared with.
 
     Raises:
-        InputError: the model to compare with is not one of them, or the run stopped when something else was decided.
+        InputError: the model to compare with is not one of them, or the run drops what is worse by another question.
     """
-    return rank(counted(rows, order, weights=options.weights), counts_at_looks(rows, order, options), options)
+    return rank(counted(rows, order, weights=options.weights), options, Taken.of(rows, order, options))
 
 
-def rank(counts: Counted, looks: Sequence[Counted], options: RankingOptions) -> Rankings:
-    """The same from counted outputs, all of them and those known at each look."""
-    if not options.looks:
-        return _paired(counts, options)
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How a run went that drops what is worse.
+
+    Attributes:
+        looks: those that were taken, each on a whole part of the suite.
+        dropped: after how many cases a model was asked no more.
+    """
+
+    looks: Sequence[Look] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def of(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions) -> Taken:
+        """From a table of outputs: a model that has none in a part, not even one that was cut, was dropped before."""
+        parts = [rows[rows["case"].isin(list(part))] for part in options.looks]
+        models = [frozenset(map(str, part["model"].unique())) for part in parts]
+        looks: list[Look] = []
+        dropped: dict[str, int] = {}
+        cases: set[str] = set()
+        for number, part in enumerate(parts if not options.older_rule else ()):
+            if models[number]:
+                dropped |= dict.fromkeys(models[0] - models[number] - set(dropped), len(cases))
+            cases |= set(options.looks[number])
+            if number == len(looks) < len(parts) - 1 and len(part) and asked(part).all():
+                known = counted(rows[rows["case"].isin(list(cases))], order, weights=options.weights)
+                looks.append((known.asked, frozenset(dropped)))
+        return Taken(looks, dropped)
+
+
+def worse_so_far(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions) -> frozenset[str]:
+    """The models that a look shows to be worse than another, from what is known of a run that drops them."""
+    shown = shown_worse(Taken.of(rows, order, options).looks, options.alpha)
+    return frozenset(loser for loser, _ in shown)
+
+
+def rank(counts: Counted, options: RankingOptions, taken: Taken = Taken()) -> Rankings:
+    """The decisions from counted outputs; ``taken`` says how a run went that drops what is worse."""
     require_no_looks(options)
-    if options.against is not None:
-        raise InputError("This run stopped when its models were ranked: tests against one named model do not hold.")
-    if options.limit is not None:
-        return _versus_limit(counts, looks, options)
-    return _sequential(counts, looks, options)
+    if options.older_rule:
+        return Rankings(_by_older_rule(counts.asked), options)
+    test = partial(_tested, counts.asked, options, taken)
+    others = [test(reading="seen"), test(reading="for")] if _open(counts) else []
+    return Rankings(_decisions(counts, test(), others, options, taken), options)
+
+
+def _tested(grid: Grid, options: RankingOptions, taken: Taken, reading: Reading = "against") -> Suitability:
+    given = {"tolerance": options.tolerance, "alpha": options.alpha}
+    if not options.looks:
+        return suitability(grid, against=options.against, reading=reading, **given)
+    gone, planned = frozenset(taken.dropped), len(options.looks) - 1
+    return suitability_after_looks(grid, taken.looks, gone, planned=planned, reading=reading, **given)
+
+
+def _by_older_rule(grid: Grid) -> dict[str, Decision]:
+    why = "the run stopped asking by an older rule, which no test goes with"
+    scored = {name: bool(grid.scored(row)) for row, name in enumerate(grid.models)}
+    alone: RankingOutcome = "only model" if len(scored) == 1 else "undecided"
+    return {name: Decision(alone, because=why) if known else Decision("unscored") for name, known in scored.items()}
 
 
 def require_no_looks(options: RankingOptions) -> None:
-    """Refuses to rank models by anything else than non-compliance where a run stopped by that.
+    """Refuses a question that a run did not go by when it dropped what is worse.
 
     Raises:
-        InputError: the run did.
+        InputError: models are compared with a named one, or ranked by something else than non-compliance.
     """
+    dropping = "This run stopped asking models that broke their rules more often than others"
+    if options.looks and options.against is not None:
+        raise InputError(f"{dropping}: tests against one named model do not hold.")
     if options.looks and options.rank_by != "non-compliance":
-        stopped = "This run stopped when its models were ranked by non-compliance"
-        raise InputError(f"{stopped}: tests of {options.rank_by} do not hold.")
-
-
-def counts_at_looks(rows: pd.DataFrame, order: Sequence[str], options: RankingOptions) -> list[Counted]:
-    """What was known at each look that was taken whole: no output of it was left unasked."""
-    if not options.looks:
-        return []
-    whole = counted(rows, order, weights=options.weights)
-    rows = rows[[name for name in rows.columns if name in COUNTED]]
-    looks: list[Counted] = []
-    cases: set[str] = set()
-    for added in options.looks:
-        cases |= set(added)
-        rows_of_look = rows[rows["case"].isin(list(cases))]
-        counts = counted(rows_of_look, whole.asked.models, weights=options.weights)
-        if any(counts.not_asked.values()) or not set(added) <= set(rows_of_look["case"]):
-            break
-        looks.append(counts)
-    return looks
-
-
-def _paired(counts: Counted, options: RankingOptions) -> Rankings:
-    test = partial(suitability, counts.asked, tolerance=options.tolerance, alpha=options.alpha, against=options.against)
-    tested = test(incomplete=counts.incomplete)
-    others = [test(reading="seen"), test(reading="for")] if _open(counts) else []
-    return Rankings("paired", _decisions(counts, tested, others, options), options)
-
-
-def _sequential(counts: Counted, looks: Sequence[Counted], options: RankingOptions) -> Rankings:
-    if not looks:
-        return Rankings("sequential", _before_a_look(counts), options)
-    test = partial(
-        sequential_selection,
-        [look.asked for look in looks],
-        len(options.looks),
-        tolerance=options.tolerance,
-        alpha=options.alpha,
-    )
-    selection = test(incomplete=looks[-1].incomplete)
-    others = [test(reading="seen").suitability, test(reading="for").suitability] if _open(counts) else []
-    decisions = _decisions(counts, selection.suitability, others, options)
-    return Rankings("sequential", decisions, options, _looks_of(looks), frozenset(selection.settled(options.alpha)))
-
-
-def _versus_limit(counts: Counted, looks: Sequence[Counted], options: RankingOptions) -> Rankings:
-    if not looks or options.limit is None:
-        return Rankings("limit", _before_a_look(counts), options)
-    outcomes: Mapping[str, RankingOutcome] = {
-        "below": "below limit",
-        "above": "above limit",
-        "undecided": "undecided",
-    }
-    test = partial(versus_limit, [look.asked for look in looks], len(options.looks), options.limit, alpha=options.alpha)
-    sides = test()
-    grid = counts.asked
-    decisions = {}
-    for row, name in enumerate(grid.models):
-        outcome = outcomes[sides[name]] if grid.scored(row) else "unscored"
-        decisions[name] = Decision(outcome, because=_unscored(grid, [name]) if outcome == "undecided" else None)
-    settled = frozenset(name for name, side in sides.items() if side != "undecided")
-    return Rankings("limit", decisions, options, _looks_of(looks), settled)
-
-
-def _looks_of(looks: Sequence[Counted]) -> dict[str, int]:
-    """At how many looks each model was asked: the number of the last one at which it had more outputs than before."""
-    last: dict[str, int] = {}
-    before: dict[str, int] = {}
-    for number, look in enumerate(looks, 1):
-        grid = look.asked
-        for row, name in enumerate(grid.models):
-            outputs = int(grid.asked[row].sum())
-            if outputs > before.get(name, 0):
-                last[name] = number
-            before[name] = outputs
-    return last
-
-
-def _before_a_look(counts: Counted) -> dict[str, Decision]:
-    """Before the first look is complete, nothing is decided."""
-    grid = counts.asked
-    return {name: Decision("undecided" if grid.scored(row) else "unscored") for row, name in enumerate(grid.models)}
+        raise InputError(f"{dropping}: tests of {options.rank_by} do not hold.")
 
 
 def _decisions(
-    counts: Counted, shown: Suitability, others: Sequence[Suitability], options: RankingOptions
+    counts: Counted, shown: Suitability, others: Sequence[Suitability], options: RankingOptions, taken: Taken
 ) -> dict[str, Decision]:
     """The decisions; ``others`` are the outcomes if open outputs are left out, and if they came out for each claim."""
-    return {name: _decision(counts, model, shown, others, options) for name, model in shown.models.items()}
+    decisions = {name: _decision(counts, model, shown, others, options) for name, model in shown.models.items()}
+    lost = [name for name in taken.dropped if decisions[name].outcome != "worse"]
+    why = "; ".join(f"{name} was not asked further after {taken.dropped[name]} cases" for name in lost)
+    for name, one in decisions.items():
+        because = "; ".join(filter(None, (one.because, why))) if one.outcome == "undecided" else one.because
+        decisions[name] = replace(one, because=because or None, dropped_after=taken.dropped.get(name))
+    return decisions
 
 
 def _decision(
@@ -294,7 +266,7 @@ def _because(counts: Counted, model: str, others: Sequence[Suitability]) -> str 
     }
     decided = [other.models[model].claim for other in others]
     many = any(share > FEW_OPEN for share in open_.values())
-    if (decided and (decided[0] or (many and decided[1]))) or 1.0 in open_.values() or model in counts.incomplete:
+    if (decided and (decided[0] or (many and decided[1]))) or 1.0 in open_.values():
         unscored = _unscored(grid, grid.models)
         reasons += [unscored] if unscored else []
     return "; ".join(reasons) or None

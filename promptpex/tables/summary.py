@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import CUT
-from promptpex.stats import level_at, repeat_correlation, share, share_interval
+from promptpex.stats import repeat_correlation, share, share_interval
 from promptpex.tables.accuracy import ACCURACY_COLUMNS, accuracy_cells, mirrored
 from promptpex.tables.counts_per_case import BROKEN, KEPT, Counted, counted, kinds_of_outputs, missing
 from promptpex.tables.frames import marked, rule_outcomes, typed
@@ -53,6 +53,7 @@ MODEL_COLUMNS: Mapping[str, str] = {
     "interval": "string",
     "decision": "string",
     "undecided_because": "string",
+    "dropped_after": "Int64",
     "versus": "string",
     "difference": "Float64",
     "difference_low": "Float64",
@@ -80,10 +81,10 @@ are the answers that were there to be judged, ``answered`` all that a model gave
 known; sums are missing where any part is unknown. ``contradicted`` are the failures that rest only on checks which a
 judge contradicts. ``best_case`` and ``worst_case`` are the non-compliance if every
 output that was asked for and could not be scored had passed, or failed; ``worst_low`` and ``worst_high`` the
-interval's ends in the second case. ``interval`` is how it was made, as in ``PROPORTION_COLUMNS``, or ``looks``: right
-however often the run was looked at. ``decision`` to ``beaten_by`` are as in ``Decision``; ``cheapest`` and
-``fastest`` are said of the models that are shown to be good enough, else of all that are not ruled out; a model some of
-whose requests were cut is not the fastest. ``repeats`` to ``pass_hat_k`` are as in ``STABILITY_COLUMNS``, the rest as
+interval's ends in the second case. ``interval`` is how it was made, as in ``PROPORTION_COLUMNS``. ``decision`` to
+``beaten_by`` are as in ``Decision``; ``cheapest`` and ``fastest`` are said of the models that are shown to be good
+enough, else of all that are not ruled out; a model some of whose requests were cut is not the fastest. ``repeats`` to
+``pass_hat_k`` are as in ``STABILITY_COLUMNS``, the rest as
 in ``ACCURACY_COLUMNS``."""
 
 RULE_COLUMNS: Mapping[str, str] = {
@@ -95,9 +96,6 @@ RULE_COLUMNS: Mapping[str, str] = {
 """Columns of ``rules``: how often each model breaks each rule. An output counts once for a rule, however many verdicts
 on it count. ``not_concerned`` are the outputs that a rule with a condition does not concern; they are in no other
 column."""
-
-SUREST = 1.0 - 1e-12
-"""The greatest level of an interval; the first of many looks would ask for one that no number can hold."""
 
 ANSWERED = ["output", "finish_reason", "tokens_in", "tokens_out", "cost_usd", "latency_ms"]
 """What only an output has that came from a model: any of it known means that the request was answered."""
@@ -209,7 +207,7 @@ class Figures:
         }
         if not scored:
             return cells
-        level = confidence_of(self.ranking, name)
+        level = self.ranking.options.confidence
         interval = estimated(counts.usable, row, self.correlation, level)
         worst = share_interval(counts.asked, row, correlation=self.correlation, confidence=level, completion="worst")
         return cells | {
@@ -219,18 +217,12 @@ class Figures:
             "at_least": bool(counts.usable.missing(row)),
             "worst_low": worst.low,
             "worst_high": worst.high,
-            "interval": "looks" if self.ranking.looks_of.get(name) else interval.method,
+            "interval": interval.method,
         }
 
     def accuracy_of(self, name: str) -> dict[str, Any]:
         """The cells of a model's accuracy, where the counts are of right and wrong outputs."""
-        return accuracy_cells(self.counts, name, self.correlation, confidence_of(self.ranking, name))
-
-
-def confidence_of(ranking: Rankings, model: str) -> float:
-    """The level of a model's intervals: where the run may have stopped early, what the model's last look leaves."""
-    options, look = ranking.options, ranking.looks_of.get(model)
-    return min(SUREST, 1.0 - level_at(options.alpha, look, len(options.looks))) if look else options.confidence
+        return accuracy_cells(self.counts, name, self.correlation, self.ranking.options.confidence)
 
 
 def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:
@@ -277,6 +269,7 @@ def _decision_cells(decision: Decision | None, *, higher_is_better: bool) -> dic
     return {
         "decision": decision.outcome,
         "undecided_because": decision.because,
+        "dropped_after": decision.dropped_after,
         "versus": decision.versus,
         "p": decision.p,
         "beaten_by": decision.beaten_by,

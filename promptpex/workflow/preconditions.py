@@ -96,18 +96,10 @@ def require_decidable(session: Session) -> None:
         labels = [model.label for model in session.roles.models()]
         if settings.against not in labels:
             raise ConfigError(f"--against names {settings.against}; name one of the models: {', '.join(labels)}")
-        if settings.until_decided:
-            raise ConfigError(
-                "--until-decided ranks the models, or holds each against --decision-threshold: drop --against"
-            )
-    if settings.decision_threshold is not None and not settings.until_decided:
-        raise ConfigError(
-            "--decision-threshold is where --until-decided stops: give both, or see --fail-above and `gate`"
-        )
-    if settings.until_decided and settings.rank_by != "non-compliance":
-        raise ConfigError(f"--until-decided stops by non-compliance: drop it, or --rank-by {settings.rank_by}")
-    if settings.until_decided and settings.decision_threshold is None and len(session.roles.models()) < 2:
-        raise ConfigError("--until-decided needs two models to compare, or --decision-threshold to hold one against")
+        if settings.drop_worse:
+            raise ConfigError("--drop-worse compares all models with each other: drop --against")
+    if settings.drop_worse and settings.rank_by != "non-compliance":
+        raise ConfigError(f"--drop-worse goes by non-compliance: drop it, or --rank-by {settings.rank_by}")
 
 
 def require_ranked_metric(session: Session, metrics: Iterable[Metric]) -> None:

@@ -237,7 +237,7 @@ max_requests = 200
 tolerance = "5%"
 weights = {rule = 3, inverse = 1}
 results = "results"
-until_decided = true
+drop_worse = true
 scenarios = [{name = "short", constraints = ["It is short."], fixed = {count = 2}}]
 
 [models]

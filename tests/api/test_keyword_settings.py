@@ -28,7 +28,7 @@ HINTS = get_type_hints(KeywordSettings)
 PERCENT: dict[Any, list[object]] = {str: ["5%"]}
 PATH: dict[Any, list[object]] = {Path: [Path("a/b")]}
 WIDER: dict[str, dict[Any, list[object]]] = {
-    **dict.fromkeys(("tolerance", "decision_threshold", "confidence", "fail_above"), PERCENT),
+    **dict.fromkeys(("tolerance", "confidence", "fail_above"), PERCENT),
     **dict.fromkeys(("results", "store", "record", "embedded_model"), PATH),
     "metrics": {str: ["a,b", "none"]},
     "weights": {str: ["rule=3,inverse=1"]},

@@ -78,11 +78,11 @@ def test_a_budget_is_one_for_all_and_leaves_each_prompt_as_many_answers(project:
     assert not any(one.get("partial") for one in manifests(project).values())
 
 
-def test_prompts_that_are_asked_until_decided_keep_one_budget_and_have_the_runs_that_they_have_alone(
+def test_prompts_that_drop_what_is_worse_keep_one_budget_and_have_the_runs_that_they_have_alone(
     tmp_path: Path,
 ) -> None:
     project = write_project(tmp_path, alpha=2, beta=60, gamma=80)
-    decided = ("--until-decided", "--models", "good=fake/RED,bad=fake/red")
+    decided = ("--drop-worse", "--models", "good=fake/RED,bad=fake/red")
     cut = run_json(project, "--max-requests", "9", *decided)
     assert cut["requests"]["sent"] == 9
     assert sum(one.get("asked", 0) for one in manifests(project).values()) == 9

@@ -158,7 +158,7 @@ def placed(names: list[str], count: int, repeats: int, tolerance: float, fates: 
 def placed_whole(names: list[str], count: int, repeats: int, tolerance: float, fates: Cells) -> dict[str, Any]:
     """The same where nothing is open: counts say it all."""
     broken = {name: [[fates[name, n, r] == "broken" for r in range(repeats)] for n in range(count)] for name in names}
-    return dict(rank(counts(**broken), [], tables.RankingOptions(tolerance=tolerance)).models)
+    return dict(rank(counts(**broken), tables.RankingOptions(tolerance=tolerance)).models)
 
 
 @pytest.mark.parametrize("start", range(0, 40, 10))

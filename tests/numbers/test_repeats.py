@@ -103,7 +103,7 @@ def test_equal_shares_with_other_flakiness_are_seldom_called_different(repeats: 
     for _ in range(SIMULATIONS):
         flaky = rng.random((100, repeats)) < 0.3
         steady = np.repeat(rng.random((100, 1)) < 0.3, repeats, axis=1)
-        ranking = rank(counts(a=flaky, b=steady), [], RankingOptions())
+        ranking = rank(counts(a=flaky, b=steady), RankingOptions())
         called += "worse" in {one.outcome for one in ranking.models.values()}
     # 0.05 and two and a half standard errors of 200 draws.
     assert called <= 0.0885 * SIMULATIONS

@@ -97,7 +97,7 @@ async def test_run_refuses_weights_that_no_case_has_before_anything_is_asked(
 ) -> None:
     server = place(10).server
     server.otherwise = answering({})
-    for more in ((), ("--until-decided",)):
+    for more in ((), ("--drop-worse",)):
         asked = ["run", "p.md", "--models", "openai/a,openai/b", "--judge", "none", "--weights", "nonsense=2", "-q"]
         done = await command([*asked, *more, "--api-base", f"{server.url}/v1"])
         assert done.code == 2

@@ -80,9 +80,7 @@ def test_two_runs_with_it_compare_as_kept_and_broken() -> None:
     assert records(comparison.changed)[0]["case"] == "c2"
 
 
-@pytest.mark.parametrize(
-    "name", ["tolerance", "confidence", "decision_threshold", "repeats", "against", "weights", "rank_by"]
-)
+@pytest.mark.parametrize("name", ["tolerance", "confidence", "repeats", "against", "weights", "rank_by"])
 @pytest.mark.parametrize("value", [{"x": ["x"]}, ["x"], True])
 def test_a_setting_in_a_manifest_that_no_report_can_compute_with_is_a_named_error(
     tmp_path: Path, name: str, value: object

@@ -120,9 +120,9 @@ def test_no_model_is_called_better_if_what_could_not_be_compared_may_undo_it() -
     assert {one.outcome for one in ranked.models.values()} == {"undecided"}
 
 
-def test_a_run_that_stopped_by_non_compliance_is_not_ranked_by_accuracy() -> None:
+def test_a_run_that_drops_by_non_compliance_is_not_ranked_by_accuracy() -> None:
     made = answered(10, a=lambda n: True, b=lambda n: True)
-    with pytest.raises(InputError, match="ranked by non-compliance"):
+    with pytest.raises(InputError, match="tests of accuracy do not hold"):
         rankings(expected(made), ["a", "b"], RankingOptions(rank_by="accuracy", looks=(("c1",),)))
 
 

@@ -8,7 +8,7 @@ import pytest
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run
 from promptpex.stats.tango_interval import tango_interval
-from promptpex.tables import RankingOptions, Rankings, models, outputs, rankings
+from promptpex.tables import RankingOptions, models, outputs, rankings, worse_so_far
 from tests.stats.oracles import mcnemar_p
 from tests.tables.many import many
 
@@ -115,37 +115,33 @@ def test_without_a_verdict_the_difference_is_all_that_it_may_be() -> None:
     assert (unknown["_low"], unknown["_high"]) == (difference(True)["_low"], difference(False)["_high"])
 
 
-LOOKS = tuple(tuple(f"c{n}" for n in range(start, start + 10)) for start in range(0, 60, 10))
+PARTS = tuple(tuple(f"c{n}" for n in range(start, start + 25)) for start in range(0, 100, 25))
 
 
-def test_a_run_that_stopped_early_is_placed_by_what_holds_at_every_look() -> None:
+def test_a_model_that_was_dropped_stays_worse_and_has_the_cases_that_it_was_asked() -> None:
+    passes = {"a": lambda n: n > 1, "b": lambda n: n % 2 == 0, "c": lambda n: n > 0}
+    made = many(100, passes, asked=lambda model, n: model != "b" or n < 50)
+    options = RankingOptions(looks=PARTS, tolerance=0.2)
+    assert places(made, options) == {"a": "tied", "b": "worse", "c": "tied"}
+    ranking = rankings(outputs(made), list("abc"), options)
+    assert {name: one.dropped_after for name, one in ranking.models.items()} == {"a": None, "b": 50, "c": None}
+    assert worse_so_far(outputs(made), list("abc"), options) == {"b"}
+    with pytest.raises(InputError, match="named model do not hold"):
+        places(made, RankingOptions(looks=PARTS, against="a"))
+
+
+def test_a_dropped_model_that_later_verdicts_do_not_show_to_be_worse_leaves_others_undecided() -> None:
+    made = many(100, {"a": lambda n: n > 1, "b": lambda n: n > 2}, asked=lambda model, n: model != "b" or n < 50)
+    ranking = rankings(outputs(made), list("ab"), RankingOptions(looks=PARTS, tolerance=0.2))
+    assert {one.outcome for one in ranking.models.values()} == {"undecided"}
+    assert ranking.models["a"].because == "b was not asked further after 50 cases"
+
+
+def test_a_run_that_stopped_by_an_older_rule_is_read_and_decides_nothing() -> None:
     made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}, asked=lambda model, n: n < 40)
-    question = RankingOptions(looks=LOOKS)
-    assert places(made, question) == {"a": "best", "b": "worse"}
-    rows = outputs(made)
-    ranking = rankings(rows, ["a", "b"], question)
-    assert (ranking.looks_of, set(ranking.settled)) == ({"a": 4, "b": 4}, {"a", "b"})
-    table = models(rows, ranking=ranking)
-    assert table["interval"].tolist() == ["looks", "looks"]
-    assert models(rows)["ci_high"].iloc[0] < table["ci_high"].iloc[0]
-    with pytest.raises(InputError, match="stopped"):
-        rankings(rows, ["a", "b"], RankingOptions(looks=LOOKS, against="a"))
-
-
-def test_a_look_that_was_cut_short_is_none() -> None:
-    made = many(60, {"a": lambda n: True, "b": lambda n: n % 2 == 0}, asked=lambda model, n: n < 15)
-    ranking: Rankings = rankings(outputs(made), ["a", "b"], RankingOptions(looks=LOOKS))
-    assert ranking.looks_of == {"a": 1, "b": 1}
-    nothing = rankings(
-        outputs(many(5, {"a": lambda n: True, "b": lambda n: True})), ["a", "b"], RankingOptions(looks=LOOKS)
-    )
-    assert (nothing.looks_of, nothing.models["a"].outcome) == ({}, "undecided")
-
-
-def test_a_limit_places_each_model_beside_it() -> None:
-    made = many(200, {"a": lambda n: True, "b": lambda n: n % 2 == 0, "c": lambda n: n % 9 > 0, "d": lambda n: None})
-    question = RankingOptions(looks=(tuple(f"c{n}" for n in range(200)),), limit=0.1)
-    assert places(made, question) == {"a": "below limit", "b": "above limit", "c": "undecided", "d": "unscored"}
+    ranking = rankings(outputs(made), ["a", "b"], RankingOptions(looks=PARTS, older_rule=True))
+    assert {one.outcome for one in ranking.models.values()} == {"undecided"}
+    assert all("older rule" in (one.because or "") for one in ranking.models.values())
 
 
 def test_the_cheapest_and_the_fastest_are_sought_among_the_good_enough() -> None:

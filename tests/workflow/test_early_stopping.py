@@ -1,4 +1,4 @@
-"""Runs that ask no more than it takes: whole runs on chosen replies; ``stats.stopping`` has the error rates."""
+"""Runs that drop what is worse: whole runs on chosen replies. The error rates are in ``tests/stats``."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from promptpex.report import summarise, to_dict
 from promptpex.report.files import write
 from promptpex.report.runs import read
 from promptpex.report.secondary_tables import footnotes
-from promptpex.workflow.execution.early_stopping import planned_looks
+from promptpex.workflow.execution.early_stopping import parts_of
 from promptpex.workflow.pipeline import run
 from promptpex.workflow.project_files import files_of
 from promptpex.workflow.session import open_session
 from tests.samples import asked, contents
 
 
-def test_looks_hold_every_case_once_in_an_order_that_the_seed_decides() -> None:
-    cases = [Case(id=f"c{n}", rule=f"r{n % 3}", inputs={}) for n in range(25)]
-    made = planned_looks(cases, seed=7)
-    assert [len(look) for look in made] == [5, 5, 5, 5, 5]
-    assert sorted(case.id for look in made for case in look) == sorted(case.id for case in cases)
-    assert made == planned_looks(cases, seed=7)
-    assert made != planned_looks(cases, seed=8)
+def test_parts_hold_every_case_once_in_an_order_that_the_seed_decides() -> None:
+    cases = [Case(id=f"c{n}", rule=f"r{n % 3}", inputs={}) for n in range(80)]
+    made = parts_of(cases, seed=7)
+    assert [len(part) for part in made] == [20, 20, 20, 20]
+    assert sorted(case.id for part in made for case in part) == sorted(case.id for case in cases)
+    assert made == parts_of(cases, seed=7)
+    assert made != parts_of(cases, seed=8)
 
 
 def answer(request: Request) -> str | Exception:
@@ -56,7 +56,7 @@ async def execute(folder: Path, prompt: Path, fake: FakeClient, **more: Any) -> 
         "store": str(folder / "store.db"),
         "results": str(folder / "results"),
         "max_attempts": 1,
-        "until_decided": True,
+        "drop_worse": True,
         **more,
     }
     async with open_session(load(given, start=folder, env={}), provider=fake) as session:
@@ -66,13 +66,12 @@ async def execute(folder: Path, prompt: Path, fake: FakeClient, **more: Any) -> 
     return finished, where
 
 
-async def test_a_run_stops_when_it_is_decided_and_says_what_it_saved(tmp_path: Path) -> None:
+async def test_a_run_drops_what_is_worse_and_says_what_it_saved(tmp_path: Path) -> None:
     prompt, fake = prepared(tmp_path), FakeClient(answer)
     finished, _ = await execute(tmp_path, prompt, fake)
     summary = summarise(finished)
     assert summary.models["decision"].tolist() == ["best", "worse"]
-    assert summary.models["interval"].tolist() == ["looks", "looks"]
-    assert len(fake.requests) == len(finished.outputs) < 80
+    assert len(fake.requests) == len(finished.outputs) == 80 + 20
     assert summary.saved is not None
     assert (summary.saved.planned, summary.saved.asked) == (160, len(finished.outputs))
     sentence = f"{160 - len(finished.outputs)} of 160 requests to models under test were saved"
@@ -98,20 +97,10 @@ async def test_going_on_without_it_asks_the_rest_in_a_run_of_its_own(tmp_path: P
     prompt = prepared(tmp_path)
     first, folder = await execute(tmp_path, prompt, FakeClient(answer))
     rest = FakeClient(answer)
-    whole, other = await execute(tmp_path, prompt, rest, until_decided=False)
+    whole, other = await execute(tmp_path, prompt, rest, drop_worse=False)
     assert other != folder
     assert len(whole.outputs) == 160
     assert len(rest.requests) == 160 - len(first.outputs)
-
-
-async def test_a_limit_decides_for_one_model_alone(tmp_path: Path) -> None:
-    prompt, fake = prepared(tmp_path), FakeClient(answer)
-    finished, _ = await execute(tmp_path, prompt, fake, models=["fake/bad"], decision_threshold="20%")
-    summary = summarise(finished)
-    assert summary.models["decision"].tolist() == ["above limit"]
-    assert len(fake.requests) < 40
-    assert summary.answer is not None
-    assert "Clearly above the limit of 20%: fake/bad" in summary.answer
 
 
 async def test_a_model_that_never_answers_beats_nobody_and_is_not_beaten(tmp_path: Path) -> None:
@@ -122,31 +111,23 @@ async def test_a_model_that_never_answers_beats_nobody_and_is_not_beaten(tmp_pat
     assert table.loc["fake/good", "undecided_because"] == "80 of 80 outputs of fake/broken are unscored"
 
 
-async def test_the_report_decides_as_the_run_did(tmp_path: Path) -> None:
-    _, folder = await execute(tmp_path, prepared(tmp_path), FakeClient(answer))
-    kept = summarise(read(folder))
-    assert kept.rankings.settled == {"fake/good", "fake/bad"}
-    assert kept.models["decision"].tolist() == ["best", "worse"]
-    assert [len(look) for look in kept.run.manifest.looks] == [8] * 10
-
-
-async def test_a_budget_in_the_middle_of_a_look_leaves_the_looks_before_it(tmp_path: Path) -> None:
-    prompt, fake = prepared(tmp_path), FakeClient(lambda request: "RED")
-    finished, _ = await execute(tmp_path, prompt, fake, max_requests=40)
+async def test_a_budget_in_the_middle_of_a_part_drops_nobody(tmp_path: Path) -> None:
+    prompt, fake = prepared(tmp_path), FakeClient(answer)
+    finished, _ = await execute(tmp_path, prompt, fake, max_requests=30)
     summary = summarise(finished)
-    assert max(summary.rankings.looks_of.values()) == 2
-    assert summary.models["not_asked"].tolist() == [60, 60]
+    assert summary.models["dropped_after"].isna().all()
+    assert summary.models["not_asked"].tolist() == [65, 65]
     assert summary.answer is not None
-    assert "The run ended before 60 of 80 outputs of fake/good" in summary.answer
+    assert "The run ended before 65 of 80 outputs of fake/good" in summary.answer
 
 
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ({"models": ["fake/good"]}, "needs two models"),
         ({"against": "fake/good"}, "drop --against"),
-        ({"against": "fake/other", "until_decided": False}, "name one of the models"),
-        ({"decision_threshold": 0.1, "until_decided": False}, "--until-decided stops"),
+        ({"against": "fake/other", "drop_worse": False}, "name one of the models"),
+        ({"rank_by": "accuracy"}, "goes by non-compliance"),
+        ({"decision_threshold": 0.1}, "gate --max-non-compliance"),
     ],
 )
 async def test_questions_without_an_answer_are_refused_before_anything_is_asked(

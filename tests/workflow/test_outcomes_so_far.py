@@ -43,7 +43,7 @@ async def events_of(folder: Path, **settings: Any) -> tuple[Run, list[Event]]:
         {"judge_repeat": 2},
         {"judge_all": True},
         {"judge_mode": "prompt"},
-        {"until_decided": True},
+        {"drop_worse": True},
     ],
     ids=str,
 )

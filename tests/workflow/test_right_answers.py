@@ -69,7 +69,7 @@ def test_a_model_that_always_says_nn_is_compliant_right_on_3_of_20_and_not_calle
     assert {one["source"] for one in rows(where / "scores.csv")} == {"match:exact"}
 
 
-@pytest.mark.parametrize("flag", [[], ["--until-decided", "--decision-threshold", "10%"]])
+@pytest.mark.parametrize("flag", [[], ["--drop-worse"]])
 def test_ranking_by_an_accuracy_that_there_will_not_be_is_refused_before_anything_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], flag: list[str]
 ) -> None:
@@ -83,5 +83,5 @@ def test_ranking_by_an_accuracy_that_there_will_not_be_is_refused_before_anythin
     code = run_cli(["run", "prompt.md", "-m", "fake/a", "-j", "none", "--rank-by", "accuracy", *flag])
     assert code == 2
     err = capsys.readouterr().err
-    assert ("--until-decided stops by non-compliance" if flag else "needs cases with an expected output") in err
+    assert ("--drop-worse goes by non-compliance" if flag else "needs cases with an expected output") in err
     assert not (tmp_path / "results").exists()

@@ -34,14 +34,10 @@ if TYPE_CHECKING:
 @options.engine_options
 @options.comparison_options
 @options.of_statistics(
-    "--until-decided", is_flag=True, default=None, help="Stop asking a model once its result is decided."
+    "--drop-worse", is_flag=True, default=None, help="Ask a model no further once it is shown to be worse."
 )
-@options.of_statistics(
-    "--decision-threshold",
-    metavar="SHARE",
-    expert=True,
-    help="With --until-decided: only decide whether it exceeds SHARE.",
-)
+@options.of_statistics("--until-decided", is_flag=True, default=None, hidden=True, help="Now --drop-worse.")
+@options.of_statistics("--decision-threshold", hidden=True, help="Now `gate`.")
 @options.of_statistics("--fail-above", metavar="SHARE", help="Exit 1 if a model's non-compliance exceeds SHARE.")
 @options.allow_missing_models
 @options.prompt_files

@@ -24,7 +24,7 @@ from promptpex.core.translation import from_data, tr
 _NUMBER = ((int, float), "a number")
 _COUNT = (int, "a whole number")
 _COMPUTED_WITH: dict[str, tuple[type | tuple[type, ...], str]] = {
-    **dict.fromkeys(("tolerance", "confidence", "decision_threshold", "min_agreement"), _NUMBER),
+    **dict.fromkeys(("tolerance", "confidence", "min_agreement"), _NUMBER),
     **dict.fromkeys(("repeats", "judge_repeat", "judge_examples"), _COUNT),
     **dict.fromkeys(("against", "judge_mode", "rank_by"), (str, "a text")),
     "weights": (dict, "a mapping"),
@@ -93,7 +93,7 @@ class Manifest(Record):
         asked, stored: how many answers of models under test and judges came from providers, and from the store, in
             this execution. The store's may come from anyone who could write to it.
         shown: digests of the texts of the graded outputs that judges were shown.
-        looks: in a run with ``until_decided``, the ids of the cases that each planned look adds.
+        looks: in a run that drops what is worse, the ids of the cases that each part of the suite adds.
         subset: the part of the suite that was asked for; None: the whole suite.
     """
 
@@ -127,6 +127,11 @@ class Manifest(Record):
     def failed_in(self) -> str | None:
         """The run in which the cases of this one failed, where they were chosen by that (``PartOfSuite``)."""
         return None if self.subset is None else self.subset.failed_in
+
+    @property
+    def stopped_by_older_rule(self) -> bool:
+        """Whether the run stopped asking by the rule of an earlier version."""
+        return bool(self.looks) and not self.settings.get("drop_worse")
 
     @property
     def shows_grades(self) -> bool:

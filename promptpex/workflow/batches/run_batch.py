@@ -45,7 +45,7 @@ async def run_batch(
 
     All have one budget, one deadline and one pacing, those of the session. What is missing of specs and cases is made
     first, for all prompts at once; then the outputs of all are collected together (``joint_collection``), and then
-    judged. With ``until_decided`` each prompt collects and judges by itself, part by part.
+    judged. With ``drop_worse`` each prompt collects and judges by itself, part by part.
 
     A prompt whose files are in order and whose author does not answer has no run and stops no other.
 
@@ -69,7 +69,7 @@ async def run_batch(
 
         async def one(number: int) -> RunOfPrompt:
             own, files = sessions[number], prompt_files[number]
-            if not session.settings.until_decided:
+            if not session.settings.drop_worse:
                 own = replace(own, collect=collection.of(number))
             try:
                 if number in refused:

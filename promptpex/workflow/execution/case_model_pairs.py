@@ -60,7 +60,7 @@ class Planned:
 def plan(files: Files, resolved: Resolved, *, with_cases: bool = True) -> Planned:
     """Reads a prompt, its spec and its cases; nothing is asked, and nothing is written that is missing.
 
-    All chosen pairs are asked: settings that stop before that do not count.
+    All chosen pairs are asked: no model is dropped.
 
     Args:
         with_cases: whether the prompt's cases are wanted; otherwise the suite is empty.
@@ -70,7 +70,7 @@ def plan(files: Files, resolved: Resolved, *, with_cases: bool = True) -> Planne
     """
     prompt = read_with_warnings(files.prompt)[0]
     settings = with_effort(resolved, prompt.meta.get("effort"), path=files.prompt)
-    settings = settings.replace(settings=settings.settings.replace(until_decided=False, decision_threshold=None))
+    settings = settings.replace(settings=settings.settings.replace(drop_worse=False))
     if not files.spec.exists():
         raise SpecError("there is no spec; write one, or `promptpex extract` the prompt", path=files.spec)
     spec = read_for_prompt(files.spec, prompt)

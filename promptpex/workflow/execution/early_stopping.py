@@ -1,9 +1,7 @@
-"""Early stopping: the suite is run in growing parts, and a model that is decided is not asked any further.
+"""Runs that drop what is worse: the suite is asked in parts, and a model that is shown to be worse no further.
 
-The number of looks is known beforehand, so each look's tests are as strict as all looks together need
-(``stats.group_sequential``): early looks decide only large differences; the last is nearly as strong as one look. The
-cases come in the fair order that the run's seed gives. The manifest lists which cases a look adds, so that a report
-decides as the run did. The same replies give the same looks, so the same command again asks nothing new.
+The cases come in the fair order that the run's seed gives. The manifest lists which cases a part adds, so that a report
+decides as the run did. The same replies give the same parts, so the same command again asks nothing new.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from promptpex.workflow.session import Session
 
 
 async def execute(session: Session, begun: Run) -> Run:
-    """The whole suite on every model, or with ``until_decided`` as much of it as decides, judged.
+    """The whole suite, judged, on every model, or with ``drop_worse`` on each until it is shown to be worse.
 
     Raises:
         InputError: the question cannot be answered (``require_decidable``, ``require_expected``,
@@ -40,7 +38,7 @@ async def execute(session: Session, begun: Run) -> Run:
 
 def records_for(session: Session, folder: Path | None = None) -> RunRecords:
     """The records of a run, with scores in the order in which it makes them; ``folder`` as for ``RunRecords``."""
-    return RunRecords(folder, by_output=session.settings.until_decided)
+    return RunRecords(folder, by_output=session.settings.drop_worse)
 
 
 async def fill(session: Session, begun: Run, records: RunRecords, on_output: TakeOutput) -> Manifest:
@@ -51,21 +49,21 @@ async def fill(session: Session, begun: Run, records: RunRecords, on_output: Tak
         tables.check_weights(session.settings.weights, [case.rule for case in cases], [case.inverse for case in cases])
     require_expected(session.settings.rank_by, cases)
     require_ranked_metric(session, begun.metrics)
-    if not session.settings.until_decided:
+    if not session.settings.drop_worse:
         return await run_records.fill(session, begun, records, on_output)
-    return await _in_looks(session, begun, records, on_output)
+    return await _in_parts(session, begun, records, on_output)
 
 
-def planned_looks(cases: Sequence[Case], seed: int) -> list[list[Case]]:
-    """The cases that each look adds."""
+def parts_of(cases: Sequence[Case], seed: int) -> list[list[Case]]:
+    """The cases that each part of the suite adds."""
     order = fair_order(cases, seed)
     return [order[start:end] for start, end in pairwise((0, *looks_at(len(order))))]
 
 
-async def _in_looks(session: Session, begun: Run, records: RunRecords, on_output: TakeOutput) -> Manifest:
+async def _in_parts(session: Session, begun: Run, records: RunRecords, on_output: TakeOutput) -> Manifest:
     settings, cases = session.settings, begun.suite.usable()
-    looks = planned_looks(cases, settings.seed)
-    manifest = begun.manifest.replace(looks=tuple(tuple(case.id for case in look) for look in looks))
+    parts = parts_of(cases, settings.seed)
+    manifest = begun.manifest.replace(looks=tuple(tuple(case.id for case in part) for part in parts))
     partial, models_asked = None, list(session.roles.models())
     all_cells = cells(cases, models_asked, settings.repeats)
     for ids in map(frozenset, manifest.looks):
@@ -77,27 +75,20 @@ async def _in_looks(session: Session, begun: Run, records: RunRecords, on_output
         partial = partial or judged.partial
         manifest = judged.replace(partial=partial, looks=manifest.looks)
         columns = records.columns(begun.replace(manifest=manifest))
-        stop = settled(session, columns)
-        for model in (model for model in models_asked if model.label in stop):
+        worse = _worse_so_far(session, columns) if ids != frozenset(manifest.looks[-1]) else frozenset()
+        for model in (model for model in models_asked if model.label in worse):
             count = _cases(columns, model.label)
-            session.emit(Notice(stored("{model} is decided after {count} cases", model=model.label, count=count)))
-        models_asked = [model for model in models_asked if model.label not in stop]
-        if not models_asked:
-            break
+            words = "{model} is shown to be worse after {count} cases: not asked further"
+            session.emit(Notice(stored(words, model=model.label, count=count)))
+        models_asked = [model for model in models_asked if model.label not in worse]
     return run_records.reported(manifest, records.outputs)
 
 
-def settled(session: Session, run: RunColumns) -> frozenset[str]:
-    """The models that need not be asked any further, by the tables that the report shows."""
-    settings = session.settings
-    question = tables.RankingOptions(
-        tolerance=settings.tolerance,
-        confidence=settings.confidence,
-        looks=run.manifest.looks,
-        limit=settings.decision_threshold,
-        weights=settings.weights,
-    )
-    return tables.rankings(tables.outputs(run), run.manifest.models, question).settled
+def _worse_so_far(session: Session, run: RunColumns) -> frozenset[str]:
+    """The models that are shown to be worse, by the tables that the report shows."""
+    confidence, weights = session.settings.confidence, session.settings.weights
+    options = tables.RankingOptions(confidence=confidence, looks=run.manifest.looks, weights=weights)
+    return tables.worse_so_far(tables.outputs(run), run.manifest.models, options)
 
 
 def _cases(run: RunColumns, model: str) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from promptpex import tables
-from promptpex.core.errors import InputError
 from promptpex.core.records import Run
 from promptpex.tables.repeats import PassCounts, pass_counts
 
@@ -28,11 +27,8 @@ def _of_run(run: Run) -> Iterator[str]:
         return
     rows = tables.outputs(run)
     shares = _broken_shares(pass_counts(rows))
-    options = tables.RankingOptions(looks=run.manifest.looks)
-    try:
-        pairs = _undecided(tables.rankings(rows, run.manifest.models, options))
-    except InputError:  # such as a run that stopped when something else was decided
-        return
+    options = tables.RankingOptions(looks=run.manifest.looks, older_rule=run.manifest.stopped_by_older_rule)
+    pairs = _undecided(tables.rankings(rows, run.manifest.models, options))
     for (case, model, _), item in run.item_ids.items():
         for pair in pairs:
             if model in pair and len({shares.get((one, case)) for one in pair}) > 1:
