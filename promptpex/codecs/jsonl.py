@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -157,6 +157,7 @@ def whole_lines(
 
 
 def _split(file: BinaryIO, longest: int = -1) -> Iterator[RawLine]:
+    """The lines up to the first without an end: what another process writes behind it meanwhile is the rest of it."""
     end = 0
     lines = file if longest < 0 else iter(partial(file.readline, longest + 2), b"")
     for number, line in enumerate(lines, 1):
@@ -164,6 +165,8 @@ def _split(file: BinaryIO, longest: int = -1) -> Iterator[RawLine]:
         is_whole = line.endswith(b"\n")
         data = line[:-1] if is_whole else line
         yield RawLine(number, data.removeprefix(_BOM) if number == 1 else data, end, is_whole)
+        if not is_whole:
+            return
 
 
 def values(
@@ -210,7 +213,8 @@ def own_value(data: bytes) -> Any:
 
 
 class Appender:
-    """Writes lines to a file as they come; a crash leaves whole lines and at most one cut line at the end.
+    """Writes lines to a file as they come, each at once, so that those of several processes do not mix; a crash leaves
+    whole lines and at most one cut line at the end.
 
     Args:
         append: whether what the file holds stays.
@@ -221,9 +225,7 @@ class Appender:
     """
 
     def __init__(self, path: Path, *, append: bool = False, mode: int = 0o666) -> None:
-        self._file: IO[str] = os.fdopen(
-            created(path, append=append, mode=mode), "a" if append else "w", encoding="utf-8", newline="\n"
-        )
+        self._file = os.fdopen(created(path, append=append, mode=mode), "ab" if append else "wb", buffering=0)
 
     @property
     def is_closed(self) -> bool:
@@ -232,8 +234,9 @@ class Appender:
 
     def add(self, line: str) -> None:
         """Writes a line, which has its line end, and hands it to the operating system."""
-        self._file.write(line)
-        self._file.flush()
+        data = line.encode()
+        while data:
+            data = data[self._file.write(data) :]
 
     def close(self) -> None:
         """Closes the file. May be called twice."""

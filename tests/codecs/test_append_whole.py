@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from promptpex.codecs import jsonl
 from promptpex.codecs.files.append_whole import append_whole
 
 ROOT = Path(__file__).parents[2]
 WRITER = """
 import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from promptpex.codecs.files.append_whole import append_whole
 
@@ -39,3 +44,32 @@ def test_processes_take_turns(tmp_path: Path) -> None:
     lines = file.read_bytes().splitlines()
     assert {(line[:1], len(line)) for line in lines} == {(b"a", 9_000), (b"b", 9_000)}
     assert len(lines) == 2 * 60 * 3
+
+
+def test_a_reader_stops_where_a_writer_is_in_the_middle_of_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b'{"id": 1}\n{"id":')
+    lines = jsonl.raw_lines(path, what="file")
+    seen = [next(lines), next(lines)]
+    with path.open("ab") as writer:
+        writer.write(b' 2}\n{"id": 3}\n')
+    assert [line.data for line in (*seen, *lines)] == [b'{"id": 1}', b'{"id":']
+    assert [line.value for line in jsonl.read(path, what="file")] == [{"id": 1}, {"id": 2}, {"id": 3}]
+    path.write_bytes(b'{"id": 1}\n{"id":')
+    torn = jsonl.read(path, what="recording", cut_tail=True)
+    assert [line.value for line in torn] == [{"id": 1}]
+
+
+def test_lines_of_several_writers_do_not_mix(tmp_path: Path) -> None:
+    path, long = tmp_path / "lines.jsonl", "x" * 300_000
+    writers = [jsonl.Appender(path, append=True) for _ in range(4)]
+
+    def write(at: int) -> None:
+        for _ in range(20):
+            writers[at].add(f'"{at}{long}"\n')
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    assert Counter(line.value[0] for line in jsonl.read(path, what="file")) == dict.fromkeys("0123", 20)
+    for writer in writers:
+        writer.close()
