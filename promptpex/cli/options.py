@@ -186,7 +186,7 @@ verdict_options = together(
         "--quorum",
         type=click.Choice(["majority", "unanimous"]),
         expert=True,
-        help="How the verdicts of several judges are combined [majority].",
+        help="What decides of several judges: more than half of those asked, or all [majority].",
     ),
     of_judging(
         "--allow-self-judging",
@@ -203,7 +203,7 @@ min_agreement = of_judging(
     type=float,
     metavar="KAPPA",
     expert=True,
-    help="Count a judge on a rule only if its kappa with people is known to be at least this.",
+    help="Count a judge on a rule only if its kappa with people is at least this, by the lower end of its interval.",
 )
 
 judged_by_people = together(

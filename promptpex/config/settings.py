@@ -212,13 +212,16 @@ class Settings(Record):
         examples=[True],
     )
     quorum: Literal["majority", "unanimous"] = Field(
-        default="majority", description="How the verdicts of several judges are combined.", examples=["unanimous"]
+        default="majority",
+        description="What decides of several judges: more than half of those asked, or all of them.",
+        examples=["unanimous"],
     )
     min_agreement: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="A judge counts on a rule only if its kappa with people is known to be at least this.",
+        description="A judge counts on a rule only if its kappa with people is at least this, by the lower end of its "
+        "interval.",
         examples=[0.6],
     )
     judge_examples: int = Field(

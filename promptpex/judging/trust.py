@@ -16,7 +16,7 @@ class Trust:
 
     Attributes:
         spec: its rules say how far each judge does.
-        min_agreement: the least kappa; None: every judge counts.
+        min_agreement: what kappa has to be known to reach; None: every judge counts.
     """
 
     spec: Spec
@@ -35,11 +35,12 @@ class Trust:
         return self._known[key]
 
     def in_rule(self, rule: Rule, judge: str, fingerprint: str) -> bool:
-        """Whether the judge with this fingerprint may decide the rule: its calibration is current and good enough."""
+        """Whether the judge with this fingerprint may decide the rule: its calibration is current, and the lower end of
+        the interval of its kappa is high enough."""
         state, one = calibration_of(rule.judge, judge, fingerprint, rule.digest)
         if self.min_agreement is None or state != "current" or one is None or one.kappa.estimate is None:
             return self.min_agreement is None
-        return one.kappa.estimate >= self.min_agreement
+        return one.kappa.low >= self.min_agreement
 
     def untrusted(self, rules: Iterable[Rule], judge: str, fingerprint: str) -> list[str]:
         """The ids of the rules that the judge may not decide."""

@@ -208,8 +208,8 @@ def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
     """The joint verdict of several judges on one rule of one output.
 
     First whether the rule is broken; who finds that it does not concern the output votes that it is not. Majority:
-    more than half of those who could judge; a tie, or no vote, is unscored. Unanimous: not broken only if every judge
-    says so; one fail among scored verdicts is a fail; one unscored without a fail leaves it unscored. What is not
+    more than half of the group, those who gave no verdict included, else unscored. Unanimous: not broken only if every
+    judge says so; one fail among scored verdicts is a fail; one unscored without a fail leaves it unscored. What is not
     broken does not concern the output if more say so than pass it, else it passes. Where a judge was no longer asked,
     that is the reason: it says nothing about the judges.
     """
@@ -220,8 +220,10 @@ def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
     status: Status = NOT_CONCERNED if left_out > passed else "pass"
     if quorum == "unanimous":
         status = "fail" if failed else status if unbroken == len(group) else "unscored"
-    elif failed >= unbroken:
-        status = "fail" if failed > unbroken else "unscored"
+    elif 2 * max(failed, unbroken) <= len(group):
+        status = "unscored"
+    elif failed > unbroken:
+        status = "fail"
     votes = stored("{passed} of {count} judges pass it, {failed} fail it")
     if left_out:
         votes = stored(
@@ -238,9 +240,9 @@ def agreed(group: Sequence[Verdict], quorum: Quorum) -> Verdict:
 
 def _left_open(group: Sequence[Verdict]) -> str | None:
     """Why several judges reach no verdict together."""
-    cut = next((verdict.unscored for verdict in group if verdict.unscored in NOT_ASKED), None)
-    any_scored = any(verdict.status != "unscored" for verdict in group)
-    return cut or ("judges-tied" if any_scored else group[0].unscored)
+    codes = [verdict.unscored for verdict in group if verdict.unscored]
+    cut = next((code for code in codes if code in NOT_ASKED), None)
+    return cut or (codes[0] if codes else "judges-tied")
 
 
 def _verdict(output: Output, rule: str, code: str, reason: str, *, source: str, counts: bool) -> Verdict:

@@ -27,7 +27,7 @@ def calibration(rule: Rule, judge: str = "a", kappa: float | None = 0.7, **chang
         "good": 6,
         "sensitivity": share,
         "specificity": share,
-        "kappa": MeasuredShare(estimate=kappa, low=-1.0, high=1.0),
+        "kappa": MeasuredShare(estimate=None if kappa is None else 1.0, low=-1.0 if kappa is None else kappa, high=1.0),
     }
     return JudgeCalibration(**{**values, **changes})
 

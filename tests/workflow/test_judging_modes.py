@@ -127,6 +127,16 @@ async def test_whoever_asks_for_confidence_is_warned_where_a_mode_has_none(tmp_p
     assert any(isinstance(event, Notice) and "how sure the judge was" in event.message for event in events)
 
 
+def test_one_of_three_judges_is_no_majority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    votes = {"fake/a": "pass", "fake/b": "unclear", "fake/c": "no word of ours"}
+    run, _ = judged(tmp_path, votes, monkeypatch)
+    (joint,) = (verdict for verdict in run.verdicts if verdict.counts and verdict.rule == "r2")
+    assert (joint.status, joint.reason) == ("unscored", "1 of 3 judges pass it, 0 fail it")
+    assert joint.unscored == "judge-unclear"
+    run, _ = judged(tmp_path, {**votes, "fake/b": "pass"}, monkeypatch)
+    assert counted(run)["r2"] == "pass"
+
+
 @pytest.mark.parametrize(("quorum", "status"), [("majority", "pass"), ("unanimous", "fail")])
 def test_several_judges_vote_and_each_vote_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quorum: str, status: str

@@ -115,7 +115,7 @@ def test_a_report_weighs_again_by_the_calibrations_of_now(tmp_path: Path) -> Non
     place = calibrated_run(tmp_path)
     (one,) = read_spec(tmp_path / "prompt.spec.yaml").rules[0].judge
     assert one.kappa.estimate is not None
-    below, above = (one.kappa.estimate + shift for shift in (-0.01, 0.01))
+    below, above = (one.kappa.low + shift for shift in (-0.01, 0.01))
     files = {name: (place / name).read_bytes() for name in ("verdicts.jsonl", "manifest.json")}
     plain = json.loads(in_process("report", str(place), "--json", cwd=tmp_path).out)["models"]
     same = json.loads(in_process("report", str(place), "--json", f"--min-agreement={below}", cwd=tmp_path).out)
