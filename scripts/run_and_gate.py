@@ -3,7 +3,7 @@
 
 What a workflow says comes in variables: PROMPTS (a file, folder or pattern a line), MODELS, JUDGE, RUN_OPTIONS,
 GATE_OPTIONS, RESULTS.
-The exit code is the highest of the commands'; the output ``passed`` says whether it is 0.
+The exit code is the gravest of the commands'; the output ``passed`` says whether it is 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 STORE = ".promptpex/store.db"
 """Where action.yml keeps the replies from one job to the next."""
 
-BAD_INPUT = 2
+BAD_INPUT, CANNOT_TELL = 2, 4
 
 
 def main(env: Mapping[str, str]) -> int:
@@ -37,7 +37,7 @@ def main(env: Mapping[str, str]) -> int:
 
 
 def run_and_gate(prompts: Sequence[str], env: Mapping[str, str]) -> int:
-    """The graver exit code of the run and of its gate."""
+    """The graver exit code of the run and of its gate; that a gate cannot tell is the least grave."""
     results = env.get("RESULTS") or "results"
     options = [*_named("--models", env.get("MODELS")), *_named("--judge", env.get("JUDGE"))]
     options += shlex.split(env.get("RUN_OPTIONS", ""))
@@ -55,7 +55,7 @@ def run_and_gate(prompts: Sequence[str], env: Mapping[str, str]) -> int:
     gated = subprocess.run(
         ["promptpex", "gate", folder, *limits, "--results", results, "--format", "github"], check=False
     )
-    return max(done.returncode, gated.returncode)
+    return max((done.returncode, gated.returncode), key=lambda code: (code != 0, code != CANNOT_TELL, code))
 
 
 def _named(flag: str, value: str | None) -> list[str]:

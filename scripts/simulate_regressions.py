@@ -6,15 +6,17 @@ for each of
 - ``paired``: the same cases. Each case has a rate of its own; the run's are higher so that the mean rises by the margin
   (an error, if a regression is shown), or by 10 or 20 points more (power). ``edits``: besides, the prompt's edit fixes
   a tenth of the cases and breaks as many;
-- ``unpaired``: other cases, drawn from the same world;
 - ``models``: five models that all rise by the margin: how often any is said to have risen by more;
 - ``unscored``: a fifth of the outputs that speak for a regression, failures now and passes before, cannot be scored:
   how often a regression is shown, and how often it is left open.
 
+- ``unchanged``: nothing has changed, and verdicts are missing at random in both: how often the build fails, and how
+  often the gate cannot tell;
+
 - ``noise``: the measured run-to-run noise: how often the interval of the share of cases that differ holds the truth,
   and how often two further runs are as near to each other as it says, at its estimate and at most.
 
-Options: names of tables (default: all), ``--replications N`` (default 2,000; ``unpaired``: a quarter), ``--seed N``.
+Options: names of tables (default: all), ``--replications N`` (default 2,000), ``--seed N``.
 With 2,000 replications about 20 minutes on one core.
 """
 
@@ -22,14 +24,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from simulate_statistics import percent, rows
 
-from promptpex.stats import Grid, holm, pair, regression_p, run_noise, statements, unpaired_regression_p
+from promptpex.stats import Grid, holm, pair, regression_p, run_noise, statements
+from promptpex.tables import regressions
 
 ALPHA = 0.05
 RATES = (0.05, 0.3)
@@ -110,34 +115,6 @@ def _shown(
     return count
 
 
-def unpaired(rng: Any, rounds: int) -> None:
-    """Error rate and power on different cases."""
-    rounds = max(1, rounds // 4)
-
-    def lines() -> Iterator[list[str]]:
-        for repeats in (1, 3):
-            for base in RATES:
-                for margin in MARGINS:
-                    cells = (
-                        percent(_apart(rng, rounds, base, margin, rise, cases, repeats), rounds)
-                        for cases in SIZES
-                        for rise in RISES
-                    )
-                    yield [str(repeats), f"{base:g}", f"{100 * margin:g}", *cells]
-
-    rows(["repeats", "rate before", "margin", *_heads()], lines())
-
-
-def _apart(rng: Any, rounds: int, base: float, margin: float, rise: float, cases: int, repeats: int) -> int:
-    count = 0
-    for _ in range(rounds):
-        before = grid(rng, [rng.beta(base, 1 - base, cases)], repeats)
-        share = base + margin + rise
-        after = grid(rng, [rng.beta(share, 1 - share, cases)], repeats)
-        count += unpaired_regression_p(after, before, 0, margin) <= ALPHA
-    return count
-
-
 def models(rng: Any, rounds: int) -> None:
     """Runs in which any of five models that rose by the margin is said to have risen by more."""
 
@@ -198,6 +175,46 @@ def _missing(rng: Any, rounds: int, base: float, margin: float, rise: float, cas
     return shown, left_open
 
 
+def unchanged(rng: Any, rounds: int) -> None:
+    """How often `gate --baseline` fails a build in which nothing has changed, and how often it cannot tell."""
+
+    def lines() -> Iterator[list[str]]:
+        for lost in (0.02, 0.05, 0.1):
+            for base in (0.1, 0.3):
+                for margin in (0.0, 0.03):
+                    cells = (_unchanged(rng, rounds, base, margin, lost, cases) for cases in (100, 300))
+                    yield [f"{100 * lost:g}", f"{base:g}", f"{100 * margin:g}", *cells]
+
+    rows(
+        ["verdicts missing", "rate", "margin", *(f"{cases} cases: fails / cannot tell" for cases in (100, 300))],
+        lines(),
+    )
+
+
+def _unchanged(rng: Any, rounds: int, base: float, margin: float, lost: float, cases: int) -> str:
+    outcomes = Counter(
+        str(
+            regressions(*_outputs(rng, base, lost, cases), models=[("m", "m")], cases=NAMES[:cases], margin=margin)[
+                "regression"
+            ].iloc[0]
+        )
+        for _ in range(rounds)
+    )
+    return f"{percent(outcomes['shown'], rounds)} / {percent(outcomes['open'] + outcomes['too few'], rounds)}"
+
+
+NAMES = [f"c{number}" for number in range(max(SIZES))]
+
+
+def _outputs(rng: Any, base: float, lost: float, cases: int) -> Iterator[Any]:
+    """Two tables of outputs of one model, with the same rate of each case."""
+    chance = rates(rng, base, cases)
+    for _ in range(2):
+        verdict = np.where(rng.random(cases) < lost, "unscored", np.where(rng.random(cases) < chance, "fail", "pass"))
+        columns = {"model": "m", "case": NAMES[:cases], "rule": "r1", "verdict": verdict, "error": None}
+        yield pd.DataFrame(columns).astype("string").assign(inverse=False)
+
+
 def noise(rng: Any, rounds: int) -> None:
     """How often the interval of what differs holds the truth, and how often two further runs are as near as is said."""
 
@@ -226,8 +243,11 @@ def _noise(rng: Any, rounds: int, base: float, cases: int, runs: int) -> str:
 
 TABLES: dict[str, tuple[str, Callable[[Any, int], None]]] = {
     "paired": ("Regressions shown in % of the runs, the same cases.", paired),
-    "unpaired": ("Regressions shown in % of the runs, other cases.", unpaired),
     "models": ("Runs in % in which any of five models is said to have risen by more than the margin.", models),
+    "unchanged": (
+        "Builds that fail / of which the gate cannot tell, in %, where nothing has changed and verdicts are missing.",
+        unchanged,
+    ),
     "noise": ("Measured noise: how often, in %, its figures hold.", noise),
     "unscored": (
         "Regressions shown / left open, in % of the runs, where outputs that speak for one go missing.",

@@ -127,9 +127,7 @@ MEANINGS: Mapping[str, str] = {
     "points": "by how much, as a share, the non-compliance of two runs differs by noise alone at most, as often as the "
     "confidence says",
     "points_at_most": "the same at the upper end of the interval of `differing`",
-    "paired": "whether the runs are compared case by case, on the cases that are the same; else as independent samples",
-    "cases_before": "cases of the baseline that are compared",
-    "cases_after": "cases of the run that are compared",
+    "cases_needed": "how many cases could show a rise, where these could show none",
     "regression": "`shown`; `open`: the unscored outputs could show it; `not shown`; or `nothing scored`",
     "accuracy": "mean over the cases with an expected output of the share of compared outputs that are right, 0 to 1; "
     "with `accuracy_at_least` of all usable ones; missing where nothing was compared",

@@ -127,7 +127,7 @@ def test_every_prompt_is_run_and_gated_and_models_give_the_runner_no_command(tmp
     assert "::error::owned" in done.stdout
     files = [command.partition(",")[0] for command in obeyed(done.stdout)]
     assert files == ["::error file=prompts/colour.md"] * 2 + ["::error file=prompts/sh%2Cade.md"] * 2
-    assert (tmp_path / "out").read_text(encoding="utf-8") == "passed=false\n"
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "outcome=fail\npassed=false\n"
     assert (tmp_path / "summary.md").read_text(encoding="utf-8").startswith("## ❌ gate failed: 2 of 2 prompts")
     assert len(list(tmp_path.glob("results/*/*/report.html"))) == 2
     assert len(list(tmp_path.glob("results/batches/*/index.html"))) == 1

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("text", "json", "markdown", "github", "junit")
 
-STEP_SUMMARY, WORKSPACE = "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"
-"""Variables of GitHub Actions: the file of the step's summary, and the folder of the checkout."""
+STEP_SUMMARY, OUTPUT, WORKSPACE = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_WORKSPACE"
+"""Variables of GitHub Actions: the files of the step's summary and of its outputs, and the folder of the checkout."""
 
 
 def print_results(
@@ -60,16 +60,18 @@ def _markdown(results: Sequence[GateResult], problems: Mapping[str, str], *, sev
 
 
 def _print_lines(result: GateResult, before: str) -> None:
+    words = {"fail": tr("FAIL"), "cannot tell": tr("cannot tell"), "pass": from_data("pass")}
     for model in result.models:
-        words = f"{tr('FAIL')}  {before}{model.label}: {'; '.join(model.exceeded)}"
-        say(words if model.exceeded else f"{from_data('pass')}  {before}{model.label}: {model.figures}")
+        say(f"{words[model.outcome]}  {before}{model.label}: {model.words}")
 
 
 def _to_dict(result: GateResult) -> dict[str, Any]:
     models = {model.label: list(model.exceeded) for model in result.models}
+    untold = {model.label: list(model.untold) for model in result.models if model.untold}
     subset = {"subset": result.subset.to_dict()} if result.subset else {}
     baseline = {"baseline": result.baseline.to_dict()} if result.baseline else {}
-    return {"run": result.run, "passed": not result.failing, "models": models, **subset, **baseline}
+    decided = {"passed": result.outcome == "pass", "outcome": result.outcome, "models": models, "cannot_tell": untold}
+    return {"run": result.run, **decided, **subset, **baseline}
 
 
 def _several_to_dict(results: Sequence[GateResult], problems: Mapping[str, str]) -> dict[str, Any]:
@@ -78,9 +80,9 @@ def _several_to_dict(results: Sequence[GateResult], problems: Mapping[str, str])
 
 
 def _for_github(results: Sequence[GateResult], problems: Mapping[str, str], *, several: bool) -> None:
-    """Prints annotations, and adds to the summary of the step."""
-    from promptpex.codecs.files.ordinary_files import created
+    """Prints annotations, and adds to the summary and the outputs of the step."""
     from promptpex.report import gate_formats
+    from promptpex.report.gate_result import gravest
 
     root = Path(os.environ.get(WORKSPACE) or Path.cwd())
     for line in chain(
@@ -88,11 +90,20 @@ def _for_github(results: Sequence[GateResult], problems: Mapping[str, str], *, s
         gate_formats.problem_lines(problems, root),
     ):
         click.echo(line)
-    file = os.environ.get(STEP_SUMMARY)
+    worst = gravest(result.outcome for result in results)
+    _append(STEP_SUMMARY, _markdown(results, problems, several=several))
+    _append(OUTPUT, f"outcome={'none' if problems else worst}")
+
+
+def _append(variable: str, text: str) -> None:
+    """Adds to a file that a variable of GitHub Actions names, where it is set."""
+    from promptpex.codecs.files.ordinary_files import created
+
+    file = os.environ.get(variable)
     if not file:
         return
     try:
-        with os.fdopen(created(Path(file), append=True), "a", encoding="utf-8") as summary:
-            summary.write(f"{_markdown(results, problems, several=several)}\n")
+        with os.fdopen(created(Path(file), append=True), "a", encoding="utf-8") as lines:
+            lines.write(f"{text}\n")
     except OSError as error:
-        say(f"promptpex: the summary of the step cannot be written ({error.strerror})", err=True)
+        say(f"promptpex: {variable} cannot be written ({error.strerror})", err=True)

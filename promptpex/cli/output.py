@@ -191,11 +191,14 @@ def _comparable_before(summary: Summary) -> Path | None:
 
 def over_limit(summary: Summary, fail_above: float | None) -> str:
     """Which models of a run are above ``--fail-above``, in a sentence; empty where none is."""
-    from promptpex.report.gate import Limits, breaches
+    from promptpex.report.gate import Limits, decided
     from promptpex.report.percentages import listed
 
-    if fail_above is None:
+    if fail_above is None or summary.run.manifest.failed_in:
         return ""
-    exceeded = breaches(summary.model_rows, Limits(max_non_compliance=fail_above))
-    failing = [f"{model} ({'; '.join(broken)})" for model, broken in exceeded.items() if broken]
+    limits = Limits(max_non_compliance=fail_above)
+    decisions = decided(summary.model_rows, limits, confidence=summary.confidence)
+    if untold := [f"{model} ({'; '.join(one.untold)})" for model, one in decisions.items() if one.untold]:
+        say(tr("--fail-above cannot tell about {models}", models=listed(untold)), err=True)
+    failing = [f"{model} ({'; '.join(one.exceeded)})" for model, one in decisions.items() if one.exceeded]
     return tr("--fail-above fails {models}", models=listed(failing)) if failing else ""

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from promptpex.codecs.text.control_characters import visible
 
-Outcome = Literal["pass", "failure", "error"]
+Outcome = Literal["pass", "failure", "error", "skipped"]
 
 IN_MEMORY = 1_000_000
 """Characters of a suite that wait in memory; more of them wait in a temporary file."""
@@ -31,7 +31,7 @@ class JUnitCase:
     Attributes:
         classname: what it is grouped by.
         name: its own name.
-        outcome: whether it passed, failed, or could not be decided.
+        outcome: whether it passed, failed, is in error, or could not be decided (``skipped``).
         kind: what sort of failure or error it is, in a word.
         message: that in a line.
         details: the lines below; ``kind``, ``message`` and ``details`` are not written for a case that passed.
@@ -85,7 +85,8 @@ def _spooled(cases: Iterable[JUnitCase], stack: ExitStack) -> tuple[Counter[str]
 
 
 def _totals(counts: Counter[str]) -> str:
-    return f'tests="{counts.total()}" failures="{counts["failure"]}" errors="{counts["error"]}"'
+    skipped = f' skipped="{counts["skipped"]}"' if counts["skipped"] else ""
+    return f'tests="{counts.total()}" failures="{counts["failure"]}" errors="{counts["error"]}"{skipped}'
 
 
 def _attribute(text: str) -> str:

@@ -43,6 +43,7 @@
     │       └── CutByStop                3   the same, but it had been sent
     ├── EngineError                      2   a process that jobs ran in died, or a job cannot be sent to it
     ├── GateFailed                       1   a limit that the user set was passed
+    ├── GateCannotTell                   4   a gate could not tell, and that is to fail
     └── Interrupted                    130   Ctrl-C
 """
 
@@ -320,6 +321,12 @@ class GateFailed(PromptpexError):
     """A limit that the user set was passed."""
 
     exit_code: ClassVar[int] = 1
+
+
+class GateCannotTell(PromptpexError):
+    """A gate could not tell, and the user wants that to fail."""
+
+    exit_code: ClassVar[int] = 4
 
 
 class Interrupted(PromptpexError):

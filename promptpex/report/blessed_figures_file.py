@@ -12,6 +12,7 @@ from promptpex.codecs.files.ordinary_files import MEGABYTE, read_bytes
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.ids import digest
 from promptpex.core.records import RUNNING, AnyRun, Blessed, BlessedCase
+from promptpex.report.comparison.what_changed import rules_digest
 from promptpex.report.run_tables import rows_of
 from promptpex.tables import counts_of_cases
 
@@ -44,6 +45,7 @@ def bless(run: AnyRun, folder: Path) -> Blessed:
         prompt_fingerprint=manifest.prompt_fingerprint,
         spec_digest=manifest.spec_digest,
         suite_digest=manifest.suite_digest,
+        rules_digest=rules_digest(run),
         judges=manifest.judges,
         promptpex=manifest.versions.get("promptpex", ""),
         models=manifest.models,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Literal
 
 from promptpex.codecs.text.wording import did_you_mean, with_hint
 from promptpex.core.errors import InputError
-from promptpex.core.translation import digits, tr, tr_n
+from promptpex.core.records import Manifest
+from promptpex.core.translation import digits, from_data, tr, tr_n
+from promptpex.report.headline import rounded_cases
 from promptpex.report.percentages import FINEST, TableRow, at_least, ends, rounded_share
+from promptpex.stats import cases_to_tell
 
 Decide = Literal["point", "low", "high"]
 
@@ -25,10 +28,9 @@ class Limits:
         min_accuracy: the lowest accuracy; None: any. accuracy_of_model: the same for single models.
         min_metrics: the lowest mean of each of the owner's metrics that is named.
         min_scored: the fewest scored outputs.
-        decide: what is held against the limit: the ``point``, the ``low`` end of the interval (fails only what is shown
-            to be above) or the ``high`` end (passes only what is shown not to be above). Of accuracy and metrics it
-            is the other end each: ``low`` fails only what is shown to be below, ``high`` passes only what is shown not
-            to be.
+        decide: what fails a model where it is above the limit: the ``point``, the ``low`` end of the interval or the
+            ``high`` one; of accuracy and metrics the other end, below it. A model passes where the whole interval keeps
+            the limit; where it does neither, the gate cannot tell.
     """
 
     max_non_compliance: float | None = None
@@ -54,27 +56,57 @@ class Limits:
         return replace(self, min_metrics={name: least for name, least in self.min_metrics.items() if name in metrics})
 
 
-SEEN = {"point": "non_compliance", "low": "ci_low", "high": "ci_high"}
-AT_WORST = {"point": "worst_case", "low": "worst_low", "high": "worst_high"}
-"""The same figures if all that was asked for and could not be scored had failed: a gate passes on these alone."""
-ACCURACY_SEEN = {"point": "accuracy", "low": "accuracy_ci_high", "high": "accuracy_ci_low"}
-ACCURACY_AT_WORST = {"point": "accuracy_worst", "low": "accuracy_worst_high", "high": "accuracy_worst_low"}
-"""Of accuracy; at worst all that could not be compared was wrong."""
-
+SEEN = {"point": "non_compliance", "low": "ci_low", "high": "worst_high"}
+ACCURACY_SEEN = {"point": "accuracy", "low": "accuracy_ci_high", "high": "accuracy_worst_low"}
 METRIC_SEEN = {"point": "mean", "low": "ci_high", "high": "ci_low"}
-METRIC_AT_WORST = {"point": "worst_case", "low": "worst_high", "high": "ci_low"}
-"""Of a metric; at worst all missing scores were 0, and the lower end of the interval holds whatever they are."""
+"""What fails a model where it is beyond the limit. A model passes where the whole interval keeps the limit, also if all
+that could not be scored had failed (``worst_high``, ``accuracy_worst_low``; of a metric ``ci_low``, which holds
+whatever the missing scores are)."""
 
 
-def breaches(rows: Sequence[TableRow], limits: Limits, metrics: Sequence[TableRow] = ()) -> dict[str, list[str]]:
-    """Per model which limits it exceeds, in words; an empty list for a model that passes.
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What limits say of a model, in words.
 
-    A model passes only if it passes however its unscored outputs would have come out.
+    Attributes:
+        exceeded: what it exceeds: it fails.
+        untold: what the data cannot tell: it neither fails nor passes. With neither it passes.
+    """
+
+    exceeded: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
+
+    def __add__(self, other: Decided) -> Decided:
+        return Decided((*self.exceeded, *other.exceeded), (*self.untold, *other.untold))
+
+
+def not_complete(manifest: Manifest) -> Decided:
+    """That a run is not complete, where it is not: it does not pass."""
+    if not manifest.partial:
+        return Decided()
+    words = tr(
+        "the run is not complete ({reason}): the same `promptpex run` completes it, --allow-partial passes it",
+        reason=from_data(manifest.partial),
+    )
+    return Decided((words,))
+
+
+def chosen_by_outcome(run: str) -> Decided:
+    """That nothing can be told of cases that were chosen because they failed in a run."""
+    words = tr("the cases were chosen because they failed or were unscored in run {run}; run the whole suite", run=run)
+    return Decided(untold=(words,))
+
+
+def decided(
+    rows: Sequence[TableRow], limits: Limits, metrics: Sequence[TableRow] = (), *, confidence: float = 0.95
+) -> dict[str, Decided]:
+    """What limits say of each model.
 
     Args:
         rows: a table of models (``tables.MODEL_COLUMNS``) as plain rows.
         limits: what is asked.
         metrics: a table of metrics (``tables.METRIC_COLUMNS``) as plain rows.
+        confidence: of the intervals.
 
     Raises:
         InputError: a limit is for a model or a metric that the run does not have.
@@ -85,14 +117,13 @@ def breaches(rows: Sequence[TableRow], limits: Limits, metrics: Sequence[TableRo
     by_metric = _counting(metrics)
     require_metrics(limits.min_metrics, counting_metrics(metrics))
     return {
-        row["model"]: [
-            *_of_model(row, limits),
-            *_of_accuracy(row, limits),
-            *chain.from_iterable(
+        row["model"]: sum(
+            (
                 _of_metric(by_metric.get((row["model"], name)), name, limit, limits.decide)
                 for name, limit in limits.min_metrics.items()
             ),
-        ]
+            _of_model(row, limits, confidence) + _of_accuracy(row, limits, confidence),
+        )
         for row in rows
     }
 
@@ -123,73 +154,120 @@ def require_metrics(named: Iterable[str], known: Collection[str], *, several: bo
             raise InputError(with_hint(f"{name!r} is not a metric of {of}; {has}", did_you_mean(name, tuple(known))))
 
 
-def _of_model(row: TableRow, limits: Limits) -> Iterator[str]:
-    if row["scored"] < limits.min_scored:
-        yield tr_n(
-            "{count} scored output, fewer than {least}",
-            "{count} scored outputs, fewer than {least}",
-            row["scored"],
-            least=limits.min_scored,
-        )
+def _of_model(row: TableRow, limits: Limits, confidence: float) -> Decided:
+    few = _too_few(row, limits.min_scored)
     limit = limits.of_model.get(row["model"], limits.max_non_compliance)
     if limit is None:
-        return
+        return few
     if not row["scored"]:
-        yield tr("nothing was scored")
-        return
-    figure, worst = row[SEEN[limits.decide]], row[AT_WORST[limits.decide]]
+        return few + Decided((tr("nothing was scored"),))
+    figure = row[SEEN[limits.decide]]
     if figure > limit:
-        yield _above(limits.decide, figure, limit)
-    elif worst > limit:
-        missing = row["unscored"] - row["not_asked"]
-        outputs = row["outputs"] - row["not_asked"]
-        yield tr_n(
-            "{count} of {outputs} is unscored; had it failed, {then}",
-            "{count} of {outputs} are unscored; had they failed, {then}",
-            missing,
-            outputs=tr_n("{count} output", "{count} outputs", outputs),
-            then=_above(limits.decide, worst, limit),
-        )
+        return few + Decided((_above(limits.decide, figure, limit),))
+    if row["worst_high"] <= limit:
+        return few
+    if row["worst_case"] > limit >= row["non_compliance"]:
+        return few + Decided(untold=(_unscored_above(row, limit),))
+    share, end = ("non_compliance", "ci_low") if row["non_compliance"] > limit else ("worst_case", "worst_high")
+    needed = cases_to_tell(row["cases"], row[share], row[end], limit, confidence)
+    return few + Decided(untold=(_cannot_tell(_non_compliance(row), row, limit, needed),))
 
 
-def _of_accuracy(row: TableRow, limits: Limits) -> Iterator[str]:
+def _too_few(row: TableRow, least: int) -> Decided:
+    if row["scored"] >= least:
+        return Decided()
+    words = tr_n(
+        "{count} scored output, fewer than {least}",
+        "{count} scored outputs, fewer than {least}",
+        row["scored"],
+        least=least,
+    )
+    return Decided((words,))
+
+
+def _unscored_above(row: TableRow, limit: float) -> str:
+    return tr_n(
+        "{count} of {outputs} is unscored; had it failed, {then}",
+        "{count} of {outputs} are unscored; had they failed, {then}",
+        row["unscored"] - row["not_asked"],
+        outputs=_outputs(row["outputs"] - row["not_asked"]),
+        then=_above("point", row["worst_case"], limit),
+    )
+
+
+def _outputs(count: int) -> str:
+    return tr_n("{count} output", "{count} outputs", count)
+
+
+def _cannot_tell(figures: str, row: TableRow, limit: float, needed: int | None) -> str:
+    """That a share and its limit are too near to each other for so few cases, and how many would tell."""
+    sentence = tr(
+        "{figures}: {cases} cannot tell this from {limit}",
+        figures=figures,
+        cases=tr_n("{count} case", "{count} cases", row["cases"]),
+        limit=digits(f"{100 * limit:g}%"),
+    )
+    if needed is None:
+        return tr("{sentence}, and hardly more would", sentence=sentence)
+    return tr("{sentence}; about {count} would", sentence=sentence, count=rounded_cases(needed))
+
+
+def _of_accuracy(row: TableRow, limits: Limits, confidence: float) -> Decided:
     limit = limits.accuracy_of_model.get(row["model"], limits.min_accuracy)
     if limit is None:
-        return
+        return Decided()
     if not row["accuracy_scored"]:
-        yield tr("no output was compared with an expected one")
-        return
-    figure, worst = row[ACCURACY_SEEN[limits.decide]], row[ACCURACY_AT_WORST[limits.decide]]
+        return Decided((tr("no output was compared with an expected one"),))
+    figure = row[ACCURACY_SEEN[limits.decide]]
     if figure < limit:
-        yield _below(limits.decide, figure, limit, tr("accuracy"))
-    elif worst < limit:
-        missing = row["accuracy_unscored"]
-        yield tr_n(
-            "{count} of {outputs} with an expected one is unscored; had it been wrong, {then}",
-            "{count} of {outputs} with an expected one are unscored; had they been wrong, {then}",
-            missing,
-            outputs=tr_n("{count} output", "{count} outputs", row["accuracy_scored"] + missing),
-            then=_below(limits.decide, worst, limit, tr("accuracy")),
-        )
+        return Decided((_below(limits.decide, figure, limit, tr("accuracy")),))
+    if row["accuracy_worst_low"] >= limit:
+        return Decided()
+    if row["accuracy_worst"] < limit <= row["accuracy"]:
+        return Decided(untold=(_uncompared_below(row, limit),))
+    below = row["accuracy"] < limit
+    share, end = ("accuracy", "accuracy_ci_high") if below else ("accuracy_worst", "accuracy_worst_low")
+    needed = cases_to_tell(row["cases"], row[share], row[end], limit, confidence)
+    return Decided(untold=(_cannot_tell(next(_accuracy(row)), row, limit, needed),))
 
 
-def _of_metric(row: TableRow | None, name: str, limit: float, decide: Decide) -> Iterator[str]:
+def _uncompared_below(row: TableRow, limit: float) -> str:
+    missing = row["accuracy_unscored"]
+    return tr_n(
+        "{count} of {outputs} with an expected one is unscored; had it been wrong, {then}",
+        "{count} of {outputs} with an expected one are unscored; had they been wrong, {then}",
+        missing,
+        outputs=_outputs(row["accuracy_scored"] + missing),
+        then=_below("point", row["accuracy_worst"], limit, tr("accuracy")),
+    )
+
+
+def _of_metric(row: TableRow | None, name: str, limit: float, decide: Decide) -> Decided:
     if row is None or not row["scored"] or row["mean"] is None:
-        yield tr("no output has a score by {metric}", metric=name)
-        return
-    figure, worst = row[METRIC_SEEN[decide]], row[METRIC_AT_WORST[decide]]
+        return Decided((tr("no output has a score by {metric}", metric=name),))
+    figure = row[METRIC_SEEN[decide]]
     if figure < limit:
-        yield _below(decide, figure, limit, name)
-    elif worst < limit:
-        missing = row["unscored"]
-        yield tr_n(
-            "{count} of {outputs} has no score by {metric}; were it worth 0, {then}",
-            "{count} of {outputs} have no score by {metric}; were they worth 0, {then}",
-            missing,
-            outputs=tr_n("{count} output", "{count} outputs", row["scored"] + missing),
-            metric=name,
-            then=_below(decide, worst, limit, name),
-        )
+        return Decided((_below(decide, figure, limit, name),))
+    if row["ci_low"] >= limit:
+        return Decided()
+    if row["worst_case"] < limit <= row["mean"]:
+        return Decided(untold=(_unscored_below(row, name, limit),))
+    end = row["ci_low"] if row["mean"] >= limit else row["ci_high"]
+    apart = row["mean"] - limit
+    needed = math.ceil(row["cases"] * ((row["mean"] - end) / apart) ** 2) if apart else None
+    return Decided(untold=(_cannot_tell(_metric(row), row, limit, needed),))
+
+
+def _unscored_below(row: TableRow, name: str, limit: float) -> str:
+    missing = row["unscored"]
+    return tr_n(
+        "{count} of {outputs} has no score by {metric}; were it worth 0, {then}",
+        "{count} of {outputs} have no score by {metric}; were they worth 0, {then}",
+        missing,
+        outputs=_outputs(row["scored"] + missing),
+        metric=name,
+        then=_below("point", row["worst_case"], limit, name),
+    )
 
 
 def stated(row: TableRow, metrics: Sequence[TableRow] = ()) -> str:
@@ -198,8 +276,11 @@ def stated(row: TableRow, metrics: Sequence[TableRow] = ()) -> str:
     others = [*_accuracy(row), *map(_metric, _of_its_own(row, metrics))]
     if row["non_compliance"] is None:
         return "; ".join((scored, *others))
-    first = _figure_is(tr("non-compliance"), row["non_compliance"], row["at_least"], row["ci_low"], row["ci_high"])
-    return "; ".join((f"{first}, {scored}", *others))
+    return "; ".join((f"{_non_compliance(row)}, {scored}", *others))
+
+
+def _non_compliance(row: TableRow) -> str:
+    return _figure_is(tr("non-compliance"), row["non_compliance"], row["at_least"], row["ci_low"], row["ci_high"])
 
 
 def _figure_is(what: str, share: float, bound: object, low: float, high: float) -> str:

@@ -7,34 +7,44 @@ from pathlib import Path, PurePath
 
 from promptpex.codecs.github import code, plain_line, workflow_command
 from promptpex.codecs.junit import JUnitCase, document
+from promptpex.codecs.junit import Outcome as JUnitOutcome
 from promptpex.codecs.text.wording import cut
 from promptpex.core.translation import from_data, tr, tr_n
-from promptpex.report.gate_result import BrokenRule, GateResult
+from promptpex.report.gate_result import BrokenRule, GateResult, Outcome, gravest
 
 LONGEST = 300
 """Characters of a rule or a reason that are shown."""
 
 
+SIGNS: Mapping[Outcome, str] = {"fail": "❌", "cannot tell": "❔", "pass": "✅"}
+
+
 def verdict(result: GateResult) -> str:
-    """Whether the gate passed, as a sentence without its full stop."""
-    models = tr_n("{count} model", "{count} models", len(result.models))
-    if not result.failing:
-        return tr("gate passed: {what}", what=models)
-    return tr("gate failed: {count} of {what}", count=len(result.failing), what=models)
+    """What the gate decided, as a sentence without its full stop."""
+    outcomes = [model.outcome for model in result.models]
+    return _verdict(outcomes, tr_n("{count} model", "{count} models", len(outcomes)))
 
 
 def verdict_of_all(results: Sequence[GateResult]) -> str:
-    """Whether all prompts passed, as a sentence without its full stop; with those that did not."""
-    failing = [result.prompt for result in results if result.failing]
-    prompts = tr_n("{count} prompt", "{count} prompts", len(results))
-    if not failing:
-        return tr("gate passed: {what}", what=prompts)
-    return f"{tr('gate failed: {count} of {what}', count=len(failing), what=prompts)} ({', '.join(failing)})"
+    """The same of all prompts; with those that did not pass."""
+    outcomes = [result.outcome for result in results]
+    named = [result.prompt for result in results if result.outcome == gravest(outcomes) != "pass"]
+    words = _verdict(outcomes, tr_n("{count} prompt", "{count} prompts", len(outcomes)))
+    return f"{words} ({', '.join(named)})" if named else words
+
+
+def _verdict(outcomes: Sequence[Outcome], what: str) -> str:
+    worst = gravest(outcomes)
+    if worst == "pass":
+        return tr("gate passed: {what}", what=what)
+    if worst == "fail":
+        return tr("gate failed: {count} of {what}", count=outcomes.count(worst), what=what)
+    return tr("gate cannot tell: {count} of {what}", count=outcomes.count(worst), what=what)
 
 
 def markdown_of_all(results: Sequence[GateResult], problems: Mapping[str, str]) -> str:
     """The results of several prompts as GitHub's Markdown: the verdict on all, what could not be decided, and each."""
-    sign = "❌" if problems or any(result.failing for result in results) else "✅"
+    sign = SIGNS["fail" if problems else gravest(result.outcome for result in results)]
     missing = [f"- ❌ {code(prompt)}: {code(problem)}" for prompt, problem in problems.items()]
     parts = [f"## {sign} {verdict_of_all(results).partition(' (')[0]}", "", *missing, *([""] if missing else [])]
     return "\n".join([*parts, *(markdown(result) for result in results)])
@@ -42,11 +52,9 @@ def markdown_of_all(results: Sequence[GateResult], problems: Mapping[str, str]) 
 
 def markdown(result: GateResult) -> str:
     """The result as GitHub's Markdown, for a comment or a step's summary."""
-    sign = "❌" if result.failing else "✅"
-    lines = [f"### {sign} {code(result.prompt)}: {verdict(result)}", "", f"| | {tr('model')} | |", "|---|---|---|"]
-    for model in result.models:
-        words = "; ".join(model.exceeded) or model.figures
-        lines.append(f"| {'❌' if model.exceeded else '✅'} | {code(model.label)} | {code(words)} |")
+    head = f"### {SIGNS[result.outcome]} {code(result.prompt)}: {verdict(result)}"
+    lines = [head, "", f"| | {tr('model')} | |", "|---|---|---|"]
+    lines += (f"| {SIGNS[model.outcome]} | {code(model.label)} | {code(model.words)} |" for model in result.models)
     if result.rules:
         head = f"| {tr('failures')} | {tr('rule')} | | {tr('such as')} | |"
         lines += ["", head, "|--:|---|---|---|---|"]
@@ -80,11 +88,13 @@ def annotation_lines(result: GateResult, root: Path, *, several: bool = False) -
     prompt = f"{result.prompt}: " if several else ""
     file = _from_root(result.file, root)
     for model in result.models:
-        if not model.exceeded:
-            yield plain_line(f"{from_data('pass')}  {prompt}{model.label}: {model.figures}")
-            continue
-        place = {"file": file, "title": tr("gate failed: {what}", what=f"{prompt}{model.label}")}
-        yield workflow_command("error", f"{prompt}{model.label}: {'; '.join(model.exceeded)}", place)
+        what, words = f"{prompt}{model.label}", f"{prompt}{model.label}: {model.words}"
+        if model.outcome == "pass":
+            yield plain_line(f"{from_data('pass')}  {words}")
+        elif model.outcome == "fail":
+            yield workflow_command("error", words, {"file": file, "title": tr("gate failed: {what}", what=what)})
+        else:
+            yield workflow_command("notice", words, {"file": file, "title": tr("gate cannot tell: {what}", what=what)})
     for rule in result.rules:
         at_line: dict[str, str | int | None] = {
             "file": file,
@@ -108,16 +118,19 @@ def _junit_problem(prompt: str, problem: str) -> JUnitCase:
     return JUnitCase(f"{prompt}.gate", "run", "error", kind=tr("no decision"), message=problem, details=problem)
 
 
+_JUNIT: Mapping[Outcome, JUnitOutcome] = {"fail": "failure", "cannot tell": "skipped", "pass": "pass"}
+
+
 def _junit_cases(result: GateResult) -> list[JUnitCase]:
     rules = [_failure(rule) for rule in result.rules]
     return [
         JUnitCase(
             classname=f"{result.prompt}.gate",
             name=model.label,
-            outcome="failure" if model.exceeded else "pass",
-            kind=tr("limit exceeded"),
-            message="; ".join(model.exceeded),
-            details="\n".join([*model.exceeded, "", *rules]),
+            outcome=_JUNIT[model.outcome],
+            kind=tr("cannot tell") if model.outcome == "cannot tell" else tr("limit exceeded"),
+            message=model.words,
+            details="\n".join([*(model.exceeded or model.untold), "", *(rules if model.exceeded else ())]),
         )
         for model in result.models
     ]

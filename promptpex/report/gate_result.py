@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, get_args
 
 from promptpex.codecs.files.ordinary_files import read_bytes
 from promptpex.codecs.text.quote_match import LONGEST_SEARCHED, line_of
 from promptpex.core.errors import InputError
 from promptpex.core.records import Manifest, PartOfSuite
 from promptpex.core.translation import from_data, tr
+from promptpex.report.gate import Decided
 from promptpex.report.percentages import listed
 from promptpex.report.regression import Regressions
 from promptpex.report.summary import Summary, unread
@@ -23,18 +25,34 @@ MOST_FAILURES = 10
 """Rules that are named: GitHub shows ten annotations of a step."""
 
 
+Outcome = Literal["fail", "cannot tell", "pass"]
+"""What a gate decides, the gravest first."""
+
+
 @dataclass(frozen=True, slots=True)
 class GatedModel:
     """A model at the gate.
 
     Attributes:
-        exceeded: the limits that it exceeds, in words; none: it passes.
-        figures: what it passes by, in words.
+        exceeded: the limits that it exceeds, in words.
+        untold: what the data cannot tell of it, in words.
+        figures: what it passes by, in words, where it has neither.
     """
 
     label: str
     exceeded: tuple[str, ...]
+    untold: tuple[str, ...]
     figures: str
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether it passes."""
+        return "fail" if self.exceeded else "cannot tell" if self.untold else "pass"
+
+    @property
+    def words(self) -> str:
+        """Why."""
+        return "; ".join(self.exceeded or self.untold) or self.figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +84,7 @@ class GateResult:
         prompt: its name. run: its id.
         file: the prompt's file, as far as it is known.
         subset: of the suite that the run is of; None: the whole suite.
+        models: the gravest outcomes first.
         notes: what qualifies the decision, sentence by sentence: a run of a part, or one that is not complete.
         rules: broken by models that do not pass, the most frequently broken first.
         baseline: how the run compares with a baseline, where it was held against one.
@@ -83,12 +102,22 @@ class GateResult:
     @property
     def failing(self) -> list[GatedModel]:
         """The models that do not pass."""
-        return [model for model in self.models if model.exceeded]
+        return [model for model in self.models if model.outcome == "fail"]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The gravest outcome of its models."""
+        return gravest(model.outcome for model in self.models)
+
+
+def gravest(outcomes: Iterable[Outcome]) -> Outcome:
+    """The gravest of these; ``pass`` of none."""
+    return min(outcomes, key=get_args(Outcome).index, default="pass")
 
 
 def gate_result(
     summary: Summary,
-    exceeded: Mapping[str, Sequence[str]],
+    decisions: Mapping[str, Decided],
     figures: Mapping[str, str],
     file: Path | None,
     baseline: Regressions | None = None,
@@ -96,18 +125,19 @@ def gate_result(
     """What was decided, with the rules that the failing models break most.
 
     Args:
-        exceeded: per model the limits that it exceeds, in words.
+        decisions: what the limits say of each model.
         figures: per model what it passes by, in words.
         file: the prompt's file as it is now.
         baseline: how the run compares with a baseline.
     """
     manifest = summary.run.manifest
-    models = tuple(GatedModel(label, tuple(words), figures[label]) for label, words in exceeded.items())
-    failing = [model.label for model in models if model.exceeded]
+    models = [GatedModel(label, one.exceeded, one.untold, figures[label]) for label, one in decisions.items()]
+    models.sort(key=lambda model: get_args(Outcome).index(model.outcome))
+    failing = [model.label for model in models if model.outcome == "fail"]
     rules = tuple(_broken_rules(summary, failing, file)) if failing else ()
     of_baseline = (tr("Against the baseline: {note}.", note=note) for note in (baseline.notes if baseline else ()))
     notes = (*unread(summary.details), *_notes(manifest), *of_baseline, *(baseline.noise_notes if baseline else ()))
-    return GateResult(manifest.prompt, manifest.run, file, manifest.subset, notes, models, rules, baseline)
+    return GateResult(manifest.prompt, manifest.run, file, manifest.subset, notes, tuple(models), rules, baseline)
 
 
 def unknown_models_message(models: Sequence[str]) -> str:

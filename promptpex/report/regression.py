@@ -11,6 +11,8 @@ from promptpex.core.errors import RunError
 from promptpex.core.records import AnyRun, Blessed
 from promptpex.core.translation import Key, digits, from_data, tr, tr_n
 from promptpex.report.blessed_figures_file import inputs_digest
+from promptpex.report.comparison.what_changed import rules_digest
+from promptpex.report.gate import Decided, chosen_by_outcome
 from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.percentages import TableRow, percent, points_apart
 from promptpex.report.run_tables import RunTables
@@ -20,12 +22,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = Key("non-compliance rose from {before} to {after}, {points}, clearly by more than {margin}")
-OPEN = Key("{because}; had they spoken against it, non-compliance would clearly have risen by more than {margin}")
+OPEN = Key(
+    "{before} before, {after} after, {points}; {because}, which leaves open whether it rose by more than {margin}"
+)
 NOTHING = Key("nothing was scored both in this run and in the baseline")
+TOO_FEW = Key("{before} in the baseline, {points}; {cases} cannot show a rise by more than {margin}, {needed} could")
 NOT_SHOWN = Key("{before} in the baseline, {points}, not clearly up by more than {margin}")
-DIFFERENT_CASES = Key(
-    "the cases are not those of the baseline ({common} of {now} are the same): the two are compared as samples of "
-    "different cases, which shows large changes only"
+OTHER_RULES = Key(
+    "non-compliance rose from {before} to {after}, {points}, but by other rules or judges than those of the baseline"
 )
 SOME_CASES = Key(
     "compared on the {common} cases that are the same: {left_before} of the baseline and {left_now} of the run are not"
@@ -38,15 +42,15 @@ class Regressions:
 
     Attributes:
         models: a row per model, columns ``tables.REGRESSION_COLUMNS``.
-        breaches: by the model's name in the run, why it does not pass; only of those that do not.
-        passed: by the model's name in the run, what is said of those that do.
+        decisions: by the model's name in the run, what is exceeded, and what cannot be told.
+        passed: by the model's name in the run, what is said of those that pass.
         notes: what a reader has to know about the comparison.
         noise: the run-to-run noise of the run's models, as far as it was measured, as rows with
             ``tables.NOISE_COLUMNS``.
     """
 
     models: pd.DataFrame
-    breaches: Mapping[str, str]
+    decisions: Mapping[str, Decided]
     passed: Mapping[str, str]
     notes: tuple[str, ...]
     noise: tuple[TableRow, ...] = ()
@@ -73,8 +77,9 @@ def regressions(
 ) -> Regressions:
     """Holds a run against blessed figures.
 
-    A model fails where a rise by more than the margin is shown however the unscored outputs of both would have come
-    out, and where it would be shown if they had come out against it.
+    A model fails only where a rise by more than the margin is shown, however the unscored outputs of both would have
+    come out. The gate cannot tell where unscored outputs leave it open, where there are too few cases to show any, and
+    where the rules or the judges are others.
 
     Args:
         blessed: the baseline.
@@ -85,32 +90,44 @@ def regressions(
         noise: the run-to-run noise of the run's models, as far as it was measured.
 
     Raises:
-        RunError: the two have no model in common.
+        RunError: the two have no model or no case in common.
     """
     run = made.run
     models, common = _models(blessed, run), _common(blessed, run)
-    paired = 2 * len(common) >= min(len(blessed.cases), len(run.suite.cases))
     table = tables.regressions(
         tables.blessed_outputs(blessed),
         made.rows,
         models=models,
-        cases=common if paired else None,
+        cases=common,
         margin=margin,
         confidence=confidence,
         weights=weights,
     )
     rows = {now: row for (_, now), row in zip(models, records(table), strict=True)}
-    failing = {name: _breach(row, margin) for name, row in rows.items() if row["regression"] != "not shown"}
-    passed = {name: NOT_SHOWN.tr(**_figures(row, margin)) for name, row in rows.items() if name not in failing}
-    return Regressions(
-        table, failing, passed, tuple(_notes(blessed, run, rows, len(common), paired=paired)), tuple(noise)
-    )
+    notes = tuple(_notes(blessed, run, rows, len(common)))
+    if blessed.failed_in:
+        untold = dict.fromkeys(rows, chosen_by_outcome(blessed.failed_in))
+        return Regressions(tables.without_claims(table), untold, {}, notes)
+    same = _same_rules(blessed, run) and blessed.judges == run.manifest.judges
+    decisions = {name: _decided(row, margin, same_rules=same) for name, row in rows.items()}
+    passed = {name: NOT_SHOWN.tr(**_figures(row, margin)) for name, row in rows.items() if decisions[name] == Decided()}
+    return Regressions(table, decisions, passed, notes, tuple(noise))
 
 
-def _breach(row: TableRow, margin: float) -> str:
+def _same_rules(blessed: Blessed, run: AnyRun) -> bool:
+    if blessed.rules_digest:
+        return blessed.rules_digest == rules_digest(run)
+    return blessed.spec_digest == run.manifest.spec_digest
+
+
+def _decided(row: TableRow, margin: float, *, same_rules: bool) -> Decided:
+    if row["regression"] == "not shown":
+        return Decided()
     if row["regression"] == "nothing scored":
-        return NOTHING.tr()
-    return (OPEN if row["regression"] == "open" else SHOWN).tr(**_figures(row, margin))
+        return Decided(untold=(NOTHING.tr(),))
+    words = {"shown": SHOWN if same_rules else OTHER_RULES, "open": OPEN, "too few": TOO_FEW}[row["regression"]]
+    sentence = words.tr(**_figures(row, margin))
+    return Decided((sentence,)) if words is SHOWN else Decided(untold=(sentence,))
 
 
 def _figures(row: TableRow, margin: float) -> dict[str, str]:
@@ -122,6 +139,8 @@ def _figures(row: TableRow, margin: float) -> dict[str, str]:
     words = {when: tr("unknown") if share is None else percent(share) for when, share in shares.items()}
     return {
         **words,
+        "cases": tr_n("{count} case", "{count} cases", row["cases"]),
+        "needed": str(row["cases_needed"]),
         "points": points,
         "margin": tr("{count} points", count=digits(f"{100 * margin:g}")),
         "because": from_data(row["undecided_because"] or ""),
@@ -140,19 +159,24 @@ def _models(blessed: Blessed, run: AnyRun) -> list[tuple[str, str]]:
 
 
 def _common(blessed: Blessed, run: AnyRun) -> list[str]:
-    """The cases that are the same in both: their ids and their inputs are."""
+    """The cases that are the same in both: their ids and their inputs are.
+
+    Raises:
+        RunError: there is none.
+    """
     blessed_inputs = {case.id: case.inputs for case in blessed.cases}
-    return [case.id for case in run.suite.cases if blessed_inputs.get(case.id) == inputs_digest(case.inputs)]
+    common = [case.id for case in run.suite.cases if blessed_inputs.get(case.id) == inputs_digest(case.inputs)]
+    if not common:
+        raise RunError("the baseline has none of the cases of this run; bless a run of this suite")
+    return common
 
 
-def _notes(blessed: Blessed, run: AnyRun, rows: Mapping[str, TableRow], common: int, *, paired: bool) -> Iterator[str]:
+def _notes(blessed: Blessed, run: AnyRun, rows: Mapping[str, TableRow], common: int) -> Iterator[str]:
     manifest, now = run.manifest, len(run.suite.cases)
     left_before, left_now = len(blessed.cases) - common, now - common
-    if not paired:
-        yield DIFFERENT_CASES.tr(common=common, now=tr_n("{count} case", "{count} cases", now))
-    elif left_before or left_now:
+    if left_before or left_now:
         yield SOME_CASES.tr(common=common, left_before=left_before, left_now=left_now)
-    if blessed.spec_digest != manifest.spec_digest:
+    if not _same_rules(blessed, run):
         yield tr("the spec is not that of the baseline: the verdicts may rest on other rules or checks")
     if blessed.judges != manifest.judges:
         judges, of_baseline = _listed(manifest.judges), _listed(blessed.judges)

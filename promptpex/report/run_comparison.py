@@ -107,10 +107,10 @@ def compare_runs(
         people, noise: people's grades of either run, and the measured noise of its models (``tables.NOISE_COLUMNS``).
 
     Raises:
-        RunError: the runs have no model or no case in common.
+        RunError: the runs have no model or no case in common, or nothing was scored in one.
         InputError: accuracy is to decide, and the runs have none to compare.
     """
-    old, new = tables_of(before), tables_of(after)
+    old, new = map(_scored, (before, after))
     runs, rows, scores = (old.run, new.run), (old.rows, new.rows), (old.metric_counts, new.metric_counts)
     models, common = _models(*runs), _cases(*runs)
     cases = _counting(new.run, common, weights)
@@ -136,6 +136,18 @@ def compare_runs(
         noise=tuple(noise),
     )
     return comparison if comparison.is_claimed else _without_claims(comparison)
+
+
+def _scored(run: AnyRun | RunTables) -> RunTables:
+    """The tables of a run in which something was scored.
+
+    Raises:
+        RunError: nothing was.
+    """
+    made = tables_of(run)
+    if not (made.rows["verdict"].isin(["pass", "fail"]).any() or made.score_kinds["unscored"].isna().any()):
+        raise RunError(f"nothing was scored in this run, so that there is nothing to compare: {made.run.manifest.run}")
+    return made
 
 
 def _without_claims(comparison: RunComparison) -> RunComparison:

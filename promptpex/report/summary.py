@@ -93,6 +93,11 @@ class Summary:
         return records(self.rules)
 
     @property
+    def has_scores(self) -> bool:
+        """Whether any output was scored, by the rules, by an expected one or by a metric."""
+        return bool(self.models[["scored", "accuracy_scored"]].sum().sum() or self.metrics["scored"].sum())
+
+    @property
     def confidence(self) -> float:
         """The confidence level of the intervals."""
         return self.rankings.options.confidence

@@ -32,13 +32,13 @@ from promptpex.stats.flakiness import flaky, flip_rate, pass_at_k, pass_hat_k
 from promptpex.stats.fold_division import Fold, folds_of, held_out, worth_of_folds
 from promptpex.stats.harmonic_mean import harmonic_mean
 from promptpex.stats.holm import holm
-from promptpex.stats.intervals import Interval, clopper_pearson
+from promptpex.stats.intervals import Interval, cases_to_tell, clopper_pearson
 from promptpex.stats.korn_graubard import korn_graubard
 from promptpex.stats.means import open_mean_interval
 from promptpex.stats.outcome_grid import Completion, Grid
 from promptpex.stats.ppi_conditional import PpiConditional, PpiItem, ppi_conditional
 from promptpex.stats.proportions import repeat_correlation, share, share_interval
-from promptpex.stats.regression import regression_p, unpaired_regression_p
+from promptpex.stats.regression import cases_to_show, regression_p
 from promptpex.stats.resolution import Resolution, smallest_shown
 from promptpex.stats.run_noise import RunNoise, run_noise
 from promptpex.stats.score_means import ScoreGrid, suitability_by_scores
@@ -66,6 +66,8 @@ __all__ = [
     "RunNoise",
     "ScoreGrid",
     "Suitability",
+    "cases_to_show",
+    "cases_to_tell",
     "clopper_pearson",
     "clustered_agreement",
     "corrected_difference",
@@ -103,7 +105,6 @@ __all__ = [
     "suitability_after_looks",
     "suitability_by_scores",
     "tie_p",
-    "unpaired_regression_p",
     "worth_of_folds",
 ]
 

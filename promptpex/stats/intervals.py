@@ -65,6 +65,36 @@ def exact_bounds(share: float, size: float, confidence: float = 0.95) -> tuple[f
     return min(low, share), max(high, share)
 
 
+MOST_CASES = 100_000
+"""Cases beyond which no number is named."""
+
+
+def cases_to_tell(cases: int, share: float, end: float, limit: float, confidence: float = 0.95) -> int | None:
+    """How many cases bring the ``end`` of a share's interval to the ``limit``, if the share and what repeats are worth
+    stay as they are; None where no number does, or one that nobody would run.
+
+    Args:
+        cases: how many there are now.
+        share, limit: two different shares; ``end`` is beyond the limit, seen from the share.
+        confidence: of the interval.
+    """
+    if share == limit:
+        return None
+    now, wanted = (_size_to_reach(share, one, confidence) for one in (end, limit))
+    count = math.ceil(cases * wanted / now)
+    return count if wanted < MOST_CASES and count < MOST_CASES else None
+
+
+def _size_to_reach(share: float, end: float, confidence: float) -> int:
+    """The fewest independent cases of which the exact interval around a share does not go beyond an end."""
+    low, high = 1, MOST_CASES
+    while low < high:
+        middle = (low + high) // 2
+        ends = exact_bounds(share, middle, confidence)
+        low, high = (low, middle) if (ends[1] <= end if end > share else ends[0] >= end) else (middle + 1, high)
+    return low
+
+
 def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interval:
     """The exact interval for a proportion, `exact_bounds` of counts. With n = 0 it is (0, 1)."""
     require_counts(successes, n)

@@ -295,6 +295,7 @@ _OF_DECISIONS = (
     "accuracy_at_least",
     "interval",
     "decision",
+    "regression",
     "undecided_because",
     "versus",
     "beaten_by",

@@ -46,7 +46,7 @@ def test_a_run_is_blessed_and_the_next_one_held_against_it(project: Path, capsys
     assert code == 1
     assert out.startswith("FAIL  a: non-compliance rose from 10% to 37%, +27 points (")
     assert "gate failed: 1 of 1 model (a)" in err
-    code, out, _ = called(capsys, "gate", "old", "--max-regression", "3%", "--max-non-compliance", "20%")
+    code, out, _ = called(capsys, "gate", "old", "--max-regression", "3%", "--max-non-compliance", "25%")
     assert code == 0
     assert out.startswith("pass  a: non-compliance is 10% (CI ")
     assert "10% in the baseline, +0 points" in out

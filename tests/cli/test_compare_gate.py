@@ -116,36 +116,77 @@ def test_the_page_is_written_where_the_second_run_is_or_where_one_says(
     assert "name another file with --out" in err
 
 
-GATES: list[tuple[list[str], int]] = [
-    (["--max-non-compliance", "20%"], 0),
-    (["--max-non-compliance", "10%"], 1),
-    (["--max-non-compliance", "0.2", "--bound", "high"], 1),
-    (["--max-non-compliance", "10%", "--bound", "low"], 0),
-    (["--max-non-compliance", "30%", "--bound", "high"], 0),
-    (["--max-non-compliance", "10%", "--max-non-compliance", "a=15%"], 0),
-    (["--min-scored", "60"], 0),
-    (["--min-scored", "61"], 1),
+GATES: list[tuple[list[str], str]] = [
+    (["--max-non-compliance", "30%"], "pass"),
+    (["--max-non-compliance", "20%"], "cannot tell"),
+    (["--max-non-compliance", "10%"], "FAIL"),
+    (["--max-non-compliance", "0.2", "--bound", "high"], "FAIL"),
+    (["--max-non-compliance", "10%", "--bound", "low"], "cannot tell"),
+    (["--max-non-compliance", "5%", "--bound", "low"], "FAIL"),
+    (["--max-non-compliance", "30%", "--bound", "high"], "pass"),
+    (["--max-non-compliance", "10%", "--max-non-compliance", "a=15%"], "cannot tell"),
+    (["--min-scored", "60"], "pass"),
+    (["--min-scored", "61"], "FAIL"),
 ]
 
 
 @pytest.mark.parametrize(("limits", "expected"), GATES)
 def test_the_gate_holds_each_model_to_its_limits(
-    results: Path, capsys: pytest.CaptureFixture[str], limits: list[str], expected: int
+    results: Path, capsys: pytest.CaptureFixture[str], limits: list[str], expected: str
 ) -> None:
     """``a`` breaks 8 of 60 (13%, 5.9 to 25%), ``b`` nothing."""
     kept(results, "one", a=lambda n: n >= 8, b=lambda n: True)
     code, out, err = called(capsys, "gate", "one", *limits)
-    assert code == expected
-    assert ("FAIL  a" in out) == bool(expected)
-    assert expected or "pass  a: non-compliance is 13% (CI 5.9–25%), 60 scored outputs" in out
-    assert ("gate failed" in err) == bool(expected)
+    assert out.startswith(f"{expected}  a: ")
+    assert code == (expected == "FAIL")
+    assert expected != "pass" or "non-compliance is 13% (CI 5.9–25%), 60 scored outputs" in out
+    assert ("gate failed" in err) == (expected == "FAIL")
 
 
-def test_nothing_scored_does_not_pass_a_gate(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gate_that_cannot_tell_says_so_first_and_how_many_cases_would(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(results, "few", many(3, {"a": lambda n: True}))
+    code, out, err = called(capsys, "gate", "--max-non-compliance", "10%")
+    first = "cannot tell  a: non-compliance is 0% (CI 0–71%): 3 cases cannot tell this from 10%; about 36 would"
+    assert (code, out, err) == (0, f"{first}\n", "")
+    code, out, err = called(capsys, "gate", "--max-non-compliance", "10%", "--cannot-tell", "fail")
+    assert (code, out.strip(), err) == (4, first, "promptpex: gate cannot tell: 1 of 1 model (a)\n")
+    made = json.loads(called(capsys, "gate", "--max-non-compliance", "10%", "--json")[1])
+    assert (made["passed"], made["outcome"], made["models"]) == (False, "cannot tell", {"a": []})
+    assert made["cannot_tell"]["a"][0] == first.partition("a: ")[2]
+    kept(results, "enough", a=lambda n: True)
+    assert called(capsys, "gate", "--max-non-compliance", "10%")[1].startswith("pass  a: ")
+
+
+def test_missing_verdicts_that_could_break_a_limit_cannot_tell(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept(results, "one", a=lambda n: None if n < 9 else True)
+    code, out, _ = called(capsys, "gate", "--max-non-compliance", "10%")
+    assert code == 0
+    assert out.startswith("cannot tell  a: 9 of 60 outputs are unscored; had they failed, non-compliance is 15%")
+
+
+def test_a_run_that_is_not_complete_does_not_pass(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its three cases would pass, or show no rise, only since a budget cut the others."""
+    kept(results, "whole", a=lambda n: n % 2 == 0)
+    keep(results, "cut", many(60, {"a": lambda n: True}, asked=lambda model, n: n < 40, partial="budget"))
+    for limit in (["--max-non-compliance", "70%"], ["--baseline", "whole"]):
+        code, out, _ = called(capsys, "gate", "cut", *limit)
+        assert code == 1
+        assert out.startswith("FAIL  a: the run is not complete (budget)")
+        assert called(capsys, "gate", "cut", *limit, "--allow-partial")[0] == 0
+
+
+def test_a_run_without_a_single_verdict_is_refused(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept(results, "one", a=lambda n: None)
-    code, out, _ = called(capsys, "gate", "--max-non-compliance", "1", "--json")
-    assert code == 1
-    assert json.loads(out) == {"run": "one", "passed": False, "models": {"a": ["nothing was scored"]}}
+    kept(results, "two", a=lambda n: True)
+    for command in (("gate", "one", "--max-non-compliance", "1"), ("compare", "one", "two"), ("compare", "two", "one")):
+        code, out, err = called(capsys, *command)
+        assert (code, out) == (2, "")
+        assert "nothing was scored in this run" in err
+    assert not list(results.glob("*/*/compared-with-*"))
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_github_is_given_the_line_that_a_broken_rule_rests_on(folder: Path, caps
     assert failed.startswith(
         "::error file=prompts/p.md,title=gate failed%3A a::a: non-compliance is 50%25, above 10%25"
     )
-    assert passed.startswith("pass  b: non-compliance is 0%")
+    assert passed.startswith("::notice file=prompts/p.md,title=gate cannot tell%3A b::b: non-compliance is 0%25")
     assert rule.startswith("::error file=prompts/p.md,line=5,title=rule r1 of ")
     assert rule.endswith(
         "::10 of 20 outputs break r1: The answer is one word in capitals.%0ASuch as c1 on a: two words"
@@ -75,7 +75,7 @@ def test_the_summary_of_the_step_is_added_to(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder))
     done, _, err = gate(capsys, "github")
     assert done == 1
-    assert "the summary of the step cannot be written" in err
+    assert "GITHUB_STEP_SUMMARY cannot be written" in err
 
 
 def test_markdown_has_the_models_and_the_rules_that_failing_ones_break(
@@ -84,7 +84,7 @@ def test_markdown_has_the_models_and_the_rules_that_failing_ones_break(
     lines = gate(capsys, "markdown")[1].splitlines()
     assert lines[0].endswith(": gate failed: 1 of 2 models")
     assert [line for line in lines if line.startswith("| ❌ | <code>a</code> |")]
-    assert [line for line in lines if line.startswith("| ✅ | <code>b</code> |")]
+    assert [line for line in lines if line.startswith("| ❔ | <code>b</code> |")]
     (row,) = (line for line in lines if line.startswith("| 10 of 20 |"))
     assert "<code>r1</code>" in row
     assert "two words" in row
@@ -99,6 +99,7 @@ def test_junit_has_a_case_for_each_model(folder: Path, capsys: pytest.CaptureFix
     assert failure is not None
     assert "10 of 20 outputs break r1" in (failure.text or "")
     assert cases["b"].find("failure") is None
+    assert cases["b"].find("skipped") is not None
 
 
 def test_json_is_what_the_flag_gives_and_two_wishes_are_refused(
@@ -112,7 +113,7 @@ def test_json_is_what_the_flag_gives_and_two_wishes_are_refused(
 
 
 def test_a_gate_that_passes_names_no_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_cli(["gate", "--max-non-compliance", "60%", "--format", "github"]) == 0
+    assert run_cli(["gate", "--max-non-compliance", "80%", "--format", "github"]) == 0
     out = capsys.readouterr().out
     assert "::" not in out
     assert len(out.splitlines()) == 2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptpex.report.gate import Limits, breaches
+from promptpex.report.gate import Limits, decided
 from promptpex.report.run_comparison import compare_runs
 from promptpex.tables import RankingOptions
 from promptpex.tables.rankings import rank
@@ -126,6 +126,7 @@ def test_one_repeat_of_each_case_broken_is_a_regression() -> None:
 def test_a_gate_speaks_of_the_same_share() -> None:
     run = simulated(["a"], cases(60, 16), by({"a": one_of_three}), judge=False, repeats=3)
     _, rows = summed(run)
-    assert breaches(list(rows.values()), Limits(max_non_compliance=0.34)) == {"fake/a": []}
-    reasons = breaches(list(rows.values()), Limits(max_non_compliance=0.3))
-    assert reasons == {"fake/a": ["non-compliance is 33%, above 30%"]}
+    (near,) = decided(list(rows.values()), Limits(max_non_compliance=0.34)).values()
+    assert (near.exceeded, near.untold[0][:20]) == ((), "non-compliance is 33")
+    (over,) = decided(list(rows.values()), Limits(max_non_compliance=0.3)).values()
+    assert over.exceeded == ("non-compliance is 33%, above 30%",)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.report.gate import Limits, breaches
+from promptpex.report.gate import Decided, Limits, decided
 from promptpex.tables import records
 from tests.numbers.partly import partly
 from tests.numbers.world import TASTE, Fate, by, cases, first, ran, simulated, summed
@@ -110,10 +110,13 @@ def test_a_rival_that_was_asked_once_keeps_a_tie_from_being_claimed_too() -> Non
 @pytest.mark.parametrize("decide", ["point", "low", "high"])
 def test_a_gate_passes_only_what_passes_however_the_unscored_would_have_come_out(decide: Any) -> None:
     _, rows = summed(simulated(["a", "b"], cases(200, 16), by({"a": first(80, fate="cut"), "b": first(2, fate="cut")})))
-    reasons = breaches(list(rows.values()), Limits(max_non_compliance=0.1, decide=decide))
-    assert reasons["fake/b"] == []
-    (reason,) = reasons["fake/a"]
-    assert reason.startswith("80 of 200 outputs are unscored; had they failed, non-compliance is")
+    decisions = decided(list(rows.values()), Limits(max_non_compliance=0.1, decide=decide))
+    assert decisions["fake/b"] == Decided()
+    lost = decisions["fake/a"]
+    if decide == "high":
+        assert lost.exceeded[0].startswith("non-compliance is not clearly at most 10%")
+    else:
+        assert lost.untold[0].startswith("80 of 200 outputs are unscored; had they failed, non-compliance is 40%")
 
 
 @pytest.mark.parametrize("how", [{"judge": "none"}, {"judge": "fake/judge", "judge_mode": "prompt"}])

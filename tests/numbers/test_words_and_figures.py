@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptpex.report.gate import Limits, breaches
+from promptpex.report.gate import Limits, decided
 from promptpex.report.html_page import html
 from promptpex.report.secondary_tables import footnotes
 from tests.numbers.world import by, cases, first, ran, simulated, summed
@@ -85,7 +85,7 @@ def test_what_was_saved_leaves_out_what_a_budget_cut(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("broken", "limit"), [(201, 0.1), (661, 0.33)])
 def test_a_gate_tells_apart_what_it_holds_against_each_other(broken: int, limit: float) -> None:
     _, rows = summed(simulated(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
-    ((reason,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
+    (reason,) = decided(list(rows.values()), Limits(max_non_compliance=limit))["fake/a"].exceeded
     percentages = re.fullmatch(r"non-compliance is ([\d.]+)%, above ([\d.]+)%", reason)
     assert percentages is not None
     assert float(percentages[1]) > float(percentages[2])
@@ -97,14 +97,14 @@ def test_a_gate_tells_apart_what_it_holds_against_each_other(broken: int, limit:
 )
 def test_a_limit_is_shown_as_it_was_given(broken: int, limit: float, expected: str) -> None:
     _, rows = summed(simulated(["a"], cases(2000, 4), by({"a": first(broken)}), judge=False))
-    ((reason,),) = breaches(list(rows.values()), Limits(max_non_compliance=limit)).values()
+    (reason,) = decided(list(rows.values()), Limits(max_non_compliance=limit))["fake/a"].exceeded
     assert reason == f"non-compliance is {expected}"
 
 
 def test_a_gate_says_of_one_output_that_it_is_unscored() -> None:
     fates = by({"a": lambda case, repeat: "cut" if case == 99 else "kept"})
     _, rows = summed(simulated(["a"], cases(100, 4), fates, judge=False))
-    ((reason,),) = breaches(list(rows.values()), Limits(max_non_compliance=0.005)).values()
+    (reason,) = decided(list(rows.values()), Limits(max_non_compliance=0.005))["fake/a"].untold
     assert reason == "1 of 100 outputs is unscored; had it failed, non-compliance is 1%, above 0.5%"
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from promptpex.cli.models_without_answers import silent_scorers
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run
-from promptpex.report.gate import Decide, Limits, breaches, stated
+from promptpex.report.gate import Decide, Decided, Limits, decided, stated
 from promptpex.report.html_page import html
 from promptpex.report.run_comparison import compare_runs, to_dict
 from promptpex.report.summary import summarise
@@ -28,8 +28,8 @@ def answer(run: Run, **how: object) -> str:
     return text
 
 
-def reasons(limits: Limits, right: Right) -> list[str]:
-    return breaches(records(summarise(answered(20, a=right)).models), limits)["a"]
+def gated(limits: Limits, right: Right) -> Decided:
+    return decided(records(summarise(answered(20, a=right)).models), limits)["a"]
 
 
 def test_the_answer_names_both_figures_of_a_model() -> None:
@@ -115,35 +115,37 @@ def test_a_stored_run_that_never_compared_says_how_it_is_done() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "decide", "passes"),
+    ("limit", "decide", "outcome"),
     [
-        (0.8, "point", True),
-        (0.81, "point", False),
-        (0.9, "low", True),
-        (0.95, "low", False),
-        (0.5, "high", True),
-        (0.6, "high", False),
+        (0.5, "point", "pass"),
+        (0.79, "point", "cannot tell"),
+        (0.81, "point", "fail"),
+        (0.9, "low", "cannot tell"),
+        (0.95, "low", "fail"),
+        (0.5, "high", "pass"),
+        (0.6, "high", "fail"),
     ],
 )
-def test_the_gate_holds_accuracy_against_a_limit(limit: float, decide: Decide, passes: bool) -> None:
-    assert (not reasons(Limits(min_accuracy=limit, decide=decide), lambda n: n < 16)) is passes
+def test_the_gate_holds_accuracy_against_a_limit(limit: float, decide: Decide, outcome: str) -> None:
+    made = gated(Limits(min_accuracy=limit, decide=decide), lambda n: n < 16)
+    assert ("fail" if made.exceeded else "cannot tell" if made.untold else "pass") == outcome
 
 
 def test_the_gate_passes_only_what_would_pass_if_all_that_is_open_were_wrong() -> None:
-    assert reasons(Limits(min_accuracy=0.8), lambda n: n < 16 or None) == []
-    assert reasons(Limits(min_accuracy=0.81), lambda n: n < 16 or None) == ["accuracy is 80%, below 81%"]
+    assert gated(Limits(min_accuracy=0.5), lambda n: n < 16 or None) == Decided()
+    assert gated(Limits(min_accuracy=0.81), lambda n: n < 16 or None).exceeded == ("accuracy is 80%, below 81%",)
     made = answered(20, a=lambda n: n < 16 or None)
     cut = tuple(one.replace(text=None, error="truncated") if int(one.case[1:]) > 15 else one for one in made.outputs)
-    (why,) = breaches(records(summarise(made.replace(outputs=cut)).models), Limits(min_accuracy=0.81))["a"]
+    (why,) = decided(records(summarise(made.replace(outputs=cut)).models), Limits(min_accuracy=0.81))["a"].untold
     assert why == "4 of 20 outputs with an expected one are unscored; had they been wrong, accuracy is 80%, below 81%"
 
 
 def test_the_gate_knows_limits_of_single_models_and_runs_without_accuracy() -> None:
-    assert reasons(Limits(accuracy_of_model={"a": 0.5}), lambda n: n < 9) == ["accuracy is 45%, below 50%"]
+    assert gated(Limits(accuracy_of_model={"a": 0.5}), lambda n: n < 9).exceeded == ("accuracy is 45%, below 50%",)
     with pytest.raises(InputError, match="z is not a model"):
-        reasons(Limits(accuracy_of_model={"z": 0.5}), lambda n: True)
+        gated(Limits(accuracy_of_model={"z": 0.5}), lambda n: True)
     none = records(summarise(answered(20, 0, a=lambda n: True)).models)
-    assert breaches(none, Limits(min_accuracy=0.1)) == {"a": ["no output was compared with an expected one"]}
+    assert decided(none, Limits(min_accuracy=0.1))["a"].exceeded == ("no output was compared with an expected one",)
     assert "accuracy is 80% (CI 56–94%), 20 outputs" in stated(
         records(summarise(answered(20, a=lambda n: n < 16)).models)[0]
     )

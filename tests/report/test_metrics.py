@@ -15,7 +15,7 @@ from promptpex.core.errors import InputError
 from promptpex.core.records import Metric, Run
 from promptpex.report import runs, summarise
 from promptpex.report.files import write
-from promptpex.report.gate import Decide, Limits, breaches
+from promptpex.report.gate import Decide, Decided, Limits, decided
 from promptpex.report.html_page import html
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.run_comparison import to_dict as to_json
@@ -110,53 +110,55 @@ def test_a_metric_that_stays_or_has_no_score_is_compared_without_a_false_figure(
     assert not any(zero in shown for zero in ("-0 (", "(-0 ", "-0)"))
 
 
-def reasons(limit: float, value: Value, decide: Decide = "point") -> list[str]:
+def gated(limit: float, value: Value, decide: Decide = "point") -> Decided:
     summary = summarise(scored(20, a=value))
     limits = Limits(min_metrics={"tone": limit}, decide=decide)
-    return breaches(records(summary.models), limits, records(summary.metrics))["a"]
+    return decided(records(summary.models), limits, records(summary.metrics))["a"]
 
 
 @pytest.mark.parametrize(
-    ("limit", "decide", "passes"),
+    ("limit", "decide", "outcome"),
     [
-        (0.8, "point", True),
-        (0.81, "point", False),
-        (0.9, "low", True),
-        (0.97, "low", False),
-        (0.5, "high", True),
-        (0.6, "high", False),
+        (0.5, "point", "pass"),
+        (0.79, "point", "cannot tell"),
+        (0.81, "point", "fail"),
+        (0.9, "low", "cannot tell"),
+        (0.97, "low", "fail"),
+        (0.5, "high", "pass"),
+        (0.6, "high", "fail"),
     ],
 )
 def test_a_gate_holds_the_mean_or_an_end_of_its_interval_against_a_limit(
-    limit: float, decide: Decide, passes: bool
+    limit: float, decide: Decide, outcome: str
 ) -> None:
-    assert (not reasons(limit, lambda n: float(n < 16), decide)) is passes
+    made = gated(limit, lambda n: float(n < 16), decide)
+    assert ("fail" if made.exceeded else "cannot tell" if made.untold else "pass") == outcome
 
 
 def test_a_gate_passes_only_what_would_pass_if_all_missing_scores_were_0() -> None:
-    assert reasons(0.8, lambda n: 1.0 if n < 16 else None) == []
-    (why,) = reasons(0.81, lambda n: 1.0 if n < 16 else None)
+    assert gated(0.5, lambda n: 1.0 if n < 16 else None) == Decided()
+    (why,) = gated(0.81, lambda n: 1.0 if n < 16 else None).untold
     assert why == "4 of 20 outputs have no score by tone; were they worth 0, tone is 80%, below 81%"
-    assert reasons(0.81, lambda n: 1.0 if n < 16 else 0.0) == ["tone is 80%, below 81%"]
-    assert reasons(0.0, lambda n: None) == ["no output has a score by tone"]
+    assert gated(0.81, lambda n: 1.0 if n < 16 else 0.0).exceeded == ("tone is 80%, below 81%",)
+    assert gated(0.0, lambda n: None).exceeded == ("no output has a score by tone",)
 
 
 @pytest.mark.parametrize("later", [0.0, 0.5, 1.0])
 def test_a_gate_on_the_lower_end_passes_nothing_that_a_later_score_would_fail(later: float) -> None:
     still_open = summarise(scored(20, a=lambda n: None if n == 0 else 0.5)).metrics["ci_low"].iloc[0]
     limit = float(still_open) - 0.001
-    assert reasons(limit, lambda n: None if n == 0 else 0.5, "high") == []
-    assert reasons(limit, lambda n: later if n == 0 else 0.5, "high") == []
-    assert reasons(limit + 0.002, lambda n: None if n == 0 else 0.5, "high")
+    assert gated(limit, lambda n: None if n == 0 else 0.5, "high") == Decided()
+    assert gated(limit, lambda n: later if n == 0 else 0.5, "high") == Decided()
+    assert gated(limit + 0.002, lambda n: None if n == 0 else 0.5, "high").exceeded
 
 
 def test_a_gate_names_the_metrics_that_there_are() -> None:
     summary = summarise(run())
     for name, words in (("tine", "its metrics are tone; did you mean 'tone'"), ("expected", "its metrics are tone")):
         with pytest.raises(InputError, match=words):
-            breaches(records(summary.models), Limits(min_metrics={name: 0.5}), records(summary.metrics))
+            decided(records(summary.models), Limits(min_metrics={name: 0.5}), records(summary.metrics))
     with pytest.raises(InputError, match="it has none"):
-        breaches(records(summary.models), Limits(min_metrics={"tone": 0.5}))
+        decided(records(summary.models), Limits(min_metrics={"tone": 0.5}))
 
 
 def test_of_several_runs_a_limit_holds_where_its_metric_is(

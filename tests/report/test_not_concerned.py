@@ -11,7 +11,7 @@ from promptpex.core.errors import RunError
 from promptpex.core.records import Run
 from promptpex.interchange import junit
 from promptpex.report import runs
-from promptpex.report.gate import Limits, breaches
+from promptpex.report.gate import Limits, decided
 from promptpex.report.html_page import html
 from promptpex.report.run_comparison import compare_runs
 from promptpex.report.summary import summarise, to_dict
@@ -67,8 +67,8 @@ def test_junit_and_gate_take_such_an_output_for_kept() -> None:
     made = half_concerned()
     assert 'failures="1" errors="0"' in junit.text(made)
     rows = records(summarise(made).models)
-    assert breaches(rows, Limits(max_non_compliance=0.25)) == {"m": []}
-    assert breaches(rows, Limits(max_non_compliance=0.2))["m"]
+    assert not decided(rows, Limits(max_non_compliance=0.25))["m"].exceeded
+    assert decided(rows, Limits(max_non_compliance=0.2))["m"].exceeded
 
 
 def test_two_runs_with_it_compare_as_kept_and_broken() -> None:

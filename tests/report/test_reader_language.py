@@ -17,7 +17,7 @@ from promptpex.promptfile import renderer
 from promptpex.report import Summary, gate_formats, summarise, to_dict
 from promptpex.report.choices.page import html as choice_html
 from promptpex.report.files import write
-from promptpex.report.gate import Limits, breaches, stated
+from promptpex.report.gate import Limits, decided, stated
 from promptpex.report.gate_result import GateResult, gate_result
 from promptpex.report.html_page import html
 from promptpex.report.notebook import run_html
@@ -106,7 +106,7 @@ def test_every_text_of_a_gate_is_of_the_catalogue(layout: Callable[[GateResult],
     summary = marked("full")
     with reading_in(Marked()):
         rows = records(summary.models)
-        exceeded = breaches(rows, Limits(max_non_compliance=0.4, min_accuracy=0.5, min_metrics={}, min_scored=13))
+        exceeded = decided(rows, Limits(max_non_compliance=0.4, min_accuracy=0.5, min_metrics={}, min_scored=13))
         result = gate_result(summary, exceeded, {row["model"]: stated(row) for row in rows}, None)
         text = html_text(re.sub(r"<[^<>]*>", " ", layout(result)))
     assert "⟦" in text
@@ -160,7 +160,7 @@ def test_an_example_of_a_failure_is_in_the_words_that_its_judge_wrote(source: st
     made = hand_made([output("c1")], [verdict("fail", **given)], scores=[score(0.0, name="tone", **given)])
     with reading_in("vi"):
         summary = summarise(made)
-        exceeded = breaches(records(summary.models), Limits(max_non_compliance=0.0))
+        exceeded = decided(records(summary.models), Limits(max_non_compliance=0.0))
         shown = {
             "page": " ".join(ReadPage(html(summary).partition(' id="results"')[0]).texts),
             "brief": printed(summary, width=400),

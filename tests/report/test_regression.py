@@ -100,12 +100,12 @@ def test_a_run_in_which_nothing_was_scored_is_not_blessed() -> None:
 
 
 def test_a_rise_fails_only_beyond_noise_and_margin() -> None:
-    assert not against(failing(6), failing(8)).breaches
-    assert not against(failing(6), failing(6)).breaches
-    assert not against(failing(20), failing(2)).breaches
-    clear = against(failing(6), failing(22)).breaches["a"]
+    assert not against(failing(6), failing(8)).decisions["a"].exceeded
+    assert not against(failing(6), failing(6)).decisions["a"].exceeded
+    assert not against(failing(20), failing(2)).decisions["a"].exceeded
+    (clear,) = against(failing(6), failing(22)).decisions["a"].exceeded
     assert clear == ("non-compliance rose from 10% to 37%, +27 points (+17 to +39), clearly by more than 3 points")
-    assert not against(failing(6), failing(22), margin=0.25).breaches
+    assert not against(failing(6), failing(22), margin=0.25).decisions["a"].exceeded
     passed = against(failing(6), failing(8)).passed["a"]
     assert passed.startswith("10% in the baseline, +3 points (")
     assert passed.endswith("not clearly up by more than 3 points")
@@ -115,8 +115,8 @@ def test_the_same_cases_are_compared_one_by_one() -> None:
     """A rise by 13 of 60 cases: shown where no case is fixed, and not where 6 are and 19 newly fail."""
     before, worse = failing(6), failing(19)
     mixed = many(60, {"a": lambda n: n >= 29 or n < 10})
-    assert against(before, worse, margin=0.1).breaches
-    assert not against(before, mixed, margin=0.1).breaches
+    assert against(before, worse, margin=0.1).decisions["a"].exceeded
+    assert not against(before, mixed, margin=0.1).decisions["a"].exceeded
 
 
 def test_unscored_outputs_overturn_no_claim() -> None:
@@ -130,50 +130,51 @@ def test_unscored_outputs_overturn_no_claim() -> None:
     unclear = against(failing(0), open_(0, 12))
     (row,) = records(unclear.models)
     assert (row["regression"], row["undecided_because"]) == ("open", "12 of 60 outputs after are unscored")
-    assert "had they spoken against it" in unclear.breaches["a"]
+    assert "leaves open whether it rose by more than 3 points" in unclear.decisions["a"].untold[0]
+    assert not unclear.decisions["a"].exceeded
     (row,) = records(against(open_(0, 20), failing(12)).models)
     assert (row["regression"], row["undecided_because"]) == ("open", "20 of 60 outputs before are unscored")
     (row,) = records(against(failing(0), open_(0, 2)).models)
     assert row["regression"] == "not shown"
     nothing = against(failing(0), many(60, {"a": lambda n: None}))
-    assert nothing.breaches["a"].startswith("nothing was scored")
+    assert nothing.decisions["a"].untold[0].startswith("nothing was scored")
 
 
 def test_models_share_one_error_rate() -> None:
     """7 of 60 newly failing are clear of one model, and not of one in eight."""
     models: dict[str, Callable[[int], bool | None]] = {name: lambda n: n >= 6 for name in "bcdefgh"}
     before, alone = many(60, {"a": lambda n: n >= 6, **models}), failing(13)
-    assert against(before, alone).breaches
-    assert not against(before, many(60, {"a": lambda n: n >= 13, **models})).breaches
+    assert against(before, alone).decisions["a"].exceeded
+    assert not against(before, many(60, {"a": lambda n: n >= 13, **models})).decisions["a"].exceeded
 
 
-def test_other_cases_are_compared_as_samples() -> None:
+def test_a_baseline_of_other_cases_is_refused() -> None:
     other = renamed(failing(25), lambda case: case.replace(inputs={"thing": f"another {case.id}"}))
-    compared = against(failing(6), other)
-    (row,) = records(compared.models)
-    assert (row["paired"], row["cases_before"], row["cases_after"]) == (False, 60, 60)
-    assert row["regression"] == "shown"
-    assert "samples of different cases" in compared.notes[0]
-    slightly = renamed(failing(12), lambda case: case.replace(inputs={"thing": f"another {case.id}"}))
-    assert not against(failing(6), slightly).breaches
-    unscored = renamed(
-        many(60, {"a": lambda n: None if n < 20 else n >= 26}), lambda case: case.replace(inputs={"thing": case.id * 2})
-    )
-    (row,) = records(against(failing(6), unscored).models)
-    assert (row["regression"], row["undecided_because"]) == ("open", "20 of 60 outputs after are unscored")
+    with pytest.raises(RunError, match="none of the cases of this run"):
+        against(failing(6), other)
+
+
+def test_so_few_cases_that_none_could_show_a_rise_cannot_tell() -> None:
+    made = against(many(4, {"a": lambda n: True}), many(4, {"a": lambda n: False}), margin=0.0)
+    (words,) = made.decisions["a"].untold
+    assert words.startswith("0% in the baseline, +100 points (")
+    assert words.endswith("4 cases cannot show a rise by more than 0 points, 5 could")
+    enough = against(many(5, {"a": lambda n: True}), many(5, {"a": lambda n: False}), margin=0.0)
+    assert enough.decisions["a"].exceeded
 
 
 def test_some_new_cases_leave_the_others_paired() -> None:
     grown = renamed(failing(22), lambda case: case if int(case.id[1:]) < 50 else case.replace(id=f"new-{case.id}"))
     compared = against(failing(6), grown)
     (row,) = records(compared.models)
-    assert (row["paired"], row["cases_before"]) == (True, 50)
+    assert row["cases"] == 50
     assert "compared on the 50 cases that are the same" in compared.notes[0]
 
 
 def test_models_and_specs_that_are_others_are_named() -> None:
     before = many(60, {"a": lambda n: n > 5, "gone": lambda n: True})
-    after = many(60, {"a": lambda n: n > 5, "new": lambda n: True}, spec_digest="other", judges=("j",))
+    after = many(60, {"a": lambda n: n > 5, "new": lambda n: True}, judges=("j",))
+    after = after.replace(spec=after.spec.replace(rules=[one.replace(rule="Other words.") for one in after.spec.rules]))
     compared = against(before, after)
     assert list(compared.passed) == ["a"]
     notes = "\n".join(compared.notes)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
-from promptpex.stats import Grid, pair, regression_p, sign_flip_p, unpaired_regression_p
+from promptpex.stats import Grid, cases_to_show, pair, regression_p, sign_flip_p
 from promptpex.stats.noninferiority import inferiority_p, non_inferiority_p
 from promptpex.stats.tango_interval import paired_score
 
@@ -74,24 +74,14 @@ def test_more_newly_failing_cases_are_surer() -> None:
 def test_without_a_common_case_nothing_is_shown() -> None:
     nothing = grid([0, 0], [1, 1], open_=2)
     assert regression_p(pair(nothing, 1, 0), 0.03) == 1.0
-    assert unpaired_regression_p(nothing, nothing, 0, 0.03) == 1.0
 
 
-def test_different_cases_are_told_apart_where_their_interval_ends_above_the_margin() -> None:
-    low, high = grid([1] * 5 + [0] * 95), grid([1] * 30 + [0] * 70)
-    p_values = [unpaired_regression_p(high, low, 0, margin) for margin in (0.0, 0.05, 0.1, 0.2, 0.3)]
-    assert p_values == sorted(p_values)
-    assert p_values[0] < 0.001 < p_values[2] < 0.05 < p_values[3]
-    assert unpaired_regression_p(low, high, 0, 0.0) == 1.0
-    assert unpaired_regression_p(low, low, 0, 0.0) == 1.0
-
-
-def test_open_outputs_are_read_as_asked() -> None:
-    before, after = grid([0] * 60), grid([1] * 20 + [0] * 40, open_=15)
-    against = unpaired_regression_p(after, before, 0, 0.03, ("best", "worst"))
-    seen = unpaired_regression_p(after, before, 0, 0.03)
-    for_it = unpaired_regression_p(after, before, 0, 0.03, ("worst", "best"))
-    assert for_it < seen < against
+@pytest.mark.parametrize("margin", [0.0, 0.03, 0.3])
+def test_the_fewest_cases_that_could_show_a_rise_are_the_fewest(margin: float) -> None:
+    needed = cases_to_show(1, margin, 0.05)
+    p_values = [regression_p(pair(grid([0] * n, [1] * n), 1, 0), margin) for n in (needed - 1, needed)]
+    assert p_values[0] > 0.05 >= p_values[1]
+    assert cases_to_show(needed + 7, margin, 0.05) == needed + 7
 
 
 @pytest.mark.parametrize("margin", [-0.1, 1.0, 1.5, float("nan")])
@@ -99,6 +89,6 @@ def test_a_margin_is_a_share(margin: float) -> None:
     with pytest.raises(InputError, match="margin"):
         regression_p(pair(grid([0], [1]), 1, 0), margin)
     with pytest.raises(InputError, match="margin"):
-        unpaired_regression_p(grid([0]), grid([1]), 0, margin)
+        cases_to_show(5, margin, 0.05)
     with pytest.raises(InputError):
         inferiority_p(1, 1, 5, margin)

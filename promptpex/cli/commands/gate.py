@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -60,14 +61,13 @@ if TYPE_CHECKING:
     "--bound",
     type=click.Choice(["point", "low", "high"]),
     default="point",
-    help="Compare the share itself, or the low or high end of its interval, with the limit [point]. low fails a model "
-    "only if it is clearly worse than the limit, high passes it only if it is clearly not worse.",
+    help="What fails a model above the limit: the share itself, or the low or high end of its interval [point].",
 )
 @options.of_statistics(
     "--baseline",
     metavar="WHICH",
-    help="Fail if non-compliance has clearly risen since blessed (PROMPT.blessed.json), a file that `bless` wrote, "
-    "or a run.",
+    help="Fail a model whose non-compliance is shown to have risen since blessed (PROMPT.blessed.json), a file that "
+    "`bless` wrote, or a run.",
 )
 @options.of_statistics(
     "--max-regression",
@@ -75,6 +75,13 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="Highest accepted rise above the baseline [0%]; without --baseline, above blessed.",
 )
+@options.of_statistics(
+    "--cannot-tell",
+    type=click.Choice(["pass", "fail"]),
+    default="pass",
+    help="Where the gate cannot tell: exit 0, or 4 [pass].",
+)
+@options.of_statistics("--allow-partial", is_flag=True, help="Also pass a run that was cut short.", expert=True)
 @options.confidence
 @options.weights
 @options.of_output(
@@ -95,15 +102,17 @@ def command(
     bound: Any,
     baseline: str | None,
     max_regression: Fraction | None,
+    cannot_tell: str,
+    allow_partial: bool,
     layout: str | None,
     as_json: bool,
     **flags: Any,
 ) -> int:
     """Exit 1 if a model of a run exceeds the limits.
 
-    No model is asked. A model passes only if it would pass however its unscored outputs had come out. RUN is a
-    run's folder, id or name, a batch, or prompts, whose latest runs are meant; by default what was run last.
-    Of several all have to pass.
+    No model is asked. A model fails above a limit, passes where its whole interval keeps it, whatever is unscored, and
+    otherwise the gate cannot tell. RUN is a run's folder, id or name, a batch, or prompts; by default the latest
+    run of a whole suite that has an answer. Of several all have to pass.
 
     \b
       promptpex gate --max-non-compliance 10% --min-scored 50
@@ -114,7 +123,7 @@ def command(
       promptpex gate --max-non-compliance gpt-4o-mini=5% --bound high
       promptpex gate --min-accuracy 90% --min-metric tone=80
 
-    Against a baseline a model fails only if its non-compliance has risen by more than chance explains.
+    Against a baseline a model fails only where a rise of its non-compliance is shown. A run that is not complete fails.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import tell
@@ -127,39 +136,65 @@ def command(
     shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
     all_limits = Limits(*shares, min_metrics=dict(map(_metric, least_means)), min_scored=min_scored, decide=bound)
     layout, resolved = _layout(layout, as_json), settings(flags)
+    asked = _Wanted(all_limits, baseline_limits, allow_partial)
     named_runs = runs_meant(runs, Path(resolved.settings.results), tell)
-    if named_runs.is_one:
-        return _gate_one(_gated(named_runs.only, resolved, all_limits, baseline_limits), layout)
-    return _gate_several(named_runs, resolved, all_limits, baseline_limits, layout)
-
-
-def _gate_one(result: GateResult, layout: str) -> int:
-    from promptpex.core.errors import GateFailed
-    from promptpex.report.gate_formats import verdict
-
-    print_results([result], layout)
-    if failing := [model.label for model in result.failing]:
-        raise GateFailed(plain_line(f"{verdict(result)} ({', '.join(failing)})"))
+    results = (_gate_one if named_runs.is_one else _gate_several)(named_runs, resolved, asked, layout)
+    _raise_unless_passed(results, fail_untold=cannot_tell == "fail")
     return 0
 
 
-def _gate_several(
-    meant: MeantRuns, resolved: Resolved, asked: Limits, held: tuple[str, float] | None, layout: str
-) -> int:
-    """Gates each run; one that there is not, or that cannot be held against the limits, is bad input.
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is asked of each run: limits, a baseline with the rise that is accepted, and whether it may be partial."""
+
+    limits: Limits
+    held: tuple[str, float] | None
+    allow_partial: bool
+
+
+def _raise_unless_passed(results: Sequence[GateResult], *, fail_untold: bool) -> None:
+    """Ends the command where the gate failed.
+
+    Raises:
+        GateFailed: a model does not pass.
+        GateCannotTell: of none that is known, but there is one of which it cannot be told.
+    """
+    from promptpex.core.errors import GateCannotTell, GateFailed
+    from promptpex.report.gate_formats import verdict, verdict_of_all
+    from promptpex.report.gate_result import gravest
+
+    worst = gravest(result.outcome for result in results)
+    if worst == "pass" or (worst == "cannot tell" and not fail_untold):
+        return
+    if len(results) == 1:
+        named = ", ".join(model.label for model in results[0].models if model.outcome == worst)
+        words = f"{verdict(results[0])} ({named})"
+    else:
+        words = verdict_of_all(results)
+    raise (GateFailed if worst == "fail" else GateCannotTell)(plain_line(words))
+
+
+def _gate_one(meant: MeantRuns, resolved: Resolved, asked: _Wanted, layout: str) -> list[GateResult]:
+    results = [_gated(meant.only, resolved, asked)]
+    print_results(results, layout)
+    return results
+
+
+def _gate_several(meant: MeantRuns, resolved: Resolved, asked: _Wanted, layout: str) -> list[GateResult]:
+    """Gates each run and prints what was decided; one that is missing, or cannot be held against the limits, is bad
+    input.
 
     Limits of single models hold where the model is, and those on metrics where the metric is.
 
     Raises:
-        InputError: none of the runs has such a model, or such a metric.
+        InputError: none of the runs has such a model, or such a metric; about one nothing can be decided.
     """
-    from promptpex.core.errors import GateFailed, InputError
+    from promptpex.core.errors import InputError
     from promptpex.report.gate import require_metrics
-    from promptpex.report.gate_formats import verdict_of_all
     from promptpex.report.gate_result import told_apart, unknown_models_message, with_note
 
     models = {one.folder: _models_of(one.folder) for one in meant.runs if one.folder is not None}
-    _refuse_model_of_none(asked, [name for names in models.values() for name in names])
+    _refuse_model_of_none(asked.limits, [name for names in models.values() for name in names])
     results: list[tuple[str, GateResult]] = []
     problems: dict[str, str] = {}
     metrics: dict[str, None] = {}
@@ -168,20 +203,20 @@ def _gate_several(
             problems[one.prompt] = one.problem
             continue
         try:
-            result = _gated(one.folder, resolved, asked.only_of(models[one.folder]), held, metrics)
-            results.append((one.prompt, with_note(result, unknown_models_message(asked.of_others(models[one.folder])))))
+            own = replace(asked, limits=asked.limits.only_of(models[one.folder]))
+            result = _gated(one.folder, resolved, own, metrics)
+            others = asked.limits.of_others(models[one.folder])
+            results.append((one.prompt, with_note(result, unknown_models_message(others))))
         except InputError as error:
             where = f" ({error.path})" if error.path else ""
             problems[one.prompt or str(one.folder)] = f"{error.message}{where}"
     if not problems:
-        require_metrics(asked.min_metrics, metrics, several=True)
+        require_metrics(asked.limits.min_metrics, metrics, several=True)
     named = told_apart(results)
     print_results(named, layout, several=True, problems=problems)
     if problems:
         raise InputError(f"the gate cannot decide about {len(problems)} of {plural(len(meant.runs), 'prompt')}")
-    if any(result.failing for result in named):
-        raise GateFailed(plain_line(verdict_of_all(named)))
-    return 0
+    return named
 
 
 def _models_of(folder: Path) -> tuple[str, ...]:
@@ -204,11 +239,7 @@ def _refuse_model_of_none(asked: Limits, models: Sequence[str]) -> None:
 
 
 def _gated(
-    folder: Path,
-    resolved: Resolved,
-    asked: Limits,
-    held: tuple[str, float] | None,
-    metrics_of_all: dict[str, None] | None = None,
+    folder: Path, resolved: Resolved, asked: _Wanted, metrics_of_all: dict[str, None] | None = None
 ) -> GateResult:
     """What the limits say of the run of a folder.
 
@@ -216,7 +247,7 @@ def _gated(
         metrics_of_all: where this is one of several runs, is given its metrics; limits on others are left out then.
 
     Raises:
-        InputError: it has not ended, cannot be read, or cannot be held against the limits.
+        InputError: it has not ended, has nothing scored, cannot be read, or cannot be held against the limits.
     """
     from promptpex.cli.command_session import report_options
     from promptpex.core.errors import RunError
@@ -230,13 +261,15 @@ def _gated(
     if finished.manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` continues it", path=folder)
     summary = summarise(finished, folder=folder, **report_options(resolved))
-    results, lacking = Path(resolved.settings.results), list[str]()
+    if not summary.has_scores:
+        raise RunError("nothing was scored in this run, so that no limit can be held against it", path=folder)
+    lacking = list[str]()
     if metrics_of_all is not None:
         own = counting_metrics(records(summary.metrics))
         metrics_of_all.update(dict.fromkeys(own))
-        lacking = [name for name in asked.min_metrics if name not in own]
-        asked = asked.only_by(own)
-    return with_note(_decided(summary, folder, asked, held, results), without_metric(lacking))
+        lacking = [name for name in asked.limits.min_metrics if name not in own]
+        asked = replace(asked, limits=asked.limits.only_by(own))
+    return with_note(_decided(summary, folder, asked, Path(resolved.settings.results)), without_metric(lacking))
 
 
 def _refuse_without_limit() -> NoReturn:
@@ -244,23 +277,26 @@ def _refuse_without_limit() -> NoReturn:
     raise click.UsageError(f"give a limit: {limit_flags}")
 
 
-def _decided(
-    summary: Summary, folder: Path, asked: Limits, held: tuple[str, float] | None, results: Path
-) -> GateResult:
+def _decided(summary: Summary, folder: Path, asked: _Wanted, results: Path) -> GateResult:
     """What the limits and, where there is one, the baseline say of a run."""
-    from promptpex.report.gate import breaches, stated
+    from promptpex.report.gate import Decided, chosen_by_outcome, decided, not_complete, stated
     from promptpex.report.gate_result import gate_result
     from promptpex.tables import records
     from promptpex.workflow.grading.peoples_grades import prompt_file_of
 
-    rows, by_metric = summary.model_rows, records(summary.metrics)
-    exceeded = breaches(rows, asked, by_metric)
+    manifest, rows, by_metric = summary.run.manifest, summary.model_rows, records(summary.metrics)
+    file, partial = prompt_file_of(summary.run), Decided() if asked.allow_partial else not_complete(manifest)
+    if manifest.failed_in:
+        decisions = dict.fromkeys(manifest.models, partial + chosen_by_outcome(manifest.failed_in))
+        return gate_result(summary, decisions, dict.fromkeys(manifest.models, ""), file)
+    by_limits = decided(rows, asked.limits, by_metric, confidence=summary.confidence)
     figures = {row["model"]: stated(row, by_metric) for row in rows}
-    risen = _risen(held, summary, folder, results) if held else None
+    risen = _risen(asked.held, summary, folder, results) if asked.held else None
+    of_baseline = {} if risen is None else risen.decisions
+    decisions = {name: partial + one + of_baseline.get(name, Decided()) for name, one in by_limits.items()}
     if risen is not None:
-        exceeded = {name: [*broken, *filter(None, [risen.breaches.get(name)])] for name, broken in exceeded.items()}
         figures |= {name: f"{figures[name]}; {sentence}" for name, sentence in risen.passed.items()}
-    return gate_result(summary, exceeded, figures, prompt_file_of(summary.run), risen)
+    return gate_result(summary, decisions, figures, file, risen)
 
 
 def _held_against(baseline: str | None, most: Fraction | None) -> tuple[str, float] | None:
@@ -272,9 +308,10 @@ def _held_against(baseline: str | None, most: Fraction | None) -> tuple[str, flo
 
 def _risen(held: tuple[str, float], summary: Summary, folder: Path, results: Path) -> Regressions:
     """The run held against a baseline."""
+    from promptpex.cli.output import tell
     from promptpex.workflow.comparison.find_baseline import against_baseline, baseline
 
-    before = baseline(held[0], summary.run, results)
+    before = baseline(held[0], summary.run, results, tell)
     return against_baseline(before, summary, folder, results, margin=held[1])
 
 

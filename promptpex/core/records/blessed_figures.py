@@ -47,6 +47,7 @@ class Blessed(Record):
     Attributes:
         prompt, prompt_fingerprint, spec_digest, suite_digest: what the run was made from.
         run, name, created: which run it was: its folder's name, the name that people gave it, its date.
+        rules_digest: hash of the rules and of how they are decided; empty in files of earlier versions.
         judges: who judged.
         promptpex: the version.
         models: labels of the models.
@@ -61,6 +62,7 @@ class Blessed(Record):
     prompt_fingerprint: str
     spec_digest: str
     suite_digest: str
+    rules_digest: str = ""
     judges: tuple[str, ...] = ()
     promptpex: str = ""
     models: tuple[str, ...]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
 
+from promptpex.core.ids import digest
 from promptpex.core.records import AnyRun, Case, Manifest, Message, Rule
 from promptpex.core.translation import Key, tr
 from promptpex.report.comparison.word_differences import MOST_TEXT, TextPiece, word_differences
@@ -131,6 +132,14 @@ def _rules(before: Sequence[Rule], after: Sequence[Rule]) -> Iterator[ChangedRul
             parts = tuple(_of_rule(one, other))
             if parts:
                 yield ChangedRule(name, "changed", parts)
+
+
+def rules_digest(run: AnyRun) -> str:
+    """A hash of the rules of a run and of how they are decided, whatever else its spec says."""
+    rules = [rule.to_dict() for rule in run.spec.rules if not rule.stale]
+    return digest(
+        [[(name, rule.get(name)) for name in ("id", *_OF_RULE)] for rule in rules] + [run.manifest.mode_rules], 12
+    )
 
 
 def _of_rule(old: Rule, new: Rule) -> Iterator[ChangedText]:

@@ -29,13 +29,14 @@ def blessed_file(run: AnyRun) -> Path:
     return sibling(prompt, "blessed")
 
 
-def baseline(named: str, run: AnyRun, results: Path) -> Blessed:
+def baseline(named: str, run: AnyRun, results: Path, tell: runs.Tell) -> Blessed:
     """The figures that a run is held against.
 
     Args:
         named: ``blessed``, a file of blessed figures, or a run.
         run: the run that is held against them.
         results: the folder of the runs.
+        tell: as for ``runs.resolve``.
 
     Raises:
         RunError: there is no such file and no such run, or they are of another prompt.
@@ -45,7 +46,7 @@ def baseline(named: str, run: AnyRun, results: Path) -> Blessed:
     elif Path(named).is_file():
         figures = blessed_figures_file.read(Path(named))
     else:
-        folder = runs.resolve(Path(named), results)
+        folder = runs.resolve(Path(named), results, tell)
         figures = blessed_figures_file.bless(runs.read_for_report(folder), folder)
     if figures.prompt != run.manifest.prompt:
         raise RunError(f"the baseline is of the prompt {figures.prompt}, the run of {run.manifest.prompt}")
