@@ -107,19 +107,20 @@ def test_what_was_asked_of_one_model_alone_says_nothing_of_two() -> None:
 
 
 def test_a_failure_by_code_whose_judge_was_not_asked_is_no_scored_failure(tmp_path: Path) -> None:
-    """Half of the cases break a check. A budget ends the judging early: what is scored still breaks half."""
+    """Half of the cases break a check. A budget ends the run early: what is scored still breaks half, and answers have
+    not used up what verdicts needed."""
     fates = by({"a": lambda case, repeat: "broken" if case // 4 % 2 else "kept"})
     run = ran(tmp_path, ["a"], cases(80, 4), fates, aims=4, max_requests=100, concurrency=1)
     _, rows = summed(run)
     row = rows["a"]
-    assert (row["outputs"], row["scored"], row["not_asked"], row["usable"]) == (80, 20, 60, 20)
-    assert abs(row["non_compliant"] - 10) <= 6
-    assert row["non_compliance"] == row["best_case"] == row["worst_case"] == row["non_compliant"] / 20
+    assert (row["outputs"], row["scored"], row["not_asked"], row["usable"]) == (80, 50, 30, 50)
+    assert abs(row["non_compliant"] - 25) <= 6
+    assert row["non_compliance"] == row["best_case"] == row["worst_case"] == row["non_compliant"] / 50
     assert row["at_least"] is False
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("judge", "budget"), [(False, 25), (True, 75)], ids=["answering", "judging"])
+@pytest.mark.parametrize(("judge", "budget"), [(False, 25), (True, 50)], ids=["answering", "judging"])
 def test_shares_of_runs_cut_short_are_right_on_average(tmp_path: Path, judge: bool, budget: int) -> None:
     """30% of 50 cases break a check. The budget ends in the middle of the answers, or of the judging."""
     shares = []

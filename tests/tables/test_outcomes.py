@@ -161,7 +161,7 @@ def test_the_table_of_rules_says_what_the_definition_says(made: Run) -> None:
 @given(RUNS)
 def test_progress_and_reports_for_ci_and_pytest_say_the_same(made: Run) -> None:
     heard: list[Event] = []
-    known = OutcomesSoFar(heard.append, Weights(made.spec), made.spec.rules)
+    known = OutcomesSoFar(heard.append)
     wanted, groups = outcomes(made), by_output(made)
     for place, one in enumerate(made.outputs):
         known.code(place, [each for each in groups[one.key] if each.source.startswith("check:")])

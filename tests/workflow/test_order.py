@@ -77,8 +77,7 @@ def test_a_first_answer_to_every_case_comes_before_a_second() -> None:
 
 
 def test_a_budget_that_ends_among_the_judges_leaves_a_fair_sample_judged() -> None:
-    to_answer = 2 * len(CASES)
-    run = made(FakeClient(reply), judge="fake/j", judge_repeat=2, max_requests=to_answer + 2 * 2 * TARGETS)
+    run = made(FakeClient(reply), judge="fake/j", judge_repeat=2, max_requests=2 * 2 * 2 * TARGETS)
     judged = {verdict.key for verdict in run.verdicts if verdict.status == "pass"}
     assert len(judged) == 2 * 2 * TARGETS
     for model in ("fake/a", "fake/b"):
@@ -87,7 +86,7 @@ def test_a_budget_that_ends_among_the_judges_leaves_a_fair_sample_judged() -> No
 
 
 def test_several_judges_take_turns_so_that_what_is_judged_is_judged_by_all() -> None:
-    run = made(FakeClient(reply), judge=JUDGES, max_requests=2 * len(CASES) + 2 * TARGETS)
+    run = made(FakeClient(reply), judge=JUDGES, max_requests=3 * TARGETS)
     by = {name: {v.key for v in run.verdicts if v.source == f"judge:{name}" and v.status == "pass"} for name in JUDGES}
     assert by["fake/i"] == by["fake/j"]
     assert len(by["fake/i"]) == TARGETS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ import pytest
 
 from promptpex import tables
 from promptpex.config import load
-from promptpex.core.events import Event, OutcomeKnown, StageStarted, StepDone
-from promptpex.core.records import Run
+from promptpex.core.events import Event, OutcomeKnown
+from promptpex.core.records import Request, Run
 from promptpex.llm.fake import FakeClient
 from promptpex.workflow.execution.early_stopping import execute
+from promptpex.workflow.execution.order import fair_order
 from promptpex.workflow.execution.run_records import begin
 from promptpex.workflow.session import open_session
 from tests.numbers.world import Fate, World, cases, material
+from tests.samples import asked
 
 FATES: tuple[Fate, ...] = ("kept", "broken", "judged broken", "open", "cut", "unjudged", "unjudged broken", "kept")
 
@@ -59,12 +62,28 @@ async def test_the_outcomes_that_are_told_are_those_of_the_report(tmp_path: Path
     assert known.total() == len(run.outputs)
 
 
-async def test_what_checks_fail_is_known_before_a_judge_is_asked_and_the_rest_as_judges_speak(tmp_path: Path) -> None:
-    _, heard = await events_of(tmp_path)
-    first = next(at for at, event in enumerate(heard) if isinstance(event, StageStarted) and event.stage == "judge")
-    last = max(at for at, event in enumerate(heard) if isinstance(event, StepDone) and event.stage == "judge")
-    outcomes = [(at, event.outcome) for at, event in enumerate(heard) if isinstance(event, OutcomeKnown)]
-    before = [outcome for at, outcome in outcomes if at < first]
-    broken = sum(FATES.count(fate) for fate in ("broken", "unjudged broken")) * 8
-    assert before == ["unscored"] * FATES.count("cut") * 8 + ["fail"] * broken
-    assert {outcome for at, outcome in outcomes if first < at < last} == {"pass", "fail", "unscored"}
+async def test_outputs_are_judged_while_others_are_still_asked_for(tmp_path: Path) -> None:
+    """One answer waits until a judge has passed an output, and another until a check has failed one."""
+    prompt, spec, suite = material(cases(32, 4), 4, judge=True)
+    world, known = (
+        World(suite, lambda model, case, repeat: FATES[case % 2]),
+        {"pass": asyncio.Event(), "fail": asyncio.Event()},
+    )
+    last = {f"<{case.id}>": outcome for case, outcome in zip(fair_order(suite.cases, 0)[-2:], known, strict=True)}
+
+    async def replies(request: Request) -> Any:
+        for marker, outcome in last.items():
+            if request.stage == "output" and marker in asked(request):
+                await known[outcome].wait()
+        return world(request)
+
+    def hear(event: Event) -> None:
+        if isinstance(event, OutcomeKnown):
+            known[event.outcome].set()
+
+    settings = load(
+        {"models": ["fake/a"], "judge": ["fake/judge"], "store": str(tmp_path / "s.db")}, start=tmp_path, env={}
+    )
+    async with asyncio.timeout(300), open_session(settings, provider=FakeClient(replies), emit=hear) as on:
+        run = await execute(on, await begin(on, prompt, spec, suite))
+    assert tables.outputs(run)["verdict"].value_counts().to_dict() == {"pass": 16, "fail": 16}

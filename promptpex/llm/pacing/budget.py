@@ -8,6 +8,7 @@ provider that counts more tokens than the prompt has bytes for, or ignores ``max
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -48,6 +49,10 @@ class Spending:
             self.cost_usd + other.cost_usd,
             self.unpriced + other.unpriced,
         )
+
+    def times(self, count: float) -> Spending:
+        """So many of it, whole requests and tokens."""
+        return Spending(math.ceil(self.requests * count), math.ceil(self.tokens * count), self.cost_usd * count)
 
     def minus(self, other: Spending) -> Spending:
         return Spending(
@@ -104,6 +109,15 @@ class Budget:
     def unlimited(self) -> bool:
         """Whether nothing is limited."""
         return self.max_cost is None and self.max_requests is None and self.max_tokens is None
+
+    @property
+    def counts_requests_alone(self) -> bool:
+        """Whether neither dollars nor tokens are limited."""
+        return self.max_cost is None and self.max_tokens is None
+
+    def has_room_for(self, more: Spending) -> bool:
+        """Whether the limits bear that much beside what is spent."""
+        return self._passed(self.spent.plus(more)) is None
 
     async def reserve(self, request: Request) -> Spending:
         """Sets aside what the request may cost; waits for others to be settled where that may make room.

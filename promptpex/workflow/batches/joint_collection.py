@@ -2,7 +2,7 @@
 
 A budget, a deadline or a stop so leaves each prompt about as many answers as any other, whatever the sizes of their
 suites; a short suite is through first, and what it leaves goes to the others. Within a prompt the order is its own
-(``workflow.order``). No output is judged before all are in: answers come before verdicts, as in a single run.
+(``workflow.order``), and its outputs are judged as they come, as in a single run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from promptpex.core.time_allowance import Allowance
 from promptpex.engines import for_each
 from promptpex.llm.client import Client
 from promptpex.promptfile import RENDERING_SECONDS
-from promptpex.workflow.execution.collect import STAGE, Cell, Collect, TakeOutput, answer_to
+from promptpex.workflow.execution.collect import STAGE, Cell, Collect, Room, TakeOutput, answer_to, at_once
 from promptpex.workflow.execution.order import ask_order, serial_server
 
 
@@ -37,6 +37,7 @@ class _Share:
     order: Sequence[int]
     emit: Listener
     on_output: TakeOutput
+    room: Room
     done: asyncio.Future[None]
     time: Allowance = field(default_factory=lambda: Allowance(RENDERING_SECONDS))
 
@@ -87,10 +88,12 @@ class JointCollection:
         order: Sequence[int] | None = None,
         emit: Listener = ignore_events,
         on_output: TakeOutput,
+        room: Room = at_once,
     ) -> None:
         collected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         in_order = range(len(questions)) if order is None else order
-        self._shares[number] = _Share(client, prompt, questions, defaults, in_order, emit, on_output, collected)
+        share = _Share(client, prompt, questions, defaults, in_order, emit, on_output, room, collected)
+        self._shares[number] = share
         self.leave(number)
         await collected
 
@@ -100,6 +103,7 @@ class JointCollection:
 
         async def ask(asked: tuple[int, int]) -> None:
             share = shares[asked[0]]
+            await share.room()
             output = await answer_to(share.client, share.prompt, share.questions[asked[1]], share.defaults, share.time)
             share.emit(StepDone(STAGE, output.model, output.error))
             share.on_output(asked[1], output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,6 +24,13 @@ _MEASURED = (Completion.model_fields.keys() & Output.model_fields.keys()) - {"te
 
 TakeOutput = Callable[[int, Output], None]
 """Is given an output with the number of its question, as it comes."""
+
+Room = Callable[[], Awaitable[None]]
+"""Waits until a further question may be asked."""
+
+
+async def at_once() -> None:
+    """No wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,7 @@ class Collect(Protocol):
         order: Sequence[int] | None = ...,
         emit: Listener = ...,
         on_output: TakeOutput,
+        room: Room = ...,
     ) -> None: ...
 
 
@@ -94,12 +102,13 @@ async def collect(
     order: Sequence[int] | None = None,
     emit: Listener = ignore_events,
     on_output: TakeOutput,
+    room: Room = at_once,
     rendering: Allowance | None = None,
 ) -> None:
     """An output for every question: ``on_output`` is given each as it comes, with the number of its question.
 
-    They are asked in ``order``, a list of their numbers; by default as given. Once rendering the prompts has taken
-    longer than ``rendering`` allows, the rest is not asked.
+    They are asked in ``order``, a list of their numbers, by default as given; ``room`` is awaited before each. Once
+    rendering the prompts has taken longer than ``rendering`` allows, the rest is not asked.
 
     An answer that is empty, cut off, filtered or missing is an output with the reason in ``error``; one model's
     failure never ends another's requests.
@@ -107,6 +116,7 @@ async def collect(
     rendering = rendering or Allowance(RENDERING_SECONDS)
 
     async def answer(number: int) -> None:
+        await room()
         output = await answer_to(client, prompt, questions[number], defaults, rendering)
         emit(StepDone(STAGE, output.model, output.error))
         on_output(number, output)

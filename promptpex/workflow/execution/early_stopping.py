@@ -19,7 +19,6 @@ from promptpex.stats import looks_at
 from promptpex.workflow.execution import run_records
 from promptpex.workflow.execution.collect import TakeOutput, cells
 from promptpex.workflow.execution.order import fair_order
-from promptpex.workflow.execution.outcomes_so_far import outcomes_so_far
 from promptpex.workflow.preconditions import require_decidable, require_expected, require_ranked_metric
 from promptpex.workflow.session import Session
 
@@ -69,9 +68,7 @@ async def _in_parts(session: Session, begun: Run, records: RunRecords, on_output
     for ids in map(frozenset, manifest.looks):
         labels = {model.label for model in models_asked}
         places = [at for at, one in enumerate(all_cells) if one.case.id in ids and one.model.label in labels]
-        outcomes = outcomes_so_far(session, begun)
-        await run_records.collect_outputs(session, begun, (all_cells, places), records, outcomes, on_output)
-        judged = await run_records.judge_records(session, begun, records, places, outcomes)
+        judged = await run_records.collect_and_judge(session, begun, (all_cells, places), records, on_output)
         partial = partial or judged.partial
         manifest = judged.replace(partial=partial, looks=manifest.looks)
         columns = records.columns(begun.replace(manifest=manifest))

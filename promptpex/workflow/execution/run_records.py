@@ -41,8 +41,6 @@ from promptpex.workflow.execution.collect import Cell, TakeOutput, cells, reques
 from promptpex.workflow.execution.expected_scores import match_judges, scores_of
 from promptpex.workflow.execution.judges import judges_for
 from promptpex.workflow.execution.order import cell_order, serial_server
-from promptpex.workflow.execution.outcomes_by_code import early_outcomes
-from promptpex.workflow.execution.outcomes_so_far import OutcomesSoFar, outcomes_so_far
 from promptpex.workflow.execution.verdicts_on_outputs import OutputVerdicts
 from promptpex.workflow.instructions import instructions_of
 from promptpex.workflow.metrics.metric_scores import (
@@ -162,19 +160,13 @@ async def fill(
         on_output: puts each output at its place among the records, as it comes.
     """
     all_cells = cells(begun.suite.usable(), session.roles.models(), session.settings.repeats)
-    places = range(len(all_cells))
-    outcomes = outcomes_so_far(session, begun)
-    places_asked = (
-        places
-        if pairs is None
-        else [at for at in places if (all_cells[at].case.id, all_cells[at].model.label) in pairs]
-    )
-    await collect_outputs(session, begun, (all_cells, places_asked), records, outcomes, on_output)
+    places: Sequence[int] = range(len(all_cells))
+    if pairs is not None:
+        places = [at for at in places if (all_cells[at].case.id, all_cells[at].model.label) in pairs]
+    manifest = await collect_and_judge(session, begun, (all_cells, places), records, on_output)
     announce_missing_logprobs(session, begun.spec, records.outputs)
-    begun = begun.replace(manifest=reported(begun.manifest, records.outputs))
-    manifest = await judge_records(session, begun, records, places_asked, outcomes)
-    all_notices = dict.fromkeys((*manifest.notices, *session.provider_notices))
-    return manifest.replace(notices=tuple(all_notices))
+    manifest = reported(manifest, records.outputs)
+    return manifest.replace(notices=tuple(dict.fromkeys((*manifest.notices, *session.provider_notices))))
 
 
 async def judge(session: Session, run: Run) -> Run:
@@ -186,27 +178,67 @@ async def judge(session: Session, run: Run) -> Run:
         return records.of_run(run.replace(manifest=manifest))
 
 
-async def judge_records(
-    session: Session, run: Run, records: RunRecords, places: Sequence[int], known: OutcomesSoFar | None = None
-) -> Manifest:
+async def judge_records(session: Session, run: Run, records: RunRecords, places: Sequence[int]) -> Manifest:
     """As ``judge``, of the outputs at these places among the records of the run, of which it gives the manifest.
 
     Args:
         run: what it was made from, with its scores by metrics that are not scored anew.
-        known: what was told of the outputs already.
     """
-    judges = judges_for(session, run.prompt, run.spec)
+    verdicts = OutputVerdicts(session, run, records)
+    await verdicts.make(places)
+    return await _scored(session, run, records, places, verdicts)
+
+
+async def collect_and_judge(
+    session: Session,
+    begun: Run,
+    asked: tuple[Sequence[Cell], Sequence[int]],
+    records: RunRecords,
+    on_output: TakeOutput,
+) -> Manifest:
+    """Collects the outputs of some questions, asked in the fair order of the suite, and judges them as they come; gives
+    the manifest.
+
+    Args:
+        asked: all questions of the run, and the numbers of those that are asked, which are the places of their outputs.
+        on_output: as for ``fill``.
+    """
+    all_cells, places = asked
+    questions = [all_cells[place] for place in places]
+    order = cell_order(questions, begun.suite.usable(), session.settings.seed, serial_server)
+    verdicts = OutputVerdicts(session, begun, records)
+
+    def taken(number: int, output: Output) -> None:
+        on_output(places[number], output)
+        verdicts.add(places[number], output)
+
+    models = [questions[number].model.label for number in order]
+    async with verdicts.along([places[number] for number in order], models):
+        await session.collect(
+            session.client,
+            begun.prompt,
+            questions,
+            defaults=output_params(session, begun.prompt, begun.spec),
+            order=order,
+            emit=session.emit,
+            on_output=taken,
+            room=verdicts.room,
+        )
+    return await _scored(session, begun, records, places, verdicts)
+
+
+async def _scored(
+    session: Session, run: Run, records: RunRecords, places: Sequence[int], verdicts: OutputVerdicts
+) -> Manifest:
+    """Scores the outputs at these places, on which the verdicts are there, and gives the manifest."""
     comparers = match_judges(session, run.prompt, run.spec, run.suite)
-    answering = question_judges(session, run.prompt, [rule for rule in run.spec.rules if not rule.stale])
-    output_verdicts = OutputVerdicts(session, run, records, judges, known or outcomes_so_far(session, run))
-    await output_verdicts.make(places, answering)
     scorers = metric_judges(session, run.prompt, metrics_to_score(session, run))
     scores = await _put_scores(session, run, records, places, comparers, scorers)
-    labels = _labels([*judges, *answering, *comparers, *scorers])
+    labels = _labels([*verdicts.judges, *verdicts.answering, *comparers, *scorers])
     manifest = _judged_by(session, run.manifest).replace(
         judges=tuple(dict.fromkeys([*labels, *_still_counting(run, scores)])),
-        mode_rules=output_verdicts.mode_rules,
-        partial=_partial([*output_verdicts.reasons, *(score.unscored for score in scores)]),
+        mode_rules=verdicts.mode_rules,
+        partial=_partial([*verdicts.reasons, *(score.unscored for score in scores)]),
     )
     return counted(session, with_names(session, manifest))
 
@@ -233,40 +265,6 @@ async def _put_scores(
         for place, output in outputs:
             spool.put(place, of_outputs.pop(output.key, ()))
     return [*expected, *metrics]
-
-
-async def collect_outputs(
-    session: Session,
-    begun: Run,
-    asked: tuple[Sequence[Cell], Sequence[int]],
-    records: RunRecords,
-    known: OutcomesSoFar,
-    on_output: TakeOutput,
-) -> None:
-    """Collects the outputs of some questions, asked in the fair order of the suite; ``known`` is told of them as they
-    come.
-
-    Args:
-        asked: all questions of the run, and the numbers of those that are asked, which are the places of their outputs.
-        on_output: as for ``fill``.
-    """
-    all_cells, places = asked
-    questions = [all_cells[place] for place in places]
-    async with early_outcomes(session, begun, records.outputs, known) as check_early:
-
-        def taken(number: int, output: Output) -> None:
-            on_output(places[number], output)
-            check_early(places[number], output)
-
-        await session.collect(
-            session.client,
-            begun.prompt,
-            questions,
-            defaults=output_params(session, begun.prompt, begun.spec),
-            order=cell_order(questions, begun.suite.usable(), session.settings.seed, serial_server),
-            emit=session.emit,
-            on_output=taken,
-        )
 
 
 def _judged_by(session: Session, manifest: Manifest) -> Manifest:
