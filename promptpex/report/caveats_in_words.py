@@ -4,8 +4,10 @@ missing, what is open to doubt."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from promptpex.codecs.text.wording import NAMED, cut
+from promptpex.core.records import Check, Rule
 from promptpex.core.translation import tr, tr_n
 from promptpex.report.percentages import TableRow, listed, percent
 
@@ -61,6 +63,35 @@ def unread_checks(outputs: Mapping[str, int], prompt: str | None) -> list[str]:
         )
         for rule, count in outputs.items()
     ]
+
+
+def without_value(rules: Iterable[Rule], outputs: Mapping[str, int]) -> list[str]:
+    """The rules whose checks look at a value that some outputs lack, the check, and what to do; a sentence each.
+
+    Args:
+        outputs: by rule, how many outputs lack it.
+    """
+    return [
+        tr_n(
+            "{rule} looks at {values}, which {count} output lacks, so it is unscored: where it may be missing, use an "
+            "is-json check whose schema does not require it, in place of the path.",
+            "{rule} looks at {values}, which {count} outputs lack, so they are unscored: where it may be missing, use "
+            "an is-json check whose schema does not require it, in place of the path.",
+            outputs[rule.id],
+            rule=rule.id,
+            values=listed(list(_looked_at(rule.checks))[:NAMED]),
+        )
+        for rule in rules
+        if outputs.get(rule.id)
+    ]
+
+
+def _looked_at(checks: Iterable[Check]) -> Iterator[str]:
+    """The paths of the checks, and of those in their sets."""
+    for check in checks:
+        if check.path:
+            yield f"`{cut(check.path, 40)}` ({check.kind})"
+        yield from _looked_at(check.asserts or ())
 
 
 def _few(rows: Sequence[TableRow]) -> list[str]:

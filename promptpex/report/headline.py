@@ -377,6 +377,13 @@ def _in_words(row: TableRow, rankings: Rankings) -> str:
 
 def _figures(row: TableRow, rankings: Rankings) -> str:
     short = _short(row, rankings)
+    if row["at_least"] and not row["non_compliant"]:
+        return tr_n(
+            "none of {count} usable output as far as known ({interval})",
+            "none of {count} usable outputs as far as known ({interval})",
+            row["usable"],
+            interval=_interval(row, rankings),
+        )
     if row["at_least"]:
         return tr_n(
             "at least {some} of {count} usable output ({share})",

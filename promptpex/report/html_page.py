@@ -17,7 +17,7 @@ from markupsafe import Markup
 from promptpex.codecs.files.atomic import write_text
 from promptpex.codecs.text.wording import plural, sentence
 from promptpex.core.translation import day_of, digits, from_data, shown, spoken
-from promptpex.report.caveats_in_words import FEW
+from promptpex.report.caveats_in_words import FEW, without_value
 from promptpex.report.ids import anchor, is_long, shortened, shortened_list
 from promptpex.report.metrics_in_words import NOTE, mean, points
 from promptpex.report.metrics_in_words import scored as metric_scored
@@ -28,7 +28,7 @@ from promptpex.report.page.page_texts import moment, tr_n_on_page, tr_on_page
 from promptpex.report.page.run_before import RunBefore, run_before
 from promptpex.report.page.script import POLICY, script, script_policy, script_texts
 from promptpex.report.page.values import breakable, figure, pictured, pretty
-from promptpex.report.percentages import at_least, ends
+from promptpex.report.percentages import at_least, ends, marked
 from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections
 from promptpex.report.summary import Summary
@@ -141,6 +141,8 @@ def _filters() -> dict[str, Callable[..., object]]:
         "heat": heat,
         "shown": shown,
         "at_least": at_least,
+        "marked": marked,
+        "without_value": without_value,
         "reasons": counted_reasons,
         "from_data": from_data,
         "reason_of": reason_of,

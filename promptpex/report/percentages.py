@@ -30,8 +30,15 @@ def percent(share: float) -> str:
 
 
 def at_least(share: float, bound: object) -> str:
-    """A share, said to be a lower bound where it is one."""
+    """A share, said to be a lower bound where it is one; ``0 known`` where that says nothing."""
+    if bound and share <= 0.0:
+        return tr("0 known")
     return tr("at least {share}", share=percent(share)) if bound else percent(share)
+
+
+def marked(share: float, bound: object) -> str:
+    """The same in short: ``≥27%``."""
+    return f"≥{percent(share)}" if bound and share > 0.0 else at_least(share, bound)
 
 
 def as_given(limit: float) -> str:

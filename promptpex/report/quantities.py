@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from promptpex.core.translation import Key, tr
 from promptpex.report.metrics_in_words import scored
-from promptpex.report.percentages import TableRow, with_ends
+from promptpex.report.percentages import TableRow, at_least, ends, marked
 from promptpex.report.summary import Summary
 from promptpex.tables import records
 
@@ -36,14 +36,14 @@ class Estimate:
         """The share with its interval, after ``≥`` where it is a lower bound; a dash where nothing was scored."""
         if self.point is None or self.low is None or self.high is None:
             return "–"
-        return f"{'≥' if self.at_least else ''}{with_ends(self.point, self.low, self.high)}"
+        return f"{marked(self.point, self.at_least)} ({ends(self.low, self.high)})"
 
     @property
     def in_words(self) -> str:
         """The same with the words ``at least``."""
         if not self.at_least or self.point is None or self.low is None or self.high is None:
             return self.text()
-        return tr("at least {share}", share=with_ends(self.point, self.low, self.high))
+        return f"{at_least(self.point, True)} ({ends(self.low, self.high)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from promptpex.core.translation import Key, digits, from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
 from promptpex.report.corrections_in_words import calibration_section, correction_section
 from promptpex.report.ids import shortened_list
-from promptpex.report.percentages import TableRow, as_given, kappa_with_ends, percent, with_ends
+from promptpex.report.percentages import TableRow, as_given, at_least, ends, kappa_with_ends, percent, with_ends
 from promptpex.report.summary import Summary
 from promptpex.report.text_table import Section
 from promptpex.tables import records, weighed
@@ -58,7 +58,7 @@ def _rule_cell(row: TableRow | None) -> str:
     if row is None:
         return _broken(row)
     unscored = row["unscored"] if row["at_least"] or not row["scored"] else 0
-    parts = [f"{'≥' if row['at_least'] else ''}{_broken(row)}"]
+    parts = [f"{'≥' if row['at_least'] and row['broken'] else ''}{_broken(row)}"]
     if unscored:
         parts.append(tr("{count} unscored", count=unscored))
     if row["not_concerned"]:
@@ -421,7 +421,8 @@ def _list_row(what: str, names: Sequence[str], total: int) -> list[tuple[str, ..
 
 def _share_cells(row: TableRow, name: str) -> tuple[str, ...]:
     share = _interval(row["share"], row["ci_low"], row["ci_high"])
-    share = tr("at least {share}", share=share) if row["at_least"] else share
+    if row["at_least"] and row["share"] is not None:
+        share = f"{at_least(row['share'], True)} ({ends(row['ci_low'], row['ci_high'])})"
     return (row["model"], name, _broken(row), share + few(row["scored"]), str(row["unscored"]))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex import tables
 from promptpex.core.errors import InputError
-from promptpex.core.records import NOT_ASKED, AnyRun, Spec, Suite, collector_paused
+from promptpex.core.records import NO_VALUE, NOT_ASKED, AnyRun, Spec, Suite, collector_paused
 from promptpex.report.caveats_in_words import unread_checks
 from promptpex.report.corrections_in_words import corrected_sentences
 from promptpex.report.failures import FailureExample, failure_examples
@@ -111,11 +111,13 @@ class Gaps:
         unscored: per model label, how many outputs per reason could not be scored.
         unjudged_rules: ids of rules that nothing judged in this run.
         half_judged_rules: ids of rules that checks decide in part and no judge was asked about.
+        without_value: by rule, how many outputs lack the value which a check of it looks at.
     """
 
     unscored: dict[str, dict[str, int]]
     unjudged_rules: tuple[str, ...]
     half_judged_rules: tuple[str, ...]
+    without_value: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ def summarise(
         metrics=by_metric,
         lowest=run_tables.lowest_scores(),
         details=details,
-        gaps=_gaps(run, rows, run_tables.kinds),
+        gaps=_gaps(run, rows, run_tables),
         examples=tuple(failure_examples(run, run_tables.parts(), by_rule, most)),
         rankings=rankings,
         saved=_saved(run, rows) if options.looks else None,
@@ -320,12 +322,24 @@ def references(suite: Suite) -> dict[str, int]:
     return dict(Counter("" if source is None else source.rpartition(" (")[0] or source for source in sources))
 
 
-def _gaps(run: AnyRun, rows: pd.DataFrame, cube: pd.DataFrame) -> Gaps:
+def _gaps(run: AnyRun, rows: pd.DataFrame, made: RunTables) -> Gaps:
+    cube = made.kinds
     return Gaps(
         unscored=_unscored(rows),
         unjudged_rules=_without_judge(cube, run.spec, half=False),
         half_judged_rules=_without_judge(cube, run.spec, half=True),
+        without_value=dict(_without_value(made)),
     )
+
+
+def _without_value(made: RunTables) -> Counter[str]:
+    """By rule, the outputs that lack the value which a check of it looks at; they are counted where there are any."""
+    outputs: Counter[str] = Counter()
+    for part in made.parts() if made.kinds["unscored"].eq(NO_VALUE).any() else ():
+        cube = part.verdicts
+        lacking = cube[cube["unscored"].eq(NO_VALUE).fillna(False) & cube["counts"]]
+        outputs.update(lacking.drop_duplicates(["rule", "case", "model", "repeat"])["rule"].tolist())
+    return outputs
 
 
 def _saved(run: AnyRun, rows: pd.DataFrame) -> Saved:
@@ -357,6 +371,7 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "unscored": summary.gaps.unscored,
         "unjudged_rules": list(summary.gaps.unjudged_rules),
         "half_judged_rules": list(summary.gaps.half_judged_rules),
+        "without_value": summary.gaps.without_value,
         "answer": summary.answer,
         "rank_by": summary.rankings.options.rank_by,
         "expected_from": references(summary.run.suite),

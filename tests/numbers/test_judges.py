@@ -88,8 +88,8 @@ def test_exactly_one_in_twenty_is_a_few() -> None:
     assert "failed on 3 of 40 outputs" in begins(3)
 
 
-def test_of_two_judges_the_failing_one_is_named_and_the_other_judges(tmp_path: Path) -> None:
-    """Majority of those who could: what one judge says counts."""
+def test_of_two_judges_the_failing_one_is_named_and_the_other_is_no_majority(tmp_path: Path) -> None:
+    """One of two is not more than half."""
     prompt, spec, suite = material(cases(40, 4), 4, judge=True)
     world = World(suite, by({"a": first(0)}))
 
@@ -107,7 +107,7 @@ def test_of_two_judges_the_failing_one_is_named_and_the_other_judges(tmp_path: P
     assert summary.answer is not None
     assert summary.answer.startswith("The judge fake/judge-b failed on 40 of 40 outputs")
     assert "fake/judge-a gave" not in summary.answer
-    assert (summary.models["scored"].item(), summary.models["at_least"].item()) == (40, False)
+    assert (summary.models["scored"].item(), summary.models["unscored"].item()) == (0, 40)
 
 
 @pytest.mark.parametrize("fate", ["open", "cut"])

@@ -24,9 +24,12 @@ def sentences(answer: str) -> list[str]:
 
 
 def unmarked(answer: str | None) -> str:
-    """An answer without what it says of judges that nobody has checked: whose verdicts they are changes no figure."""
+    """An answer without what it says of judges that nobody has checked: whose verdicts they are changes no figure; and
+    with its lower bounds of 0% as any other."""
     assert answer is not None
-    return re.sub(r",? (?:by this judge|Check this judge with `promptpex grade`\.)", "", answer)
+    answer = re.sub(r",? (?:by this judge|Check this judge with `promptpex grade`\.)", "", answer)
+    none = re.sub(r"none of (\d+) usable (outputs?) as far as known \(", r"at least 0 of \1 usable \2 (0 known, ", answer)
+    return none.replace("(0 known", "(at least 0%")
 
 
 def near(printed: str, share: float) -> bool:

@@ -14,6 +14,7 @@ from promptpex.assertions.javascript import js_values
 from promptpex.assertions.model import Assertion, CheckedOutput, Unscorable
 from promptpex.assertions.time_limits import in_time
 from promptpex.codecs.text.wording import beginning, quoted_json
+from promptpex.core.records import NO_VALUE
 from promptpex.core.translation import stored
 
 Steps = tuple[str | int | None, ...]
@@ -55,7 +56,7 @@ def looked_at(assertion: Assertion, checked: CheckedOutput) -> list[CheckedOutpu
         values = _at(candidate, steps)
         if values is not None:
             return [checked.with_output(_as_output(assertion, value)) for value in in_time(values)]
-    raise Unscorable("no-value", stored("the output holds no JSON with the value {path}", path=assertion.path[:80]))
+    raise Unscorable(NO_VALUE, stored("the output holds no JSON with the value {path}", path=assertion.path[:80]))
 
 
 def _as_output(assertion: Assertion, value: object) -> object:
@@ -66,7 +67,7 @@ def _as_output(assertion: Assertion, value: object) -> object:
     if value is None or isinstance(value, list | dict):
         excerpt = beginning(js_values.compact_json(value))
         is_another = stored("the value {path} is not text: {excerpt}", path=assertion.path, excerpt=excerpt)
-        raise Unscorable("no-value", is_another)
+        raise Unscorable(NO_VALUE, is_another)
     return js_values.compact_json(value)
 
 

@@ -11,7 +11,7 @@ from promptpex.cli.in_words.layout import WIDTH, and_more
 from promptpex.core.errors import RunError
 from promptpex.core.translation import day_of, digits, from_data, tr, tr_n
 from promptpex.report.batches.batch_files import INDEX
-from promptpex.report.percentages import percent
+from promptpex.report.percentages import marked, percent
 from promptpex.report.runs.batch_folder import by_date, read_batch
 from promptpex.report.runs.listing import ListedRun, bytes_of
 from promptpex.report.terminal.fitted_table import NARROW_GAP
@@ -127,10 +127,10 @@ def _result(run: ListedRun) -> str:
     shares = sorted(one.broken.point for one in run.models if one.broken.point is not None)
     if not shares:
         return NONE
-    bound = "≥" if any(one.broken.at_least for one in run.models) else ""
-    ends = list(dict.fromkeys(map(percent, (shares[0], shares[-1]))))
+    lowest = marked(shares[0], any(one.broken.at_least for one in run.models))
+    ends = [lowest] if percent(shares[0]) == percent(shares[-1]) else [lowest, percent(shares[-1])]
     of = f" ({part.cases}/{part.of})" if part else ""
-    return f"{bound}{tr(' to ').join(ends)}{of}"
+    return f"{tr(' to ').join(ends)}{of}"
 
 
 def in_bytes(count: int) -> str:

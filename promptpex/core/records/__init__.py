@@ -24,6 +24,7 @@ from promptpex.core.records.grade import (
 from promptpex.core.records.metric import METRIC_NAME, Language, Metric, Scale
 from promptpex.core.records.output import (
     CUT,
+    NO_VALUE,
     NOT_ASKED,
     NOT_CONCERNED,
     UNCLEAR,
@@ -112,6 +113,7 @@ __all__ = [
     "OUTPUT_SUBJECT",
     "RUNNING",
     "UNCLEAR",
+    "NO_VALUE",
     "UNTRUSTED",
     "WHOLE_INPUT",
     "AnyRun",

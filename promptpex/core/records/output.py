@@ -15,6 +15,9 @@ NOT_CONCERNED: Status = "not_concerned"
 UNCLEAR = "judge-unclear"
 """The reason code of a verdict where a judge says that it cannot tell."""
 
+NO_VALUE = "no-value"
+"""The reason code where the output lacks the value that a check looks at, or it is not a text."""
+
 UNTRUSTED = "untrusted-judge"
 """The reason code where the judges of a rule are not known to agree with people as far as ``min_agreement`` demands."""
 

@@ -10,7 +10,7 @@ from promptpex.core.translation import Key, from_data, tr, tr_n
 from promptpex.report.batches.batch_files import INDEX
 from promptpex.report.batches.batch_in_words import ONLY
 from promptpex.report.batches.batch_report import BatchReport
-from promptpex.report.percentages import TableRow, percent, with_ends
+from promptpex.report.percentages import TableRow, ends, marked
 from promptpex.report.terminal.brief import MOST_LINES
 from promptpex.report.terminal.ending import beginning_of, link, print_renderable, unbroken
 from promptpex.report.terminal.fitted_table import Column, fitted
@@ -176,15 +176,13 @@ def _mean(report: BatchReport, model: str) -> str:
     (row,) = (row for row in records(report.by_model) if row["model"] == model)
     if row["mean_non_compliance"] is None:
         return NONE
-    return f"{'≥' if row['at_least'] else ''}{percent(row['mean_non_compliance'])}"
+    return marked(row["mean_non_compliance"], row["at_least"])
 
 
 def _cell(row: TableRow | None, *, intervals: bool) -> str:
     """A model's share on a prompt with the decision about it, where there was one to make."""
     if row is None or row["non_compliance"] is None:
         return NONE
-    share = (
-        with_ends(row["non_compliance"], row["ci_low"], row["ci_high"]) if intervals else percent(row["non_compliance"])
-    )
+    interval = f" ({ends(row['ci_low'], row['ci_high'])})" if intervals else ""
     decision = "" if row["decision"] in (ONLY, None) else f" {from_data(row['decision'])}"
-    return f"{'≥' if row['at_least'] else ''}{share}{decision}"
+    return f"{marked(row['non_compliance'], row['at_least'])}{interval}{decision}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from promptpex.core.records import RUNNING
 from promptpex.core.translation import from_data, tr, tr_n
-from promptpex.report.caveats_in_words import FEW
+from promptpex.report.caveats_in_words import FEW, without_value
 from promptpex.report.metrics_in_words import mean
 from promptpex.report.summary import Summary
 from promptpex.report.terminal.texts import clean, named
@@ -42,7 +42,7 @@ def gaps(summary: Summary) -> list[str]:
             f"  {clean(from_data(reason))}: {clean(from_data(why), WHY)}"
             for reason, why in _why(summary, model, reasons)
         ]
-    return [*lines, *_without_judge(summary)]
+    return [*lines, *_without_value(summary), *_without_judge(summary)]
 
 
 def gaps_by_reason(summary: Summary) -> list[str]:
@@ -63,7 +63,7 @@ def gaps_by_reason(summary: Summary) -> list[str]:
             models=of_each,
         )
         lines.append(f"{line} {clean(from_data(why), WHY)}" if why else line)
-    return [*lines, *_without_judge(summary)]
+    return [*lines, *_without_value(summary), *_without_judge(summary)]
 
 
 def means(summary: Summary) -> Iterator[str]:
@@ -74,6 +74,12 @@ def means(summary: Summary) -> Iterator[str]:
             of_each = (row for row in rows if row["metric"] == metric)
             mean_texts = (f"{named(row['model'])} {mean(row)}" for row in of_each)
             yield tr("Metric {metric}: {means}.", metric=clean(metric), means=", ".join(mean_texts))
+
+
+def _without_value(summary: Summary) -> Iterator[str]:
+    """The rules whose checks look at a value that some outputs lack."""
+    for sentence in without_value(summary.run.spec.rules, summary.gaps.without_value):
+        yield clean(sentence, WHY)
 
 
 def _without_judge(summary: Summary) -> Iterator[str]:
