@@ -33,7 +33,6 @@ from promptpex.stats import (
     looks_at,
     open_mean_interval,
     pair,
-    repeat_correlation,
     share_interval,
     shown_worse,
     suitability,
@@ -99,7 +98,7 @@ def _covered(rng: Any, rounds: int, rate: float, cases: int, repeats: int, betwe
     truth, inside, width, plain = float(chance.mean()), 0, 0.0, 0.0
     for _ in range(rounds):
         made = drawn(rng, [chance, chance, chance], cases, repeats=repeats)
-        interval = share_interval(made, 0, correlation=repeat_correlation(made))
+        interval = share_interval(made, 0)
         inside += covers(interval, truth)
         width += interval.width
         low, high = score_bounds(round((interval.estimate or 0.0) * cases) / cases, cases, Z95)
@@ -125,7 +124,7 @@ def _accurate(rng: Any, rounds: int, accuracy: float, cases: int, repeats: int) 
     for _ in range(rounds):
         wrong = rng.beta(1 - accuracy, accuracy, cases)
         made = drawn(rng, [wrong], cases, repeats=repeats, alike=1e-6)
-        cells = accuracy_cells(Counted(made, made, {}, {}), "m0", repeat_correlation(made), 0.95)
+        cells = accuracy_cells(Counted(made, made, {}, {}), "m0", 0.95)
         inside += cells["accuracy_ci_low"] <= accuracy <= cells["accuracy_ci_high"]
         above += accuracy < cells["accuracy_ci_low"]
     return f"{percent(inside, rounds)} ({percent(above, rounds)})"
@@ -179,7 +178,7 @@ def _weighed(rng: Any, rounds: int, kinds: Kinds) -> str:
     weight, chance = np.repeat(weight, counts), np.repeat(chance, counts)
     truth, inside, width = float(np.average(chance, weights=weight)), 0, 0.0
     for _ in range(rounds):
-        interval = share_interval(replace(drawn(rng, [chance], len(chance)), weights=weight), 0, correlation=1.0)
+        interval = share_interval(replace(drawn(rng, [chance], len(chance)), weights=weight), 0)
         inside += covers(interval, truth)
         width += interval.width
     return f"{percent(inside, rounds)} ({100 * width / rounds:.0f})"
@@ -317,7 +316,7 @@ def _dropping(rng: Any, rounds: int, rates: Sequence[float], cases: int) -> list
         decisions, known = raced(whole)
         last = [one.models[f"m{len(rates) - 1}"].outcome == "worse" for one in (decisions, suitability(whole))]
         counts += (*claims(decisions, rates), *last, known.asked.mean())
-        covered += [covers(share_interval(known, row, correlation=1.0), rate) for row, rate in enumerate(rates)]
+        covered += [covers(share_interval(known, row), rate) for row, rate in enumerate(rates)]
     return [*(percent(count, rounds) for count in counts), percent(covered.min(), rounds)]
 
 

@@ -15,7 +15,6 @@ from promptpex.stats import (
     difference_of_intervals,
     groups_p,
     pair,
-    repeat_correlation,
     share_interval,
     sign_flip_p,
 )
@@ -165,36 +164,33 @@ def shares(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 def _contrast(name: str, run: Run, rows: pd.DataFrame, first: pd.Series[bool], names: tuple[str, str]) -> pd.DataFrame:
     models = run.manifest.models
     groups = counted(rows[first], models), counted(rows[~first], models)
-    correlation = repeat_correlation(counted(rows, models).usable, "best")
-    rows_of_models = (_row(model, number, groups, correlation, names) for number, model in enumerate(models))
+    rows_of_models = (_row(model, number, groups, names) for number, model in enumerate(models))
     return typed(({"benchmark": name, **row} for row in rows_of_models), CONTRAST_COLUMNS)
 
 
-def _row(
-    model: str, number: int, groups: tuple[Counted, Counted], correlation: float, names: tuple[str, str]
-) -> dict[str, Any]:
+def _row(model: str, number: int, groups: tuple[Counted, Counted], names: tuple[str, str]) -> dict[str, Any]:
     row: dict[str, Any] = {"model": model}
     for side, called, group in zip(("first", "second"), names, groups, strict=True):
         grid = group.asked
-        estimate = estimated(group.usable, number, correlation, CONFIDENCE)
+        estimate = estimated(group.usable, number, CONFIDENCE)
         row |= {side: called, f"{side}_broken": int(grid.broken[number].sum()), f"{side}_n": grid.scored(number)}
         row |= {f"{side}_unscored": grid.missing(number) + group.not_asked[model]}
         if grid.scored(number):
             row |= {f"{side}_share": estimate.estimate, f"{side}_low": estimate.low, f"{side}_high": estimate.high}
             row |= {f"{side}_at_least": bool(group.usable.missing(number))}
-    gap = _gap(groups, number, correlation)
+    gap = _gap(groups, number)
     row |= {"difference": gap.estimate, "difference_low": gap.low, "difference_high": gap.high}
     tested = row["first_n"] and row["second_n"]
     return row | {"p": groups_p(groups[0].asked, groups[1].asked, number) if tested else None}
 
 
-def _gap(groups: tuple[Counted, Counted], number: int, correlation: float) -> Interval:
+def _gap(groups: tuple[Counted, Counted], number: int) -> Interval:
     """The difference of the groups on what was scored; where verdicts are missing, all that they leave possible."""
     first, second = (group.usable for group in groups)
 
     def gap(one: Completion, other: Completion) -> Interval:
         ends = (
-            share_interval(grid, number, correlation=correlation, confidence=CONFIDENCE, completion=how)
+            share_interval(grid, number, confidence=CONFIDENCE, completion=how)
             for grid, how in ((first, one), (second, other))
         )
         return difference_of_intervals(*ends)

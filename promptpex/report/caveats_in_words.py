@@ -12,7 +12,12 @@ from promptpex.core.translation import tr, tr_n
 from promptpex.report.percentages import TableRow, listed, percent
 
 FEW = 20
-"""Scored outputs below which a share is marked: its 95% interval is then more than 40 points wide at 50%."""
+"""Scored cases below which a share is marked: its 95% interval is then more than 40 points wide at 50%."""
+
+
+def scored_cases(row: TableRow) -> int:
+    """The cases that a model's share rests on, at most: repeats of a case do not make up for others."""
+    return int(min(row["scored"], row["cases"]))
 
 
 def caveats(rows: Sequence[TableRow]) -> list[str]:
@@ -21,7 +26,7 @@ def caveats(rows: Sequence[TableRow]) -> list[str]:
     Args:
         rows: a table of models (``tables.MODEL_COLUMNS``) as plain rows.
     """
-    sentences = _few([row for row in rows if 0 < row["scored"] < FEW])
+    sentences = _few([row for row in rows if 0 < scored_cases(row) < FEW])
     none = [row["model"] for row in rows if not row["scored"] and row["outputs"] > row["not_asked"]]
     if none:
         sentences.append(tr("No output of {models} was scored.", models=listed(none)))
@@ -95,22 +100,22 @@ def _looked_at(checks: Iterable[Check]) -> Iterator[str]:
 
 
 def _few(rows: Sequence[TableRow]) -> list[str]:
-    """The models of which few outputs are scored, in one sentence."""
+    """The models of which few cases are scored, in one sentence."""
     if not rows:
         return []
     if len(rows) == 1:
         return [
             tr_n(
-                "{model} has only {count} scored output; treat its share as a rough guide.",
-                "{model} has only {count} scored outputs; treat its share as a rough guide.",
-                rows[0]["scored"],
+                "{model} has only {count} scored case; treat its share as a rough guide.",
+                "{model} has only {count} scored cases; treat its share as a rough guide.",
+                scored_cases(rows[0]),
                 model=rows[0]["model"],
             )
         ]
-    models = listed(f"{row['model']} ({row['scored']})" for row in rows)
+    models = listed(f"{row['model']} ({scored_cases(row)})" for row in rows)
     return [
         tr(
-            "{models} have fewer than {few} scored outputs each; treat their shares as rough guides.",
+            "{models} have fewer than {few} scored cases each; treat their shares as rough guides.",
             models=models,
             few=FEW,
         )

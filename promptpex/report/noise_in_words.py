@@ -9,7 +9,8 @@ from promptpex.report.percentages import TableRow, ends, percent
 
 NOISE = Key(
     "Noise of {model}: asked again, it keeps or breaks its rules otherwise on {differing} of the cases (CI {ends}; "
-    "{runs}, {cases}). By that alone its share moves by about {points} between two runs, and by {most} at most{change}."
+    "{runs}, {cases}). By that alone its shares in two runs differ by less than {points} nearly always, or than {most} "
+    "if the noise is at the upper end of that interval{change}."
 )
 WITHIN = Key("; the change of {change} is no more than that")
 BEYOND = Key("; the change of {change} is beyond that")

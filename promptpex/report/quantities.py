@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from promptpex.core.translation import Key, tr
+from promptpex.report.caveats_in_words import scored_cases
 from promptpex.report.metrics_in_words import scored
 from promptpex.report.percentages import TableRow, at_least, ends, marked
 from promptpex.report.summary import Summary
@@ -21,16 +22,18 @@ class Estimate:
 
     Attributes:
         count: what it was computed from, as text: ``3 of 60``.
-        scored: from how many outputs.
+        of: from how many outputs.
         at_least: whether the share is a lower bound.
+        cases: from how many cases at most.
     """
 
     count: str
-    scored: int
+    of: int
     point: float | None = None
     low: float | None = None
     high: float | None = None
     at_least: bool = False
+    cases: int = 0
 
     def text(self) -> str:
         """The share with its interval, after ``≥`` where it is a lower bound; a dash where nothing was scored."""
@@ -93,7 +96,7 @@ def _non_compliance(rows: Sequence[TableRow]) -> Quantity:
     for row in rows:
         count = tr("{some} of {all}", some=row["non_compliant"], all=counted(row))
         share = (row["non_compliance"], row["ci_low"], row["ci_high"], bool(row["at_least"]))
-        estimates[row["model"]] = Estimate(count, row["scored"], *share)
+        estimates[row["model"]] = Estimate(count, counted(row), *share, cases=scored_cases(row))
     return Quantity(NON_COMPLIANCE, tr("outputs that break a rule"), NON_COMPLIANCE, Key("failures"), estimates)
 
 
@@ -104,7 +107,8 @@ def _accuracy(rows: Sequence[TableRow]) -> Quantity:
         of = compared + (row["accuracy_unscored"] if bound else 0)
         count = tr("{some} of {all}", some=row["accuracy_right"], all=of)
         share = (row["accuracy"], row["accuracy_ci_low"], row["accuracy_ci_high"], bound)
-        estimates[row["model"]] = Estimate(count, compared, *share) if compared else Estimate("–", 0)
+        cases = min(compared, row["cases"])
+        estimates[row["model"]] = Estimate(count, of, *share, cases=cases) if compared else Estimate("–", 0)
     return Quantity(ACCURACY, tr("right outputs"), ACCURACY, Key("right"), estimates)
 
 
@@ -113,5 +117,6 @@ def _metric(name: str, models: Sequence[str], rows: Sequence[TableRow]) -> Quant
     counting = {row["model"]: row for row in rows if row["metric"] == name and row["counts"]}
     estimates = {model: Estimate("–", 0) for model in models}
     for model, row in counting.items():
-        estimates[model] = Estimate(scored(row), row["scored"], row["mean"], row["ci_low"], row["ci_high"])
+        ends = row["mean"], row["ci_low"], row["ci_high"]
+        estimates[model] = Estimate(scored(row), row["scored"], *ends, cases=row["scored"])
     return Quantity(name, tr("the metric {name}", name=name), name, Key("scored"), estimates)

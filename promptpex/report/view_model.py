@@ -231,7 +231,7 @@ def _model(row: Mapping[str, Any], summary: Summary, shown: Sequence[Quantity], 
         estimates=estimates,
         reported=summary.run.manifest.reported.get(row["model"], ()),
         bar=Bar.of(first.low, first.point, first.high, axis),
-        few=0 < first.scored < FEW,
+        few=0 < first.cases < FEW,
     )
 
 

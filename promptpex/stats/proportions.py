@@ -2,9 +2,8 @@
 
 The unit is the case with its repeats; the rules of the prompt are fixed. The interval is Clopper and Pearson's at the
 number of independent cases that the repeats leave (Korn and Graubard 1998, Survey Methodology 24:193), so it is never
-too short where each case is asked once, and never of width zero. How alike repeats are is one figure for all models of
-a report, so that on the same cases the upper end depends on the share alone: a model that breaks less never has a
-higher one.
+too short where each case is asked once, and never of width zero. A model's interval rests on its own outputs alone,
+whoever else was in the run.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ def share_interval(
     grid: Grid,
     model: int,
     *,
-    correlation: float,
     confidence: float = 0.95,
     completion: Completion = "seen",
 ) -> Interval:
@@ -49,7 +47,6 @@ def share_interval(
     Args:
         grid: the outputs.
         model: its number in the grid.
-        correlation: how alike repeats of a case are, as ``repeat_correlation`` gives it for all models together.
         confidence: two-sided coverage.
         completion: how open outputs are read.
     """
@@ -58,7 +55,7 @@ def share_interval(
     sizes = grid.sizes(completion)[model]
     if estimate is None:
         return Interval(None, 0.0, 1.0, confidence, 0, "exact")
-    worth = effective_cases(grid, sizes, correlation, at=estimate)
+    worth = effective_cases(grid, sizes, repeat_correlation(grid, model), at=estimate)
     low, high = exact_bounds(estimate, worth, confidence)
     once = effective_cases(grid, sizes, 1.0, at=0.0)
     if worth > once:
@@ -112,24 +109,21 @@ def _stretch(weights: Floats, share: float) -> float:
     return float((breaking**2 - level**2).sum()) / 4.0 / (squares * share * (1.0 - share))
 
 
-def repeat_correlation(grid: Grid, completion: Completion = "seen") -> float:
-    """How alike the repeats of a case are, one figure from 0 to 1 for all models of a report.
+def repeat_correlation(grid: Grid, model: int) -> float:
+    """How alike the repeats of a case are, from 0 to 1: as alike as any reading of the open outputs has them.
 
-    Each model's is estimated from the variance between its case means, drawn towards 1 where few of its cases tell,
-    and the greatest counts: so no model's interval rests on the independence of another's repeats. A model that never
-    failed, or never passed, says nothing of its repeats; then each case counts once.
+    It is estimated from the variance between the case means, drawn towards 1 where few cases tell. Where a model never
+    failed, or never passed, its repeats say nothing of that; then each case counts once.
     """
-    correlations = [_correlation(grid, model, completion) for model in range(len(grid.models))]
-    correlations_known = [value for value in correlations if value is not None]
-    return max(correlations_known, default=1.0)
+    readings: tuple[Completion, ...] = ("best", "worst") if grid.missing(model) else ("seen",)
+    return max(_correlation(grid, model, completion) for completion in readings)
 
 
-def _correlation(grid: Grid, model: int, completion: Completion) -> float | None:
-    """One model's, None where it has no case with repeats."""
+def _correlation(grid: Grid, model: int, completion: Completion) -> float:
     sizes, failures = grid.sizes(completion)[model], grid.failures(completion)[model]
     has_repeats = (sizes > 1) & (grid.weights > 0)
     if not has_repeats.any():
-        return None
+        return 1.0
     size, failed = sizes[has_repeats], failures[has_repeats]
     telling = float(min((failed > 0).sum(), (failed < size).sum()))
     return (_PRIOR_CASES + telling * _between(failed / size, size)) / (_PRIOR_CASES + telling) if telling else 1.0

@@ -104,13 +104,12 @@ def _verdict(value: float | None) -> str:
     return "unscored" if value is None else "pass" if value == 1.0 else "fail"
 
 
-def accuracy_cells(counts: Counted, name: str, correlation: float, confidence: float) -> dict[str, Any]:
+def accuracy_cells(counts: Counted, name: str, confidence: float) -> dict[str, Any]:
     """``ACCURACY_COLUMNS`` of a model.
 
     Args:
         counts: of ``expected_outcomes``: what broke a rule there is wrong here.
         name: the model.
-        correlation: of the repeats of a case, one figure for all models.
         confidence: of the intervals.
     """
     grid, usable = counts.asked, counts.usable
@@ -128,7 +127,7 @@ def accuracy_cells(counts: Counted, name: str, correlation: float, confidence: f
         return cells
 
     def wrong(which: Grid, completion: Completion) -> Interval:
-        return share_interval(which, row, correlation=correlation, confidence=confidence, completion=completion)
+        return share_interval(which, row, confidence=confidence, completion=completion)
 
     bound = bool(usable.missing(row))
     most, worst = wrong(usable, "worst" if bound else "seen"), wrong(grid, "worst")

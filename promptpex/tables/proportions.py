@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import Completion, Grid, Interval, difference_interval, pair, repeat_correlation, share_interval
+from promptpex.stats import Completion, Grid, Interval, difference_interval, pair, share_interval
 from promptpex.tables.counts_per_case import COUNTED, Counted, counted, missing
 from promptpex.tables.frames import typed
 
@@ -65,14 +65,13 @@ def grouped_proportions(rows: pd.DataFrame, by: str, confidence: float) -> list[
     needed = rows[[name for name in rows.columns if name in COUNTED or name == by]]
     for name, part in needed.groupby(by, sort=False, observed=True, dropna=False):
         counts, sizes = counted(part), Counter(part["model"].tolist())
-        correlation = repeat_correlation(counts.usable, "best")
         for row, model in enumerate(counts.usable.models):
-            cells = proportion_cells(counts.usable, row, correlation, confidence)
+            cells = proportion_cells(counts.usable, row, confidence)
             groups.append({"model": model, by: name, **cells, "unscored": sizes[model] - cells["scored"]})
     return sorted(groups, key=lambda cells: models.index(cells["model"]))
 
 
-def proportion_cells(grid: Grid, model: int, correlation: float, confidence: float) -> dict[str, Any]:
+def proportion_cells(grid: Grid, model: int, confidence: float) -> dict[str, Any]:
     """``PROPORTION_COLUMNS`` but ``unscored`` for a model by its number, from the counts of its usable outputs."""
     cells: dict[str, Any] = {
         "scored": grid.scored(model),
@@ -81,12 +80,12 @@ def proportion_cells(grid: Grid, model: int, correlation: float, confidence: flo
     }
     if not cells["scored"]:
         return cells
-    interval = estimated(grid, model, correlation, confidence)
+    interval = estimated(grid, model, confidence)
     ends = {"ci_low": interval.low, "ci_high": interval.high, "interval": interval.method}
     return {**cells, "share": interval.estimate, "at_least": bool(grid.missing(model)), **ends}
 
 
-def estimated(grid: Grid, model: int, correlation: float, confidence: float) -> Interval:
+def estimated(grid: Grid, model: int, confidence: float) -> Interval:
     """A model's share with its interval; where usable answers have no verdict, a lower bound and what that leaves open.
 
     Without a verdict on what passed its checks, only failures would be left among the scored, and a share of those
@@ -94,13 +93,7 @@ def estimated(grid: Grid, model: int, correlation: float, confidence: float) -> 
     """
 
     def interval(completion: Completion) -> Interval:
-        return share_interval(
-            grid,
-            model,
-            correlation=correlation,
-            confidence=confidence,
-            completion=completion,
-        )
+        return share_interval(grid, model, confidence=confidence, completion=completion)
 
     if not grid.missing(model):
         return interval("seen")

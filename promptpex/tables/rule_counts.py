@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import NOT_CONCERNED
-from promptpex.stats import Grid, repeat_correlation
+from promptpex.stats import Grid
 from promptpex.tables.counts_per_case import BROKEN, KEPT, KINDS, NOT_COUNTED, OPEN, kinds_of_outputs
 from promptpex.tables.frames import numbered, rule_outcomes
 from promptpex.tables.mergeable_counts import Cases, Renumbering, Tally
@@ -154,9 +154,9 @@ class RuleCounts:
     def _of_rule(self, name: str, confidence: float) -> list[tuple[tuple[str, str], dict[str, Any]]]:
         rule = self._rules[name]
         grid = rule.grid()
-        correlation, cells_of_models = repeat_correlation(grid, "best"), []
+        cells_of_models = []
         for row, model in enumerate(grid.models):
-            cells = proportion_cells(grid, row, correlation, confidence)
+            cells = proportion_cells(grid, row, confidence)
             cells_of_models.append(((name, model), {**cells, "unscored": rule.sizes[model] - cells["scored"]}))
         return cells_of_models
 

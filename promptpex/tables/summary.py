@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import CUT
-from promptpex.stats import repeat_correlation, share, share_interval
+from promptpex.stats import share, share_interval
 from promptpex.tables.accuracy import ACCURACY_COLUMNS, accuracy_cells, mirrored
 from promptpex.tables.counts_per_case import BROKEN, KEPT, Counted, counted, kinds_of_outputs, missing
 from promptpex.tables.frames import marked, rule_outcomes, typed
@@ -126,8 +126,8 @@ def models(
     groups = {str(name): group for name, group in rows.groupby("model", sort=False, observed=True)}
     repeat_rows = repeats(rows, confidence=ranking.options.confidence) if repeat_rows is None else repeat_rows
     of_repeats = {row["model"]: row for row in records(repeat_rows)}
-    figures = Figures.of(counts, ranking)
-    right = None if expected is None else Figures.of(counted(expected, names, weights=ranking.options.weights), ranking)
+    figures = Figures(counts, ranking)
+    right = None if expected is None else Figures(counted(expected, names, weights=ranking.options.weights), ranking)
     table = [
         {
             "model": name,
@@ -175,22 +175,15 @@ def rules_of(counts: RuleCounts, order: Sequence[str], confidence: float) -> pd.
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The shares of the models of one report, which one design effect of repeats serves.
+    """The shares of the models of one report.
 
     Attributes:
         counts: the outputs of all models.
-        correlation: of the repeats of a case, one figure for all models.
         ranking: the decisions about the models.
     """
 
     counts: Counted
-    correlation: float
     ranking: Rankings
-
-    @staticmethod
-    def of(counts: Counted, ranking: Rankings) -> Figures:
-        """What a report's intervals share."""
-        return Figures(counts, repeat_correlation(counts.usable, "best"), ranking)
 
     def of_model(self, name: str) -> dict[str, Any]:
         """The cells of a model."""
@@ -208,8 +201,8 @@ class Figures:
         if not scored:
             return cells
         level = self.ranking.options.confidence
-        interval = estimated(counts.usable, row, self.correlation, level)
-        worst = share_interval(counts.asked, row, correlation=self.correlation, confidence=level, completion="worst")
+        interval = estimated(counts.usable, row, level)
+        worst = share_interval(counts.asked, row, confidence=level, completion="worst")
         return cells | {
             "non_compliance": interval.estimate,
             "ci_low": interval.low,
@@ -222,7 +215,7 @@ class Figures:
 
     def accuracy_of(self, name: str) -> dict[str, Any]:
         """The cells of a model's accuracy, where the counts are of right and wrong outputs."""
-        return accuracy_cells(self.counts, name, self.correlation, self.ranking.options.confidence)
+        return accuracy_cells(self.counts, name, self.ranking.options.confidence)
 
 
 def _group_cells(group: pd.DataFrame | None) -> dict[str, Any]:

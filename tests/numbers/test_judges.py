@@ -75,8 +75,8 @@ async def test_a_judge_that_failed_on_a_few(here: Place, failed: int, leads: boo
     start = f"The judge openai/judge failed on {2 * failed} of 100 outputs ({2 * failed} judge-malformed)"
     assert report["answer"].startswith(start) is leads
     assert report["answer"].count(" failed on ") == int(leads)
-    no_model_is_called_good(report["answer"])
-    assert {row["model"]: row["decision"] for row in report["models"]} == {"openai/a": "undecided", "openai/b": "worse"}
+    # Of 50 outputs three at most could still break a rule: too few to bring a down to b.
+    assert {row["model"]: row["decision"] for row in report["models"]} == {"openai/a": "best", "openai/b": "worse"}
 
 
 def test_exactly_one_in_twenty_is_a_few() -> None:

@@ -284,14 +284,17 @@ def complete(seed: int) -> tuple[Run, list[str], dict[str, int]]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_fewer_failures_never_have_a_higher_end_in_one_report(seed: int) -> None:
+    """With repeats it also depends on how alike they are; but none has a lower end than a model that never failed."""
     run, names, failures = complete(seed)
+    once = not any(output.repeat for output in run.outputs)
     rows = rows_of(summarise(run))
     ordered = sorted(names, key=lambda name: failures[name])
     for fewer, more in pairwise(ordered):
-        for column in ("ci_low", "ci_high", "worst_low", "worst_high"):
+        assert rows[ordered[0]]["ci_high"] <= rows[more]["ci_high"] + 1e-12 or failures[ordered[0]]
+        for column in ("ci_low", "ci_high", "worst_low", "worst_high") if once else ():
             low, high = rows[fewer][column], rows[more][column]
             assert low < high + 1e-12 if failures[fewer] < failures[more] else low == pytest.approx(high)
-        if failures[fewer] < failures[more] < failures[ordered[-1]]:
+        if once and failures[fewer] < failures[more] < failures[ordered[-1]]:
             assert rows[fewer]["ci_high"] < rows[more]["ci_high"]
 
 

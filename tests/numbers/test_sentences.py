@@ -88,10 +88,11 @@ def check_decisions(answer: str, rows: dict[str, Row]) -> None:
     worse = re.findall(r"fake/(\w+) is clearly worse than fake/(\w+):", answer)
     assert all(rows[name]["beaten_by"] == f"fake/{better}" for name, better in worse)
     assert len(worse) == sum(row["decision"] == "worse" and row["scored"] > 0 for row in rows.values())
-    few = re.findall(r"fake/(\w+) has only (\d+) scored outputs?;", answer)
-    listed = re.search(r"([^.]*) have fewer than 20 scored outputs each;", answer)
+    few = re.findall(r"fake/(\w+) has only (\d+) scored cases?;", answer)
+    listed = re.search(r"([^.]*) have fewer than 20 scored cases each;", answer)
     few += re.findall(r"fake/(\w+) \((\d+)\)", listed[1]) if listed else []
-    assert dict(few) == {name: str(row["scored"]) for name, row in rows.items() if 0 < row["scored"] < 20}
+    scored = {name: min(row["scored"], row["cases"]) for name, row in rows.items()}
+    assert dict(few) == {name: str(count) for name, count in scored.items() if 0 < count < 20}
 
 
 def claims(answer: str) -> Iterator[tuple[str, str]]:

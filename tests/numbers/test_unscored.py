@@ -43,14 +43,14 @@ def test_a_claim_that_holds_in_both_completions_is_made() -> None:
     assert "The unscored outputs leave fake/a's non-compliance between 0% and 2.5%" in summary.answer
 
 
-def test_a_model_with_missing_verdicts_is_worse_where_that_holds_and_never_best() -> None:
+def test_a_missing_verdict_changes_what_it_can_change() -> None:
+    """With b and c far behind, a is best whatever the one verdict on it that is missing."""
     fates = by(
         {"a": first(1, fate="open"), "b": first(100), "c": lambda case, repeat: "open" if case < 5 else "broken"}
     )
     _, rows = summed(simulated(["a", "b", "c"], cases(200, 16), fates))
-    assert [row["decision"] for row in rows.values()] == ["undecided", "worse", "worse"]
+    assert [row["decision"] for row in rows.values()] == ["best", "worse", "worse"]
     assert [row["at_least"] for row in rows.values()] == [True, False, True]
-    assert "1 of 200 outputs of fake/a" in rows["a"]["undecided_because"]
 
 
 def test_missing_verdicts_leave_a_lower_bound_and_an_interval_for_all_they_may_be(tmp_path: Path) -> None:

@@ -81,14 +81,6 @@ def test_a_share_is_the_mean_of_the_cases_and_not_of_the_outputs() -> None:
     assert (row["first_broken"], row["first_n"], row["first_unscored"]) == (1, 5, 3)
 
 
-def test_one_correlation_of_repeats_serves_all_models_and_both_groups() -> None:
-    flaky = dict.fromkeys((*AIMED, *FREE), "f...")
-    alone = only(result_tables.suites("x", marked({"m": flaky})))
-    beside = result_tables.suites("x", marked({"m": flaky, "n": always({"b0", "b1"}, 4)})).to_dict("records")[0]
-    assert beside["first_share"] == alone["first_share"]
-    assert beside["first_high"] - beside["first_low"] > 1.1 * (alone["first_high"] - alone["first_low"])
-
-
 def test_without_a_verdict_the_share_is_a_lower_bound_and_the_difference_a_range() -> None:
     marks = {"c0": "f", "c1": "f", "c2": "f", "c3": "?", "c4": "?"} | dict.fromkeys(FREE, ".")
     row = only(result_tables.suites("x", marked({"m": marks})))

@@ -108,7 +108,7 @@ def test_the_worst_three_rules_are_named_with_an_output() -> None:
 
 def test_marks_and_hidden_columns_are_explained_in_a_line() -> None:
     text = " ".join(brief(colours(), width=60).split())
-    assert "* fewer than 20 scored outputs, a rough guide; hidden: cost, p50" in text
+    assert "* fewer than 20 scored cases, a rough guide; hidden: cost, p50" in text
 
 
 def test_what_is_unscored_is_told_reason_by_reason_with_what_to_do() -> None:

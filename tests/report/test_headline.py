@@ -66,9 +66,7 @@ def test_against_a_named_model() -> None:
 
 def test_several_models_with_few_outputs_are_one_sentence() -> None:
     text = headline(many(10, {"a": lambda n: n > 4, "b": lambda n: n > 4, "c": lambda n: None if n < 3 else True}))
-    assert (
-        "a (10), b (10) and c (7) have fewer than 20 scored outputs each; treat their shares as rough guides." in text
-    )
+    assert "a (10), b (10) and c (7) have fewer than 20 scored cases each; treat their shares as rough guides." in text
     assert text.count("rough guide") == 1
     gaps = headline(many(10, dict.fromkeys("abc", lambda n: None if n < 4 else n > 4)))
     assert "because 4 of 10 outputs of a, 4 of 10 outputs of b and 4 of 10 outputs of c are unscored." in gaps
@@ -79,7 +77,7 @@ def test_few_and_unscored_outputs_are_pointed_out() -> None:
     assert text == (
         "Undecided: a (at least 10%, 95% CI 0.3–81%); these data do not show which model is best. "
         "Undecided because 4 of 10 outputs of a and 10 of 10 outputs of dead are unscored. "
-        "a has only 6 scored outputs; treat its share as a rough guide. No output of dead was scored. "
+        "a has only 6 scored cases; treat its share as a rough guide. No output of dead was scored. "
         "The unscored outputs leave a's non-compliance between 10% and 50%."
     )
 

@@ -168,7 +168,7 @@ def test_the_figures_are_on_the_page() -> None:
     for phrase in ("2 models, 4 cases, 7 outputs: 6 scored, of which 4 break a rule; 1 unscored.", "1 of 3", "3 of 3"):
         assert phrase in text
     assert "33% (0.8–91%)" in text
-    assert "only 3 scored" in text
+    assert "only 3 cases scored" in text
     assert "r2 fails in 3 of 3 (100%)" in text
     assert "$0.0300" in text
     assert "unknown" in text

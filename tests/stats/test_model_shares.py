@@ -27,7 +27,7 @@ def test_a_case_counts_by_the_mean_of_its_repeats() -> None:
 
 def test_asked_once_the_interval_is_clopper_and_pearsons() -> None:
     made = grid([[1] * 7 + [0] * 53])
-    interval = share_interval(made, 0, correlation=repeat_correlation(made))
+    interval = share_interval(made, 0)
     plain = clopper_pearson(7, 60)
     assert (interval.low, interval.high) == pytest.approx((plain.low, plain.high))
     assert (interval.method, interval.n) == ("exact", 60)
@@ -39,8 +39,7 @@ def test_upper_ends_rise_with_the_failures(counts: list[int]) -> None:
     """Two models of one report on the same cases: the one that breaks less never has the higher end."""
     other = [min(3, n + (k % 3 == 0)) for k, n in enumerate(counts)]
     made = grid([counts, other, [0] * len(counts)], repeats=3)
-    alike = repeat_correlation(made)
-    ends = [share_interval(made, m, correlation=alike) for m in range(3)]
+    ends = [share_interval(made, m) for m in range(3)]
     order = sorted(ends, key=lambda one: one.estimate or 0.0)
     assert all(less.high <= more.high + 1e-12 for less, more in itertools.pairwise(order))
 
@@ -48,8 +47,7 @@ def test_upper_ends_rise_with_the_failures(counts: list[int]) -> None:
 @pytest.mark.parametrize("cases", [96, 304])
 def test_none_broken_has_the_least_upper_end(cases: int) -> None:
     made = grid([[1] * k + [0] * (cases - k) for k in range(6)])
-    alike = repeat_correlation(made)
-    ends = [share_interval(made, m, correlation=alike).high for m in range(6)]
+    ends = [share_interval(made, m).high for m in range(6)]
     assert ends == sorted(ends)
     assert len(set(ends)) == 6
 
@@ -58,16 +56,19 @@ def test_repeats_that_are_all_alike_add_nothing_and_independent_ones_nearly_coun
     rng = np.random.default_rng(3)
     alike = grid([rng.integers(0, 2, 200) * 4], repeats=4)
     apart = grid([rng.binomial(4, 0.5, 200)], repeats=4)
-    assert repeat_correlation(alike) == pytest.approx(1.0)
-    assert repeat_correlation(apart) < 0.15
+    assert repeat_correlation(alike, 0) == pytest.approx(1.0)
+    assert repeat_correlation(apart, 0) < 0.15
     sizes = apart.sizes("seen")[0]
     assert effective_cases(apart, sizes, 1.0, at=0.3) == pytest.approx(200)
     assert effective_cases(apart, sizes, 0.0, at=0.3) == pytest.approx(800)
 
 
-def test_one_model_whose_repeats_say_nothing_makes_each_case_count_once() -> None:
+def test_an_interval_is_the_same_whoever_is_beside() -> None:
     rng = np.random.default_rng(4)
-    assert repeat_correlation(grid([rng.binomial(4, 0.5, 200), [0] * 200], repeats=4)) == 1.0
+    coins = rng.binomial(4, 0.5, 200)
+    beside = grid([coins, [0] * 200], repeats=4)
+    assert share_interval(beside, 0) == share_interval(grid([coins], repeats=4), 0)
+    assert repeat_correlation(beside, 1) == 1.0
 
 
 def test_weights_make_cases_count_several_times_and_none_leave_them_out() -> None:
@@ -97,7 +98,7 @@ def test_the_interval_covers_where_few_heavy_cases_alone_break() -> None:
     for _ in range(rounds):
         broken = np.concatenate([rng.binomial(1, 0.5, 10), np.zeros(90, dtype=np.int64)])
         made = replace(grid([broken]), weights=weights)
-        covered += covers(share_interval(made, 0, correlation=1.0), 50 / 190)
+        covered += covers(share_interval(made, 0), 50 / 190)
     assert covered / rounds > 0.95
 
 
@@ -106,7 +107,7 @@ def test_with_weights_too_the_upper_end_rises_with_the_share() -> None:
     weights = np.array([9] * 5 + [3] * 15 + [1] * 40)
     for rate in np.linspace(0, 1, 150):
         broken = rng.binomial(1, rate * rng.random(), 60)
-        one = share_interval(replace(grid([broken]), weights=weights), 0, correlation=1.0)
+        one = share_interval(replace(grid([broken]), weights=weights), 0)
         upper_ends[one.estimate or 0.0] = one.high
     ends = [upper_ends[estimate] for estimate in sorted(upper_ends)]
     assert len(ends) > 50
@@ -120,5 +121,5 @@ def test_the_interval_covers(repeats: int, alike: float, rate: float) -> None:
     covered = 0
     for _ in range(rounds):
         made = drawn(rng, [rate, 0.1, 0.4], 60, repeats=repeats, alike=alike)
-        covered += covers(share_interval(made, 0, correlation=repeat_correlation(made)), rate)
+        covered += covers(share_interval(made, 0), rate)
     assert covered / rounds > 0.93

@@ -130,7 +130,7 @@ def test_compare_says_how_a_change_stands_to_it(results: Path, capsys: pytest.Ca
     code, text = called(capsys, "compare", BEFORE, AFTER)
     assert code == 0
     assert "Noise of a: asked again, it keeps or breaks its rules otherwise on 10% of the cases" in text
-    assert "moves by about 8 points between two runs, and by 11.5 points at most" in text
+    assert "differ by less than 8 points nearly always, or than 11.5 points if the noise" in text
     assert "the change of +6.7 points is no more than that" in text
     assert "Both runs were made from the same" not in text
     code, text = called(capsys, "compare", BEFORE, f"{BEFORE}-2")
@@ -152,7 +152,7 @@ async def test_the_library_and_the_local_page_say_the_same(results: Path, capsys
         place = f"/compare?before={BEFORE}&after={AFTER}"
         assert "the change of +6.7 points is no more than that" in words(await page_of(server, place))
         keep(results, BEFORE, "-3", answered(40, 7))
-        assert "by about 15.6 points between two runs" in words(await page_of(server, place))
+        assert "by less than 15.6 points nearly always" in words(await page_of(server, place))
 
 
 def test_the_gate_says_it_beside_a_baseline(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -148,7 +148,7 @@ def ours(benchmark: Benchmark, *, confidence: float = 0.95, tolerance: float = D
 
 
 def _shares(counts: Counted, places: Rankings) -> dict[str, Share]:
-    figures = Figures.of(counts, places)
+    figures = Figures(counts, places)
     return {model: _share(figures.of_model(model)) for model in counts.asked.models}
 
 

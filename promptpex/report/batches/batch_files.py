@@ -15,7 +15,7 @@ from promptpex.core.errors import RunError
 from promptpex.core.translation import from_data, tr
 from promptpex.report.batches.batch_in_words import decisions_in_words
 from promptpex.report.batches.batch_report import BatchReport, ReportedPart
-from promptpex.report.caveats_in_words import FEW
+from promptpex.report.caveats_in_words import FEW, scored_cases
 from promptpex.report.files import csv_text
 from promptpex.report.html_page import rendered
 from promptpex.report.page.addresses import address
@@ -78,7 +78,7 @@ def _row(report: BatchReport, one: ReportedPart, page: str) -> dict[str, Any]:
     for model in report.models:
         figures = report.cells.get((one.part.file, model))
         failures = f"{page}#{address(model=model, verdict='fail')}" if figures and figures["non_compliant"] else page
-        has_few = figures is not None and figures["scored"] < FEW
+        has_few = figures is not None and scored_cases(figures) < FEW
         label = "" if figures is None else f"{report.names[one.part.file]}, {model}: {_in_words(figures)}"
         cells.append({"model": model, "figures": figures, "link": failures, "few": has_few, "label": label})
     manifest = one.summary.run.manifest if one.summary is not None else None

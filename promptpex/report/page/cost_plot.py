@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from promptpex.report.caveats_in_words import FEW
+from promptpex.report.caveats_in_words import FEW, scored_cases
 
 WIDTH, HEIGHT = 640, 260
 """Of the plot without its axes, in units of the drawing."""
@@ -72,7 +72,7 @@ def cost_plot(rows: Sequence[Mapping[str, Any]], axis: float) -> CostPlot | None
 
 def _point(row: Mapping[str, Any], x: float, axis: float) -> CostPoint:
     y, low, high = (_height(min(row[name], axis), axis) for name in ("non_compliance", "ci_low", "ci_high"))
-    has_few = 0 < row["scored"] < FEW
+    has_few = 0 < scored_cases(row) < FEW
     return CostPoint(row["model"], x, y, low, high, y + 4, leftward=x > 0.6 * WIDTH, few=has_few)
 
 

@@ -67,7 +67,7 @@ def _quantity(quantity: Quantity, rows: Sequence[TableRow], confidence: float, *
     estimates = [quantity.estimates[row["model"]] for row in rows]
     is_claimed = not any(row["chosen_by_outcome"] for row in rows)
     few_mark = "*" if quantity.name == NON_COMPLIANCE and is_claimed else ""
-    counts = [f"{one.count}{few_mark if 0 < one.scored < FEW else ''}" for one in estimates]
+    counts = [f"{one.count}{few_mark if 0 < one.cases < FEW else ''}" for one in estimates]
     count = Column(quantity.count_column, counts, 1 if first else 3)
     if not is_claimed:
         return [count]

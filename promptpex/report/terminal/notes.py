@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from promptpex.core.records import RUNNING
 from promptpex.core.translation import from_data, tr, tr_n
-from promptpex.report.caveats_in_words import FEW, without_value
+from promptpex.report.caveats_in_words import FEW, scored_cases, without_value
 from promptpex.report.metrics_in_words import mean
 from promptpex.report.summary import Summary
 from promptpex.report.terminal.texts import clean, named
@@ -128,7 +128,7 @@ def marks(summary: Summary) -> Iterator[str]:
         yield tr(
             "weighted by {weights}", weights=", ".join(f"{clean(name)} {times}" for name, times in weights.items())
         )
-    if any(0 < row["scored"] < FEW and not row["chosen_by_outcome"] for row in rows):
-        yield tr("* fewer than {few} scored outputs, a rough guide", few=FEW)
+    if any(0 < scored_cases(row) < FEW and not row["chosen_by_outcome"] for row in rows):
+        yield tr("* fewer than {few} scored cases, a rough guide", few=FEW)
     if any(row["at_least"] or row["accuracy_at_least"] for row in rows):
         yield tr("≥ at least: some outputs have no verdict")

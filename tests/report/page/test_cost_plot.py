@@ -12,7 +12,7 @@ from tests.tables.by_hand import output, run, verdict
 
 
 def row(model: str, cost: float | None, share: float | None = 0.5, scored: int = 100) -> dict[str, Any]:
-    ends = {"ci_low": share, "ci_high": share}
+    ends = {"ci_low": share, "ci_high": share, "cases": 100}
     return {"model": model, "cost_usd": cost, "outputs": 100, "non_compliance": share, "scored": scored, **ends}
 
 
