@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from promptpex.core.records import UNTRUSTED
 from promptpex.core.translation import Key, digits, from_data, tr, tr_n
-from promptpex.report.caveats_in_words import FEW
+from promptpex.report.caveats_in_words import FEW, scored_cases
 from promptpex.report.corrections_in_words import calibration_section, correction_section
 from promptpex.report.ids import shortened_list
 from promptpex.report.percentages import TableRow, as_given, at_least, ends, kappa_with_ends, percent, with_ends
@@ -80,8 +80,8 @@ def multiplicity_warning(shares: int, confidence: float) -> str:
 
 def footnotes(summary: Summary) -> tuple[str, ...]:
     """How the figures of the models were computed: what a reader has to know to trust them as far as they go."""
-    small = not summary.run.manifest.failed_in and summary.models["scored"].between(1, FEW - 1).any()
-    marked = [tr("* fewer than {few} scored outputs: treat the share as a rough guide.", few=FEW)] if small else []
+    small = not summary.run.manifest.failed_in and any(0 < scored_cases(row) < FEW for row in summary.model_rows)
+    marked = [tr("* fewer than {few} scored cases: treat the share as a rough guide.", few=FEW)] if small else []
     notes = (*_interval_notes(summary), *_accuracy_note(summary))
     notes = (*notes, *trust_note(summary))
     return (*marked, *notes, *_decision_notes(summary), *_saved_note(summary), *_store_note(summary))
@@ -125,24 +125,18 @@ def _store_note(summary: Summary) -> Iterator[str]:
 def _interval_notes(summary: Summary) -> Iterator[str]:
     methods = set(summary.models["interval"].dropna()) | set(summary.rules["interval"].dropna())
     level = as_given(summary.confidence)
-    if methods & {"exact", "bounds"}:
-        yield tr("{level} intervals are exact (Clopper and Pearson); each case counts once.", level=level)
     if "effective-size" in methods:
         yield tr(
-            "{level} intervals count the repeats of a case as far as they are independent of each other: one figure, "
-            "from the model whose repeats are most alike, serves all models.",
+            "{level} intervals are exact (Clopper and Pearson) at the number of cases that the repeats are worth: they "
+            "count as far as a model's repeats of a case are independent of each other.",
             level=level,
         )
+    elif methods & {"exact", "bounds"}:
+        yield tr("{level} intervals are exact (Clopper and Pearson).", level=level)
     if any(frame["at_least"].fillna(False).any() for frame in (summary.models, summary.rules)):
         yield tr(
             "≥, at least: some usable outputs have no verdict, so the share counts the known failures "
             "among all usable outputs, and the interval holds whatever the missing verdicts are."
-        )
-    if "looks" in methods:
-        yield tr(
-            "{level} intervals of the models hold however often the results were looked at, as the run stopped when it "
-            "was decided.",
-            level=level,
         )
     if methods:
         yield _estimand(summary)
@@ -266,9 +260,14 @@ def _repeats(summary: Summary) -> Section:
     return Section(
         "repeats",
         tr("Repeats of the same case"),
-        tr(
-            "flip rate: the chance that two repeats disagree; pass@k, pass^k: the share of cases that comply in at "
-            "least one, and in all, of k repeats. No decision rests on these."
+        " ".join(
+            (
+                tr(
+                    "flip rate: the chance that two repeats disagree; pass@k, pass^k: the share of cases that comply "
+                    "in at least one, and in all, of k repeats. No decision rests on these."
+                ),
+                *_worth_of_repeats(summary),
+            )
         ),
         (
             Key("model"),
@@ -290,6 +289,30 @@ def _repeats(summary: Summary) -> Section:
             for row in records(summary.details.repeats)
         ),
     )
+
+
+def _worth_of_repeats(summary: Summary) -> Iterator[str]:
+    """What a second repeat of the cases is worth for each model, in cases and, where prices are known, in money."""
+    from promptpex.report.terminal import money
+
+    prices = {row["model"]: row["cost_per_output"] for row in summary.model_rows}
+    for row in records(summary.details.repeats):
+        if row["repeat_worth"] is None:
+            continue
+        more, price = round(row["repeat_worth"]), prices.get(row["model"])
+        cases = tr_n("{count} more case", "{count} more cases", more)
+        if price:
+            yield tr(
+                "For {model}, a second repeat of {number} cases is worth {cases}: {money} for the repeat, {other} for "
+                "the cases.",
+                model=row["model"], number=row["cases"], cases=cases,
+                money=money(price * row["cases"]), other=money(price * more),
+            )  # fmt: skip
+        else:
+            yield tr(
+                "For {model}, a second repeat of {number} cases is worth {cases}.",
+                model=row["model"], number=row["cases"], cases=cases,
+            )  # fmt: skip
 
 
 def _flaky(summary: Summary) -> Section:

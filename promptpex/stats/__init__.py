@@ -28,7 +28,7 @@ from promptpex.stats.corrected_share import (
     corrected_share,
 )
 from promptpex.stats.drop_worse import Look, looks_at, shown_worse, suitability_after_looks
-from promptpex.stats.flakiness import flaky, flip_rate, pass_at_k, pass_hat_k
+from promptpex.stats.flakiness import flaky, flip_rate, pass_at_k, pass_hat_k, variance_split
 from promptpex.stats.fold_division import Fold, folds_of, held_out, worth_of_folds
 from promptpex.stats.harmonic_mean import harmonic_mean
 from promptpex.stats.holm import holm
@@ -39,7 +39,7 @@ from promptpex.stats.outcome_grid import Completion, Grid
 from promptpex.stats.ppi_conditional import PpiConditional, PpiItem, ppi_conditional
 from promptpex.stats.proportions import repeat_correlation, share, share_interval
 from promptpex.stats.regression import cases_to_show, regression_p
-from promptpex.stats.resolution import Resolution, smallest_shown
+from promptpex.stats.resolution import likely_gap
 from promptpex.stats.run_noise import RunNoise, run_noise
 from promptpex.stats.score_means import ScoreGrid, suitability_by_scores
 from promptpex.stats.sign_flip import sign_flip_p
@@ -62,7 +62,6 @@ __all__ = [
     "PpiConditional",
     "PpiItem",
     "Reading",
-    "Resolution",
     "RunNoise",
     "ScoreGrid",
     "Suitability",
@@ -84,6 +83,7 @@ __all__ = [
     "held_out",
     "holm",
     "korn_graubard",
+    "likely_gap",
     "looks_at",
     "more_failures_p",
     "open_mean_interval",
@@ -99,12 +99,12 @@ __all__ = [
     "share_interval",
     "shown_worse",
     "sign_flip_p",
-    "smallest_shown",
     "statements",
     "suitability",
     "suitability_after_looks",
     "suitability_by_scores",
     "tie_p",
+    "variance_split",
     "worth_of_folds",
 ]
 

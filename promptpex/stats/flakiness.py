@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from statistics import variance
 from typing import Any
 
 from promptpex.core.errors import InputError
@@ -46,6 +47,39 @@ class FlipRate:
     units: int
     flaky: int
     flip_rate: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceSplit:
+    """The variance of an answer's outcome, broken or kept, between units and within one (Miller 2024, section 3).
+
+    Attributes:
+        units: with at least two scored repeats.
+        between: the variance of the units' own chances to fail.
+        within: the mean variance of a repeat of one unit.
+    """
+
+    units: int
+    between: float
+    within: float
+
+    @property
+    def repeat_worth(self) -> float:
+        """How many more units, asked once each, a second repeat of these units is worth; 0 where all agree."""
+        once = self.between + self.within
+        return self.units * (once / (self.between + self.within / 2.0) - 1.0) if once else 0.0
+
+
+def variance_split(repeats: PassCounts) -> VarianceSplit | None:
+    """The split by the units with two scored repeats or more; None with fewer than two such units. Unbiased, but that
+    ``between`` is 0 at least."""
+    counts = [(passed, failed, passed + failed) for passed, failed in repeats.values() if passed + failed >= 2]
+    if len(counts) < 2:
+        return None
+    means = [failed / size for _, failed, size in counts]
+    within = math.fsum(passed * failed / (size * (size - 1)) for passed, failed, size in counts) / len(counts)
+    chance = within * math.fsum(1.0 / size for _, _, size in counts) / len(counts)
+    return VarianceSplit(len(counts), max(0.0, variance(means) - chance), within)
 
 
 def flaky(repeats: PassCounts) -> list[FlakyUnit]:

@@ -126,17 +126,6 @@ def outcomes(n: int, margin: float) -> Outcomes:
     return Outcomes(n, first[order], second[order], scores[order])
 
 
-def shown_outcomes(n: int, margin: float, alpha: float) -> tuple[Counts, Counts]:
-    """First-only and second-only pairs of every outcome of ``n`` pairs that the exact test calls non-inferior."""
-    ordered = outcomes(n, margin)
-    rising, tails = _tails(n, margin)
-    shown_count = int(tails.searchsorted(alpha, side="right"))
-    if shown_count < len(rising):
-        # An outcome is shown together with those that have the same score, or not at all.
-        shown_count = int(rising.searchsorted(rising[shown_count] - _SAME, side="left"))
-    return ordered.first[:shown_count], ordered.second[:shown_count]
-
-
 def scores_of(first_only: Counts, second_only: Counts, n: int, margin: float) -> Floats:
     """`paired_score` at a difference of -margin, for many outcomes of ``n`` pairs at once."""
     import numpy as np

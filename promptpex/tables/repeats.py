@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptpex.stats import flaky as find_flickers
-from promptpex.stats import flip_rate, pass_at_k, pass_hat_k
+from promptpex.stats import flip_rate, pass_at_k, pass_hat_k, variance_split
 from promptpex.tables.counts_per_case import counted
 from promptpex.tables.frames import grouped, is_from, marked, typed
 
@@ -29,11 +29,15 @@ STABILITY_COLUMNS: Mapping[str, str] = {
     "pass_hat_k": "Float64",
     "pass_hat_low": "Float64",
     "pass_hat_high": "Float64",
+    "between": "Float64",
+    "within": "Float64",
+    "repeat_worth": "Float64",
 }
 """Columns of ``repeats``: of the ``cases`` with two scored repeats or more, ``flaky`` both pass and fail;
 ``flip_rate`` is the chance that two repeats of a case disagree, ``pass_at_k`` that at least one of ``repeats`` passes,
-``pass_hat_k`` that all do. No place and no gate rests on these. Where usable answers have no verdict there is no rate:
-only failures may be left."""
+``pass_hat_k`` that all do. ``between`` and ``within`` are the variance of an outcome between cases and within one, and
+``repeat_worth`` how many more cases, asked once, a second repeat of these is worth. No place and no gate rests on
+these. Where usable answers have no verdict there is no rate: only failures may be left."""
 
 FLAKY_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -240,4 +244,7 @@ def _flip_row(model: str, times: int, cases: Mapping[str, tuple[int, int]], conf
     ):
         if chance.n:
             row |= {f"{name}_k": chance.estimate, f"{name}_low": chance.low, f"{name}_high": chance.high}
+    split = variance_split(cases)
+    if split is not None:
+        row |= {"between": split.between, "within": split.within, "repeat_worth": split.repeat_worth}
     return row

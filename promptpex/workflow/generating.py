@@ -33,7 +33,7 @@ from promptpex.workflow.instructions import instructions_of, language_of, sample
 from promptpex.workflow.output_params import output_params
 from promptpex.workflow.session import Session
 from promptpex.workflow.specifying import lacks_inverse
-from promptpex.workflow.statistical_power import known_within
+from promptpex.workflow.statistical_power import interval_in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,14 +258,15 @@ def _resolution(settings: Settings, choice: Kept | None) -> str:
     if choice is None or not choice.aside or choice.valid == choice.aside:
         return ""
     left = choice.valid - choice.aside
-    now, before = known_within(settings, left), known_within(settings, choice.valid)
+    now, before = interval_in_words(settings, left), interval_in_words(settings, choice.valid)
     return tr_n(
-        "With {count} case the share of a model is known to about {now} either way, with all {number} to {before}.",
-        "With {count} cases the share of a model is known to about {now} either way, with all {number} to {before}.",
+        "With {count} case a share of {rate} has an interval of {now}, with all {number} one of {before}.",
+        "With {count} cases a share of {rate} has an interval of {now}, with all {number} one of {before}.",
         left,
-        now=now,
+        rate=now["rate"],
+        now=now["ends"],
         number=choice.valid,
-        before=before,
+        before=before["ends"],
     )
 
 

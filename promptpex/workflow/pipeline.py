@@ -220,7 +220,7 @@ async def begin_run(session: Session, files: Files, subset: Subset = WHOLE, *, n
     if part is not None:
         session.emit(Notice(stored("{cases} of {of} cases: {words}", cases=part.cases, of=part.of, words=part.words)))
     if part is None or part.failed_in is None:
-        session.emit(Notice.of(lambda: detectable(session, len(suite.usable()))))
+        session.emit(Notice.of(lambda: detectable(session, prompt.name, len(suite.usable()))))
     take_judge_examples(session, files.prompt, prompt, spec)
     author = checked.author.label if checked.author else None
     begun = await run_records.begin(session, prompt, spec, suite, author=author, metrics=checked.metrics, subset=part)
@@ -245,7 +245,7 @@ async def estimate_files(session: Session, files: Files, subset: Subset = WHOLE)
     if spec is not None:
         take_judge_examples(session, files.prompt, prompt, spec)
     cases = number_of_cases(session, prompt, spec, suite)
-    return await estimate(session, prompt, spec, suite), detectable(session, cases, guessed=suite is None)
+    return await estimate(session, prompt, spec, suite), detectable(session, prompt.name, cases, guessed=suite is None)
 
 
 async def judge(session: Session, folder: Path, *, spec: Path | None = None) -> Manifest:

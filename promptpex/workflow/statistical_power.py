@@ -1,90 +1,69 @@
-"""What differences between models a suite can show at best, in words, before anything is paid."""
+"""What a suite will show of models, in words, before anything is paid."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 
 from promptpex.config import Settings
+from promptpex.core.errors import RunError
 from promptpex.core.translation import digits, tr, tr_n
-from promptpex.report.headline import rounded_cases
-from promptpex.stats import Resolution, smallest_shown
+from promptpex.report.percentages import ends, percent
+from promptpex.report.runs import latest_of
+from promptpex.report.runs.listing import listed
+from promptpex.stats import likely_gap
+from promptpex.stats.intervals import exact_bounds
 from promptpex.workflow.session import Session
 
 TYPICAL_RATE = 0.1
 """Non-compliance of a model of which nothing is known yet."""
 
 
-def detectable(session: Session, cases: int, *, guessed: bool = False) -> str:
-    """What so many cases can show of these models at best.
+def detectable(session: Session, prompt_name: str, cases: int, *, guessed: bool = False) -> str:
+    """In one sentence which differences so many cases will probably show of these models.
 
     Args:
+        prompt_name: of the prompt, whose last run says how often models break their rules.
         guessed: whether the cases are still to be made, so that their number is a guess.
     """
-    settings = session.settings
+    settings, models = session.settings, [model.label for model in session.roles.models()]
     if not cases:
         return tr("There are no cases, so nothing can be shown.")
-    alpha = round(1.0 - settings.confidence, 12)
-    smallest = smallest_shown(
-        cases, len(session.roles.models()), alpha, tolerance=settings.tolerance, rate=_rate(settings)
-    )
     words = tr_n("{count} case", "{count} cases", cases)
-    return " ".join(_sentences(smallest, tr("about {number}", number=words) if guessed else words, settings.repeats))
-
-
-def known_within(settings: Settings, cases: int) -> str:
-    """How near a model's share is known with so many cases, such as ``13 points``."""
+    words = tr("about {number}", number=words) if guessed else words
+    run, rate = _rate(settings, prompt_name, models)
+    basis = tr("as in run {run}", run=run) if run else tr("not known yet, taken to be {rate}", rate=percent(rate))
+    if len(models) < 2:
+        interval = interval_in_words(settings, cases, rate)
+        return tr("{cases}: a share of {rate} will have an interval of about {ends}.", cases=words, **interval)
     alpha = round(1.0 - settings.confidence, 12)
-    smallest = smallest_shown(cases, 1, alpha, tolerance=settings.tolerance, rate=_rate(settings))
-    return _points(smallest.half_width)
-
-
-def _rate(settings: Settings) -> float:
-    """An assumed non-compliance that leaves room to be worse by the tolerance."""
-    return min(TYPICAL_RATE, 1.0 - settings.tolerance)
-
-
-def _sentences(shown: Resolution, cases: str, repeats: int) -> Iterator[str]:
-    rate = digits(f"{100 * shown.rate:g}%")
-    if shown.models == 1:
-        yield tr(
-            "With {cases}, the share of a model at {rate} is known to within about {points} either way.",
-            cases=cases,
-            rate=rate,
-            points=_points(shown.half_width),
-        )
-    else:
-        gap = tr("no gap under {points} can be shown", points=_points(shown.gap)) if shown.gap else ""
-        tie = tr("no tie within less than {points}", points=_points(shown.tie)) if shown.tie else tr("no tie at all")
-        yield tr(
-            "With {cases} and {models} models, {gap} and {tie}.",
-            cases=cases,
-            models=shown.models,
-            gap=gap or tr("no gap at all can be shown"),
-            tie=tie,
-        )
-        yield f"{_least(shown, rate)}."
-    if repeats > 1:
-        yield tr("Repeats make the result of a case more certain, but add no cases.")
-
-
-def _least(shown: Resolution, rate: str) -> str:
-    """How many cases it takes to show the tolerance."""
-    least = tr(
-        "To show {points} takes at least {gap} cases for a gap and {tie} for a tie",
-        points=tr("{count} points", count=digits(f"{100 * shown.tolerance:g}")),
-        gap=shown.cases_to_call,
-        tie=shown.cases_to_tie,
+    gap = likely_gap(cases, len(models), rate, repeats=settings.repeats, alpha=alpha)
+    if gap is None:
+        return tr("{cases}: not even the largest differences will probably show.", cases=words)
+    return tr(
+        "{cases}: differences of about {points} points or more will probably show, smaller ones may not (shares of "
+        "failures {basis}).",
+        cases=words,
+        points=digits(f"{100 * gap:.0f}"),
+        basis=basis,
     )
-    if not (shown.typical_to_call and shown.typical_to_tie):
-        return least
-    likely = tr(
-        "models that fail {rate} of the cases, independently of each other, take about {gap} and {tie}",
-        rate=rate,
-        gap=rounded_cases(shown.typical_to_call),
-        tie=rounded_cases(shown.typical_to_tie),
-    )
-    return f"{least}; {likely}"
 
 
-def _points(share: float) -> str:
-    return tr("{count} points", count=digits(f"{100 * share:.2g}"))
+def interval_in_words(settings: Settings, cases: int, rate: float = TYPICAL_RATE) -> dict[str, str]:
+    """A share and the interval that it has with so many cases asked once, such as ``10%`` and ``2.1–27%``."""
+    low, high = exact_bounds(rate, cases, settings.confidence)
+    return {"rate": percent(rate), "ends": ends(low, high)}
+
+
+def _rate(settings: Settings, prompt_name: str, models: list[str]) -> tuple[str, float]:
+    """The last run of the prompt that scored any of these models, or any at all, and the mean of their shares; no run
+    and a typical share where there is none."""
+    try:
+        folder = latest_of(Path(settings.results), prompt_name)
+        made = listed(folder).models if folder is not None else ()
+    except RunError:
+        folder, made = None, ()
+    known = {one.model: one.broken.point for one in made if one.broken is not None and one.broken.point is not None}
+    shares = [known[name] for name in models if name in known] or list(known.values())
+    if folder is None or not shares:
+        return "", TYPICAL_RATE
+    return folder.name, min(0.95, max(0.01, sum(shares) / len(shares)))

@@ -272,7 +272,7 @@ async def test_more_cases_and_fewer(place: Place) -> None:
     assert "Rated: 14 cases; 0 of them test what another one does." in fewer.out
     assert "11 cases put aside; `generate --keep-best 14` brings them back." in fewer.out
     assert "No kept case tests r2-inverse." in fewer.out
-    assert "With 3 cases the share of a model is known to about" in fewer.out
+    assert "With 3 cases a share of 10% has an interval of" in fewer.out
     cases = place.yaml("prompt.cases.yaml")["cases"]
     assert [case["id"] for case in cases if "aside" not in case] == ["r1-1", "r1-inverse-1", "r2-1"]
     assert all(case["rating"]["severity"] == 2 for case in cases)

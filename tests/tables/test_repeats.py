@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from promptpex.core.records import Output, Run, Verdict
+from promptpex.stats import variance_split
 from promptpex.tables import (
     FLAKY_COLUMNS,
     INCONSISTENT_COLUMNS,
@@ -46,6 +47,24 @@ def test_flip_rate_and_pass_hat_k_are_as_counted_by_hand() -> None:
     of_model = models(outputs(thrice())).iloc[0]
     assert (of_model["repeats"], of_model["flaky"]) == (3, 2)
     assert of_model["flip_rate"] == row["flip_rate"]
+
+
+def test_what_a_second_repeat_is_worth_is_counted_by_hand() -> None:
+    """Two of four cases fail in all repeats and two in none: a repeat is worth nothing. Coins: as much as a case."""
+    decided, coins = ([("pf"[n // 2] * 4) for n in range(4)], ["ppff"] * 4)
+    of_decided, of_coins = (
+        variance_split({n: (marks.count("p"), marks.count("f")) for n, marks in enumerate(some)})
+        for some in (decided, coins)
+    )
+    assert of_decided is not None
+    assert of_coins is not None
+    assert (of_decided.within, of_decided.repeat_worth) == (0.0, 0.0)
+    assert of_decided.between == pytest.approx(1 / 3)
+    assert of_coins.between == 0.0
+    assert of_coins.within == pytest.approx(1 / 3)
+    assert of_coins.repeat_worth == pytest.approx(4)
+    mixed = repeats(outputs(thrice())).iloc[0]
+    assert 0 < mixed["repeat_worth"] < mixed["cases"]
 
 
 def test_flaky_cases_come_least_decided_first() -> None:

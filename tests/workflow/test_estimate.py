@@ -23,7 +23,7 @@ async def outputs(folder: Path, a_spec: Spec | None, a_suite: Suite | None = Non
     async with open_session(load(given, start=folder, env={}), provider=FakeClient(["x"])) as session:
         lines = await estimate(session, prompt(), a_spec, a_suite)
         cases = number_of_cases(session, prompt(), a_spec, a_suite)
-        assert f"{cases} case" in detectable(session, cases)
+        assert f"{cases} case" in detectable(session, "colours", cases)
     return cases, sum(line.calls for line in lines if line.stage == "output")
 
 

@@ -306,7 +306,7 @@ async def test_the_most_valuable_cases_are_run_and_the_others_come_back(tmp_path
         all_ = await generate(session, files(tmp_path), Wishes(keep=3))
     assert made.choice is not None
     assert (made.choice.aside, made.choice.lost) == (2, ("r1-inverse",))
-    assert "With 1 case the share of a model is known to about" in made.resolution
+    assert "With 1 case a share of 10% has an interval of" in made.resolution
     assert [case.id for case in made.suite.usable()] == ["r1-1"] == [case.id for case in again.suite.usable()]
     assert again.quality.aside == 2
     assert len(all_.suite.usable()) == 3

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 @options.sampling
 @options.api_base
 @options.seed
-@options.tolerance
 @options.confidence
 @options.prompt_files
 @options.results
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
 def command(prompts: tuple[Path, ...], spec: Path | None, cases: Path | None, as_json: bool, **flags: Any) -> int:
     """Show what `run` would ask and cost; nothing is sent.
 
-    Also says what the suite can show at best. Answers in the store cost nothing and are counted separately.
-    Tokens are estimates; a price that is not known is "unknown", never 0: give it in the settings under
+    Also says which differences the suite will probably show. Answers in the store cost nothing and are counted
+    separately. Tokens are estimates; a price that is not known is "unknown", never 0: give it in the settings under
     [prices."MODEL"]. Of several prompts, or a folder of them, it is a line for each and one sum.
     """
     from promptpex.cli.batches import is_one_file, refuse_files_of_one

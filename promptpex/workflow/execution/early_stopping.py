@@ -83,8 +83,8 @@ async def _in_parts(session: Session, begun: Run, records: RunRecords, on_output
 
 def _worse_so_far(session: Session, run: RunColumns) -> frozenset[str]:
     """The models that are shown to be worse, by the tables that the report shows."""
-    confidence, weights = session.settings.confidence, session.settings.weights
-    options = tables.RankingOptions(confidence=confidence, looks=run.manifest.looks, weights=weights)
+    settings, looks = session.settings, run.manifest.looks
+    options = tables.RankingOptions(settings.tolerance, None, settings.confidence, looks, weights=settings.weights)
     return tables.worse_so_far(tables.outputs(run), run.manifest.models, options)
 
 
