@@ -31,7 +31,7 @@ def _json(capsys: pytest.CaptureFixture[str]) -> Any:
 def test_tables_json_has_the_promised_keys_and_no_other(folder: Path) -> None:
     assert run_cli(["import", "promptpex-published", str(folder), "--out", "out"]) == 0
     tables = json.loads(Path("out/tables.json").read_text(encoding="utf-8"))
-    assert list(tables) == ["table2", "table3", "validity", "groundedness"]
+    assert list(tables) == ["table2", "table3", "validity", "groundedness", "averages"]
     cell = {"non_compliant", "n", "percent"}
     assert {part: set(c) for part, c in tables["table2"]["colours"]["gemma2:9b"].items()} == {
         "promptpex": cell,

@@ -28,8 +28,8 @@ def unmarked(answer: str | None) -> str:
     with its lower bounds of 0% as any other."""
     assert answer is not None
     answer = re.sub(r",? (?:by this judge|Check this judge with `promptpex grade`\.)", "", answer)
-    none = re.sub(r"none of (\d+) usable (outputs?) as far as known \(", r"at least 0 of \1 usable \2 (0 known, ", answer)
-    return none.replace("(0 known", "(at least 0%")
+    none = r"none of (\d+) usable (outputs?) as far as known \("
+    return re.sub(none, r"at least 0 of \1 usable \2 (0 known, ", answer).replace("(0 known", "(at least 0%")
 
 
 def near(printed: str, share: float) -> bool:

@@ -109,8 +109,7 @@ def test_a_failing_judge_comes_first() -> None:
     text = headline(failing(100, 6))
     assert text.startswith("The judge j failed on 6 of 100 outputs (6 judge-malformed): ")
     assert (
-        "a broke at least one rule in none of 100 usable outputs as far as known (95% CI 0–13%), by this judge."
-        in text
+        "a broke at least one rule in none of 100 usable outputs as far as known (95% CI 0–13%), by this judge." in text
     )
     assert headline(failing(100, 5)).startswith("a broke")
 

@@ -6,11 +6,13 @@ Shares are the paper's: a lost verdict counts as non-compliant. Their intervals 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from promptpex.paper import averages, result_tables
 from promptpex.paper.averages import Row
 from promptpex.paper.published.dataset import Benchmark
+from promptpex.paper.published.measures import paper_percent
 from promptpex.paper.result_tables import CONTRAST_COLUMNS, SHARE_COLUMNS
 from promptpex.stats import clopper_pearson
 from promptpex.tables.frames import typed
@@ -23,6 +25,8 @@ SIDES = {
     "table3": {"rules": "rules", "inverse": "inverse"},
 }
 """The parts of the published tables, and what our own tables call them."""
+
+TITLES = {"table2": "Table 2", "table3": "Table 3"}
 
 
 def frames(tables: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
@@ -61,15 +65,45 @@ def _share(name: str, what: str, counts: Mapping[str, int], keys: tuple[str, str
     return result_tables.share(name, what, [True] * yes + [False] * (n - yes))
 
 
-def average_cells(rows: pd.DataFrame) -> dict[str, Any]:
-    """The Average rows of Tables 2 and 3, in per cent, as JSON-ready data by table, model and part; from the frame
-    ``averages``."""
+def average_cells(rows: pd.DataFrame, tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The Average rows of Tables 2 and 3, in per cent, as JSON-ready data by table, model and part.
+
+    ``percent`` is the mean of the shares, ``of_rounded`` that of the cells as the paper rounds them, which it averages.
+
+    Args:
+        rows: the frame ``averages``.
+        tables: the published tables.
+    """
     cells: dict[str, Any] = {}
     for row in rows.to_dict("records"):
-        part = next(part for part, side in SIDES[row["table"]].items() if side == row["side"])
-        place = cells.setdefault(row["table"], {}).setdefault(row["model"], {})
-        place[part] = {"percent": 100 * row["share"], "benchmarks": row["benchmarks"]}
+        name, model = row["table"], row["model"]
+        part = next(part for part, side in SIDES[name].items() if side == row["side"])
+        models = rows.loc[rows["table"].eq(name), "model"].unique()
+        rounded = [
+            paper_percent(by_model[model][part]["non_compliant"], by_model[model][part]["n"])
+            for by_model in tables[name].values()
+            if all(one in by_model and by_model[one][side]["n"] for one in models for side in SIDES[name])
+        ]
+        average = {"percent": 100 * row["share"], "of_rounded": mean(one or 0 for one in rounded)}
+        cells.setdefault(name, {}).setdefault(model, {})[part] = {**average, "benchmarks": row["benchmarks"]}
     return cells
+
+
+def differs(average: Mapping[str, Any]) -> bool:
+    """Whether the mean of the rounded cells is another whole number than that of the shares."""
+    return f"{average['percent']:.0f}" != f"{average['of_rounded']:.0f}"
+
+
+def differing(cells: Mapping[str, Any]) -> list[str]:
+    """The averages that the paper gives otherwise, since it averages rounded cells; a sentence each."""
+    return [
+        f"{TITLES[table]}, average, {model}, {part}: the mean of the shares is {one['percent']:.2f}%; the paper "
+        f"averages rounded cells, which gives {one['of_rounded']:.2f}%, so {one['of_rounded']:.0f}%"
+        for table, by_model in cells.items()
+        for model, parts in by_model.items()
+        for part, one in parts.items()
+        if differs(one)
+    ]
 
 
 def sentences(benchmarks: Sequence[Benchmark]) -> list[str]:

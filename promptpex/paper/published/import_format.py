@@ -39,7 +39,7 @@ class PublishedTables:
     def _averages(self) -> dict[str, Any]:
         from promptpex.paper.published import averages
 
-        return averages.average_cells(self._frames["averages"])
+        return averages.average_cells(self._frames["averages"], self._tables)
 
     def show(self) -> None:
         """Prints the tables."""
@@ -56,7 +56,8 @@ class PublishedTables:
         def ask(prompt: Prompt, case: Case, model: str) -> Request:
             return request_for(prompt, Cell(case, ModelName(name=model, label=model), 0), params)
 
-        recordings = project_files.write(folder, self._benchmarks, self._tables, figures(self._frames), ask)
+        tables = {**self._tables, "averages": self._averages}
+        recordings = project_files.write(folder, self._benchmarks, tables, figures(self._frames), ask)
         return terminal_report.lines_written(folder, self._benchmarks, recordings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,6 +70,7 @@ class PublishedTables:
             "sentences": averages.sentences(self._benchmarks),
             "ours": measures.to_dict(self._benchmarks),
             "misprints": measures.misprints(self._tables),
+            "averages_that_differ": averages.differing(self._averages),
             "problems": [problem.to_dict() for problem in dataset.problems_of(self._benchmarks)],
         }
 

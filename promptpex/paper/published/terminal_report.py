@@ -19,14 +19,14 @@ def print_all(benchmarks: Sequence[Benchmark], tables: Tables, averages: Mapping
     """Tables 2 and 3 with their ``averages``, validity and groundedness, then our figures for the same data."""
     from rich.console import Console
 
-    from promptpex.paper.published.averages import sentences
+    from promptpex.paper.published.averages import differing, sentences
     from promptpex.paper.published.measures import misprints, ours
 
     console = Console(soft_wrap=False)
     console.print(_table2(tables, averages))
     console.print(_table3(tables, averages))
-    for misprint in misprints(tables):
-        console.print(f"* {misprint}.", markup=False, highlight=False)
+    for sentence in (*misprints(tables), *differing(averages)):
+        console.print(f"* {sentence}.", markup=False, highlight=False)
     console.print(_validity(tables))
     for sentence in sentences(benchmarks):
         console.print(sentence, markup=False, highlight=False)
@@ -87,8 +87,10 @@ def _rows(table: Table, cells: Mapping[str, Any], parts: tuple[str, str], averag
 
 
 def _average(cells: Mapping[str, Any], parts: tuple[str, str]) -> str:
+    from promptpex.paper.published.averages import differs
+
     cell_texts = [f"{cells[part]['percent']:.0f}" if part in cells else "–" for part in parts]
-    return " / ".join(cell_texts) + "%"
+    return " / ".join(cell_texts) + ("%*" if any(map(differs, cells.values())) else "%")
 
 
 def _percent(cell: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError, RunError
 from promptpex.judging.modes.prompt import WHOLE_PROMPT
 from promptpex.paper.figures import INTERVALS, MEANS
@@ -412,14 +413,17 @@ def test_a_share_of_nothing_is_no_percentage() -> None:
 
 def test_the_averages_of_both_tables_and_their_pictures(counted: Tables, expected: dict[str, Any]) -> None:
     made = frames(counted)
-    cells = average_cells(made["averages"])
+    cells = average_cells(made["averages"], counted)
     for table, stems in (("table2", {"promptpex": "ppex", "baseline": "bl"}),
                          ("table3", {"rules": "rule", "inverse": "inv"})):  # fmt: skip
         for model, parts in cells[table].items():
             for part, stem in stems.items():
                 shares = [100 * models[model][f"{stem}_nc"] / models[model][f"{stem}_n"]
                           for models in expected[table].values()]  # fmt: skip
-                assert parts[part] == {"percent": pytest.approx(sum(shares) / 6), "benchmarks": 6}
+                rounded = [paper_percent(models[model][f"{stem}_nc"], models[model][f"{stem}_n"]) or 0
+                           for models in expected[table].values()]  # fmt: skip
+                means = {"percent": pytest.approx(sum(shares) / 6), "of_rounded": pytest.approx(sum(rounded) / 6)}
+                assert parts[part] == {**means, "benchmarks": 6}
     drawn = pictures(made)
     assert list(drawn) == [f"figure-{number}.svg" for number in range(9, 14)]
     assert "speech-tag: gpt-4o-mini 0% (0–8). speech-tag: gemma2:9b 5% (1–16)." in drawn["figure-13.svg"]
@@ -428,6 +432,22 @@ def test_the_averages_of_both_tables_and_their_pictures(counted: Tables, expecte
     assert {name for name, picture in drawn.items() if INTERVALS in picture} == {
         f"figure-{number}.svg" for number in (11, 12, 13)
     }
+
+
+def test_averages_that_the_paper_gives_otherwise_are_named_and_kept(
+    evals: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run_cli(["import", "promptpex-published", str(evals), "--out", str(out), "-q"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "average of 6 4 / 0%* 6 / 7%* 15 / 7% 44 / 40%" in text
+    assert (
+        "* Table 2, average, gemma2:9b, baseline: the mean of the shares is 6.50%; the paper averages rounded cells, "
+        "which gives 6.33%, so 6%."
+    ) in text
+    assert text.count("the paper averages rounded cells") == 2
+    kept = json.loads((out / "tables.json").read_text(encoding="utf-8"))["averages"]
+    assert kept["table2"]["gemma2:9b"]["baseline"]["of_rounded"] == pytest.approx(38 / 6)
 
 
 def test_two_sentences_of_the_paper_are_counted_again_or_explained(benchmarks: list[Benchmark]) -> None:
