@@ -142,6 +142,7 @@ MEANINGS: Mapping[str, str] = {
     "corrected_low": "lower end of its interval (exact, at the effective size)",
     "date": "day of the calibration",
     "graded": "outputs of the random sample on which people agree, each text of the same inputs once",
+    "left_out": "outputs of that sample whose grades give no label: people are unsure, or at odds",
     "graded_after": "the same of the second run",
     "graded_before": "the same of the first run",
     "grades_alone": "so many grades without any verdict would tell as much",

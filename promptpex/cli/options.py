@@ -239,7 +239,7 @@ rank_by = of_statistics(
     "--rank-by",
     metavar="NAME",
     expert=True,
-    help="Rank models by non-compliance, accuracy or a metric [non-compliance].",
+    help="Rank models by non-compliance, accuracy, corrected (by people's grades) or a metric [non-compliance].",
 )
 
 comparison_options = together(

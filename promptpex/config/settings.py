@@ -332,7 +332,8 @@ class Settings(Record):
         default="non-compliance",
         min_length=1,
         max_length=40,
-        description="What models are ranked by: non-compliance, accuracy, or the name of a metric.",
+        description="What models are ranked by: non-compliance, accuracy, corrected (non-compliance by people's grades "
+        "and the verdicts together), or the name of a metric.",
         examples=["accuracy"],
     )
     drop_worse: bool = Field(

@@ -43,6 +43,7 @@ def ranking_words(rows: Sequence[TableRow], rank_by: str) -> RankingWords:
             good_enough=tr("accurate enough"),
         )
     if rank_by != "non-compliance":
+        rank_by = tr("people's grades") if rank_by == "corrected" else rank_by
         return RankingWords(
             best=tr("the best by {metric}", metric=rank_by),
             is_best=tr("best by {metric}", metric=rank_by),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from promptpex.core.translation import Key, from_data, tr, tr_n
 from promptpex.report.percentages import (
@@ -26,35 +27,64 @@ STATES: dict[str, Key | None] = {
 }
 
 
-def corrected_sentences(rows: Sequence[TableRow], confidence: float) -> list[str]:
+def by_grades(rows: Sequence[TableRow], corrected: Sequence[TableRow]) -> list[dict[str, Any]]:
+    """Rows of the table of models in which the corrected shares stand in the place of the others.
+
+    Args:
+        rows: of the table of models.
+        corrected: a table of corrections as plain rows.
+    """
+    graded = {row["model"]: row for row in corrected if row["corrected"] is not None}
+    return [{**row, "graded": 0, **_in_place(graded[row["model"]])} if row["model"] in graded else {**row, "graded": 0}
+            for row in rows]  # fmt: skip
+
+
+def _in_place(row: TableRow) -> dict[str, Any]:
+    share, low, high = (row[f"corrected{end}"] for end in ("", "_low", "_high"))
+    shares = dict.fromkeys(("non_compliance", "best_case", "worst_case"), share)
+    lows, highs = dict.fromkeys(("ci_low", "worst_low"), low), dict.fromkeys(("ci_high", "worst_high"), high)
+    counts = {"graded": row["graded"], "left_out": row["left_out"]}
+    return {**shares, **lows, **highs, **counts, "at_least": False}
+
+
+def corrected_sentences(rows: Sequence[TableRow], confidence: float, *, ranked: bool = False) -> list[str]:
     """The corrected shares in one sentence, and what the judge saved in another.
 
     Args:
         rows: a table of corrections (``tables.CORRECTION_COLUMNS``) as plain rows.
         confidence: of the intervals.
+        ranked: whether models are ranked by these shares, so that they were said before.
     """
     corrected_rows = [row for row in rows if row["corrected"] is not None]
     if not corrected_rows:
         return []
     shares = listed(
         tr_n(
-            "{model} {share} ({interval}, {count} grade)",
-            "{model} {share} ({interval}, {count} grades)",
+            "{model} {share} ({interval}, {count} grade{left_out})",
+            "{model} {share} ({interval}, {count} grades{left_out})",
             row["graded"],
             model=row["model"],
             share=percent(row["corrected"]),
             interval=confidence_interval(row["corrected_low"], row["corrected_high"], confidence),
+            left_out=left_out(row),
         )
         for row in corrected_rows
     )
     models_with_few = [row["model"] for row in corrected_rows if row["graded"] < FEW_GRADES]
-    sentences = [tr("Corrected by people's grades the non-compliance is: {shares}.", shares=shares)]
+    sentences = [] if ranked else [tr("Corrected by people's grades the non-compliance is: {shares}.", shares=shares)]
     if models_with_few:
         models = listed(models_with_few)
         sentences.append(
             tr("Fewer than {few} grades of {models}: treat this as a rough guide.", few=FEW_GRADES, models=models)
         )
     return [*sentences, *_saved(corrected_rows)]
+
+
+def left_out(row: TableRow) -> str:
+    """How many graded outputs have no label, to be said after the others."""
+    if not row["left_out"]:
+        return ""
+    return tr(", {count} unsure or disputed left out", count=row["left_out"])
 
 
 def _saved(rows: Sequence[TableRow]) -> list[str]:
@@ -80,14 +110,16 @@ def _saved(rows: Sequence[TableRow]) -> list[str]:
     ]
 
 
-def corrected_change_sentences(rows: Sequence[TableRow], confidence: float) -> list[str]:
+def corrected_change_sentences(rows: Sequence[TableRow], confidence: float, *, deciding: bool = False) -> list[str]:
     """The corrected changes from one run to another, a sentence a model.
 
     Args:
         rows: a table of changes (``tables.CORRECTED_CHANGE_COLUMNS``) as plain rows.
         confidence: of the intervals.
+        deciding: whether they decide what is worse, which is then said first.
     """
-    return [
+    decisions = [tr("{model}: {decision}.", model=row["model"], decision=_decision(row)) for row in rows]
+    return (decisions if deciding else []) + [
         tr(
             "Corrected by people's grades {model} goes from {before} ({grades_before}) to {after} ({grades_after}): "
             "{gap} points, {level} CI.",
@@ -103,6 +135,11 @@ def corrected_change_sentences(rows: Sequence[TableRow], confidence: float) -> l
         for row in rows
         if row["corrected_difference"] is not None
     ]
+
+
+def _decision(row: TableRow) -> str:
+    words = {"worse": tr("clearly worse by people's grades"), "better": tr("clearly better by people's grades")}
+    return words.get(row["decision"], tr("no clear change by people's grades"))
 
 
 def _grades(count: int) -> str:
@@ -150,7 +187,7 @@ def correction_section(
 
 
 def _cells(row: TableRow, versus: dict[str, str]) -> tuple[str, ...]:
-    few_mark = "*" if row["graded"] < FEW_GRADES else ""
+    few_mark = f"{'*' if row['graded'] < FEW_GRADES else ''}{left_out(row)}"
     if row["corrected"] is None:
         return (row["model"], f"{row['graded']}{few_mark}", "–", "–", "–", "–")
     share = with_ends(row["corrected"], row["corrected_low"], row["corrected_high"])

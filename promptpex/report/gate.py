@@ -159,18 +159,20 @@ def _of_model(row: TableRow, limits: Limits, confidence: float) -> Decided:
     limit = limits.of_model.get(row["model"], limits.max_non_compliance)
     if limit is None:
         return few
-    if not row["scored"]:
+    graded = row.get("graded")
+    if not row["scored"] and not graded:
         return few + Decided((tr("nothing was scored"),))
     figure = row[SEEN[limits.decide]]
     if figure > limit:
-        return few + Decided((_above(limits.decide, figure, limit),))
+        words = _above(limits.decide, figure, limit)
+        return few + Decided((tr("corrected {claim}", claim=words) if graded else words,))
     if row["worst_high"] <= limit:
         return few
     if row["worst_case"] > limit >= row["non_compliance"]:
         return few + Decided(untold=(_unscored_above(row, limit),))
     share, end = ("non_compliance", "ci_low") if row["non_compliance"] > limit else ("worst_case", "worst_high")
-    needed = cases_to_tell(row["cases"], row[share], row[end], limit, confidence)
-    return few + Decided(untold=(_cannot_tell(_non_compliance(row), row, limit, needed),))
+    needed = cases_to_tell(graded or row["cases"], row[share], row[end], limit, confidence)
+    return few + Decided(untold=(_cannot_tell(_non_compliance(row), _basis(row), limit, needed),))
 
 
 def _too_few(row: TableRow, least: int) -> Decided:
@@ -199,17 +201,28 @@ def _outputs(count: int) -> str:
     return tr_n("{count} output", "{count} outputs", count)
 
 
-def _cannot_tell(figures: str, row: TableRow, limit: float, needed: int | None) -> str:
+def _cannot_tell(figures: str, basis: str, limit: float, needed: int | None) -> str:
     """That a share and its limit are too near to each other for so few cases, and how many would tell."""
     sentence = tr(
         "{figures}: {cases} cannot tell this from {limit}",
         figures=figures,
-        cases=tr_n("{count} case", "{count} cases", row["cases"]),
+        cases=basis,
         limit=digits(f"{100 * limit:g}%"),
     )
     if needed is None:
         return tr("{sentence}, and hardly more would", sentence=sentence)
     return tr("{sentence}; about {count} would", sentence=sentence, count=rounded_cases(needed))
+
+
+def _basis(row: TableRow) -> str:
+    """What an interval rests on: grades where a share is corrected by them, else cases."""
+    if row.get("graded"):
+        return tr_n("{count} grade", "{count} grades", row["graded"])
+    return _cases(row)
+
+
+def _cases(row: TableRow) -> str:
+    return tr_n("{count} case", "{count} cases", row["cases"])
 
 
 def _of_accuracy(row: TableRow, limits: Limits, confidence: float) -> Decided:
@@ -228,7 +241,7 @@ def _of_accuracy(row: TableRow, limits: Limits, confidence: float) -> Decided:
     below = row["accuracy"] < limit
     share, end = ("accuracy", "accuracy_ci_high") if below else ("accuracy_worst", "accuracy_worst_low")
     needed = cases_to_tell(row["cases"], row[share], row[end], limit, confidence)
-    return Decided(untold=(_cannot_tell(next(_accuracy(row)), row, limit, needed),))
+    return Decided(untold=(_cannot_tell(next(_accuracy(row)), _cases(row), limit, needed),))
 
 
 def _uncompared_below(row: TableRow, limit: float) -> str:
@@ -255,7 +268,7 @@ def _of_metric(row: TableRow | None, name: str, limit: float, decide: Decide) ->
     end = row["ci_low"] if row["mean"] >= limit else row["ci_high"]
     apart = row["mean"] - limit
     needed = math.ceil(row["cases"] * ((row["mean"] - end) / apart) ** 2) if apart else None
-    return Decided(untold=(_cannot_tell(_metric(row), row, limit, needed),))
+    return Decided(untold=(_cannot_tell(_metric(row), _cases(row), limit, needed),))
 
 
 def _unscored_below(row: TableRow, name: str, limit: float) -> str:
@@ -276,11 +289,13 @@ def stated(row: TableRow, metrics: Sequence[TableRow] = ()) -> str:
     others = [*_accuracy(row), *map(_metric, _of_its_own(row, metrics))]
     if row["non_compliance"] is None:
         return "; ".join((scored, *others))
-    return "; ".join((f"{_non_compliance(row)}, {scored}", *others))
+    size = _basis(row) if row.get("graded") else scored
+    return "; ".join((f"{_non_compliance(row)}, {size}", *others))
 
 
 def _non_compliance(row: TableRow) -> str:
-    return _figure_is(tr("non-compliance"), row["non_compliance"], row["at_least"], row["ci_low"], row["ci_high"])
+    what = tr("corrected non-compliance") if row.get("graded") else tr("non-compliance")
+    return _figure_is(what, row["non_compliance"], row["at_least"], row["ci_low"], row["ci_high"])
 
 
 def _figure_is(what: str, share: float, bound: object, low: float, high: float) -> str:

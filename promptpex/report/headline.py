@@ -9,6 +9,7 @@ from promptpex.core.translation import digits, from_data, tr, tr_n
 from promptpex.report import accuracy_in_words as right
 from promptpex.report import ranked_metric
 from promptpex.report.caveats_in_words import caveats, not_asked
+from promptpex.report.corrections_in_words import left_out
 from promptpex.report.percentages import TableRow, at_least, confidence_interval, listed
 from promptpex.report.translated_values import counted_reasons
 from promptpex.tables import RANKED_BY, Rankings
@@ -56,7 +57,7 @@ def answer(
         sentences += _ranked(scored, rankings, by)
     sentences += by.cure()
     sentences += _choice(scored, rankings)
-    sentences += caveats(rows)
+    sentences += not_asked(rows) if _by_grades(rankings) else caveats(rows)
     sentences += right.caveats(rows, references or {})
     sentences += ranked_metric.caveats(rows, metric) if metric else ()
     return " ".join(sentences)
@@ -127,6 +128,10 @@ def _part(subset: PartOfSuite | None) -> list[str]:
     return [tr("Only {cases} of {of} were run ({words}).", cases=subset.cases, of=of, words=from_data(subset.words))]
 
 
+def _by_grades(rankings: Rankings) -> bool:
+    return rankings.options.rank_by == "corrected"
+
+
 def _by_accuracy(rankings: Rankings) -> bool:
     return rankings.options.rank_by == "accuracy"
 
@@ -141,6 +146,8 @@ def _scored_by(rankings: Rankings) -> str:
     """The cell of the outputs that are scored by what models are ranked by."""
     if _metric(rankings):
         return ranked_metric.SCORED
+    if _by_grades(rankings):
+        return "graded"
     return right.SCORED if _by_accuracy(rankings) else "scored"
 
 
@@ -204,7 +211,7 @@ def _by_rules(row: TableRow, rankings: Rankings, *, one_of_several: bool = False
 
 
 def _broke(row: TableRow, rankings: Rankings, *, one_of_several: bool) -> str:
-    if not row["scored"]:
+    if not row["scored"] and not _by_grades(rankings):
         return tr("nothing was scored by the rules")
     figures = _figures(row, rankings)
     if one_of_several:
@@ -376,6 +383,15 @@ def _in_words(row: TableRow, rankings: Rankings) -> str:
 
 
 def _figures(row: TableRow, rankings: Rankings) -> str:
+    if _by_grades(rankings):
+        return tr_n(
+            "{share} of its outputs ({interval}, {count} grade{left_out})",
+            "{share} of its outputs ({interval}, {count} grades{left_out})",
+            row["graded"],
+            share=_share(row),
+            interval=_interval(row, rankings),
+            left_out=left_out(row),
+        )
     short = _short(row, rankings)
     if row["at_least"] and not row["non_compliant"]:
         return tr_n(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from promptpex.core.translation import Key, tr
 from promptpex.report.caveats_in_words import scored_cases
+from promptpex.report.corrections_in_words import left_out
 from promptpex.report.metrics_in_words import scored
 from promptpex.report.percentages import TableRow, at_least, ends, marked
 from promptpex.report.summary import Summary
@@ -79,6 +80,8 @@ def quantities(summary: Summary) -> tuple[Quantity, ...]:
     shown_quantities = [_non_compliance(rows)]
     if any(row["accuracy_scored"] is not None for row in rows):
         shown_quantities.append(_accuracy(rows))
+    if rank_by == "corrected" and summary.by_people is not None:
+        shown_quantities.append(_corrected(records(summary.by_people.corrections)))
     if rank_by not in {one.name for one in shown_quantities}:
         shown_quantities.append(_metric(rank_by, [row["model"] for row in rows], records(summary.metrics)))
     if len(shown_quantities) == 1:
@@ -110,6 +113,14 @@ def _accuracy(rows: Sequence[TableRow]) -> Quantity:
         cases = min(compared, row["cases"])
         estimates[row["model"]] = Estimate(count, of, *share, cases=cases) if compared else Estimate("–", 0)
     return Quantity(ACCURACY, tr("right outputs"), ACCURACY, Key("right"), estimates)
+
+
+def _corrected(rows: Sequence[TableRow]) -> Quantity:
+    estimates = {}
+    for row in rows:
+        share = (row["corrected"], row["corrected_low"], row["corrected_high"])
+        estimates[row["model"]] = Estimate(f"{row['graded']}{left_out(row)}", row["graded"], *share)
+    return Quantity("corrected", tr("corrected non-compliance"), Key("corrected"), Key("grades"), estimates)
 
 
 def _metric(name: str, models: Sequence[str], rows: Sequence[TableRow]) -> Quantity:

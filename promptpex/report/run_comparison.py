@@ -17,6 +17,7 @@ from promptpex.report.percentages import TableRow
 from promptpex.report.ranked_metric import require_metric
 from promptpex.report.run_tables import RunTables, tables_of
 from promptpex.report.summary import NO_EXPECTED
+from promptpex.stats import FEW_GRADES
 from promptpex.tables import PeoplesGrades, records
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def compare_runs(
     same: _Same = {"models": models, "cases": cases, "confidence": confidence, "weights": weights}
     by_model = tables.comparison(*rows, **same, tolerance=tolerance, expected=_expected(old, new))
     by_metric, figures = tables.metric_changes(*scores, **same), records(by_model)
-    corrected = tables.corrected_changes(*rows, people, **same)
+    corrected = tables.corrected_changes(*rows, people, **same, tolerance=tolerance or 0.0)
     notes = (*change_notes(old, new, len(common), figures), *metric_note(scores, by_metric))
     comparison = RunComparison(
         before=old,
@@ -129,9 +130,9 @@ def compare_runs(
         metrics=by_metric,
         corrections=corrected,
         changed=tables.changed(*rows, models=models, cases=cases, chosen=(_chosen(old), _chosen(new))),
-        answer=_answer(figures, by_metric, corrected, confidence),
+        answer=_answer(figures, by_metric, corrected, confidence, rank_by),
         notes=(*notes, *noise_sentences(noise, figures)),
-        regressions=tuple(_regressions(figures, by_metric, rank_by, tolerance)),
+        regressions=tuple(_regressions(figures, by_metric, records(corrected), rank_by, tolerance)),
         confidence=confidence,
         noise=tuple(noise),
     )
@@ -173,7 +174,11 @@ def _chosen(made: RunTables) -> Callable[[Sequence[int]], pd.DataFrame]:
     return lambda places: made.chosen(places).outputs
 
 
-def _answer(figures: Sequence[TableRow], by_metric: pd.DataFrame, corrected: pd.DataFrame, confidence: float) -> str:
+def _answer(
+    figures: Sequence[TableRow], by_metric: pd.DataFrame, corrected: pd.DataFrame, confidence: float, rank_by: str
+) -> str:
+    if rank_by == "corrected":
+        return " ".join(corrected_change_sentences(records(corrected), confidence, deciding=True))
     return " ".join([changes_answer(figures, by_metric), *corrected_change_sentences(records(corrected), confidence)])
 
 
@@ -197,6 +202,24 @@ def _counting(run: AnyRun, cases: Sequence[str], weights: tables.Weights | None)
     rules, inverse = [case.rule for case in same], [case.inverse for case in same]
     tables.check_weights(weights or {}, rules, inverse)
     return [case.id for case, times in zip(same, tables.weighed(rules, inverse, weights), strict=True) if times]
+
+
+def require_corrected_changes(rows: Sequence[TableRow]) -> None:
+    """Refuses to let corrected shares decide where people have graded too little.
+
+    Raises:
+        InputError: with what to do.
+    """
+    few = [
+        f"{row['model']} has {row['graded_before']} and {row['graded_after']}"
+        for row in rows
+        if row["decision"] is None
+    ]
+    if few or not rows:
+        raise InputError(
+            f"to decide by corrected shares takes people's grades on {FEW_GRADES} outputs of each model in both runs, "
+            f"drawn at random{''.join(f', and {one}' for one in few)}; grade more with `promptpex grade`"
+        )
 
 
 def _require_ranked(rank_by: str, by_metric: pd.DataFrame, figures: Sequence[TableRow]) -> None:
@@ -253,7 +276,11 @@ def _expected(before: RunTables, after: RunTables) -> tuple[pd.DataFrame, pd.Dat
 
 
 def _regressions(
-    rows: Sequence[TableRow], by_metric: pd.DataFrame, rank_by: str, tolerance: float | None
+    rows: Sequence[TableRow],
+    by_metric: pd.DataFrame,
+    corrected: Sequence[TableRow],
+    rank_by: str,
+    tolerance: float | None,
 ) -> Iterator[str]:
     """The models that are shown to be worse, and not to be so within the tolerance; by a metric that is shown where the
     whole interval is.
@@ -266,7 +293,9 @@ def _regressions(
         worse = [row for row in records(by_metric) if row["metric"] == rank_by and row["decision"] == "worse"]
         yield from (row["model"] for row in worse if tolerance is None or row["difference_low"] <= -tolerance)
         return
+    if rank_by == "corrected":
+        require_corrected_changes(corrected)
     prefix = "accuracy_" if rank_by == "accuracy" else ""
-    for row in rows:
+    for row in corrected if rank_by == "corrected" else rows:
         if row[f"{prefix}decision"] == "worse" and not row[f"{prefix}within_tolerance"]:
             yield row["model"]

@@ -12,7 +12,7 @@ from promptpex.report.ids import shortened_list
 from promptpex.report.percentages import TableRow, as_given, at_least, ends, kappa_with_ends, percent, with_ends
 from promptpex.report.summary import Summary
 from promptpex.report.text_table import Section
-from promptpex.tables import records, weighed
+from promptpex.tables import RankingOptions, records, weighed
 
 FEW_SHARES = 5
 """Shares in one table that need a warning: of so many 95% intervals one in four tables has one that misses."""
@@ -188,6 +188,9 @@ def _decision_notes(summary: Summary) -> Iterator[str]:
     options = ranking.options
     if len(ranking.models) < 2 or options.older_rule:
         return
+    if options.rank_by == "corrected":
+        yield _by_grades_note(options)
+        return
     yield tr(
         "decision: {ranked_by}worse by exact sign flips of the differences per case, on cases asked of both models; "
         "tied if shown to be less than {points} points worse than the best; both corrected for the number of models "
@@ -196,6 +199,17 @@ def _decision_notes(summary: Summary) -> Iterator[str]:
         ranked_by=_ranked_by(summary),
         points=digits(f"{100 * options.tolerance:g}"),
         looks=tr(", at all looks together,") if options.looks else "",
+        wrong=as_given(options.alpha),
+    )
+
+
+def _by_grades_note(options: RankingOptions) -> str:
+    return tr(
+        "decision: by people's grades; worse by the interval of the difference between the corrected shares, on cases "
+        "that both models answered; tied if shown to be less than {points} points worse than the best; both corrected "
+        "for the number of models (Holm), each wrong about any model with probability {wrong} at most for these rules; "
+        "otherwise undecided.",
+        points=digits(f"{100 * options.tolerance:g}"),
         wrong=as_given(options.alpha),
     )
 

@@ -13,7 +13,7 @@ from promptpex import tables
 from promptpex.core.errors import InputError
 from promptpex.core.records import NO_VALUE, NOT_ASKED, AnyRun, Spec, Suite, collector_paused
 from promptpex.report.caveats_in_words import unread_checks
-from promptpex.report.corrections_in_words import corrected_sentences
+from promptpex.report.corrections_in_words import by_grades, corrected_sentences
 from promptpex.report.failures import FailureExample, failure_examples
 from promptpex.report.headline import answer, chosen_by_outcome
 from promptpex.report.on_demand_tables import Details
@@ -169,8 +169,8 @@ def summarise(
     ``confidence`` to ``rank_by`` are by default as the run was made with; ``people`` is what their grades come to.
 
     Raises:
-        InputError: ``against`` is not one of the run's models, a weight is for no rule of the cases, models are to be
-            ranked by accuracy where no output was compared with an expected one, or by a metric that the run lacks.
+        InputError: ``against`` is not one of the run's models, a weight is for no rule of the cases, or the run cannot
+            rank models so: no output was compared with an expected one, no such metric, too few grades.
     """
     given_options = {"tolerance": tolerance, "against": against, "confidence": confidence, "rank_by": rank_by}
     options = _options(run, given_options | {"weights": weights})
@@ -178,13 +178,14 @@ def summarise(
     rows, right = run_tables.rows, run_tables.compared
     order, names = [*run.manifest.mode_rules, *(rule.id for rule in run.spec.rules)], list(run.manifest.models)
     by_rule = run_tables.rules(order, options.confidence)
-    rankings = _rankings(run_tables, options)
+    rankings = _rankings(run_tables, options, people)
     details = Details(run, run_tables, options.confidence)
     by_model = tables.models(rows, order=names, ranking=rankings, expected=right, repeat_rows=details.repeats)
     by_metric = tables.metrics(run_tables.metric_counts, order=names, ranking=rankings)
     if run.manifest.failed_in:
         rankings = replace(rankings, models={})
         by_model, by_rule, by_metric = map(tables.without_claims, (by_model, by_rule, by_metric))
+    corrected = _corrections(run_tables, records(by_model), people, options)
     summary = Summary(
         run=run,
         folder=folder,
@@ -198,9 +199,9 @@ def summarise(
         examples=tuple(failure_examples(run, run_tables.parts(), by_rule, most)),
         rankings=rankings,
         saved=_saved(run, rows) if options.looks else None,
-        answer=_answer(details, _answered_of(by_model, by_metric, options), rankings, people),
+        answer=_answer(details, _answered_of(by_model, by_metric, corrected, options), rankings, people),
     )
-    return summary if people is None or run.manifest.failed_in else _with_people(summary, people)
+    return summary if people is None or run.manifest.failed_in else _with_people(summary, people, corrected)
 
 
 def _answer(details: Details, rows: list[dict[str, Any]], rankings: Rankings, people: PeoplesGrades | None) -> str:
@@ -239,26 +240,36 @@ def _unchecked(details: Details, people: PeoplesGrades | None) -> int:
     return tables.unchecked_judges(details.made.kinds, rules, calibrations)
 
 
-def _with_people(summary: Summary, people: PeoplesGrades) -> Summary:
-    """The summary with what people's grades say of the models and of the judges."""
-    by_model, options = summary.model_rows, summary.rankings.options
-    corrected = tables.corrections(
-        summary.rows,
-        people,
-        order=[row["model"] for row in by_model] if people.graded else [],
+def _corrections(
+    made: RunTables, by_model: list[dict[str, Any]], people: PeoplesGrades | None, options: RankingOptions
+) -> pd.DataFrame:
+    """What people's grades correct the shares of the models to; empty where nobody has graded."""
+    return tables.corrections(
+        made.rows,
+        people or PeoplesGrades(),
+        order=[row["model"] for row in by_model] if people is not None and people.graded else [],
         confidence=options.confidence,
         weights=options.weights,
         versus={row["model"]: row["versus"] for row in by_model if row["versus"] is not None},
     )
+
+
+def _with_people(summary: Summary, people: PeoplesGrades, corrected: pd.DataFrame) -> Summary:
+    """The summary with what people's grades say of the models and of the judges."""
+    options = summary.rankings.options
     states = tables.calibration_states(summary.made.kinds, summary.run.spec.rules, people)
-    sentences = corrected_sentences(records(corrected), options.confidence)
+    ranked = options.rank_by == "corrected"
+    sentences = corrected_sentences(records(corrected), options.confidence, ranked=ranked)
     in_words = " ".join(filter(None, (summary.answer, *sentences)))
     return replace(summary, by_people=ByPeople(people, corrected, states), answer=in_words)
 
 
-def _answered_of(by_model: pd.DataFrame, by_metric: pd.DataFrame, options: RankingOptions) -> list[dict[str, Any]]:
+def _answered_of(
+    by_model: pd.DataFrame, by_metric: pd.DataFrame, corrected: pd.DataFrame, options: RankingOptions
+) -> list[dict[str, Any]]:
     """The rows that the answer is of."""
-    return with_ranked_metric(records(by_model), records(by_metric), options.rank_by)
+    rows = with_ranked_metric(records(by_model), records(by_metric), options.rank_by)
+    return by_grades(rows, records(corrected)) if options.rank_by == "corrected" else rows
 
 
 def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
@@ -283,7 +294,7 @@ def _options(run: AnyRun, given: Mapping[str, Any]) -> RankingOptions:
     )
 
 
-def _rankings(made: RunTables, options: RankingOptions) -> Rankings:
+def _rankings(made: RunTables, options: RankingOptions, people: PeoplesGrades | None) -> Rankings:
     """The decisions about a run's models, by what they are to be ranked by.
 
     Raises:
@@ -291,6 +302,8 @@ def _rankings(made: RunTables, options: RankingOptions) -> Rankings:
     """
     run, counts = made.run, made.metric_counts
     require_metric(options.rank_by, list(dict.fromkeys([*(metric.name for metric in run.metrics), *counts.names])))
+    if options.rank_by == "corrected" and not run.manifest.failed_in:
+        return tables.corrected_rankings(made.rows, people, list(run.manifest.models), options)
     if options.rank_by in tables.RANKED_BY:
         return tables.rankings(_ranked_by(made, options), list(run.manifest.models), options)
     return tables.metric_rankings(counts, list(run.manifest.models), options)
@@ -302,7 +315,7 @@ def _ranked_by(made: RunTables, options: RankingOptions) -> pd.DataFrame:
     Raises:
         InputError: models are to be ranked by accuracy, and no output was compared with an expected one.
     """
-    if options.rank_by == "non-compliance":
+    if options.rank_by != "accuracy":
         return made.rows
     if made.compared.empty and len(made.rows):
         raise InputError(NO_EXPECTED)

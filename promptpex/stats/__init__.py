@@ -12,6 +12,7 @@ from promptpex.stats.as_good_as_best import (
     DEFAULT_TOLERANCE,
     Losses,
     ModelDecision,
+    PairTests,
     Suitability,
     corrected_worse,
     decide,
@@ -26,6 +27,7 @@ from promptpex.stats.corrected_share import (
     JudgedOutputs,
     corrected_difference,
     corrected_share,
+    corrected_statements,
 )
 from promptpex.stats.drop_worse import Look, looks_at, shown_worse, suitability_after_looks
 from promptpex.stats.flakiness import flaky, flip_rate, pass_at_k, pass_hat_k, variance_split
@@ -58,6 +60,7 @@ __all__ = [
     "JudgedOutputs",
     "Look",
     "Losses",
+    "PairTests",
     "ModelDecision",
     "PpiConditional",
     "PpiItem",
@@ -70,6 +73,7 @@ __all__ = [
     "clopper_pearson",
     "clustered_agreement",
     "corrected_difference",
+    "corrected_statements",
     "corrected_share",
     "corrected_worse",
     "decide",

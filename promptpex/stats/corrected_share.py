@@ -7,6 +7,7 @@ independent.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -109,14 +110,50 @@ def corrected_difference(first: JudgedOutputs, second: JudgedOutputs, *, confide
     """
     require_share("confidence", confidence)
     one, two = _checked(first), _checked(second)
-    (low_one, high_one), (low_two, high_two) = _ends(one, confidence), _ends(two, confidence)
-    alike = _correlation(one, two)
-    estimate = one.estimate - two.estimate
-    down = _combined(one.estimate - low_one, high_two - two.estimate, alike)
-    up = _combined(high_one - one.estimate, two.estimate - low_two, alike)
+    low, high = _difference_ends(one, two, confidence)
     method = "prediction-powered" if max(one.power, two.power) > 0.0 else "grades"
     n = len(first.cases) + len(second.cases)
-    return Interval(estimate, max(-1.0, estimate - down), min(1.0, estimate + up), confidence, n, method)
+    return Interval(one.estimate - two.estimate, low, high, confidence, n, method)
+
+
+def corrected_statements(first: JudgedOutputs, second: JudgedOutputs, tolerance: float) -> tuple[float, float]:
+    """The p-values behind two statements on the corrected shares of two models, from the intervals of the difference.
+
+    The first is two-sided, of "the first breaks its rules more often than the second", 1 where it does not; the second
+    one-sided, of "less than ``tolerance`` more often". Each is the least error rate at which an interval shows it.
+
+    Raises:
+        InputError: as ``corrected_share``.
+    """
+    one, two = _checked(first), _checked(second)
+    worse = _least_error(lambda error: _difference_ends(one, two, 1.0 - error)[0] > 0.0)
+    close = _least_error(lambda error: _difference_ends(one, two, 1.0 - error)[1] < tolerance)
+    return worse, close / 2.0
+
+
+LEAST_ERROR = 1e-6
+"""The least p-value that is worked out: the intervals are approximations, and no more exact than that."""
+
+
+def _least_error(is_shown: Callable[[float], bool]) -> float:
+    """The least error rate at which something is shown, to a thousandth of itself; 1 where it is at none."""
+    low, high = LEAST_ERROR, 1.0 - LEAST_ERROR
+    if not is_shown(high):
+        return 1.0
+    if is_shown(low):
+        return low
+    while high > 1.001 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if is_shown(middle) else (middle, high)
+    return high
+
+
+def _difference_ends(one: _Fit, two: _Fit, confidence: float) -> tuple[float, float]:
+    (low_one, high_one), (low_two, high_two) = _ends(one, confidence), _ends(two, confidence)
+    alike, estimate = _correlation(one, two), one.estimate - two.estimate
+    down = _combined(one.estimate - low_one, high_two - two.estimate, alike)
+    up = _combined(high_one - one.estimate, two.estimate - low_two, alike)
+    return max(-1.0, estimate - down), min(1.0, estimate + up)
 
 
 def _combined(one: float, two: float, alike: float) -> float:

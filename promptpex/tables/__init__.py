@@ -11,6 +11,7 @@ from promptpex.tables.corrected_by_grades import (
     CORRECTED_CHANGE_COLUMNS,
     CORRECTION_COLUMNS,
     corrected_changes,
+    corrected_rankings,
     corrections,
     with_corrections,
 )
@@ -128,6 +129,7 @@ __all__ = [
     "PeoplesGrades",
     "calibration_states",
     "corrected_changes",
+    "corrected_rankings",
     "corrections",
     "with_corrections",
     "ANSWER_COLUMNS",

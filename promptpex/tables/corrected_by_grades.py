@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
-from promptpex.stats import Interval, JudgedOutputs, corrected_difference, corrected_share
+from promptpex.core.errors import InputError
+from promptpex.stats import (
+    FEW_GRADES,
+    Interval,
+    JudgedOutputs,
+    Losses,
+    PairTests,
+    corrected_difference,
+    corrected_share,
+    corrected_statements,
+    decide,
+    holm,
+)
 from promptpex.stats.corrected_share import NOTHING
 from promptpex.tables.compare_runs import name_in_both
 from promptpex.tables.counts_per_case import BROKEN, KEPT, Weights, kinds_of_outputs, missing, weighed
 from promptpex.tables.frames import typed
 from promptpex.tables.peoples_grades import NO_ITEM, PeoplesGrades
 from promptpex.tables.plain_values import plain_values
+from promptpex.tables.rankings import Decision, RankingOptions, Rankings, require_no_looks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +39,7 @@ _DIFFERENCE = {
 CORRECTION_COLUMNS: Mapping[str, str] = {
     "model": "string",
     "graded": "Int64",
+    "left_out": "Int64",
     "corrected": "Float64",
     "corrected_low": "Float64",
     "corrected_high": "Float64",
@@ -31,10 +47,11 @@ CORRECTION_COLUMNS: Mapping[str, str] = {
     **_DIFFERENCE,
 }
 """Columns of ``corrections``. ``graded`` are the model's outputs of the random sample with a label from people, each
-text of the same inputs once; ``corrected`` is the non-compliance that grades and verdicts give together, by
+text of the same inputs once; ``left_out`` those whose grades give no label, being unsure or at odds, so that they
+leave the sample; ``corrected`` is the non-compliance that grades and verdicts give together, by
 prediction-powered inference, with its interval, of all usable outputs, those without a verdict too; ``grades_alone``:
 so many grades without a judge would tell as much. The difference is from the model that it is compared with
-(``versus``). All but ``graded`` are missing where fewer than two outputs are graded."""
+(``versus``). All but the first two are missing where fewer than two outputs are graded."""
 
 CORRECTED_CHANGE_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -43,9 +60,12 @@ CORRECTED_CHANGE_COLUMNS: Mapping[str, str] = {
     "corrected_before": "Float64",
     "corrected_after": "Float64",
     **_DIFFERENCE,
+    "decision": "string",
+    "within_tolerance": "boolean",
 }
 """Columns of ``corrected_changes``: as ``CORRECTION_COLUMNS``, in either run, on the cases of both; the difference is
-after minus before."""
+after minus before. ``decision`` is ``worse``, ``better`` or ``unclear``, corrected by Holm over the models, and
+``within_tolerance`` whether the rise is shown to be less; both are missing where grades are too few to decide."""
 
 FEWEST = 2
 """Graded outputs from which on there is an estimate."""
@@ -69,19 +89,15 @@ def corrections(
         weights: how many times each case counts.
         versus: by model, the one that it is compared with.
     """
-    per_case = _case_weights(rows, weights)
-
-    def outputs_of(model: str, cases: Collection[str] | None = None) -> JudgedOutputs:
-        return _judged(rows, people, model, per_case, cases)
-
+    graded = _GradedRun(rows, people, _case_weights(rows, weights))
     table: list[dict[str, Any]] = []
     for model in order:
-        judged = outputs_of(model)
-        table.append({"model": model, "graded": judged.graded, **_share_cells(judged, confidence)})
+        judged = graded.outputs_of(model)
+        counts = {"graded": judged.graded, "left_out": people.left_out.get(model, 0)}
+        table.append({"model": model, **counts, **_share_cells(judged, confidence)})
         other = (versus or {}).get(model)
         if other is not None:
-            both = _answered(rows, model) & _answered(rows, other)
-            table[-1] |= _difference_cells(outputs_of(model, both), outputs_of(other, both), confidence)
+            table[-1] |= _difference_cells(*graded.on_both(model, other), confidence)
     return typed(table, CORRECTION_COLUMNS)
 
 
@@ -94,6 +110,7 @@ def corrected_changes(
     cases: Collection[str],
     confidence: float = 0.95,
     weights: Weights | None = None,
+    tolerance: float = 0.0,
 ) -> pd.DataFrame:
     """A row per model, from the tables of outputs of two runs, none without grades; ``CORRECTED_CHANGE_COLUMNS``.
 
@@ -104,12 +121,14 @@ def corrected_changes(
         cases: the ids of the cases that are the same in both.
         confidence: of the intervals.
         weights: how many times each case counts.
+        tolerance: the rise that one is ready to accept.
     """
     if not any(grades is not None and grades.graded for grades in people):
         return typed([], CORRECTED_CHANGE_COLUMNS)
     per_case = _case_weights(after, weights)
     table: list[dict[str, Any]] = []
-    for names in models:
+    tested: dict[int, _Tested] = {}
+    for number, names in enumerate(models):
         both = set(cases) & _answered(before, names[0]) & _answered(after, names[1])
         old, new = (
             _judged(rows, grades or PeoplesGrades(), name, per_case, both)
@@ -123,7 +142,113 @@ def corrected_changes(
         for when, judged in (("before", old), ("after", new)):
             row[f"corrected_{when}"] = _share_cells(judged, confidence).get("corrected")
         table.append(row | _difference_cells(new, old, confidence))
+        if not (too_few(old) or too_few(new)):
+            tested[number] = _tested(new, old, tolerance)
+    for number, cells in _decided(tested, round(1.0 - confidence, 12)).items():
+        table[number] |= cells
     return typed(table, CORRECTED_CHANGE_COLUMNS)
+
+
+_Tested = tuple[float, float, bool]
+"""Of two runs of a model: the p-values of a change and of a rise within the tolerance, and whether it is a rise."""
+
+
+def _tested(new: JudgedOutputs, old: JudgedOutputs, tolerance: float) -> _Tested:
+    (risen, close), (fallen, _) = corrected_statements(new, old, tolerance), corrected_statements(old, new, tolerance)
+    return min(risen, fallen), close, risen < fallen
+
+
+def _decided(tested: Mapping[int, _Tested], alpha: float) -> dict[int, dict[str, Any]]:
+    """What is shown of the models, by their numbers; each kind of statement is corrected over all of them."""
+    changed, close = (holm([one[at] for one in tested.values()]) for at in (0, 1))
+    return {
+        number: {
+            "decision": ("worse" if rises else "better") if p <= alpha else "unclear",
+            "within_tolerance": p_close <= alpha,
+        }
+        for (number, (_, _, rises)), p, p_close in zip(tested.items(), changed, close, strict=True)
+    }
+
+
+def corrected_rankings(
+    rows: pd.DataFrame, people: PeoplesGrades | None, order: Sequence[str], options: RankingOptions
+) -> Rankings:
+    """The decisions about the models by their corrected shares, in place of those by the verdicts alone.
+
+    Args:
+        rows: a table of outputs.
+        people: what people said of them.
+        order: all models.
+        options: what they are compared with.
+
+    Raises:
+        InputError: people have graded too few outputs of a model, or the run stopped when something else was decided.
+    """
+    require_no_looks(options)
+    if options.older_rule:
+        raise InputError("this run stopped asking by an older rule, which no test goes with; run it again")
+    graded = _GradedRun(rows, people or PeoplesGrades(), _case_weights(rows, options.weights))
+    judged = {model: graded.outputs_of(model) for model in order}
+    require_grades(judged)
+    shares = {model: corrected_share(one).interval.estimate or 0.0 for model, one in judged.items() if one.graded}
+    counts = tuple(one.graded for one in judged.values())
+    losses = Losses(tuple(order), counts, tuple(shares.get(model, 0.0) for model in order))
+    shown = decide(losses, _tests(graded, list(shares), options), alpha=options.alpha, against=options.against)
+    decisions = {}
+    for name, model in shown.models.items():
+        gap = None
+        if shown.anchor is not None and shown.anchor != name and {name, shown.anchor} <= set(shares):
+            gap = _gap(*graded.on_both(name, shown.anchor), options.confidence)
+        decisions[name] = Decision.of(model, shown.anchor, gap, None)
+    return Rankings(decisions, options)
+
+
+@dataclass(frozen=True)
+class _GradedRun:
+    """A table of outputs, what people said of them, and how many times each case counts."""
+
+    rows: pd.DataFrame
+    people: PeoplesGrades
+    per_case: Mapping[str, int]
+
+    def outputs_of(self, model: str, cases: Collection[str] | None = None) -> JudgedOutputs:
+        """Those of a model; ``cases``: only on these."""
+        return _judged(self.rows, self.people, model, self.per_case, cases)
+
+    def on_both(self, first: str, second: str) -> tuple[JudgedOutputs, JudgedOutputs]:
+        """Those of two models on the cases that both answered."""
+        both = _answered(self.rows, first) & _answered(self.rows, second)
+        return self.outputs_of(first, both), self.outputs_of(second, both)
+
+
+def _tests(graded: _GradedRun, models: Sequence[str], options: RankingOptions) -> PairTests:
+    tests = PairTests({}, {})
+    for couple in permutations(models, 2):
+        if options.against in (None, *couple):
+            pair = graded.on_both(*couple)
+            few = min(outputs.graded for outputs in pair) < FEWEST
+            p = (1.0, 1.0) if few else corrected_statements(*pair, options.tolerance)
+            tests.worse[couple], tests.close[couple] = p
+    return tests
+
+
+def require_grades(judged: Mapping[str, JudgedOutputs]) -> None:
+    """Refuses to decide by the grades of so few outputs that the intervals are rough guides.
+
+    Raises:
+        InputError: with the models that have too few.
+    """
+    few = [f"{model} has {outputs.graded}" for model, outputs in judged.items() if too_few(outputs)]
+    if few:
+        raise InputError(
+            f"to decide by corrected shares takes people's grades on {FEW_GRADES} outputs of each model, drawn at "
+            f"random, and {', '.join(few)}; grade more with `promptpex grade`"
+        )
+
+
+def too_few(outputs: JudgedOutputs) -> bool:
+    """Whether people have graded too few of some outputs to decide by them: fewer than 30, and not all."""
+    return outputs.graded < min(FEW_GRADES, max(FEWEST, len(outputs.cases))) and len(outputs.cases) > 0
 
 
 def with_corrections(by_model: pd.DataFrame, corrected: pd.DataFrame) -> pd.DataFrame:
@@ -182,7 +307,11 @@ def _share_cells(judged: JudgedOutputs, confidence: float) -> dict[str, Any]:
 
 
 def _difference_cells(first: JudgedOutputs, second: JudgedOutputs, confidence: float) -> dict[str, Any]:
+    gap = _gap(first, second, confidence)
+    return {} if gap is None else dict(zip(_DIFFERENCE, (gap.estimate, gap.low, gap.high), strict=True))
+
+
+def _gap(first: JudgedOutputs, second: JudgedOutputs, confidence: float) -> Interval | None:
     if min(first.graded, second.graded) < FEWEST:
-        return {}
-    gap: Interval = corrected_difference(first, second, confidence=confidence)
-    return dict(zip(_DIFFERENCE, (gap.estimate, gap.low, gap.high), strict=True))
+        return None
+    return corrected_difference(first, second, confidence=confidence)

@@ -27,6 +27,7 @@ class PeoplesGrades:
             Outputs of the same text for the same inputs are one item, whichever model wrote them.
         broken: by model, the items of its random sample on which people agree, and whether they find them bad. Each
             model has a sample of its own: the beginning of its outputs in the order of their permanent numbers.
+        left_out: by model, the items of that sample whose grades give no label: people are unsure, or at odds.
         graded: items with a grade, random or not, with a label or not; 0 where people have only calibrated judges, or
             graded other runs.
         label_rules: how several grades become a label, in words.
@@ -35,6 +36,7 @@ class PeoplesGrades:
 
     items: Sequence[int] = ()
     broken: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
     graded: int = 0
     label_rules: str = ""
     calibrations: Mapping[str, tuple[JudgeCalibration, ...]] = field(default_factory=dict)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RankingOutcome = Literal["only model", "best", "tied", "worse", "undecided", "unscored", "reference", "better"]
-RANKED_BY = ("non-compliance", "accuracy")
+RANKED_BY = ("non-compliance", "accuracy", "corrected")
 """What models are ranked by, besides the owner's metrics, each by its name."""
 
 FEW_OPEN = 0.05
@@ -95,8 +95,8 @@ class RankingOptions:
         older_rule: whether the run stopped by a rule of earlier versions, which no test of this one goes with.
         weights: how many times each case counts.
         rank_by: what the table of outputs says of each: whether it keeps the rules, or whether it is right
-            (``expected_outcomes``); or the name of a metric (``metric_rankings``). Decisions speak of breaking rules
-            where they mean any of these.
+            (``expected_outcomes``); what people's grades correct it to (``corrected_rankings``); or the name of a
+            metric (``metric_rankings``). Decisions speak of breaking rules where they mean any of these.
     """
 
     tolerance: float = DEFAULT_TOLERANCE

@@ -122,6 +122,7 @@ def models(
     """
     names = list(order) if order is not None else [str(name) for name in rows["model"].unique()]
     ranking = ranking or rankings(rows, names, RankingOptions(confidence=confidence))
+    higher_is_better = ranking.options.rank_by not in ("non-compliance", "corrected")
     counts = counted(rows, names, weights=ranking.options.weights)
     groups = {str(name): group for name, group in rows.groupby("model", sort=False, observed=True)}
     repeat_rows = repeats(rows, confidence=ranking.options.confidence) if repeat_rows is None else repeat_rows
@@ -135,7 +136,7 @@ def models(
             **_group_cells(groups.get(name)),
             **figures.of_model(name),
             **({} if right is None else right.accuracy_of(name)),
-            **_decision_cells(ranking.models.get(name), higher_is_better=ranking.options.rank_by != "non-compliance"),
+            **_decision_cells(ranking.models.get(name), higher_is_better=higher_is_better),
             **{column: of_repeats.get(name, {}).get(column) for column in _OF_REPEATS},
         }
         for name in names

@@ -47,6 +47,7 @@ from promptpex.workflow.preconditions import (
     require_checker,
     require_decidable,
     require_expected,
+    require_grades_to_rank,
     require_judges_of_expected,
     require_prices,
     require_ranked_metric,
@@ -185,6 +186,7 @@ def check_run(session: Session, files: Files, subset: Subset = WHOLE) -> Checked
     failed = _failed(session, prompt, subset)
     metrics = metrics_of(session, prompt)
     require_ranked_metric(session, metrics)
+    require_grades_to_rank(session, files.prompt)
     require_judge(session, prompt, *read_existing(prompt, files), metrics)
     if not files.spec.exists():
         require_checker(session)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from promptpex.core.errors import ConfigError, InputError
 from promptpex.core.records import Case, Metric, ModelName, Request
+from promptpex.documents.human_grades import read_grades
 from promptpex.llm.model_in_role import merged
 from promptpex.llm.pacing.cancellation import not_asked
 from promptpex.llm.pacing.server_queue import beyond_tpm, tokens_expected
 from promptpex.llm.stack import rates_for
+from promptpex.promptfile import sibling
 from promptpex.report.ranked_metric import require_metric
 from promptpex.workflow.client_options import NO_JUDGE
 from promptpex.workflow.session import Session
@@ -119,6 +122,19 @@ def require_expected(rank_by: str, cases: Iterable[Case]) -> None:
     """
     if rank_by == "accuracy" and not any(case.expected is not None for case in cases):
         raise InputError("--rank-by accuracy needs cases with an expected output; write one, or `generate --expected`")
+
+
+def require_grades_to_rank(session: Session, prompt: Path) -> None:
+    """Refuses to rank models by people's grades where nobody has graded.
+
+    Raises:
+        InputError: with what to do, or the file of grades cannot be read.
+    """
+    if session.settings.rank_by == "corrected" and not read_grades(sibling(prompt, "grades")):
+        raise InputError(
+            "--rank-by corrected takes people's grades, and nobody has graded an output of this prompt: run it without "
+            "that, then `promptpex grade` and `promptpex report --rank-by corrected`"
+        )
 
 
 def require_judges_of_expected(session: Session) -> None:

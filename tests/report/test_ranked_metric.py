@@ -131,8 +131,8 @@ def test_a_name_that_there_is_not_is_answered_with_those_that_there_are() -> Non
     with pytest.raises(InputError) as error:
         require_metric("tune", ["tone", "short"])
     assert error.value.message == (
-        "--rank-by names 'tune': models are ranked by non-compliance, accuracy or a metric, and the metrics here are "
-        "tone, short; did you mean 'tone'?"
+        "--rank-by names 'tune': models are ranked by non-compliance, accuracy, corrected or a metric, and the "
+        "metrics here are tone, short; did you mean 'tone'?"
     )
     with pytest.raises(InputError, match=r"there is no metric here; did you mean 'accuracy'\?"):
         require_metric("acuracy", [])

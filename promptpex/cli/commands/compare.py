@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 @options.of_statistics(
     "--rank-by",
     metavar="NAME",
-    help="What decides whether a model is worse: non-compliance, accuracy or a metric [non-compliance].",
+    help="What decides whether a model is worse: non-compliance, accuracy, corrected (by people's grades) or a metric "
+    "[non-compliance].",
 )
 @options.labelling
 @options.results

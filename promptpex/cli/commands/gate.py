@@ -81,6 +81,12 @@ if TYPE_CHECKING:
     default="pass",
     help="Where the gate cannot tell: exit 0, or 4 [pass].",
 )
+@options.of_statistics(
+    "--corrected",
+    is_flag=True,
+    expert=True,
+    help="Hold --max-non-compliance against the shares that people's grades correct.",
+)
 @options.of_statistics("--allow-partial", is_flag=True, help="Also pass a run that was cut short.", expert=True)
 @options.confidence
 @options.weights
@@ -103,6 +109,7 @@ def command(
     baseline: str | None,
     max_regression: Fraction | None,
     cannot_tell: str,
+    corrected: bool,
     allow_partial: bool,
     layout: str | None,
     as_json: bool,
@@ -131,12 +138,12 @@ def command(
     from promptpex.workflow.batches.find_runs import runs_meant
 
     baseline_limits = _held_against(baseline, max_regression)
-    if not any((limits, accuracies, least_means, min_scored, baseline_limits)):
-        _refuse_without_limit()
+    if not any((limits, accuracies, least_means, min_scored, baseline_limits)) or (corrected and not limits):
+        _refuse_without_limit(corrected=corrected)
     shares = (*_parsed(limits, "--max-non-compliance"), *_parsed(accuracies, "--min-accuracy"))
     all_limits = Limits(*shares, min_metrics=dict(map(_metric, least_means)), min_scored=min_scored, decide=bound)
     layout, resolved = _layout(layout, as_json), settings(flags)
-    asked = _Wanted(all_limits, baseline_limits, allow_partial)
+    asked = _Wanted(all_limits, baseline_limits, allow_partial, corrected)
     named_runs = runs_meant(runs, Path(resolved.settings.results), tell)
     results = (_gate_one if named_runs.is_one else _gate_several)(named_runs, resolved, asked, layout)
     _raise_unless_passed(results, fail_untold=cannot_tell == "fail")
@@ -145,11 +152,13 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What is asked of each run: limits, a baseline with the rise that is accepted, and whether it may be partial."""
+    """What is asked of each run: limits, a baseline with the rise that is accepted, whether it may be partial, and
+    whether limits are on the corrected shares."""
 
     limits: Limits
     held: tuple[str, float] | None
     allow_partial: bool
+    corrected: bool
 
 
 def _raise_unless_passed(results: Sequence[GateResult], *, fail_untold: bool) -> None:
@@ -250,17 +259,21 @@ def _gated(
         InputError: it has not ended, has nothing scored, cannot be read, or cannot be held against the limits.
     """
     from promptpex.cli.command_session import report_options
+    from promptpex.cli.progress import notices
     from promptpex.core.errors import RunError
     from promptpex.core.records import RUNNING
     from promptpex.report import runs, summarise
     from promptpex.report.gate import counting_metrics
     from promptpex.report.gate_result import with_note, without_metric
     from promptpex.tables import records
+    from promptpex.workflow.grading.peoples_grades import peoples_grades
 
     finished = runs.read_for_report(folder)
     if finished.manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` continues it", path=folder)
-    summary = summarise(finished, folder=folder, **report_options(resolved))
+    view = {**report_options(resolved), "rank_by": "corrected" if asked.corrected else "non-compliance"}
+    people = peoples_grades(finished, notices(verbose=False)) if asked.corrected else None
+    summary = summarise(finished, folder=folder, people=people, **view)
     if not summary.has_scores:
         raise RunError("nothing was scored in this run, so that no limit can be held against it", path=folder)
     lacking = list[str]()
@@ -272,13 +285,16 @@ def _gated(
     return with_note(_decided(summary, folder, asked, Path(resolved.settings.results)), without_metric(lacking))
 
 
-def _refuse_without_limit() -> NoReturn:
+def _refuse_without_limit(*, corrected: bool) -> NoReturn:
+    if corrected:
+        raise click.UsageError("--corrected says which shares --max-non-compliance is held against; give that too")
     limit_flags = "--max-non-compliance, --min-accuracy, --min-metric, --min-scored or --baseline"
     raise click.UsageError(f"give a limit: {limit_flags}")
 
 
 def _decided(summary: Summary, folder: Path, asked: _Wanted, results: Path) -> GateResult:
     """What the limits and, where there is one, the baseline say of a run."""
+    from promptpex.report.corrections_in_words import by_grades
     from promptpex.report.gate import Decided, chosen_by_outcome, decided, not_complete, stated
     from promptpex.report.gate_result import gate_result
     from promptpex.tables import records
@@ -289,6 +305,8 @@ def _decided(summary: Summary, folder: Path, asked: _Wanted, results: Path) -> G
     if manifest.failed_in:
         decisions = dict.fromkeys(manifest.models, partial + chosen_by_outcome(manifest.failed_in))
         return gate_result(summary, decisions, dict.fromkeys(manifest.models, ""), file)
+    if asked.corrected and summary.by_people is not None:
+        rows = by_grades(rows, records(summary.by_people.corrections))
     by_limits = decided(rows, asked.limits, by_metric, confidence=summary.confidence)
     figures = {row["model"]: stated(row, by_metric) for row in rows}
     risen = _risen(asked.held, summary, folder, results) if asked.held else None

@@ -108,17 +108,20 @@ def grades_of_run(
     seen_items = _SeenItems(book, {case.id: case.inputs for case in run.suite.cases}, run.manifest.shows_grades)
     for case, model, text in _answers(run):
         seen_items.add(case, model, text)
-    broken = {
+    labels = {
         model: {
-            item_number(item.id): label == "bad"
+            item_number(item.id): book.joint(item, OUTPUT_SUBJECT).label
             for item in book.random_sample(OUTPUT_SUBJECT, pool)
-            if (label := book.joint(item, OUTPUT_SUBJECT).label) is not None
         }
         for model, pool in seen_items.pools()
     }
     return PeoplesGrades(
         items=seen_items.numbers,
-        broken=broken,
+        broken={
+            model: {item: label == "bad" for item, label in of_model.items() if label is not None}
+            for model, of_model in labels.items()
+        },
+        left_out={model: sum(label is None for label in of_model.values()) for model, of_model in labels.items()},
         graded=sum(book.joint(item, OUTPUT_SUBJECT).graded for item in seen_items.with_grades.values()),
         label_rules=book.rules.sentence(),
         calibrations=calibrations or {},

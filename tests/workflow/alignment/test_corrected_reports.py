@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from promptpex.core.records import OUTPUT_SUBJECT, Run, RunInParts
+from promptpex.documents.human_grades import append_grades
 from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subjects_of
 from promptpex.report import runs, summarise, to_dict
@@ -205,3 +207,88 @@ def test_without_grades_a_broken_spec_beside_the_prompt_is_not_looked_at(tmp_pat
     (tmp_path / "prompt.spec.yaml").write_text("rules: [", encoding="utf-8")
     done = in_process("report", str(place), cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
+
+
+def flattered(run: Run, model: str) -> Run:
+    """The run with a judge that lets everything pass that a model says."""
+    verdicts = tuple(one.replace(status="pass") if one.model == model else one for one in run.verdicts)
+    return run.replace(verdicts=verdicts)
+
+
+def test_models_are_ranked_by_what_people_find_where_that_is_asked(tmp_path: Path) -> None:
+    run = flattered(made(tmp_path, cases=150), "a")
+    place = kept(run, tmp_path)
+
+    def answer(*flags: str) -> str:
+        done = in_process("report", str(place), *flags, "--json", cwd=tmp_path)
+        return str(json.loads(done.out)["answer"]) if done.code == 0 else f"{done.code} {done.err}"
+
+    by_grades = ("--rank-by", "corrected")
+    assert answer().startswith("a is clearly the best, by this judge: it broke a rule in 0 of 150")
+    assert answer(*by_grades).startswith("2 promptpex: to decide by corrected shares takes people's grades on 30 ")
+    graded(run, tmp_path, 0.05)
+    assert "drawn at random, and a has " in answer(*by_grades)
+    (tmp_path / "prompt.grades.jsonl").unlink()
+    graded(run, tmp_path, 0.8)
+    assert answer().startswith("a is clearly the best: it broke a rule in 0 of 150")
+    words = answer(*by_grades)
+    assert words.startswith("b is clearly the best by people's grades: it broke a rule in ")
+    assert "a is clearly worse by people's grades than b: " in words
+    assert re.search(r"of its outputs \(95% CI [\d.]+–[\d.]+%, \d+ grades\)", words)
+    shown = in_process("report", str(place), *by_grades, cwd=tmp_path, env={"COLUMNS": "120"}).out
+    assert re.search(r"model +decision +grades +corrected \(95% CI\)", shown)
+    assert re.search(r"a +worse +\d+ +\d+%", shown)
+
+
+def test_a_gate_goes_by_what_people_find_where_that_is_asked(tmp_path: Path) -> None:
+    run = flattered(made(tmp_path, cases=150), "a")
+    kept(run, tmp_path)
+    limit, by_grades = ("gate", "--max-non-compliance", "15%"), ("--corrected", "--cannot-tell", "fail")
+    assert in_process(*limit, cwd=tmp_path).code == 0
+    assert in_process(*limit, *by_grades, cwd=tmp_path).code == 2
+    assert in_process("gate", "--min-scored", "3", "--corrected", cwd=tmp_path).code == 2
+    graded(run, tmp_path, 0.25)
+    early = in_process(*limit[:2], "45%", *by_grades, cwd=tmp_path)
+    assert early.code == 4
+    assert re.search(r"a: corrected non-compliance is \d+% \(CI [\d.–]+%\): \d\d grades cannot tell", early.out)
+    (tmp_path / "prompt.grades.jsonl").unlink()
+    graded(run, tmp_path, 0.9)
+    done = in_process(*limit, *by_grades, cwd=tmp_path)
+    assert done.code == 1
+    assert re.search(r"a: corrected non-compliance is \d+%, above 15%", done.out)
+    assert in_process(*limit, cwd=tmp_path).code == 0
+
+
+def test_grades_without_a_label_are_counted_beside_the_corrected_share(tmp_path: Path) -> None:
+    run = made(tmp_path, cases=100, models=("a",))
+    place, grades = kept(run, tmp_path), graded(run, tmp_path, 0.8)
+    unsure = [one.replace(value="unsure") if number < 7 else one for number, one in enumerate(grades)]
+    (tmp_path / "prompt.grades.jsonl").unlink()
+    append_grades(tmp_path / "prompt.grades.jsonl", unsure)
+    done = in_process("report", str(place), "--full", cwd=tmp_path, env={"COLUMNS": "200"})
+    assert ", 73 grades, 7 unsure or disputed left out)." in " ".join(done.out.split())
+
+
+def test_a_model_is_worse_than_before_where_people_find_it_so(tmp_path: Path) -> None:
+    """The judge sees no difference."""
+    before = made(tmp_path, cases=150, models=("b",))
+    after = made(tmp_path, cases=150, models=("a",))
+    after = after.replace(manifest=after.manifest.replace(run="1123456789"))
+    places = [kept(flattered(run, run.manifest.models[0]), tmp_path) for run in (before, after)]
+    line = ("compare", *map(str, places), "--fail-on-regression")
+    assert in_process(*line, cwd=tmp_path).code == 0
+    assert in_process(*line, "--rank-by", "corrected", cwd=tmp_path).code == 2
+    for run in (before, after):
+        graded(run, tmp_path, 0.9)
+    done = in_process(*line, "--rank-by", "corrected", cwd=tmp_path)
+    assert done.code == 1
+    assert "b -> a: clearly worse by people's grades." in " ".join(done.out.split())
+    assert in_process(*line, cwd=tmp_path).code == 0
+
+
+def test_a_run_that_is_to_be_ranked_by_grades_asks_nobody_before_there_are_some(tmp_path: Path) -> None:
+    place = kept(made(tmp_path), tmp_path)
+    line = ("run", "prompt.md", "--models", "fake/m", "--judge", "none", "--author", "fake/a")
+    done = in_process(*line, "--rank-by", "corrected", cwd=tmp_path)
+    assert (done.code, len(list(place.parent.iterdir()))) == (2, 1)
+    assert "nobody has graded an output of this prompt" in done.err
