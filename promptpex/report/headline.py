@@ -12,6 +12,7 @@ from promptpex.report.caveats_in_words import caveats, not_asked
 from promptpex.report.corrections_in_words import left_out
 from promptpex.report.percentages import TableRow, at_least, confidence_interval, listed
 from promptpex.report.translated_values import counted_reasons
+from promptpex.stats import likely_gap
 from promptpex.tables import RANKED_BY, Rankings
 
 FAILING_JUDGE = 0.05
@@ -264,7 +265,7 @@ def _ranked(rows: Sequence[TableRow], rankings: Rankings, by: _ByJudge) -> list[
                     best=by(words.is_best),
                 )
             )
-    return sentences + _why_undecided(undecided)
+    return sentences + _why_undecided(undecided, rankings)
 
 
 def _against(rows: Sequence[TableRow], rankings: Rankings, by: _ByJudge) -> list[str]:
@@ -285,13 +286,29 @@ def _against(rows: Sequence[TableRow], rankings: Rankings, by: _ByJudge) -> list
             parts.append(tr("{words}: {models}", words=by(words), models=_named(by_decision[decision], rankings)))
     if parts:
         sentences.append("; ".join(parts) + ".")
-    return sentences + _why_undecided(by_decision.get("undecided", []))
+    return sentences + _why_undecided(by_decision.get("undecided", []), rankings)
 
 
-def _why_undecided(rows: Sequence[TableRow]) -> list[str]:
-    """What is missing, where that keeps models undecided."""
+def _why_undecided(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
+    """What keeps models undecided: what is missing, or that there are too few cases to show more."""
     reasons = dict.fromkeys(row["undecided_because"] for row in rows if row["undecided_because"])
-    return [tr("Undecided because {reason}.", reason=from_data(reason)) for reason in reasons]
+    sentences = [tr("Undecided because {reason}.", reason=from_data(reason)) for reason in reasons]
+    few, options = [row for row in rows if not row["undecided_because"]], rankings.options
+    if few and options.rank_by == "non-compliance" and not options.weights:
+        cases, rate = min(row["cases"] for row in few), min(row["non_compliance"] for row in few)
+        repeats = min(row["repeats"] or 1 for row in few)
+        gap = likely_gap(cases, len(rankings.models), rate, repeats=repeats, alpha=options.alpha)
+        sentences += [_what_shows(cases, gap)] if gap is not None else []
+    return sentences
+
+
+def _what_shows(cases: int, gap: float) -> str:
+    return tr_n(
+        "{count} case probably shows differences of about {points} points or more; smaller ones may take more.",
+        "{count} cases probably show differences of about {points} points or more; smaller ones may take more.",
+        cases,
+        points=digits(f"{100 * gap:.0f}"),
+    )
 
 
 def _choice(rows: Sequence[TableRow], rankings: Rankings) -> list[str]:
