@@ -75,8 +75,10 @@ async def _in_parts(session: Session, begun: Run, records: RunRecords, on_output
         worse = _worse_so_far(session, columns) if ids != frozenset(manifest.looks[-1]) else frozenset()
         for model in (model for model in models_asked if model.label in worse):
             count = _cases(columns, model.label)
-            words = "{model} is shown to be worse after {count} cases: not asked further"
-            session.emit(Notice(stored(words, model=model.label, count=count)))
+            message = stored(
+                "{model} is shown to be worse after {count} cases: not asked further", model=model.label, count=count
+            )
+            session.emit(Notice(message))
         models_asked = [model for model in models_asked if model.label not in worse]
     return run_records.reported(manifest, records.outputs)
 
