@@ -6,6 +6,8 @@ Draws suites whose truth is known, asks the shipped functions, and prints tables
 - ``weights``: the same where cases weigh differently, and break differently;
 - ``differences``: the same for the interval of the difference of two models;
 - ``places``: how often any model is falsely called worse or tied, and how often true gaps and ties are shown;
+- ``deadlines``: coverage in runs that a deadline, Ctrl-C or a budget ends, where failures take longer (a tenth of the
+  replications);
 - ``dropping``: the same for --drop-worse over all looks together, and what it saves.
 
 Options: names of tables (default: all), ``--replications N`` (default 2,000), ``--seed N``. Everything is bounded: with
@@ -339,6 +341,17 @@ def raced(whole: Grid) -> tuple[Suitability, Grid]:
     return suitability_after_looks(final, taken, gone_by_then, tolerance=DEFAULT_TOLERANCE, planned=len(at)), final
 
 
+def deadlines(rng: Any, rounds: int) -> None:
+    """Runs of 100 cases, of which 30% fail, that end when about half is asked."""
+    import simulated_deadlines
+
+    print("\nCoverage in % of the interval joined with the bounds, and of the interval alone; a true share of 30%.")
+    rows(
+        ("world", "joined", "interval", "mean share", "scored", "cut", "without a figure"),
+        simulated_deadlines.lines(rng, max(1, rounds // 10)),
+    )
+
+
 TABLES: dict[str, Callable[[Any, int], None]] = {
     "intervals": intervals,
     "accuracies": accuracies,
@@ -348,6 +361,7 @@ TABLES: dict[str, Callable[[Any, int], None]] = {
     "places": places,
     "batches": batches,
     "dropping": dropping,
+    "deadlines": deadlines,
 }
 
 

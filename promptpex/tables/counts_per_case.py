@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.errors import InputError
-from promptpex.core.records import NOT_ASKED
+from promptpex.core.records import CUT, NOT_ASKED
 from promptpex.stats import Grid
 from promptpex.tables.frames import marked, numbered
 from promptpex.tables.plain_values import plain_values
@@ -32,6 +32,9 @@ under a rule's id for those of that rule; the two are multiplied, and 1 where no
 rule counts once."""
 
 
+CUT_CODES = frozenset(CUT.values())
+"""Reason codes of what was sent and had no answer when the run ended."""
+
 COUNTED = frozenset(("model", "case", "verdict", "error", "unscored", "asked", "rule", "inverse"))
 """The columns that ``counted`` looks at, where they are there."""
 
@@ -42,7 +45,8 @@ class Counted:
 
     Attributes:
         asked: all that was asked for; open are the outputs without a usable answer and those that nothing could judge.
-        usable: the usable answers alone; open are those that nothing could judge.
+        usable: the usable answers, and those that the end of the run cut off: they come late because they are long or
+            hard, so that a share without them is no estimate. Open are they, and what nothing could judge.
         not_asked: per model, outputs that a budget, a deadline or a stop left unasked or unjudged.
         answered: per model, answers that could be judged, whether a judge was asked or not.
     """
@@ -105,7 +109,10 @@ def kinds_of_outputs(rows: pd.DataFrame, column: str = "verdict") -> Ints:
     """
     import numpy as np
 
-    open_ = np.where(missing(rows, "error"), OPEN, LOST)
+    unknown = missing(rows, "error")
+    if "error" in rows:
+        unknown |= marked(rows["error"], CUT_CODES.__contains__)
+    open_ = np.where(unknown, OPEN, LOST)
     kept = np.where(has_status(rows[column], "pass"), KEPT, open_)
     return np.where(asked(rows), np.where(has_status(rows[column], "fail"), BROKEN, kept), NOT_COUNTED)
 

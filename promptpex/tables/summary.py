@@ -7,10 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpex.core.records import CUT
 from promptpex.stats import share, share_interval
 from promptpex.tables.accuracy import ACCURACY_COLUMNS, accuracy_cells, mirrored
-from promptpex.tables.counts_per_case import BROKEN, KEPT, Counted, counted, kinds_of_outputs, missing
+from promptpex.tables.counts_per_case import BROKEN, CUT_CODES, KEPT, Counted, counted, kinds_of_outputs, missing
 from promptpex.tables.frames import marked, rule_outcomes, typed
 from promptpex.tables.plain_values import plain_values, records
 from promptpex.tables.proportions import PROPORTION_COLUMNS, estimated
@@ -141,11 +140,10 @@ def models(
         }
         for name in names
     ]
-    _mark(table, ranking.pool, cut=set(rows["model"][marked(rows["error"], _CUT.__contains__)]))
+    _mark(table, ranking.pool, cut=set(rows["model"][marked(rows["error"], CUT_CODES.__contains__)]))
     return typed(table, MODEL_COLUMNS)
 
 
-_CUT = frozenset(CUT.values())
 _OF_REPEATS = ("repeats", "flaky", "flip_rate", "pass_at_k", "pass_hat_k")
 
 

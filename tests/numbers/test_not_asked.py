@@ -13,10 +13,14 @@ import pytest
 
 import promptpex
 from promptpex import tables
+from promptpex.config import load
 from promptpex.core.records import Request
+from promptpex.workflow.execution import run_records
+from promptpex.workflow.session import open_session
 from tests.numbers.server import Place, answering
 from tests.numbers.world import (
     Fate,
+    World,
     answer,
     by,
     cases,
@@ -171,6 +175,29 @@ def test_a_deadline_does_not_remove_the_failures_that_come_late(tmp_path: Path, 
     assert 0 < row["scored"] == len(known) < 60
     assert row["non_compliant"] == len(known & failing) > 0
     assert run.manifest.partial == "deadline"
+
+
+@pytest.mark.parametrize("way", ["stop", "budget"])
+async def test_a_run_that_ends_at_two_thirds_has_two_thirds_of_its_answers_scored(tmp_path: Path, way: str) -> None:
+    prompt, spec, suite = material(cases(60, 3), 3, judge=True)
+    world, sent = World(suite, by({"a": first(0)})), 0
+
+    async def reply(request: Request) -> Any:
+        nonlocal sent
+        sent += 1
+        if way == "stop" and sent == 80:
+            on.client.cancel()
+        return world(request)
+
+    given: dict[str, Any] = {"models": ["fake/a"], "judge": ["fake/judge"], "concurrency": 4}
+    given |= {"max_requests": 80} if way == "budget" else {}
+    settings = load({**given, "store": str(tmp_path / "s.db")}, start=tmp_path, env={})
+    async with open_session(settings, provider=promptpex.FakeClient(reply)) as on:
+        run = await run_records.execute(on, await run_records.begin(on, prompt, spec, suite))
+    row = summed(run)[1]["a"]
+    assert row["scored"] + row["not_asked"] == 60
+    assert row["scored"] >= (40 if way == "budget" else 30)
+    assert run.manifest.partial == ("budget" if way == "budget" else "interrupted")
 
 
 def test_a_deadline_is_a_limit_like_a_budget() -> None:

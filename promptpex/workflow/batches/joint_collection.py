@@ -103,7 +103,7 @@ class JointCollection:
 
         async def ask(asked: tuple[int, int]) -> None:
             share = shares[asked[0]]
-            await share.room()
+            await share.room(share.questions[asked[1]].model)
             output = await answer_to(share.client, share.prompt, share.questions[asked[1]], share.defaults, share.time)
             share.emit(StepDone(STAGE, output.model, output.error))
             share.on_output(asked[1], output)

@@ -25,11 +25,11 @@ _MEASURED = (Completion.model_fields.keys() & Output.model_fields.keys()) - {"te
 TakeOutput = Callable[[int, Output], None]
 """Is given an output with the number of its question, as it comes."""
 
-Room = Callable[[], Awaitable[None]]
-"""Waits until a further question may be asked."""
+Room = Callable[[ModelName], Awaitable[None]]
+"""Waits until a further question may be asked of a model."""
 
 
-async def at_once() -> None:
+async def at_once(model: ModelName) -> None:
     """No wait."""
 
 
@@ -116,7 +116,7 @@ async def collect(
     rendering = rendering or Allowance(RENDERING_SECONDS)
 
     async def answer(number: int) -> None:
-        await room()
+        await room(questions[number].model)
         output = await answer_to(client, prompt, questions[number], defaults, rendering)
         emit(StepDone(STAGE, output.model, output.error))
         on_output(number, output)

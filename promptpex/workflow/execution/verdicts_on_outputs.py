@@ -18,15 +18,15 @@ from contextlib import asynccontextmanager
 from promptpex.assertions import RuleCheckJob
 from promptpex.core.events import StepDone, stage_events
 from promptpex.core.outcomes import not_asked
-from promptpex.core.records import NOT_ASKED, Output, OutputKey, Run, Verdict
+from promptpex.core.records import NOT_ASKED, ModelName, Output, OutputKey, Run, Verdict
 from promptpex.engines import LocalEngine, for_each
 from promptpex.judging.judge import STAGE, Judge
 from promptpex.judging.verdict_precedence import Weights, after_broken, unjudged, unscored_verdicts
 from promptpex.llm.pacing.changes import Changes
 from promptpex.report.runs import RunRecords
-from promptpex.workflow.execution.budget_for_verdicts import BudgetForVerdicts
 from promptpex.workflow.execution.check_questions import RunChecks, checking, question_judges, results_of
 from promptpex.workflow.execution.judges import judges_for
+from promptpex.workflow.execution.lead_of_answers import LeadOfAnswers
 from promptpex.workflow.execution.order import judging_order, serial_server
 from promptpex.workflow.execution.outcomes_so_far import OutcomesSoFar
 from promptpex.workflow.execution.verdicts_of_code import VerdictsOfCode, inputs_of, rules_of_outputs, verdicts_of_code
@@ -77,7 +77,7 @@ class OutputVerdicts:
         self._cut: dict[AskedJudge, Verdict] = {}
         self._turns: _Turns | None = None
         self._following: asyncio.Task[None] | None = None
-        self._budget = BudgetForVerdicts(session, self.judges)
+        self._lead = LeadOfAnswers(session, ())
 
     async def make(self, places: Sequence[int]) -> None:
         """The verdicts on the outputs at these places, which are all there."""
@@ -86,9 +86,7 @@ class OutputVerdicts:
         part = self._part or (PART if isinstance(engine, LocalEngine) else PART_OF_WORKERS)
         for part_places in _parts(places, max(1, len(places)) if self.answering else part):
             await self._look_at(part_places, check)
-        with stage_events(self._session.emit, STAGE, self._totals(len(self._to_judge.keys))):
-            await self._ask(self._judging_order())
-            self._take_without_questions()
+        await self._judge_all()
 
     @asynccontextmanager
     async def along(self, places: Sequence[int], models: Sequence[str]) -> AsyncIterator[None]:
@@ -109,8 +107,9 @@ class OutputVerdicts:
             return
         asks = not _take_turns_on_a_server(self._session, self.judges)
         self._turns = _Turns(places, models)
+        self._lead = LeadOfAnswers(self._session, self.judges if asks else ())
         async with RuleCheckJob(tuple(self._rules)).open() as check:
-            with stage_events(self._session.emit, STAGE, self._totals(len(places))):
+            with stage_events(self._session.emit, STAGE, self._totals(len(places)) if asks else {}):
                 self._following = asyncio.create_task(self._follow(check, asks=asks))
                 try:
                     yield
@@ -119,12 +118,14 @@ class OutputVerdicts:
                 finally:
                     self._following.cancel()
                     await asyncio.gather(self._following, return_exceptions=True)
-                order = self._judging_order()
-                await self._ask([asked for asked in order if asked[2]] if asks else order)
-                self._take_without_questions()
+                if asks:
+                    await self._ask([asked for asked in self._judging_order() if asked[2]])
+                    self._take_without_questions()
+        if not asks:
+            await self._judge_all()
 
-    async def room(self) -> None:
-        """Waits, before another output is asked for, until the budget has room for the verdicts on it as well.
+    async def room(self, model: ModelName) -> None:
+        """Waits, before another output of a model is asked for, while answers are far enough ahead of verdicts.
 
         Raises:
             PromptpexError: what has ended the judging.
@@ -133,12 +134,13 @@ class OutputVerdicts:
             return
         if self._following.done():
             await self._following
-        await self._budget.room()
+        await self._lead.room(model)
 
     def add(self, place: int, output: Output) -> None:
         """An output is among the records."""
         if self._turns is not None:
             self._turns.add(place, output.model)
+            self._lead.answered(output.model)
 
     async def _follow(self, check: RunChecks, *, asks: bool) -> None:
         """Looks at the outputs in their order; ``asks``: judges are asked at once."""
@@ -147,14 +149,14 @@ class OutputVerdicts:
         try:
             async with asyncio.TaskGroup() as tasks:
                 async for places in self._turns.due(PART_ALONG):
-                    await self._look_at(places, check, steps=True)
-                    self._budget.looked_at(len(places))
+                    await self._look_at(places, check, steps=asks)
+                    self._lead.looked_at(len(places))
                     for at in range(first, len(self._to_judge.keys)) if asks else ():
                         for asked in ((judge, at, 0) for judge in range(len(self.judges))):
                             self._order.append(asked)
                             if self._to_judge.has_question(asked):
                                 await alive.acquire()
-                                self._budget.asks(1)
+                                self._lead.asks(1)
                                 tasks.create_task(self._judge_along(asked, alive))
                     first = len(self._to_judge.keys)
         except BaseExceptionGroup as errors:
@@ -165,7 +167,7 @@ class OutputVerdicts:
             await self._judge_one(asked)
         finally:
             alive.release()
-            self._budget.asks(-1)
+            self._lead.asks(-1)
 
     async def _look_at(self, places: Sequence[int], check: RunChecks, *, steps: bool = False) -> None:
         """Has code look at the outputs at these places; ``steps``: those that no judge is asked about for want of an
@@ -208,6 +210,11 @@ class OutputVerdicts:
         models, settings = [judge.role_model.model for judge in self.judges], self._session.settings
         keys, cases = self._to_judge.keys, self._run.suite.usable()
         return judging_order(keys, cases, models, turns=settings.judge_repeat, seed=settings.seed, serial=serial_server)
+
+    async def _judge_all(self) -> None:
+        with stage_events(self._session.emit, STAGE, self._totals(len(self._to_judge.keys))):
+            await self._ask(self._judging_order())
+            self._take_without_questions()
 
     async def _ask(self, order: Sequence[AskedJudge]) -> None:
         """Asks each judge about each output, turn by turn."""

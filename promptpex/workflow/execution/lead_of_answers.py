@@ -1,10 +1,12 @@
-"""How a budget is shared: an output is asked for while the budget lasts for the verdicts on it as well."""
+"""How far answers may run ahead of verdicts: so that whatever ends a run, most of its answers are judged."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from promptpex.core.records import ModelName
 from promptpex.judging.judge import STAGE as JUDGE
 from promptpex.judging.judge import Judge
 from promptpex.llm.pacing.budget import Spending
@@ -12,12 +14,16 @@ from promptpex.llm.pacing.changes import Changes
 from promptpex.workflow.execution.collect import STAGE as OUTPUT
 from promptpex.workflow.session import Session
 
+ROUNDS = 3
+"""Times the concurrency that answers under way and verdicts waited for may be, and once more for each judge: all slots
+of the model and of the judges stay taken, with a round of each to spare."""
+
 FIRST = 8
 """Outputs that may be asked for before it is known what a verdict takes, where tokens or dollars are limited."""
 
 
-class BudgetForVerdicts:
-    """Holds answers back, so that a budget is not spent before they are judged.
+class LeadOfAnswers:
+    """Holds answers back while judges have enough to do, and so that a budget lasts for the verdicts on them.
 
     What verdicts will take is reckoned by what those so far took. Outputs of other prompts of the same command are
     taken to be as many as those of this one.
@@ -30,20 +36,30 @@ class BudgetForVerdicts:
     def __init__(self, session: Session, judges: Sequence[Judge]) -> None:
         self._session, self._judges = session, len(judges)
         self._requests = sum(len(judge.questions({})) for judge in judges)
+        self._most = (ROUNDS + len(judges)) * session.settings.concurrency
+        self._under_way = Counter[str]()
         self._outputs = self._questions = 0
-        self._turn, self._changes = asyncio.Lock(), Changes()
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._changes = Changes()
 
-    async def room(self) -> None:
-        """Waits until there is room for an output and the verdicts on it, or nothing more comes that would make any."""
-        if self._session.client.budget.unlimited or not self._judges:
+    async def room(self, model: ModelName) -> None:
+        """Waits until one more output of the model may be asked for."""
+        if not self._judges:
             return
-        async with self._turn:
-            while self._outputs + self._questions > 0 and not self._lasts():
+        most = self._most * max(1, len(model.servers))
+        async with self._turns[model.label]:
+            while self._under_way[model.label] + self._questions >= most or not self._lasts():
                 await self._changes.wait()
+            self._under_way[model.label] += 1
             self._outputs += 1
 
+    def answered(self, model: str) -> None:
+        """An output is in."""
+        self._under_way[model] -= 1
+        self._changes.announce()
+
     def looked_at(self, outputs: int) -> None:
-        """So many outputs are in, and it is known which judges are asked about them."""
+        """Code has looked at so many outputs, and it is known which judges are asked about them."""
         self._outputs -= outputs
         self._changes.announce()
 
@@ -53,7 +69,10 @@ class BudgetForVerdicts:
         self._changes.announce()
 
     def _lasts(self) -> bool:
+        """Whether the budget has room for an output and the verdicts on it, or nothing comes any more that makes it."""
         budget, outputs = self._session.client.budget, self._outputs + 1
+        if budget.unlimited or self._outputs + self._questions <= 0:
+            return True
         answer, verdict = self._average(OUTPUT) or Spending(1), self._average(JUDGE)
         if verdict is None and not budget.counts_requests_alone:
             return outputs + self._questions <= FIRST

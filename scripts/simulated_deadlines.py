@@ -1,0 +1,131 @@
+"""Runs that end early, where failures take longer: the table ``deadlines`` of ``simulate_statistics.py``.
+
+Each replication is a run through the shipped stack (queue, deadlines, budget, judging along), in virtual time, so that
+hours of waiting take seconds. Nothing is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from promptpex import tables
+from promptpex.config import load
+from promptpex.core.events import ignore_events
+from promptpex.core.records import Case, Check, Request, Rule, Run, Spec, Suite
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.stack import build
+from promptpex.llm.structured import Structured
+from promptpex.promptfile import parse
+from promptpex.workflow.client_options import stack_options
+from promptpex.workflow.execution import run_records
+from promptpex.workflow.roles import Roles
+from promptpex.workflow.session import Session
+from tests.llm.virtual_time import VirtualTimeLoop
+
+CASES, RATE = 100, 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """How a run ends, and what takes how long.
+
+    Attributes:
+        name: for the table.
+        seconds: of an answer that keeps its rule; with a judge, of a verdict.
+        factor: how much longer one takes that breaks it.
+        judge: whether a judge says so, and takes longer; else code does.
+        ends: seconds after which the run ends.
+        stop: whether the user stops it, else a deadline does.
+        budget: requests that it may take instead.
+    """
+
+    name: str
+    seconds: float
+    factor: float
+    judge: bool
+    ends: float = 0.0
+    stop: bool = False
+    budget: int | None = None
+
+
+WORLDS = (
+    World("deadline, all in flight comes", 0.2, 4, False, 2.5),
+    World("deadline, some is cut", 20, 4, False, 250),
+    World("Ctrl-C, some is cut", 2, 4, False, 25, stop=True),
+    World("deadline, all in flight comes", 0.3, 3, True, 3.2),
+    World("deadline, some is cut", 20, 3, True, 220),
+    World("Ctrl-C, some is cut", 2, 3, True, 22, stop=True),
+    World("budget", 0.3, 3, True, budget=120),
+)
+
+
+def lines(rng: Any, rounds: int) -> Any:
+    """The rows of the table, world by world."""
+    for world in WORLDS:
+        seeds = rng.integers(1 << 31, size=rounds)
+        rows = np.array([_measured(world, int(seed)) for seed in seeds], dtype=float)
+        rows = rows[~np.isnan(rows[:, 0])]
+        share, low, high, wide_low, wide_high, scored, cut = rows.T
+        yield [
+            f"{'judge' if world.judge else 'model'} slow by {world.factor:g}, {world.name}",
+            f"{100 * np.mean((wide_low <= RATE) & (wide_high >= RATE)):.1f}",
+            f"{100 * np.mean((low <= RATE) & (high >= RATE)):.1f}",
+            f"{100 * np.mean(share):.1f}",
+            f"{np.mean(scored):.0f}",
+            f"{np.mean(cut):.1f}",
+            f"{rounds - len(rows)}",
+        ]
+
+
+def _measured(world: World, seed: int) -> list[float]:
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        run = runner.run(_run(world, seed))
+    row = tables.records(tables.models(tables.outputs(run)))[0]
+    if not row["scored"]:
+        return [float("nan")] * 7
+    low, high = min(row["ci_low"], row["best_case"]), max(row["ci_high"], row["worst_case"])
+    cut = row["unscored"] - row["not_asked"]
+    return [row["non_compliance"], row["ci_low"], row["ci_high"], low, high, row["scored"], cut]
+
+
+async def _run(world: World, seed: int) -> Run:
+    loop, rng = asyncio.get_running_loop(), random.Random(seed)
+    broken = {number: rng.random() < RATE for number in range(CASES)}
+    waits = {key: rng.lognormvariate(0, 0.3) for key in range(2 * CASES)}
+
+    async def reply(request: Request) -> str:
+        number = int(re.findall(r"number (\d+)", request.messages[-1].content)[-1])
+        judges = request.stage == "judge"
+        slower = world.factor if broken[number] and judges == world.judge else 1
+        takes = world.seconds if judges == world.judge else world.seconds / 4
+        await asyncio.sleep(takes * slower * waits[number + CASES * judges])
+        if judges:
+            return json.dumps({"r1": {"reason": "", "verdict": "fail" if broken[number] else "pass"}})
+        return f"{'BAD' if broken[number] and not world.judge else 'good'} number {number}"
+
+    given: dict[str, Any] = {"models": ["fake/m"], "judge": ["fake/j" if world.judge else "none"], "concurrency": 8}
+    given |= {"max_requests": world.budget} if world.budget else {} if world.stop else {"deadline": world.ends}
+    resolved = load({**given, "seed": seed}, start=Path(), env={})
+    client = build(FakeClient(reply), store=None, rng=rng, clock=loop.time, options=stack_options(resolved.settings))
+    roles = Roles(resolved, Structured(client), ignore_events)
+    session = Session(resolved=resolved, client=client, store=cast("Any", None), roles=roles)
+    if world.stop:
+        loop.call_later(world.ends, client.cancel)
+    rule = Rule(id="r1", rule="Is good.", checks=() if world.judge else (Check(kind="not-contains", value="BAD"),))
+    cases = tuple(Case(id=f"c{number}", rule="r1", inputs={"n": f"number {number}"}) for number in range(CASES))
+    prompt = parse("Say {{n}}.", "p.md")
+    begun = await run_records.begin(
+        session, prompt, Spec(prompt="p.md", intent="Say.", rules=(rule,)), Suite(prompt="p.md", cases=cases)
+    )
+    return await run_records.execute(session, begun)
