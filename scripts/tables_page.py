@@ -127,6 +127,8 @@ MEANINGS: Mapping[str, str] = {
     "points": "by how much, as a share, the non-compliance of two runs differs by noise alone at most, as often as the "
     "confidence says",
     "points_at_most": "the same at the upper end of the interval of `differing`",
+    "same_texts": "cases whose answers are the same in both runs",
+    "changed_same_texts": "those of them that are newly failing or fixed all the same: they decide nothing",
     "cases_needed": "how many cases could show a rise, where these could show none",
     "regression": "`shown`; `open`: the unscored outputs could show it; `not shown`; or `nothing scored`",
     "accuracy": "mean over the cases with an expected output of the share of compared outputs that are right, 0 to 1; "

@@ -12,8 +12,9 @@ from promptpex.codecs.files.ordinary_files import MEGABYTE, read_bytes
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.ids import digest
 from promptpex.core.records import RUNNING, AnyRun, Blessed, BlessedCase
+from promptpex.report.comparison.comparable import text_marks
 from promptpex.report.comparison.what_changed import rules_digest
-from promptpex.report.run_tables import rows_of
+from promptpex.report.run_tables import tables_of
 from promptpex.tables import counts_of_cases
 
 INPUTS_LENGTH = 16
@@ -30,8 +31,8 @@ def bless(run: AnyRun, folder: Path) -> Blessed:
     manifest = run.manifest
     if manifest.partial == RUNNING:
         raise RunError("this run has not ended; the same `promptpex run` continues it", path=folder)
-    rows = rows_of(run)
-    counts = counts_of_cases(rows, [case.id for case in run.suite.cases], manifest.models)
+    made = tables_of(run)
+    counts, marks = counts_of_cases(made.rows, [case.id for case in run.suite.cases], manifest.models), text_marks(made)
     asked_counts = {
         case: case_counts for case, case_counts in counts.items() if any(one.model_fields_set for one in case_counts)
     }
@@ -57,6 +58,7 @@ def bless(run: AnyRun, folder: Path) -> Blessed:
                 rule=case.rule,
                 inverse=case.inverse,
                 counts=asked_counts[case.id],
+                texts=tuple(marks.get((model, case.id), "") for model in manifest.models),
             )
             for case in run.suite.cases
             if case.id in asked_counts

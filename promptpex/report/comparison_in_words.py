@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from promptpex.core.records import EXPECTED, Manifest
+from promptpex.core.records import EXPECTED, AnyRun, Manifest
 from promptpex.core.translation import Key, from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW
-from promptpex.report.comparison.what_changed import are_rules_changed
+from promptpex.report.comparison.what_changed import changed_rules
+from promptpex.report.ids import shortened_list
 from promptpex.report.percentages import TableRow, at_least, percent
 from promptpex.report.run_tables import RunTables
 from promptpex.tables import MetricCounts, records
@@ -28,6 +29,15 @@ CHANGED = {
         "{model} shows no clear change: {before} before, {after} after "
         "({failing} newly failing, {fixed} fixed of {cases})."
     ),
+    "same outputs": Key(
+        "The verdicts on {model} changed ({why}), the outputs did not: {before} before, {after} after "
+        "({failing} newly failing, {fixed} fixed of {cases}, each with the same text)."
+    ),
+    "unlike": Key(
+        "No claim about {model}: {before} before, {after} after ({failing} newly failing, {fixed} fixed of {cases}), "
+        "but not by the same ({why}); what was decided alike shows no clear change. `promptpex judge` holds the first "
+        "run to other rules."
+    ),
 }
 ACCURACY_CHANGED = {
     "worse": Key("Its accuracy is clearly lower{shares} ({cases} with an expected output)."),
@@ -43,18 +53,30 @@ METRIC_CHANGED = {
 _WHAT_IS_CLEAR = Key(
     "points: after minus before, on cases that both runs scored; a change is clear if exact sign flips of the "
     "differences per case show it, however the unscored outputs would have come out, corrected for the number of "
-    "models (Holm)."
+    "models (Holm); the intervals hold for all models together."
 )
 
 
-def changes_answer(rows: Sequence[TableRow], by_metric: pd.DataFrame) -> str:
+def changes_answer(rows: Sequence[TableRow], by_metric: pd.DataFrame, unlike: str = "") -> str:
     """What is shown of each model, a paragraph of plain words.
 
     Args:
         rows: a table of changes (``tables.COMPARISON_COLUMNS``) as plain rows.
         by_metric: the changes in the owner's metrics.
+        unlike: by what the two runs were decided otherwise, in words; empty where by nothing.
     """
-    return " ".join(f"{_sentence(row)}{_accuracy_sentence(row)}{_metric_sentences(row, by_metric)}" for row in rows)
+    return " ".join(
+        f"{_sentence(row, unlike)}{_accuracy_sentence(row)}{_metric_sentences(row, by_metric)}" for row in rows
+    )
+
+
+def decided_otherwise(before: AnyRun, after: AnyRun, unlike: Sequence[str]) -> str:
+    """By what two runs were decided otherwise, in words: the judge, and the rules that read otherwise."""
+    if not unlike:
+        return ""
+    ids = [rule.id for rule in changed_rules(before, after)]
+    rules = [tr_n("rule {ids}", "rules {ids}", len(ids), ids=shortened_list(ids))] if ids else []
+    return ", ".join([*([tr("judge")] if set(unlike) - set(ids) else []), *rules])
 
 
 def no_claim(rows: Sequence[TableRow], before: Manifest, after: Manifest) -> str:
@@ -84,10 +106,13 @@ def _became(row: TableRow) -> dict[str, object]:
     return {"model": row["model"], **counts}
 
 
-def _sentence(row: TableRow) -> str:
+def _sentence(row: TableRow, unlike: str) -> str:
     if not row["cases"]:
         return tr("{model}: no case was scored in both runs.", model=row["model"])
-    sentence = CHANGED[row["decision"]].tr(
+    changed = row["newly_failing"] + row["fixed"]
+    is_unlike = row["decision"] == "undecided" and unlike and changed
+    sentence = CHANGED["unlike" if is_unlike else row["decision"]].tr(
+        why=unlike or tr("judged again"),
         model=row["model"],
         before=at_least(row["non_compliance_before"], row["at_least"]),
         after=at_least(row["non_compliance_after"], row["at_least"]),
@@ -95,6 +120,12 @@ def _sentence(row: TableRow) -> str:
         fixed=row["fixed"],
         cases=_cases(row["cases"]),
     )
+    if row["changed_same_texts"] and row["decision"] != "same outputs":
+        sentence += " " + tr(
+            "In {count} of the {changed} cases that changed the text is the same, so they decide nothing.",
+            count=row["changed_same_texts"],
+            changed=changed,
+        )
     return f"{sentence}{_because(row['undecided_because'])}"
 
 
@@ -161,7 +192,7 @@ def change_notes(before: RunTables, after: RunTables, common: int, rows: Sequenc
         )
     if one.prompt_fingerprint != two.prompt_fingerprint:
         yield tr("The prompt has changed between the runs.")
-    if one.spec_digest != two.spec_digest and are_rules_changed(before.run, after.run):
+    if one.spec_digest != two.spec_digest and any(changed_rules(before.run, after.run)):
         yield tr("The specs differ: the verdicts of the two runs rest on different rules or checks.")
     if one.judges != two.judges:
         was, now = (", ".join(judges) or tr("none") for judges in (one.judges, two.judges))

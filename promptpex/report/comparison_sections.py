@@ -99,7 +99,7 @@ def _accuracy_cells(row: TableRow) -> tuple[str, ...]:
 
 def _metric_cells(row: TableRow) -> tuple[str, ...]:
     name = f"{shortened(row['model'])}: {row['metric']}"
-    if row["difference_low"] is None:
+    if row["difference"] is None:
         return (name, _decision(row["decision"]), *(NONE,) * 4)
     return (name, _decision(row["decision"]), *_shares(row, "mean"), _apart(row), _p(row))
 
@@ -112,8 +112,7 @@ def _shares(row: TableRow, what: str) -> Iterator[str]:
 
 def _apart(row: TableRow, prefix: str = "") -> str:
     """How far before and after are apart, with the interval."""
-    low, high = row[f"{prefix}difference_low"], row[f"{prefix}difference_high"]
-    return NONE if low is None else points_apart(row[f"{prefix}difference"], low, high)
+    return points_apart(*(row[f"{prefix}difference{end}"] for end in ("", "_low", "_high")))
 
 
 def _decision(decision: str | None) -> str:

@@ -61,8 +61,10 @@ def interval_or_unknown(one: Interval) -> str:
     return tr("unknown") if one.estimate is None else with_ends(one.estimate, one.low, one.high)
 
 
-def points_apart(difference: float | None, low: float, high: float, *, unit: str = "") -> str:
-    """A difference with its interval, in percentage points: ``+12 (-3 to +27)``; its interval where it is open."""
+def points_apart(difference: float | None, low: float | None, high: float | None, *, unit: str = "") -> str:
+    """A difference with its interval, in percentage points: ``+12 (-3 to +27)``; what there is of both, or a dash."""
+    if low is None or high is None:
+        return "–" if difference is None else f"{100 * difference:+z.0f}{unit}"
     ends = tr("({low} to {high})", low=f"{100 * low:+z.0f}", high=f"{100 * high:+z.0f}")
     return ends if difference is None else f"{100 * difference:+z.0f}{unit} {ends}"
 

@@ -11,6 +11,7 @@ from promptpex.core.errors import RunError
 from promptpex.core.records import AnyRun, Blessed
 from promptpex.core.translation import Key, digits, from_data, tr, tr_n
 from promptpex.report.blessed_figures_file import inputs_digest
+from promptpex.report.comparison.comparable import text_marks
 from promptpex.report.comparison.what_changed import rules_digest
 from promptpex.report.gate import Decided, chosen_by_outcome
 from promptpex.report.noise_in_words import noise_sentences
@@ -27,9 +28,16 @@ OPEN = Key(
 )
 NOTHING = Key("nothing was scored both in this run and in the baseline")
 TOO_FEW = Key("{before} in the baseline, {points}; {cases} cannot show a rise by more than {margin}, {needed} could")
+NOT_THE_MODEL = Key(
+    "{before} in the baseline, {points}; without the cases whose answers are the same no rise by more than {margin} is "
+    "shown"
+)
 NOT_SHOWN = Key("{before} in the baseline, {points}, not clearly up by more than {margin}")
 OTHER_RULES = Key(
     "non-compliance rose from {before} to {after}, {points}, but by other rules or judges than those of the baseline"
+)
+SAME_TEXTS = Key(
+    "the answers of {model} to {cases} are those of the baseline and their verdicts are not: they decide nothing"
 )
 SOME_CASES = Key(
     "compared on the {common} cases that are the same: {left_before} of the baseline and {left_now} of the run are not"
@@ -102,6 +110,7 @@ def regressions(
         margin=margin,
         confidence=confidence,
         weights=weights,
+        same_texts=_same_texts(blessed, made, models),
     )
     rows = {now: row for (_, now), row in zip(models, records(table), strict=True)}
     notes = tuple(_notes(blessed, run, rows, len(common)))
@@ -110,8 +119,22 @@ def regressions(
         return Regressions(tables.without_claims(table), untold, {}, notes)
     same = _same_rules(blessed, run) and blessed.judges == run.manifest.judges
     decisions = {name: _decided(row, margin, same_rules=same) for name, row in rows.items()}
-    passed = {name: NOT_SHOWN.tr(**_figures(row, margin)) for name, row in rows.items() if decisions[name] == Decided()}
+    passed = {name: _passed(row, margin) for name, row in rows.items() if decisions[name] == Decided()}
     return Regressions(table, decisions, passed, notes, tuple(noise))
+
+
+def _passed(row: TableRow, margin: float) -> str:
+    return (NOT_THE_MODEL if row["changed_same_texts"] else NOT_SHOWN).tr(**_figures(row, margin))
+
+
+def _same_texts(blessed: Blessed, made: RunTables, models: Sequence[tuple[str, str]]) -> list[frozenset[str]]:
+    """For each model the cases whose answers are those of the baseline."""
+    marks, texts = text_marks(made), {case.id: case.texts for case in blessed.cases if case.texts}
+    places = [(blessed.models.index(was), now) for was, now in models]
+    return [
+        frozenset(case for case, own in texts.items() if own[at] and own[at] == marks.get((now, case)))
+        for at, now in places
+    ]
 
 
 def _same_rules(blessed: Blessed, run: AnyRun) -> bool:
@@ -133,9 +156,7 @@ def _decided(row: TableRow, margin: float, *, same_rules: bool) -> Decided:
 def _figures(row: TableRow, margin: float) -> dict[str, str]:
     """The values of the sentences."""
     shares = {when: row[f"non_compliance_{when}"] for when in ("before", "after")}
-    points = points_apart(
-        row["difference"], row["difference_low"] or 0.0, row["difference_high"] or 0.0, unit=" " + tr("points")
-    )
+    points = points_apart(row["difference"], row["difference_low"], row["difference_high"], unit=" " + tr("points"))
     words = {when: tr("unknown") if share is None else percent(share) for when, share in shares.items()}
     return {
         **words,
@@ -181,6 +202,9 @@ def _notes(blessed: Blessed, run: AnyRun, rows: Mapping[str, TableRow], common: 
     if blessed.judges != manifest.judges:
         judges, of_baseline = _listed(manifest.judges), _listed(blessed.judges)
         yield tr("the judges are {judges}; those of the baseline are {others}", judges=judges, others=of_baseline)
+    for model, row in rows.items():
+        if row["changed_same_texts"]:
+            yield SAME_TEXTS.tr(model=model, cases=tr_n("{count} case", "{count} cases", row["changed_same_texts"]))
     if new := [model for model in manifest.models if model not in rows]:
         yield tr("not in the baseline, so held against nothing: {models}", models=", ".join(new))
     if missing_models := [model for model in blessed.models if model not in rows and len(rows) < len(blessed.models)]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from promptpex import tables
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.records import AnyRun
-from promptpex.report.comparison_in_words import change_notes, changes_answer, metric_note, no_claim
+from promptpex.report.comparison.comparable import Comparable, comparable
+from promptpex.report.comparison_in_words import change_notes, changes_answer, decided_otherwise, metric_note, no_claim
 from promptpex.report.corrections_in_words import corrected_change_sentences
 from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.percentages import TableRow
@@ -108,16 +110,15 @@ def compare_runs(
         people, noise: people's grades of either run, and the measured noise of its models (``tables.NOISE_COLUMNS``).
 
     Raises:
-        RunError: the runs have no model or no case in common, or nothing was scored in one.
-        InputError: accuracy is to decide, and the runs have none to compare.
+        InputError: the runs have nothing in common, nothing was scored in one, or not by what is to decide.
     """
     old, new = map(_scored, (before, after))
     runs, rows, scores = (old.run, new.run), (old.rows, new.rows), (old.metric_counts, new.metric_counts)
     models, common = _models(*runs), _cases(*runs)
     cases = _counting(new.run, common, weights)
     same: _Same = {"models": models, "cases": cases, "confidence": confidence, "weights": weights}
-    by_model = tables.comparison(*rows, **same, tolerance=tolerance, expected=_expected(old, new))
-    by_metric, figures = tables.metric_changes(*scores, **same), records(by_model)
+    by_model, what = _by_model(old, new, same, tolerance)
+    by_metric, figures = tables.metric_changes(*scores, **same, same_texts=what.same_texts), records(by_model)
     corrected = tables.corrected_changes(*rows, people, **same, tolerance=tolerance or 0.0)
     notes = (*change_notes(old, new, len(common), figures), *metric_note(scores, by_metric))
     comparison = RunComparison(
@@ -126,11 +127,11 @@ def compare_runs(
         names=tuple(models),
         cases=tuple(cases),
         models=by_model,
-        rules=tables.rule_changes(old.rule_counts, new.rule_counts, **same),
+        rules=_by_rule(old, new, same, what),
         metrics=by_metric,
         corrections=corrected,
         changed=tables.changed(*rows, models=models, cases=cases, chosen=(_chosen(old), _chosen(new))),
-        answer=_answer(figures, by_metric, corrected, confidence, rank_by),
+        answer=_answer(figures, by_metric, corrected, (confidence, rank_by), decided_otherwise(*runs, what.unlike)),
         notes=(*notes, *noise_sentences(noise, figures)),
         regressions=tuple(_regressions(figures, by_metric, records(corrected), rank_by, tolerance)),
         confidence=confidence,
@@ -169,17 +170,35 @@ def _without_claims(comparison: RunComparison) -> RunComparison:
     )
 
 
+def _by_model(old: RunTables, new: RunTables, same: _Same, tolerance: float | None) -> tuple[pd.DataFrame, Comparable]:
+    """The table of models, and what of the runs it rests on."""
+    what = comparable(old, new, same["models"])
+    tests = partial(tables.comparison, old.rows, new.rows, **same, tolerance=tolerance, expected=_expected(old, new))
+    return tests(same_texts=what.same_texts, deciding=what.rows), what
+
+
+def _by_rule(old: RunTables, new: RunTables, same: _Same, what: Comparable) -> pd.DataFrame:
+    counts = old.rule_counts, new.rule_counts
+    return tables.rule_changes(*counts, **same, same_texts=what.same_texts, unlike=what.unlike)
+
+
 def _chosen(made: RunTables) -> Callable[[Sequence[int]], pd.DataFrame]:
     """Gives outputs of a run by their places, with their texts."""
     return lambda places: made.chosen(places).outputs
 
 
 def _answer(
-    figures: Sequence[TableRow], by_metric: pd.DataFrame, corrected: pd.DataFrame, confidence: float, rank_by: str
+    figures: Sequence[TableRow],
+    by_metric: pd.DataFrame,
+    corrected: pd.DataFrame,
+    options: tuple[float, str],
+    unlike: str,
 ) -> str:
+    confidence, rank_by = options
     if rank_by == "corrected":
         return " ".join(corrected_change_sentences(records(corrected), confidence, deciding=True))
-    return " ".join([changes_answer(figures, by_metric), *corrected_change_sentences(records(corrected), confidence)])
+    in_words = corrected_change_sentences(records(corrected), confidence)
+    return " ".join([changes_answer(figures, by_metric, unlike), *in_words])
 
 
 class _Same(TypedDict):
@@ -291,11 +310,16 @@ def _regressions(
     _require_ranked(rank_by, by_metric, rows)
     if rank_by not in tables.RANKED_BY:
         worse = [row for row in records(by_metric) if row["metric"] == rank_by and row["decision"] == "worse"]
-        yield from (row["model"] for row in worse if tolerance is None or row["difference_low"] <= -tolerance)
+        yield from (row["model"] for row in worse if tolerance is None or (row["difference_low"] or -1.0) <= -tolerance)
         return
     if rank_by == "corrected":
         require_corrected_changes(corrected)
     prefix = "accuracy_" if rank_by == "accuracy" else ""
+    same_outputs = {row["model"] for row in rows if row["decision"] == "same outputs"}
     for row in corrected if rank_by == "corrected" else rows:
-        if row[f"{prefix}decision"] == "worse" and not row[f"{prefix}within_tolerance"]:
+        if (
+            row["model"] not in same_outputs
+            and row[f"{prefix}decision"] == "worse"
+            and not row[f"{prefix}within_tolerance"]
+        ):
             yield row["model"]

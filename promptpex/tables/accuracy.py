@@ -62,6 +62,8 @@ def accuracy_change(of: Mapping[str, Any]) -> dict[str, Any]:
             for name in ("p", "p_adjusted", "decision", "undecided_because", "within_tolerance")
         },
     }
+    if cells["accuracy_decision"] == "same outputs":
+        cells["accuracy_decision"] = "undecided"
     if not of["cases"]:
         return {"accuracy_cases": of["cases"]}
     if not of["at_least"]:

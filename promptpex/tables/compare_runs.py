@@ -44,6 +44,8 @@ FIGURES_OF_BOTH: Mapping[str, str] = {
 COMPARISON_COLUMNS: Mapping[str, str] = {
     "model": "string",
     **FIGURES_OF_BOTH,
+    "same_texts": "Int64",
+    "changed_same_texts": "Int64",
     "undecided_because": "string",
     "within_tolerance": "boolean",
     **ACCURACY_CHANGE_COLUMNS,
@@ -56,9 +58,13 @@ on the ``cases`` scored in both; the two shares are means over these cases of th
 without missing ones that are broken as often as before. ``p``
 is that of exact sign flips of the differences of the cases, at the completion of the unscored outputs that speaks most
 against a change, and ``p_adjusted`` is corrected over the models by Holm; both are missing where there is no
-difference. ``decision`` is ``worse`` or ``better`` where it is shown, else ``undecided``, with ``undecided_because``
-where unscored outputs keep it so; ``within_tolerance``: shown to be less than the tolerance worse, if there is one,
-corrected over the models by Holm. The rest is in ``ACCURACY_CHANGE_COLUMNS``."""
+difference. Of the cases ``same_texts`` have the same answers in both runs, and ``changed_same_texts`` are newly failing
+or fixed all the same: these count as no difference in the tests, since only their verdicts can have changed.
+``decision`` is ``worse`` or ``better`` where it is shown by the rules that were decided alike, ``same outputs`` where
+every case that changed has the same answers, else ``undecided``, with ``undecided_because`` where unscored outputs keep
+it so. The interval is at the level of all models together, and missing where it would contradict the decision.
+``within_tolerance``: shown to be less than the tolerance worse, if there is one, corrected over the models by Holm.
+The rest is in ``ACCURACY_CHANGE_COLUMNS``."""
 
 CHANGED_COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -86,6 +92,8 @@ def comparison(
     tolerance: float | None = None,
     weights: Weights | None = None,
     expected: tuple[pd.DataFrame, pd.DataFrame] | None = None,
+    same_texts: Sequence[Collection[str]] = (),
+    deciding: tuple[pd.DataFrame, pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
     """A row per model, from the tables of outputs of two runs; columns ``COMPARISON_COLUMNS``.
 
@@ -98,9 +106,14 @@ def comparison(
         weights: how many times each case counts.
         expected: which outputs of either run are right (``expected_outcomes``), on cases whose expected output is the
             same; without it the accuracy is missing.
+        same_texts: for each model the cases whose answers are the same in both runs.
+        deciding: the outputs of both by the rules that were decided alike; None: all were.
     """
-    compared = partial(_compared, models=models, confidence=confidence, tolerance=tolerance, weights=weights)
-    rows = compared(before, after, cases=cases)
+    same_texts = same_texts or [()] * len(models)
+    compared = partial(
+        _compared, models=models, confidence=confidence, tolerance=tolerance, weights=weights, same_texts=same_texts
+    )
+    rows = compared(before, after, cases=cases, deciding=deciding)
     if expected is not None and all(len(frame) for frame in expected):
         same = set(cases) & set(expected[0]["case"]) & set(expected[1]["case"])
         of_accuracy = compared(*expected, cases=same)
@@ -117,32 +130,64 @@ def _compared(
     confidence: float,
     tolerance: float | None,
     weights: Weights | None,
+    same_texts: Sequence[Collection[str]],
+    deciding: tuple[pd.DataFrame, pd.DataFrame] | None = None,
 ) -> list[dict[str, Any]]:
     """The rows of one comparison: of outputs that break a rule, or of those that are wrong."""
-    alpha = round(1.0 - confidence, 12)
+    alpha, sides = round(1.0 - confidence, 12), deciding or (before, after)
     both = [counts_of_both(before, after, names, cases, weights) for names in models]
-    changes = [likelier_change(counts.asked) for counts in both]
+    tested = [
+        counts_of_both(*sides, names, cases, weights, same) for names, same in zip(models, same_texts, strict=True)
+    ]
+    changes = [likelier_change(counts.asked) for counts in tested]
     adjusted = holm([p for _, p in changes])
-    adjusted_as_observed = holm([likelier_change(counts.asked, reading="seen")[1] for counts in both])
-    close = holm([_tie_p(counts.asked, tolerance) for counts in both]) if tolerance is not None else []
+    adjusted_as_observed = holm([likelier_change(counts.asked, reading="seen")[1] for counts in tested])
+    close = holm([_tie_p(counts.asked, tolerance) for counts in tested]) if tolerance is not None else []
     rows = []
-    for number, ((old, new), counts, (change, p)) in enumerate(zip(models, both, changes, strict=True)):
-        is_significant, figures = adjusted[number] <= alpha, figures_of_both(counts, confidence)
-        tested = figures.get("difference_low") is not None
+    for number, (names, counts, (change, p)) in enumerate(zip(models, both, changes, strict=True)):
+        is_significant, figures = adjusted[number] <= alpha, figures_of_both(counts, 1.0 - alpha / len(models))
+        has_difference = figures.get("difference_low") is not None
+        figures |= same_text_counts(before, after, names, set(cases) & set(same_texts[number]), weights)
+        figures["decision"] = change if is_significant else _unshown(figures)
         rows.append(
             {
-                "model": name_in_both(old, new),
-                **figures,
-                "p": p if tested else None,
-                "p_adjusted": adjusted[number] if tested else None,
-                "decision": change if is_significant else "undecided",
-                "undecided_because": missing_in_words(counts.asked, WHEN)
+                "model": name_in_both(*names),
+                **without_contradiction(figures),
+                "p": p if has_difference else None,
+                "p_adjusted": adjusted[number] if has_difference else None,
+                "undecided_because": missing_in_words(tested[number].asked, WHEN)
                 if not is_significant and adjusted_as_observed[number] <= alpha
                 else None,
                 "within_tolerance": close[number] <= alpha if close and _common(counts.asked) else None,
             }
         )
     return rows
+
+
+def same_text_counts(
+    before: pd.DataFrame, after: pd.DataFrame, names: tuple[str, str], same: Collection[str], weights: Weights | None
+) -> dict[str, int]:
+    """How many cases have the same answers in both runs, and how many of them came out otherwise."""
+    if not same:
+        return {"same_texts": 0, "changed_same_texts": 0}
+    figures = figures_of_both(counts_of_both(before, after, names, same, weights), 0.95)
+    return {"same_texts": len(same), "changed_same_texts": figures["newly_failing"] + figures["fixed"]}
+
+
+def _unshown(figures: Mapping[str, Any]) -> str:
+    """What is said where no change is shown."""
+    changed = figures["newly_failing"] + figures["fixed"]
+    return "same outputs" if changed and changed == figures["changed_same_texts"] else "undecided"
+
+
+def without_contradiction(figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a change without its interval where that says something else than the decision, which rests on
+    exact tests that are corrected by Holm."""
+    low, high = figures.get("difference_low"), figures.get("difference_high")
+    if low is None or high is None:
+        return figures
+    agrees = {"worse": low > 0, "better": high < 0}.get(figures["decision"], low <= 0 <= high)
+    return figures if agrees else {**figures, "difference_low": None, "difference_high": None}
 
 
 def name_in_both(before: str, after: str) -> str:
@@ -218,8 +263,10 @@ def counts_of_both(
     names: tuple[str, str],
     cases: Collection[str],
     weights: Weights | None,
+    same_texts: Collection[str] = (),
 ) -> Counted:
-    """Both runs of one model as rows ``BEFORE`` and ``AFTER`` of counts, on the cases that are the same."""
+    """Both runs of one model as rows ``BEFORE`` and ``AFTER`` of counts, on the cases that are the same; of those that
+    have the same answers in both runs the second came out as the first."""
     import pandas as pd
 
     parts, same = [], frozenset(cases)
@@ -227,7 +274,21 @@ def counts_of_both(
         inside = marked(rows["model"], name.__eq__) & marked(rows["case"], same.__contains__)
         rows_inside = rows.loc[inside, [column for column in rows.columns if column in COUNTED]]
         parts.append(rows_inside.assign(model=pd.array([run] * len(rows_inside), dtype=TEXT)))
+    if same_texts:
+        parts = _tied(parts[BEFORE], parts[AFTER], frozenset(same_texts))
     return counted(pd.concat(parts, ignore_index=True), RUNS, weights=weights)
+
+
+def _tied(old: pd.DataFrame, new: pd.DataFrame, same: frozenset[str]) -> list[pd.DataFrame]:
+    """The rows of both, where some cases came out alike and none of their outputs is open."""
+    import pandas as pd
+
+    was, now = (marked(rows["case"], same.__contains__) for rows in (old, new))
+    tied = old[was]
+    tied = tied.assign(verdict=tied["verdict"].where(tied["verdict"].eq("fail").fillna(False), "pass"), asked=True)
+    tied = tied.drop(columns=[name for name in ("error", "unscored") if name in tied])
+    again = tied.assign(model=pd.array([RUNS[AFTER]] * len(tied), dtype=TEXT))
+    return [old[~was], new[~now], tied, again]
 
 
 def likelier_change(grid: Grid, *, reading: Reading = "against") -> tuple[str, float]:

@@ -49,6 +49,7 @@ def metric_changes(
     cases: Collection[str],
     confidence: float = 0.95,
     weights: Weights | None = None,
+    same_texts: Sequence[Collection[str]] = (),
 ) -> pd.DataFrame:
     """A row per model and metric that both runs have, from their scores; ``METRIC_CHANGE_COLUMNS``.
 
@@ -58,20 +59,33 @@ def metric_changes(
         cases: the ids of the cases that are the same in both.
         confidence: of the intervals; its complement is the error rate over all models and metrics together.
         weights: how many times each case counts.
+        same_texts: for each model the cases whose answers are the same in both runs: they decide nothing.
     """
     rows: list[dict[str, Any]] = []
     sides, inside = (MetricCounts.of(before), MetricCounts.of(after)), set(cases)
     for name in (name for name in sides[1].names if name in sides[0].names):
         old, new = (_by_model(side.means(name), weights or {}) for side in sides)
-        for was, now in models:
+        for at, (was, now) in enumerate(models):
             pairs = [(old[was][case], row) for case, row in new.get(now, {}).items() if case in old.get(was, {})]
             same = [pair for pair in pairs if pair[1]["case"] in inside]
-            rows.append({"model": name_in_both(was, now), "metric": name, **_figures(same, confidence)})
+            texts = same_texts[at] if same_texts else ()
+            changed = [pair for pair in same if pair[1]["case"] not in texts]
+            figures = _figures(same, confidence) | dict(zip(("decision", "p"), _change(changed), strict=True))
+            rows.append({"model": name_in_both(was, now), "metric": name, **figures})
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
         is_significant = p <= round(1.0 - confidence, 12)
         row |= {"p_adjusted": p, "decision": row["decision"] if is_significant else "undecided"}
         row |= {} if row["cases"] else {"p": None, "p_adjusted": None}
+        row |= _without_contradiction(row)
     return typed(rows, METRIC_CHANGE_COLUMNS)
+
+
+def _without_contradiction(row: dict[str, Any]) -> dict[str, Any]:
+    """The row without an interval that says something else than its decision; above 0 is better here."""
+    low, high = row.get("difference_low"), row.get("difference_high")
+    if low is None or high is None or {"better": low > 0, "worse": high < 0}.get(row["decision"], low <= 0 <= high):
+        return row
+    return {**row, "difference_low": None, "difference_high": None}
 
 
 def _by_model(means: pd.DataFrame, weights: Weights) -> dict[str, dict[str, Case]]:
@@ -85,8 +99,7 @@ def _by_model(means: pd.DataFrame, weights: Weights) -> dict[str, dict[str, Case
 
 def _figures(pairs: Sequence[tuple[Case, Case]], confidence: float) -> dict[str, Any]:
     both = [pair for pair in pairs if all(one["scored"] for one in pair)]
-    change, p = _change(pairs)
-    cells: dict[str, Any] = {"cases": len(both), "p": p, "decision": change}
+    cells: dict[str, Any] = {"cases": len(both)}
     if not both:
         return cells
     total = sum(new["times"] for _, new in both)

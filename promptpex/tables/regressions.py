@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import Blessed, CaseCounts
 from promptpex.stats import Grid, Reading, cases_to_show, holm, pair, regression_p, sign_flip_p, statements
-from promptpex.tables.compare_runs import AFTER, BEFORE, WHEN, counts_of_both, figures_of_both, name_in_both
-from promptpex.tables.counts_per_case import BROKEN, KEPT, LOST, OPEN, Weights, kinds_of_outputs
+from promptpex.tables.compare_runs import (
+    AFTER,
+    BEFORE,
+    WHEN,
+    counts_of_both,
+    figures_of_both,
+    name_in_both,
+    same_text_counts,
+)
+from promptpex.tables.counts_per_case import BROKEN, KEPT, LOST, OPEN, Counted, Weights, kinds_of_outputs
 from promptpex.tables.frames import typed
 from promptpex.tables.rankings import missing_in_words
 
@@ -20,6 +28,8 @@ if TYPE_CHECKING:
 REGRESSION_COLUMNS: Mapping[str, str] = {
     "model": "string",
     "cases": "Int64",
+    "same_texts": "Int64",
+    "changed_same_texts": "Int64",
     "non_compliance_before": "Float64",
     "non_compliance_after": "Float64",
     "difference": "Float64",
@@ -32,7 +42,8 @@ REGRESSION_COLUMNS: Mapping[str, str] = {
     "cases_needed": "Int64",
 }
 """Columns of ``regressions``. Shares and ``difference`` (after minus before, with its interval) are of what was scored
-on the ``cases`` that are the same in both. ``p`` is one-sided, against "at most the margin more often", at the
+on the ``cases`` that are the same in both; ``same_texts`` and ``changed_same_texts`` are as in
+``COMPARISON_COLUMNS``. ``p`` is one-sided, against "at most the margin more often", at the
 completion of the unscored outputs that speaks most against a regression, and ``p_adjusted`` is corrected over the
 models by Holm. ``regression`` is ``shown``; ``open`` where the scored outputs alone show it, or where clearly more, or
 less, is unscored than before and could hide it (``undecided_because`` counts what is unscored); ``too few`` where so
@@ -76,6 +87,7 @@ def regressions(
     margin: float,
     confidence: float = 0.95,
     weights: Weights | None = None,
+    same_texts: Sequence[Collection[str]] = (),
 ) -> pd.DataFrame:
     """A row per model, from the tables of outputs of the baseline and of the run; columns ``REGRESSION_COLUMNS``.
 
@@ -86,9 +98,13 @@ def regressions(
         margin: the rise that is accepted, as a share.
         confidence: its complement is the error rate over all models together.
         weights: how many times each case counts.
+        same_texts: for each model the cases whose answers are the same in both: they count as no difference.
     """
-    alpha = round(1.0 - confidence, 12)
-    counts = [counts_of_both(before, after, names, cases, weights) for names in models]
+    alpha, texts = round(1.0 - confidence, 12), same_texts or [()] * len(models)
+    both = [counts_of_both(before, after, names, cases, weights) for names in models]
+    counts = [
+        counts_of_both(before, after, names, cases, weights, same) for names, same in zip(models, texts, strict=True)
+    ]
     adjusted = {how: holm([_p(one.asked, margin, how) for one in counts]) for how in _READINGS}
     needed = [cases_to_show(_common(one.asked), margin, alpha / len(models)) for one in counts]
     rows = []
@@ -99,11 +115,8 @@ def regressions(
         rows.append(
             {
                 "model": name_in_both(*names),
-                **{
-                    name: value
-                    for name, value in figures_of_both(one, confidence).items()
-                    if name in REGRESSION_COLUMNS
-                },
+                **_figures(both[number], confidence),
+                **same_text_counts(before, after, names, set(cases) & set(texts[number]), weights),
                 "p": _p(one.asked, margin, "against"),
                 "p_adjusted": adjusted["against"][number],
                 "regression": state,
@@ -112,6 +125,10 @@ def regressions(
             }
         )
     return typed(rows, REGRESSION_COLUMNS)
+
+
+def _figures(counts: Counted, confidence: float) -> dict[str, Any]:
+    return {name: value for name, value in figures_of_both(counts, confidence).items() if name in REGRESSION_COLUMNS}
 
 
 _READINGS: tuple[Reading, Reading, Reading] = ("against", "seen", "for")

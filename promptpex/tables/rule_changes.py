@@ -14,6 +14,7 @@ from promptpex.tables.compare_runs import (
     figures_of_both,
     likelier_change,
     name_in_both,
+    without_contradiction,
 )
 from promptpex.tables.counts_per_case import Counted, Weights, weighed
 from promptpex.tables.frames import typed
@@ -43,6 +44,8 @@ def rule_changes(
     cases: Collection[str],
     confidence: float = 0.95,
     weights: Weights | None = None,
+    same_texts: Sequence[Collection[str]] = (),
+    unlike: Collection[str] = (),
 ) -> pd.DataFrame:
     """A row per rule and model that a case of both runs was scored by; columns ``RULE_CHANGE_COLUMNS``.
 
@@ -52,15 +55,22 @@ def rule_changes(
         cases: the ids of the cases that are the same in both.
         confidence: of the intervals; its complement is the error rate over all rules and models together.
         weights: how many times each case counts.
+        same_texts: for each model the cases whose answers are the same in both runs: they decide nothing.
+        unlike: the rules that were not decided alike: nothing is decided about them.
     """
     old, new, ids = RuleCounts.of(before), RuleCounts.of(after), list(cases)
     shared = [rule for rule in new.concerning if rule in old.concerning]
-    all_changes = [
-        (rule, names, _counts_of_both((old, new), rule, names, ids, weights)) for rule in shared for names in models
-    ]
-    rows = [_cells(rule, names, counts, confidence) for rule, names, counts in all_changes]
-    _decide([(row, counts) for row, (_, _, counts) in zip(rows, all_changes, strict=True)], confidence)
-    return typed((row for row in rows if row["cases"]), RULE_CHANGE_COLUMNS)
+    texts = same_texts or [()] * len(models)
+    rows, tested = [], []
+    for rule in shared:
+        for names, same in zip(models, texts, strict=True):
+            counts = _counts_of_both((old, new), rule, names, ids, weights)
+            rows.append(_cells(rule, names, counts, confidence))
+            if rule not in unlike:
+                others = [case for case in ids if case not in same]
+                tested.append((rows[-1], _counts_of_both((old, new), rule, names, others, weights)))
+    _decide(tested, confidence)
+    return typed((without_contradiction(row) for row in rows if row["cases"]), RULE_CHANGE_COLUMNS)
 
 
 def _counts_of_both(

@@ -103,3 +103,46 @@ def test_a_part_of_a_suite_is_blessed_with_a_word(project: Path, capsys: pytest.
     code, out, err = called(capsys, "bless", "partial", "--partial")
     assert (code, out) == (0, "shop.blessed.json: 1 model on 40 cases, of the run partial\n")
     assert err == "note: this run is not complete (budget)\n"
+
+
+def test_outputs_that_are_those_of_the_baseline_are_never_a_regression(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every verdict turns, by the same rules and judge; then half of the verdicts go missing as well."""
+    good = many(60, {"a": lambda n: True})
+    keep("good", good)
+    assert called(capsys, "bless", "good")[0] == 0
+    assert "a 1" not in (project / "shop.blessed.json").read_text(encoding="utf-8")
+    for turned in (lambda n: False, lambda n: None if n % 2 else True):
+        keep("again", many(60, {"a": turned}).replace(outputs=good.outputs))
+        code, out, _ = called(capsys, "gate", "again", "--baseline", "blessed")
+        assert code == 0
+        assert out.startswith("pass  a: ")
+    keep("again", many(60, {"a": lambda n: False}).replace(outputs=good.outputs))
+    _, out, err = called(capsys, "gate", "again", "--baseline", "good")
+    assert "without the cases whose answers are the same no rise by more than 0 points is shown" in out
+    assert "answers of a to 60 cases are those of the baseline" in err
+    keep("worse", many(60, {"a": lambda n: False}))
+    assert called(capsys, "gate", "worse", "--baseline", "blessed")[0] == 1
+
+
+def test_a_rise_by_other_rules_or_judges_is_not_the_models(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert called(capsys, "bless", "old")[0] == 0
+    keep("judged", many(60, {"a": lambda n: n >= 22}, judges=("other",)))
+    code, out, err = called(capsys, "gate", "judged", "--baseline", "blessed")
+    assert code == 0
+    assert out.startswith("cannot tell  a: non-compliance rose from 10% to 37%, +27 points (")
+    assert "by other rules or judges" in out
+    assert "the judges are other" in err
+
+
+def test_a_baseline_whose_cases_were_chosen_because_they_failed_tells_nothing(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = {"words": "failed or unscored in run old", "cases": 6, "of": 60}
+    keep("part", many(6, {"a": lambda n: True}, subset=part))
+    assert called(capsys, "bless", "part", "--partial")[0] == 0
+    for baseline in ("blessed", "part"):
+        code, out, _ = called(capsys, "gate", "new", "--baseline", baseline)
+        assert code == 0
+        assert out.startswith("cannot tell  a: the cases were chosen because they failed or were unscored in run old")

@@ -34,8 +34,9 @@ def many(
             for n in range(count):
                 if not asked(model, n):
                     continue
-                outputs.append(output(f"c{n}", model, f"{model} {n}", repeat=repeat))
                 status = {True: "pass", False: "fail", None: "unscored"}[passed(n)]
+                text = f"{model} {n}" if status == "pass" else f"{model} {n} {status}"
+                outputs.append(output(f"c{n}", model, text, repeat=repeat))
                 more = {"unscored": "judge-empty"} if status == "unscored" else {}
                 verdicts.append(verdict(status, "r1", f"c{n}", model, repeat=repeat, **more))
     made = cases(count, rules=rules)

@@ -31,8 +31,9 @@ def answered(count: int, expected: int | None = None, repeats: int = 1, /, **rig
             more: dict[str, Any] = {"unscored": "judge-empty"} if value is None else {}
             number = None if value is None else float(value)
             made.append(score(number, one.case, one.model, repeat=one.repeat, **more))
+    texts = tuple(one.replace(text=f"{one.text} {right[one.model](int(one.case[1:]))}") for one in run.outputs)
     with_answers = tuple(case.replace(expected="x") if n < known else case for n, case in enumerate(cases(count)))
-    return run.replace(scores=tuple(made), suite=run.suite.replace(cases=with_answers))
+    return run.replace(outputs=texts, scores=tuple(made), suite=run.suite.replace(cases=with_answers))
 
 
 def expected(run: Run) -> pd.DataFrame:

@@ -32,7 +32,7 @@ def test_each_model_is_compared_on_common_cases_and_corrected_for_all() -> None:
     )
     assert (a["p"], a["p_adjusted"]) == pytest.approx((mcnemar_p(0, 12), 2 * mcnemar_p(0, 12)))
     assert a["difference"] == pytest.approx(0.3)
-    assert a["difference_high"] == pytest.approx(-tango_interval(0, 12, 40, df=39).low)
+    assert a["difference_high"] == pytest.approx(-tango_interval(0, 12, 40, 0.975, df=39).low)
 
 
 def test_a_change_for_the_better_is_no_regression_and_few_are_undecided() -> None:
@@ -64,7 +64,7 @@ def test_changed_cases_come_with_what_they_break() -> None:
             "before": "2 of 2",
             "after": "0 of 2",
             "broken_rules": "r1",
-            "output": "new 1",
+            "output": "new 1 fail",
         },
         {
             "model": "old -> new",
@@ -73,7 +73,7 @@ def test_changed_cases_come_with_what_they_break() -> None:
             "before": "0 of 2",
             "after": "2 of 2",
             "broken_rules": "r1",
-            "output": "old 2",
+            "output": "old 2 fail",
         },
     ]
 

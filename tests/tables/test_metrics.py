@@ -38,7 +38,8 @@ def scored(count: int, repeats: int = 1, /, *, name: str = "tone", rules: int = 
         one_score(value[output.model](int(output.case[1:])), output.case, output.model, output.repeat, name=name)
         for output in run.outputs
     ]
-    return run.replace(scores=tuple(made))
+    texts = tuple(one.replace(text=f"{one.text} {value[one.model](int(one.case[1:]))}") for one in run.outputs)
+    return run.replace(outputs=texts, scores=tuple(made))
 
 
 def one_score(value: float | None, case: str, model: str = "a", repeat: int = 0, **more: Any) -> Any:
@@ -183,7 +184,7 @@ def test_the_lowest_scores_come_with_the_reason_of_each_judge() -> None:
     table = lowest_scores(scores(made), outputs(made), most=2)
     assert table["case"].tolist() == ["c4", "c3"]
     assert table["reason"].tolist() == ["j: cold c4", "j: cold c3"]
-    assert table["output"].tolist() == ["a 4", "a 3"]
+    assert table["output"].tolist() == ["a 4 0.0", "a 3 0.25"]
     assert len(lowest_scores(scores(made), outputs(made), most=9)) == 4
 
 

@@ -32,6 +32,7 @@ class BlessedCase(Record):
         id, inputs: by which the case is known again; a hash of the inputs.
         rule, inverse: what it aims at.
         counts: for each model, in the order of ``Blessed.models``.
+        texts: for each model a hash of its answers, by which they are known again; empty where one is missing.
     """
 
     id: str
@@ -39,6 +40,7 @@ class BlessedCase(Record):
     rule: str | None = None
     inverse: bool = False
     counts: tuple[CaseCounts, ...]
+    texts: tuple[str, ...] = ()
 
 
 class Blessed(Record):
@@ -76,4 +78,6 @@ class Blessed(Record):
             raise ValueError("a case stands there twice")
         if any(len(case.counts) != len(self.models) for case in self.cases):
             raise ValueError("a case does not have counts for each model")
+        if any(len(case.texts) not in (0, len(self.models)) for case in self.cases):
+            raise ValueError("a case does not have a hash of answers for each model")
         return self

@@ -179,6 +179,6 @@ def _axis(rows: Iterable[Mapping[str, Any]]) -> float:
 def _row(row: Mapping[str, Any], axis: float) -> ChangeRow:
     low, high = row["difference_low"], row["difference_high"]
     if low is None or row["difference"] is None:
-        return ChangeRow(row, "–" if low is None else points_apart(None, low, high), None)
+        return ChangeRow(row, points_apart(row["difference"], low, high), None)
     bar = Bar.of(*(0.5 + end / axis / 2 for end in (low, row["difference"], high)))
     return ChangeRow(row, points_apart(row["difference"], low, high), bar)

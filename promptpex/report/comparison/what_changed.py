@@ -102,9 +102,9 @@ def what_changed(before: AnyRun, after: AnyRun) -> WhatChanged:
     )
 
 
-def are_rules_changed(before: AnyRun, after: AnyRun) -> bool:
-    """Whether the rules of the two runs, or how they are decided, differ; what a rule rests on may."""
-    return any(_rules(before.spec.rules, after.spec.rules))
+def changed_rules(before: AnyRun, after: AnyRun) -> Iterator[ChangedRule]:
+    """The rules that read otherwise, or are decided otherwise, in the two runs; what a rule rests on may differ."""
+    yield from _rules(before.spec.rules, after.spec.rules)
 
 
 def _messages(before: Sequence[Message], after: Sequence[Message]) -> Iterator[ChangedText]:
