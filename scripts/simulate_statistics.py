@@ -345,10 +345,13 @@ def deadlines(rng: Any, rounds: int) -> None:
     """Runs of 100 cases, of which 30% fail, that end when about half is asked."""
     import simulated_deadlines
 
-    print("\nCoverage in % of the interval joined with the bounds, and of the interval alone; a true share of 30%.")
+    runs = max(1, rounds // 10)
+    print(
+        f"\nCoverage in % of the interval joined with the bounds, and of the interval alone; {runs} runs of each world."
+    )
     rows(
-        ("world", "joined", "interval", "mean share", "scored", "cut", "without a figure"),
-        simulated_deadlines.lines(rng, max(1, rounds // 10)),
+        ("world", "joined", "interval", "failures among all scored", "scored", "cut", "without a figure"),
+        simulated_deadlines.lines(rng, runs),
     )
 
 

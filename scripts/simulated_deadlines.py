@@ -60,12 +60,12 @@ class World:
 
 
 WORLDS = (
-    World("deadline, all in flight comes", 0.2, 4, False, 2.5),
-    World("deadline, some is cut", 20, 4, False, 250),
-    World("Ctrl-C, some is cut", 2, 4, False, 25, stop=True),
-    World("deadline, all in flight comes", 0.3, 3, True, 3.2),
-    World("deadline, some is cut", 20, 3, True, 220),
-    World("Ctrl-C, some is cut", 2, 3, True, 22, stop=True),
+    World("deadline, all in flight comes", 0.2, 4, False, 0.75),
+    World("deadline, some is cut", 20, 4, False, 75),
+    World("Ctrl-C, some is cut", 2, 4, False, 7.5, stop=True),
+    World("deadline, all in flight comes", 0.3, 3, True, 0.8),
+    World("deadline, some is cut", 20, 3, True, 53),
+    World("Ctrl-C, some is cut", 2, 3, True, 5.3, stop=True),
     World("budget", 0.3, 3, True, budget=120),
 )
 
@@ -81,7 +81,7 @@ def lines(rng: Any, rounds: int) -> Any:
             f"{'judge' if world.judge else 'model'} slow by {world.factor:g}, {world.name}",
             f"{100 * np.mean((wide_low <= RATE) & (wide_high >= RATE)):.1f}",
             f"{100 * np.mean((low <= RATE) & (high >= RATE)):.1f}",
-            f"{100 * np.mean(share):.1f}",
+            f"{100 * np.average(share, weights=scored):.1f}",
             f"{np.mean(scored):.0f}",
             f"{np.mean(cut):.1f}",
             f"{rounds - len(rows)}",
@@ -114,7 +114,7 @@ async def _run(world: World, seed: int) -> Run:
             return json.dumps({"r1": {"reason": "", "verdict": "fail" if broken[number] else "pass"}})
         return f"{'BAD' if broken[number] and not world.judge else 'good'} number {number}"
 
-    given: dict[str, Any] = {"models": ["fake/m"], "judge": ["fake/j" if world.judge else "none"], "concurrency": 8}
+    given: dict[str, Any] = {"models": ["fake/m"], "judge": ["fake/j" if world.judge else "none"], "concurrency": 32}
     given |= {"max_requests": world.budget} if world.budget else {} if world.stop else {"deadline": world.ends}
     resolved = load({**given, "seed": seed}, start=Path(), env={})
     client = build(FakeClient(reply), store=None, rng=rng, clock=loop.time, options=stack_options(resolved.settings))
