@@ -91,9 +91,9 @@ def test_cases_that_every_model_fails_are_not_counted_where_the_judge_was_not_as
 def test_cases_that_changed_are_those_that_the_comparison_counts() -> None:
     made = cases(60, 4)
     before = simulated(["a"], made, by({"a": first(0)}))
-    after = simulated(["a"], made, by({"a": first(10, else_="unjudged", fate="unjudged broken")}))
-    comparison = compare_runs(before, after)
-    assert comparison.models["cases"].item() == 0
+    fates = by({"a": lambda case, repeat: "kept" if case == 59 else "unjudged broken" if case < 10 else "unjudged"})
+    comparison = compare_runs(before, simulated(["a"], made, fates))
+    assert comparison.models["cases"].item() == 1
     assert len(comparison.changed) == 0
 
 
