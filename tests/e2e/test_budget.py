@@ -125,7 +125,7 @@ async def test_the_author_counts_and_nothing_half_made_is_written(tmp_path: Path
     prompt.write_text("Answer in one word: what colour is a {{thing}}?\n", encoding="utf-8")
     here = Place(tmp_path, prompt, 0)
     scripted.otherwise = Step(body=completion_body(json.dumps({"intent": "Name a colour.", "constraints": ["short"]})))
-    done = await command(asked(here, scripted, "--author", "openai/author", "--max-requests", "1"))
+    done = await command(asked(here, scripted, "--author", "openai/author", "--judge", "none", "--max-requests", "1"))
     assert done.code == 3
     assert "budget of 1 request would be passed" in done.err
     assert scripted.count == 1

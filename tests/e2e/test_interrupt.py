@@ -116,7 +116,9 @@ async def test_while_the_author_works_nothing_half_made_is_written(tmp_path: Pat
     prompt.write_text("Answer in one word: what colour is a {{thing}}?\n", encoding="utf-8")
     here = Place(tmp_path, prompt, 0)
     script = scripted.otherwise = hanging_after(0)
-    process = await started([*asked(here, scripted), "--author", f"{MODEL}?api_base={scripted.url}/v1"], here)
+    process = await started(
+        [*asked(here, scripted), "--judge", "none", "--author", f"{MODEL}?api_base={scripted.url}/v1"], here
+    )
     await sent(script, 1)
     process.send_signal(signal.SIGINT)
     done = await ended(process)

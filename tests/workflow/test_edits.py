@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from promptpex.cases.file import read_suite
 from promptpex.config import load
 from promptpex.specs.file import read_spec
+from promptpex.workflow.generating import Wishes
 from promptpex.workflow.pipeline import extract, generate, update
 from promptpex.workflow.project_files import Files, files_of
 from promptpex.workflow.session import Session, open_session
@@ -185,7 +186,7 @@ async def step(session: Session, hands: Hands, name: str, pick: int) -> None:
         chosen = [sentence for place, sentence in enumerate(SENTENCES) if (pick >> place) & 1] or [SENTENCES[0]]
         hands.files.prompt.write_text(f"{HEAD}{' '.join(chosen)}\n{TAIL}", encoding="utf-8")
     elif verb == "generate":
-        await generate(session, hands.files)
+        await generate(session, hands.files, Wishes(replace=True))
     elif verb == "update":
         await update(session, hands.files)
     else:
@@ -200,16 +201,16 @@ async def scene(folder: Path, steps: list[tuple[str, int]], newline: str) -> Non
     author = Author(RULES).client()
     async with open_session(load(flags, start=folder, env={}), provider=author) as session:
         await extract(session, files)
-        await generate(session, files)
+        await generate(session, files, Wishes(replace=True))
         hands = Hands(files, newline)
         for what in ("rule", "case"):
             hands.write(what, hands.text(what))
         for name, pick in steps:
             await step(session, hands, name, pick)
-        await generate(session, files)
+        await generate(session, files, Wishes(replace=True))
         hands.held()
         asked, text = len(author.requests), hands.text("case")
-        await generate(session, files)
+        await generate(session, files, Wishes(replace=True))
         assert (len(author.requests), hands.text("case")) == (asked, text)
 
 
