@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import importlib.util
@@ -31,6 +32,9 @@ TAKEN = (errno.EADDRINUSE, errno.EACCES) if sys.platform == "win32" else (errno.
 
 LAST_WORDS_S = 1
 """Seconds for requests that are being answered when the server is stopped."""
+
+REQUEST_S = 10
+"""Seconds, and at most as many more, that a connection may be open without a whole request."""
 
 NEEDS = ("starlette", "uvicorn")
 
@@ -123,6 +127,20 @@ class LocalServer:
 def _uvicorn(app: App) -> uvicorn.Server:
     """Uvicorn without its logs, its signals and what a page for one person does not need."""
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Impatient(H11Protocol):
+        """Closes a connection on which no whole request has come for some time."""
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self.loop.call_later(REQUEST_S, self._look)
+
+        def _look(self) -> None:
+            if self.cycle is None or self.cycle.more_body or self.cycle.response_complete:
+                self.transport.close()
+            else:
+                self.loop.call_later(REQUEST_S, self._look)
 
     class Quiet(uvicorn.Server):
         """Leaves signals to us: uvicorn sends them on to the process once it has stopped."""
@@ -134,7 +152,7 @@ def _uvicorn(app: App) -> uvicorn.Server:
     return Quiet(
         uvicorn.Config(
             app,
-            http="h11",
+            http=Impatient,
             ws="none",
             lifespan="off",
             access_log=False,

@@ -11,6 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from promptpex.web import server as web_server
 from promptpex.web.interfaces import Ports
 from promptpex.web.server import LocalServer, listening
 from tests.e2e.command import in_process
@@ -134,6 +135,16 @@ def test_the_server_listens_on_one_address_alone(tmp_path: Path) -> None:
         socket.create_connection(("127.0.0.1", server.server.port)).close()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.2", server.server.port))
+
+
+def test_connections_without_a_whole_request_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web_server, "REQUEST_S", 0.3)
+    with served(Ports(tmp_path)) as server:
+        for begun in (b"", b"GET / HTTP/1.1\r\nHost: ", b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab"):
+            with socket.create_connection(("127.0.0.1", server.server.port), timeout=60) as held:
+                held.sendall(begun)
+                while held.recv(4096):
+                    pass
 
 
 def test_a_second_ctrl_c_waits_for_nothing(tmp_path: Path) -> None:
