@@ -102,7 +102,7 @@ def _read(path: Path, where: str) -> Layer:
         raise
     try:
         data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as failure:
+    except (ValueError, RecursionError) as failure:  # a number too long is a ValueError alone
         place = re.search(r"at line (\d+)", str(failure))
         line = int(place.group(1)) if place else None
         reason = re.sub(r" \(at .*\)$", "", str(failure))

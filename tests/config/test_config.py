@@ -115,13 +115,14 @@ def test_explicit_beats_preset(effort: str, flags: dict[str, int]) -> None:
         ("seed = 1\nrepaets = 2\n", 2, "did you mean 'repeats'?"),
         ("seed = 1\nrepeats = 0\n", 2, "repeats: it should be 1 or more, not 0"),
         ("seed = \n", 1, "not valid TOML"),
+        (f"seed = {'1' * 5001}\n", None, "not valid TOML: Exceeds the limit"),
         ("\nopenai_api_key = 'x'\n", 2, "keys do not belong"),
         ("author = 'sk-abcdefghijklmnopqrstuvwxyz'\n", 1, "keys do not belong"),
         ("[prices.'a/b']\ninput = 1\n", 1, "needs 'input' and 'output'"),
         ("judge_mode = 'both'\n", 1, "judge_mode"),
     ],
 )
-def test_a_bad_file_is_named_with_its_line(tmp_path: Path, text: str, line: int, message: str) -> None:
+def test_a_bad_file_is_named_with_its_line(tmp_path: Path, text: str, line: int | None, message: str) -> None:
     path = _file(tmp_path, text)
     with pytest.raises(ConfigError) as caught:
         _load(tmp_path)
