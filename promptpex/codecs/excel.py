@@ -11,6 +11,7 @@ import io
 import re
 import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +24,13 @@ MOST_BYTES = 100_000_000
 """Bytes of a workbook."""
 MOST_UNPACKED = 400_000_000
 """Bytes of all its parts, unpacked."""
-MOST_TIMES, FREE_BYTES = 200, 10_000_000
-"""How many times as long as it is packed a part may be, beyond so many bytes; sheets are packed to a tenth."""
+TIMES, FREE_BYTES = 40, 20_000_000
+"""How many times as long as the file, beyond so many bytes, its parts may be, and the texts of its cells with each
+repetition; sheets are packed to a tenth."""
+FREE_WORK = 200_000
+"""What the tags of all parts may cost (``_COSTS``), and 2 for 5 bytes of the file."""
 MOST_PARTS = 5_000
-MOST_CELLS = 8_000_000
+MOST_CELLS = 4_000_000
 """Cells, empty ones between filled ones among them, of a sheet."""
 LONGEST_TEXT = 32_767
 """Characters that a cell of Excel holds."""
@@ -34,6 +38,13 @@ UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]|x005
 """What no cell holds as it is: controls, halves of characters, and what a workbook takes for an escape."""
 SIGNS = ("=", "+", "-", "@", "'")
 _CHUNK = 1 << 20
+_DEFINITIONS = (b"<!DOCTYPE", b"<!ENTITY")
+_UTF_16 = (b"<", b" ", b"\t", b"\r", b"\n", b"\xff\xfe", b"\xfe\xff")
+"""How XML in UTF-16 begins, without the zero."""
+_TAG = re.compile(rb"<(?:\w+:)?(\w+)")
+_COSTS: dict[bytes, int] = {b"c": 1, b"row": 1, b"si": 1, b"t": 1, b"r": 1, b"is": 3, b"v": 0, b"f": 0}
+"""What a tag costs openpyxl, in units of about 4 millionths of a second; 6 for any other, such as a style."""
+_RESAVE = "save its rows as CSV and import that"
 _NEEDED = "Excel files need openpyxl: pip install 'promptpex[excel]'"
 
 
@@ -76,15 +87,14 @@ def rows(
     except ImportError as missing:
         raise error(_NEEDED, path=path) from missing
     with opened(path, error=error, what=what) as file:
-        has_formulas = _check_parts(file, path, what, error, most_unpacked)
+        has_formulas, most_text = _check_parts(file, path, what, error, most_unpacked)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                formulas = _formulas(openpyxl, file, sheet) if has_formulas else frozenset()
                 file.seek(0)
                 book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
                 name = _sheet(book, sheet, path, error)
-                return name, list(_sheet_rows(book[name], formulas, path, error, most_cells))
+                return name, list(_sheet_rows(book[name], has_formulas, path, error, most_cells, most_text))
         except InputError:
             raise
         except Exception as failure:  # openpyxl lets whatever a broken part causes through
@@ -122,22 +132,28 @@ def dumps(table: Sequence[Sequence[Any]], *, title: str = "cases") -> bytes:
     return buffer.getvalue()
 
 
-def _check_parts(file: BinaryIO, path: Path, what: str, error: type[InputError], most: int) -> bool:
+def _check_parts(file: BinaryIO, path: Path, what: str, error: type[InputError], most: int) -> tuple[bool, int]:
     """Refuses what unpacks to too much, and definitions of XML, before anything is parsed; gives whether there are
-    formulas."""
+    formulas, and how many characters its cells may hold."""
     try:
-        file.seek(0, 2)
-        if file.tell() > MOST_BYTES:
+        size = file.seek(0, 2)
+        if size > MOST_BYTES:
             raise error(f"the {what} has more than {MOST_BYTES // 1_000_000} MB", path=path)
+        most, room = min(most, FREE_BYTES + TIMES * size), FREE_WORK + size * 2 // 5
         file.seek(0)
         with zipfile.ZipFile(file) as parts:
             infos = parts.infolist()
             if len(infos) > MOST_PARTS or sum(info.file_size for info in infos) > most:
-                raise error(f"the {what} unpacks to more than {most:,} bytes, or to many parts", path=path)
-            if any(info.file_size > max(FREE_BYTES, MOST_TIMES * info.compress_size) for info in infos):
-                raise error(f"a part of the {what} unpacks to more than {MOST_TIMES} times its length", path=path)
-            formulas_of_parts = [_formulas_in(parts, info, path, what, error) for info in infos]
-            return any(formulas_of_parts)
+                raise error(f"the {what} unpacks to more than {most:,} bytes, or to many parts; {_RESAVE}", path=path)
+            formulas = False
+            for info in infos:
+                work, has_formulas = _work_of(parts, info, path, what, error)
+                room, formulas = room - work, formulas or has_formulas
+                if room < 0:
+                    raise error(
+                        f"the {what} holds far more cells or styles than its size explains; {_RESAVE}", path=path
+                    )
+            return formulas, most
     except InputError:
         raise
     except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, EOFError) as failure:
@@ -146,35 +162,41 @@ def _check_parts(file: BinaryIO, path: Path, what: str, error: type[InputError],
         raise error(f"the {what} is damaged: {str(failure)[:200]}", path=path) from None
 
 
-def _formulas_in(parts: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, what: str, error: type[InputError]) -> bool:
-    """Whether a part of XML holds formulas; one with definitions, or in an encoding that hides them, is refused."""
-    if not info.filename.lower().endswith((".xml", ".rels", ".vml")):
-        return False
-    before, has_formulas, is_first, length = b"", False, True, 0
+def _work_of(
+    parts: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, what: str, error: type[InputError]
+) -> tuple[int, bool]:
+    """What a part costs to parse, and whether it holds formulas; one with definitions, or in UTF-16, which hides them,
+    is refused, whatever its name."""
+    before, has_formulas, work, length = b"", False, 0, 0
     with parts.open(info) as part:
         while chunk := part.read(_CHUNK):
-            length += len(chunk)
             text = before + chunk
-            start = text.removeprefix(b"\xef\xbb\xbf").lstrip()[:2]
-            hidden = is_first and bool(start) and (start[:1] != b"<" or start[1:] == b"\0")
-            if hidden or b"<!DOCTYPE" in text or b"<!ENTITY" in text or length > info.file_size:
-                raise error(f"the {what} holds definitions of XML, or parts that are none, which is refused", path=path)
-            has_formulas = has_formulas or b"<f>" in text or b"<f " in text
-            before, is_first = text[-16:], False
-    return has_formulas
+            hides = not length and text[:2].strip(b"\0") in _UTF_16
+            length += len(chunk)
+            if hides or any(each in text for each in _DEFINITIONS):
+                raise error(f"the {what} holds definitions of XML, or XML in UTF-16, which is refused", path=path)
+            if length > info.file_size:
+                raise error(f"the {what} is damaged: {info.filename!r} is longer than it says", path=path)
+            tags = Counter(_TAG.findall(text))
+            has_formulas = has_formulas or b"f" in tags
+            work += sum(_COSTS.get(tag, 6) * count for tag, count in tags.items())
+            before = text[-16:]
+    return work, has_formulas
 
 
-def _formulas(openpyxl: Any, file: BinaryIO, sheet: str | None) -> frozenset[tuple[int, int]]:
+def _formulas(sheet: Any, path: Path, error: type[InputError], most: int) -> frozenset[tuple[int, int]]:
     """The places of the cells that are formulas."""
-    file.seek(0)
-    book = openpyxl.load_workbook(file, read_only=True, data_only=False, keep_links=False)
-    name = sheet if sheet in book.sheetnames else book.sheetnames[0]
-    return frozenset(
-        (cell.row, cell.column)
-        for row in book[name].iter_rows()
-        for cell in row
-        if getattr(cell, "data_type", None) == "f"
-    )
+    book = sheet.parent
+    book._data_only = False  # what the next look at its cells gives
+    try:
+        return frozenset(
+            (number, at)
+            for number, row in _bounded_rows(sheet, path, error, most)
+            for at, cell in enumerate(row, 1)
+            if getattr(cell, "data_type", None) == "f"
+        )
+    finally:
+        book._data_only = True
 
 
 def _sheet(book: Any, sheet: str | None, path: Path, error: type[InputError]) -> str:
@@ -186,19 +208,29 @@ def _sheet(book: Any, sheet: str | None, path: Path, error: type[InputError]) ->
     return sheet if sheet is not None else str(names[0])
 
 
-def _sheet_rows(
-    sheet: Any, formulas: frozenset[tuple[int, int]], path: Path, error: type[InputError], most: int
-) -> Iterator[SheetRow]:
+def _bounded_rows(sheet: Any, path: Path, error: type[InputError], most: int) -> Iterator[tuple[int, Sequence[Any]]]:
+    """The rows with their numbers, however large the sheet says that it is."""
     sheet.reset_dimensions()
     count = 0
     for number, row in enumerate(sheet.iter_rows(), 1):
         count += len(row) + 1
         if count > most:
-            raise error(f"the sheet {sheet.title!r} spreads over more than {most:,} cells", path=path)
+            raise error(f"the sheet {sheet.title!r} spreads over more than {most:,} cells; {_RESAVE}", path=path)
+        yield number, row
+
+
+def _sheet_rows(
+    sheet: Any, has_formulas: bool, path: Path, error: type[InputError], most: int, room: int
+) -> Iterator[SheetRow]:
+    formulas = _formulas(sheet, path, error, most) if has_formulas else frozenset[tuple[int, int]]()
+    for number, row in _bounded_rows(sheet, path, error, most):
         if not row or all(cell.value is None and not hasattr(cell, "row") for cell in row):
             continue
         odd: list[tuple[str, str]] = []
         cells = tuple(_value(cell, (number, at), formulas, odd) for at, cell in enumerate(row, 1))
+        room -= sum(len(value) for value in cells if isinstance(value, str))
+        if room < 0:
+            raise error(f"the sheet {sheet.title!r} repeats its texts to far more than its size; {_RESAVE}", path=path)
         if odd or any(value is not None for value in cells):
             yield SheetRow(number, cells, tuple(odd))
 

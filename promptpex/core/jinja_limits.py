@@ -283,5 +283,9 @@ class BudgetedEnvironment(ImmutableSandboxedEnvironment):
         spend(sum(map(len, texts)))
         return "".join(texts)
 
+    def concat(self, parts: Iterable[str]) -> str:
+        """Called with what the body of a block, a macro or a whole template gave."""
+        return self.joined(parts)
+
     def is_safe_callable(self, obj: object) -> bool:
         return obj == self.turn or bool(super().is_safe_callable(obj))

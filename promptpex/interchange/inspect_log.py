@@ -37,8 +37,8 @@ _WHAT = "log"
 _HEADERS = ("header.json", "_journal/start.json")
 _SAMPLES = "samples/"
 _LONGEST = 500 * MEGABYTE
-_MOST = 2_000 * MEGABYTE
-"""Bytes of all samples of a log, unpacked."""
+_KEPT = ("id", "input", "messages", "target", "choices", "output", "error", "scores", "metadata")
+"""What is read of a sample; its events and attachments are most of it."""
 _REASONS = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter", "stop": "stop"}
 OURS = "promptpex"
 """The key of metadata under which a task of ours keeps its data."""
@@ -68,14 +68,10 @@ def _header(parts: ZipParts, path: Path) -> Row:
 
 
 def _samples(parts: ZipParts, path: Path) -> Iterator[tuple[str, object]]:
-    length = 0
     for name in parts.names:
         if name.startswith(_SAMPLES) and name.endswith(".json"):
-            data = parts.read(name)
-            length += len(data)
-            if length > _MOST:
-                raise InputError(f"the samples unpack to more than {_MOST:,} bytes", path=path)
-            yield name, _json(decode(data, path=path, error=InputError, what=_WHAT), path, name)
+            sample = _json(decode(parts.read(name), path=path, error=InputError, what=_WHAT), path, name)
+            yield name, {key: sample[key] for key in _KEPT if key in sample}
 
 
 def _json(text: str, path: Path, name: str) -> Row:

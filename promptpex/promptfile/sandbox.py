@@ -101,9 +101,21 @@ def _step(count: int = 1) -> None:
 
 def bounded(value: V) -> V:
     """The value, if it is of a bearable size."""
-    if size_of(value, MAX_VALUE) > MAX_VALUE or (isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS):
-        raise TemplateTooLarge(f"the template makes a value of more than {MAX_VALUE} characters")
+    _refuse_long(size_of(value, MAX_VALUE))
+    if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
+        raise TemplateTooLarge(f"the template makes a number of more than {MAX_NUMBER_BITS} bits")
     return value
+
+
+def _spend_on_text(characters: int) -> None:
+    """A text that a template makes counts twice: it is read once, and stays."""
+    _refuse_long(characters)
+    spend(2 * characters)
+
+
+def _refuse_long(characters: int) -> None:
+    if characters > MAX_VALUE:
+        raise TemplateTooLarge(f"the template makes a value of more than {MAX_VALUE} characters")
 
 
 def _counted(items: Iterable[object]) -> Iterator[object]:
@@ -204,7 +216,9 @@ class PromptEnvironment(BudgetedEnvironment):
     def joined(self, parts: Iterable[object]) -> str:
         """Called with what ``~`` joins."""
         _step()
-        return bounded(super().joined(parts))
+        texts = [str(part) for part in parts]
+        _spend_on_text(sum(map(len, texts)))
+        return super().joined(texts)
 
     def wrap_str_format(self, value: object) -> None:
         """No ``str.format``: its widths make texts of any length; it is refused like other methods."""
@@ -231,8 +245,7 @@ class PromptEnvironment(BudgetedEnvironment):
             a = MAX_VALUE + 1 if left.bit_length() * abs(right) > MAX_NUMBER_BITS else 1
         elif operator == "%" and isinstance(left, str):
             raise SecurityError("text cannot be formatted with %; join it with ~")
-        if a + b > MAX_VALUE:
-            raise TemplateTooLarge(f"the template makes a value of more than {MAX_VALUE} characters")
+        _spend_on_text(a + b)
         return bounded(super().call_binop(context, operator, left, right))
 
 

@@ -19,8 +19,11 @@ from promptpex.core.errors import InputError
 
 ZSTANDARD = 93
 MOST_PARTS = 200_000
-MOST_BYTES = 100_000_000
-"""Bytes of one part, unpacked."""
+FREE_BYTES, TIMES = 20_000_000, 50
+"""Bytes that the parts that are read may unpack to together, and how many times as long as the file beyond them; a
+third of it may be one part."""
+SIGN = 50
+"""Bytes that a sign which parts values of JSON counts for: what the value needs in memory."""
 _HEADER = struct.Struct("<4s22xHH")
 
 
@@ -35,25 +38,36 @@ class ZipParts:
         self._file, self._path, self._what, self._error = file, path, what, error
         with self._refusing():
             self._archive = zipfile.ZipFile(file)
+        self._most = self._left = FREE_BYTES + TIMES * file.seek(0, io.SEEK_END)
         infos = self._archive.infolist()
         if len(infos) > MOST_PARTS:
             raise error(f"the {what} has more than {MOST_PARTS:,} parts", path=path)
         self.names = tuple(dict.fromkeys(info.filename for info in infos))
 
     def read(self, name: str) -> bytes:
-        """The content of a part.
+        """The content of a part, which is JSON.
 
         Raises:
-            InputError: it is damaged, encrypted, longer than ``MOST_BYTES``, or packed as cannot be read here.
+            InputError: it is damaged, encrypted, packed as cannot be read here, or too long with those read before.
         """
         with self._refusing():
             info = self._archive.getinfo(name)
-            if info.file_size > MOST_BYTES:
-                raise self._error(f"{name!r} unpacks to more than {MOST_BYTES:,} bytes", path=self._path)
+            self._spend(info.file_size, at_once=3 * info.file_size)
             if info.compress_type == ZSTANDARD:
-                return self._zstandard(info)
-            with self._archive.open(info) as part:
-                return part.read(MOST_BYTES)
+                data = self._zstandard(info)
+            else:
+                with self._archive.open(info) as part:
+                    data = part.read(info.file_size)
+            self._spend(SIGN * sum(map(data.count, (b",", b"[", b"{"))))
+            return data
+
+    def _spend(self, size: int, at_once: int = 0) -> None:
+        self._left -= size
+        if self._left < 0 or at_once > self._most:
+            raise self._error(
+                f"the {self._what} unpacks to far more than its size explains; if it is yours, import it as JSON",
+                path=self._path,
+            )
 
     def _zstandard(self, info: zipfile.ZipInfo) -> bytes:
         self._file.seek(info.header_offset)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from promptpex.core.normal_forms import normal_form
@@ -26,6 +26,7 @@ _SINGLE = re.compile(r"(?<!\w)'([^'\"]{1,200})'(?!\w)")
 _QUOTED = re.compile(r'"[^"]{1,300}"')
 _SIGN_SPACE = re.compile(r"(\{[{%][-+]?) *| *([-+]?[%}]\})| *(\|) *")
 _END = re.compile(r"[\s.!,;:。！，；：…]+\Z")
+_NO_LETTERS = re.compile(r"[\W_]+")
 _MOST_STARTS = 8
 _MOST_JOINED = 60
 
@@ -137,19 +138,20 @@ def _joins(
 ) -> Iterator[tuple[int, list[int]]]:
     """Sentences of mine that are several of theirs in a row, with the places of these."""
     starts: dict[str, list[int]] = defaultdict(list)
+    letters = {place: _letters(theirs[place].key) for place in theirs_left}
     for order, place in enumerate(theirs_left):
         starts[_beginning(theirs[place].key)].append(order)
     for place in mine_left:
         whole = _letters(mine[place].key)
         for order in starts.get(_beginning(mine[place].key), ())[:_MOST_STARTS]:
             joined_places = theirs_left[order : order + _MOST_JOINED]
-            run = _run(whole, [(each, _letters(theirs[each].key)) for each in joined_places])
+            run = _run(whole, ((each, letters[each]) for each in joined_places))
             if len(run) > 1:
                 yield place, run
                 break
 
 
-def _run(whole: str, parts: Sequence[tuple[int, str]]) -> list[int]:
+def _run(whole: str, parts: Iterable[tuple[int, str]]) -> list[int]:
     """The first of these parts, as many as make up the whole; none where they do not."""
     at = 0
     places: list[int] = []
@@ -167,7 +169,7 @@ def _beginning(key: str) -> str:
 
 
 def _letters(key: str) -> str:
-    return "".join(sign for sign in key if sign.isalnum())
+    return _NO_LETTERS.sub("", key)
 
 
 def _moved(places: Sequence[int]) -> int:

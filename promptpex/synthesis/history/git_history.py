@@ -15,11 +15,13 @@ from pathlib import Path
 from promptpex.codecs.files.ordinary_files import MEGABYTE
 from promptpex.core.errors import SynthesisError
 from promptpex.core.translation import stored
-from promptpex.synthesis.history.git_program import MOST_BYTES, Answer, git, program
+from promptpex.synthesis.history.git_program import Answer, git, program
 
 MOST_REVISIONS = 500
 """Revisions that are looked at; of a longer history the newest."""
 MOST_RENAMES = 20
+MOST_TEXT = 3 * MEGABYTE
+"""Bytes of all revisions; of a longer history the newest."""
 ID_DIGITS = 10
 """Hex digits of a commit that a version is named by; always as many, so that names stay as the repository grows."""
 
@@ -114,7 +116,8 @@ def file_history(file: Path) -> FileHistory:
     top = Path(os.path.normpath(folder / ("../" * inside.count("/"))))
     places = dict.fromkeys(top / touch.path for touch in touches)
     former = tuple(place for place in places if place != file)
-    return FileHistory(tuple(reversed(_with_data(folder, touches_kept))), tuple(notices), former)
+    revisions = tuple(reversed(_with_data(folder, touches_kept, notices)))
+    return FileHistory(revisions, tuple(notices), former)
 
 
 def _outside(answer: Answer) -> str:
@@ -185,18 +188,22 @@ def _renames(answer: Answer) -> dict[str, str]:
     return {new: old for old, new in zip(parts[1::3], parts[2::3], strict=False)}
 
 
-def _with_data(folder: Path, touches: Sequence[_Touch]) -> list[Revision]:
-    """The revisions with their bytes; what is too long, a link or not in the clone has its problem instead."""
-    blobs = list(dict.fromkeys(touch.blob for touch in touches if touch.mode in _FILES))
-    sizes = _sizes(folder, blobs)
-    wanted_objects, room = [], MOST_BYTES - MEGABYTE
-    for blob in blobs:
-        size = sizes.get(blob)
-        if size is not None and size <= MEGABYTE and room >= size + 100:
-            room -= size + 100
-            wanted_objects.append(blob)
-    data = _contents(folder, wanted_objects)
-    return [_revision(touch, sizes.get(touch.blob), data.get(touch.blob)) for touch in touches]
+def _with_data(folder: Path, touches: Sequence[_Touch], notices: list[str]) -> list[Revision]:
+    """The newest revisions with their bytes; what is too long, a link or not in the clone has its problem instead."""
+    sizes = _sizes(folder, list(dict.fromkeys(touch.blob for touch in touches if touch.mode in _FILES)))
+    wanted_objects, kept, room = dict[str, None](), list[_Touch](), MOST_TEXT
+    for touch in touches:
+        size = sizes.get(touch.blob, MEGABYTE + 1)
+        if size <= MEGABYTE and touch.blob not in wanted_objects:
+            room -= size
+            if room < 0:
+                most = MOST_TEXT // MEGABYTE
+                notices.append(stored("the history has more than {limit} MB; the newest versions are used", limit=most))
+                break
+            wanted_objects[touch.blob] = None
+        kept.append(touch)
+    data = _contents(folder, list(wanted_objects))
+    return [_revision(touch, sizes.get(touch.blob), data.get(touch.blob)) for touch in kept]
 
 
 def _revision(touch: _Touch, size: int | None, data: bytes | None) -> Revision:
@@ -206,7 +213,7 @@ def _revision(touch: _Touch, size: int | None, data: bytes | None) -> Revision:
     elif size is None:
         problem = "its text is not in this clone"
     elif data is None:
-        problem = f"it has {size / MEGABYTE:.1f} MB; the limit is 1 MB, and {MOST_BYTES // MEGABYTE} MB for all"
+        problem = f"it has {size / MEGABYTE:.1f} MB; the limit is 1 MB"
     return Revision(touch.commit[:ID_DIGITS], touch.time, touch.note, touch.path, data, problem)
 
 

@@ -1,4 +1,4 @@
-"""The ``git`` program, in a repository that may be a stranger's: bounded in time and output, starting nothing else.
+"""The ``git`` program, in a repository that may be a stranger's: bounded in time, memory and output, starting nothing.
 
 A repository's own settings can name programs: hooks, pagers, drivers of differences and filters, monitors of the file
 system, transports of a partial clone, viewers of signatures. Each of them is turned off here; ``docs/security.md``
@@ -23,6 +23,8 @@ SECONDS = 30.0
 """How long one call may take."""
 MOST_BYTES = 64_000_000
 """Bytes of output that one call may give."""
+MOST_MEMORY = 400_000_000
+"""Bytes that git may ask for, where the system (Linux) limits it; packs that it maps are not among them."""
 _MOST_COMPLAINTS = 10_000
 
 _SETTINGS = {
@@ -39,6 +41,7 @@ _SETTINGS = {
     "log.mailmap": "false",
     "log.follow": "false",
     "diff.renameLimit": "400",
+    "diff.orderFile": os.devnull,
     "submodule.recurse": "false",
     "color.ui": "false",
 }
@@ -107,10 +110,22 @@ def git(folder: Path, *arguments: str, stdin: bytes = b"", limit: int = MOST_BYT
         )
     except (OSError, ValueError) as failure:
         raise SynthesisError(f"git cannot be started: {failure}", path=folder) from None
+    _limit_memory(process.pid)
     try:
-        return _answer(process, stdin, limit, seconds, folder)
+        answer = _answer(process, stdin, limit, seconds, folder)
     finally:
         _end(process)
+    if answer.code and "out of memory" in answer.complaint.lower():
+        most = f"{MOST_MEMORY // 1_000_000} MB of memory"
+        raise SynthesisError(f"git needs more than {most}; name the versions with --versions", path=folder)
+    return answer
+
+
+def _limit_memory(process: int) -> None:
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import resource
+
+        resource.prlimit(process, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 
 
 def _environment() -> dict[str, str]:

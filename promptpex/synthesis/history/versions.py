@@ -7,6 +7,7 @@ one before it is left out, one that cannot be read is named and left out.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,7 @@ from pathlib import Path
 from promptpex.codecs.files.text_file import decode
 from promptpex.core.errors import PromptFileError, SynthesisError
 from promptpex.core.records import Prompt, PromptVersion
+from promptpex.core.sentences import sentences
 from promptpex.core.translation import stored
 from promptpex.promptfile import formats, parse, read
 from promptpex.synthesis.history.git_history import Revision, file_history
@@ -23,6 +25,10 @@ WORKING_COPY = "working copy"
 """The name of what is in the file and not committed."""
 MOST_FILES = 500
 """Files of a folder that are read as versions."""
+MOST_TAGS = 30_000
+"""Tags of templates in the versions that git knows; of a longer history the newest."""
+MOST_NEW = 500_000
+"""Characters of sentences, 20 more for each, in which versions differ from the next; of a longer history the newest."""
 
 _LFS = b"version https://git-lfs.github.com/spec/"
 _NOT_PROMPTS = (".spec.yaml", ".cases.yaml", ".spec.yml", ".cases.yml")
@@ -55,9 +61,10 @@ def from_git(prompt: Prompt, file: Path, *, since: datetime | None = None) -> Ve
     """
     history = file_history(file)
     notices = list(history.notices)
-    versions = [_committed(revision, notices) for revision in _since(history.revisions, since)]
+    revisions = _readable(_since(history.revisions, since), notices)
+    versions = [_committed(revision, notices) for revision in revisions]
     now = _version(WORKING_COPY, prompt)
-    different = _different([*(version for version in versions if version is not None), now])
+    different = _different([*(version for version in versions if version is not None), now], notices)
     return Versions(different, tuple(notices), history.former)
 
 
@@ -81,10 +88,9 @@ def from_files(prompt: Prompt, file: Path, paths: Sequence[Path]) -> Versions:
             )
         files = files[: places[-1]]
     versions = [_read(each, notices) for each in files]
-    return Versions(
-        _different([*(version for version in versions if version is not None), _version(file.name, prompt)]),
-        tuple(notices),
-    )
+    now = _version(file.name, prompt)
+    different = _different([*(version for version in versions if version is not None), now], notices)
+    return Versions(different, tuple(notices))
 
 
 def natural_order(name: str) -> list[tuple[int, int, str]]:
@@ -100,6 +106,20 @@ def _since(revisions: Sequence[Revision], since: datetime | None) -> Sequence[Re
     moment = since.astimezone()
     first = next((at for at, one in enumerate(revisions) if _time(one.time) >= moment), len(revisions))
     return revisions[max(0, first - 1) :]
+
+
+def _readable(revisions: Sequence[Revision], notices: list[str]) -> Sequence[Revision]:
+    """The newest revisions whose templates can be read in a few seconds."""
+    room = MOST_TAGS
+    for at in reversed(range(len(revisions))):
+        room -= (revisions[at].data or b"").count(b"{") // 2
+        if room < 0:
+            why = stored(
+                "versions up to {name} are left out: there are too many template tags", name=revisions[at].commit
+            )
+            notices.append(why)
+            return revisions[at + 1 :]
+    return revisions
 
 
 def _time(text: str) -> datetime:
@@ -167,12 +187,31 @@ def _version(name: str, prompt: Prompt, time: str | None = None, note: str = "")
     return PromptVersion(name=name, messages=prompt.messages, time=time, note=note, fingerprint=prompt.fingerprint)
 
 
-def _different(versions: Iterable[PromptVersion]) -> tuple[PromptVersion, ...]:
-    """The versions without those that say the same as the one before; of two names the earlier stays."""
+def _newest(versions: list[PromptVersion], notices: list[str]) -> list[PromptVersion]:
+    """The newest versions whose sentences can be compared with those before them in a few seconds."""
+    room = MOST_NEW
+    later: Counter[str] | None = None
+    for at in reversed(range(len(versions))):
+        here = Counter(text for turn in versions[at].messages for text in sentences(turn.content, tags=True))
+        if later is not None:
+            room -= sum((20 + len(text)) * count for text, count in (here - later).items())
+        if room < 0:
+            why = stored(
+                "versions before {name} are left out: the history changes too much", name=versions[at + 1].name
+            )
+            notices.append(why)
+            return versions[at + 1 :]
+        later = here
+    return versions
+
+
+def _different(versions: Iterable[PromptVersion], notices: list[str]) -> tuple[PromptVersion, ...]:
+    """The newest versions without those that say the same as the one before; of two names the earlier stays."""
     different: list[PromptVersion] = []
     for version in versions:
         if not different or different[-1].fingerprint != version.fingerprint:
             different.append(version)
+    different = _newest(different, notices)
     names = [version.name for version in different]
     return tuple(
         version.replace(name=f"{version.name} ({number})") if version.name in names[:number] else version

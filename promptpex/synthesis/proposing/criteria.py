@@ -59,12 +59,11 @@ def unasked(deltas: Sequence[Delta], asked: Collection[str]) -> tuple[Delta, ...
     seen = set(asked)
     left: list[Delta] = []
     for delta in deltas:
-        fresh = [
-            change for change in delta.changes if change.tag == "added" and sentence_digest(change.text) not in seen
-        ]
-        seen.update(sentence_digest(change.text) for change in fresh)
+        added = {change.text: sentence_digest(change.text) for change in delta.changes if change.tag == "added"}
+        fresh = {text: digest for text, digest in added.items() if digest not in seen}
+        seen.update(fresh.values())
         if fresh:
-            shown_changes = [change for change in delta.changes if change.tag == "removed" or change in fresh]
+            shown_changes = [change for change in delta.changes if change.tag == "removed" or change.text in fresh]
             left.append(delta.replace(changes=tuple(shown_changes)))
     return tuple(left)
 
