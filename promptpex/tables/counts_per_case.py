@@ -45,8 +45,8 @@ class Counted:
 
     Attributes:
         asked: all that was asked for; open are the outputs without a usable answer and those that nothing could judge.
-        usable: the usable answers, and those that the end of the run cut off: they come late because they are long or
-            hard, so that a share without them is no estimate. Open are they, and what nothing could judge.
+        usable: the usable answers, and those that the end of the run cut off, which come late because they are long or
+            hard: a share without them would mislead. Open are they, and what nothing could judge.
         not_asked: per model, outputs that a budget, a deadline or a stop left unasked or unjudged.
         answered: per model, answers that could be judged, whether a judge was asked or not.
     """

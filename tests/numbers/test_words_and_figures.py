@@ -55,16 +55,6 @@ def test_the_median_is_of_as_many_as_were_measured() -> None:
     assert "(median 1.20 s of 100)" in (summary.answer or "")
 
 
-def test_models_that_answered_are_not_called_unasked_where_the_judge_was(tmp_path: Path) -> None:
-    """The budget is spent on answers; the judge is not asked once."""
-    run = ran(tmp_path, ["a", "b"], cases(40, 4), by({"a": first(0), "b": first(0)}), aims=4, max_requests=80)
-    summary, rows = summed(run)
-    assert [row["answered"] for row in rows.values()] == [40, 40]
-    assert summary.answer is not None
-    assert "Not asked: fake/a" not in summary.answer
-    assert "judge" in summary.answer
-
-
 def test_a_model_whose_judge_was_not_asked_is_not_called_unasked() -> None:
     fates = by({"a": first(0), "b": first(60, fate="unjudged")})
     summary, rows = summed(simulated(["a", "b"], cases(60, 4), fates))
