@@ -271,9 +271,7 @@ request_options = together(
     api_base,
     seed,
     of_models("--pull", is_flag=True, default=None, expert=True, help="Pull missing Ollama models."),
-    of_limits(
-        "--max-cost", type=float, metavar="USD", help="Spend at most USD, author, answers and verdicts together."
-    ),
+    of_limits("--max-cost", type=float, metavar="USD", help="Spend at most USD, author and judges included."),
     of_limits("--max-requests", type=COUNT_OR_NONE, metavar="N", expert=True, help="Send at most N requests."),
     of_limits("--max-total-tokens", type=COUNT_OR_NONE, metavar="N", expert=True, help="Use at most N tokens."),
     of_limits(

@@ -245,12 +245,13 @@ def _join(address: str, stack: contextlib.ExitStack) -> None:
 
 
 def _init(**options: Any) -> None:
-    """Connects. Workers get an empty working folder: without one, Ray has them import from the command's own, which may
-    be a stranger's checkout."""
+    """Connects. Ray lets workers import from the working folder, which may be a stranger's checkout, unless the job
+    says that it has one of its own; a real one would start a further process for each worker."""
     import ray
 
-    with tempfile.TemporaryDirectory(prefix="ppx-") as empty:
-        ray.init(log_to_driver=False, configure_logging=False, runtime_env={"working_dir": empty}, **options)
+    job = ray.job_config.JobConfig()
+    job._runtime_env_has_working_dir = lambda: True  # type: ignore[method-assign]
+    ray.init(log_to_driver=False, configure_logging=False, job_config=job, **options)
 
 
 def _require_ray() -> None:

@@ -191,7 +191,7 @@ def test_a_large_template_is_rendered() -> None:
     template = "{% for a in range(50000) %}{{ a }},{% endfor %}"
     assert check("x", [{"kind": "equals", "value": template}]).status == "fail"
     assert len(value_templates.render(template, {})) == 288_890
-    assert value_templates.render("{{ name|trim }}", {"name": "x" * 20_000_000}) == "x" * 20_000_000
+    assert value_templates.render("{{ name|trim }}", {"name": "x" * 10_000_000}) == "x" * 10_000_000
 
 
 def test_a_schema_that_branches_without_end_runs_out_of_time() -> None:

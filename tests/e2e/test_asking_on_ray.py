@@ -142,7 +142,7 @@ async def test_ctrl_c_ends_a_run_as_on_one_machine_and_leaves_no_process(
     assert done.code == 130, done.err
     rows = here.rows()
     sound(here, done, rows)
-    assert reasons(rows) == {"interrupted": 7}
+    assert reasons(rows) == {"interrupted": 3, "cut-by-stop": 4}
     assert here.manifest()["partial"] == "interrupted"
     assert "stopped; the answers so far are kept" in done.err
     await until(lambda: not started_by_it & processes(*OF_RAY))

@@ -196,7 +196,7 @@ async def test_a_folder_of_a_killed_run_tells_one_truth(tmp_path: Path, scripted
     (folder,) = (path.parent for path in here.folder.glob("results/*/*/manifest.json"))
     gate = ["gate", str(folder), "--max-non-compliance", "100%", "--bound", "point"]
     cut = await command(gate)
-    assert (cut.code, "This run is not complete (budget)" in cut.err) == (0, True)
+    assert (cut.code, "This run is not complete (budget)" in cut.err) == (1, True)
     process = await started(asked(here, scripted), here)
     await sent(script, 8)
     await until(lambda: (folder / "outputs.jsonl").read_bytes().count(b"\n") >= 8)

@@ -293,7 +293,7 @@ def test_commands_report_gate_and_compare_metrics(
     assert "warm is not clearly at least 50%: it may be 43%" in capsys.readouterr().out
     assert run_cli(["compare", str(old), str(new), "--fail-on-regression"]) == 0
     compared = " ".join(capsys.readouterr().out.split())
-    assert "The metric warm is clearly higher: 50% before, 90% after (20 cases)." in compared
+    assert "The metric warm" not in compared, "the outputs are the same, so only the judge has changed"
 
 
 async def test_an_estimate_leaves_out_what_criteria_cannot_show(tmp_path: Path) -> None:

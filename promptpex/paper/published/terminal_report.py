@@ -155,7 +155,7 @@ def _notes(figures: Mapping[str, Ours]) -> list[str]:
     if any(share.at_least for one in figures.values() for share in (*one.shares.values(), *one.baseline.values())):
         lines.append(
             "≥: a lost verdict may have gone either way, so the share is of all usable answers, a lower bound; the "
-            "interval holds whatever was lost, and by such a share no model is best or tied."
+            "interval holds whatever was lost."
         )
     return [
         *lines,
