@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -168,6 +169,103 @@ LOGS = {
 }
 
 
+# Parquet and Arrow
+
+
+def _parquet(columns: Callable[[Any], dict[str, Any]], **options: Any) -> Callable[[Path], object]:
+    def write(folder: Path) -> None:
+        pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (the extra parquet)")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pa.table(columns(pa)), folder / "a.parquet", compression="zstd", **options)
+        (folder / "a.yaml").write_text("- {kind: contains, value: x}", encoding="utf-8")
+
+    return write
+
+
+def _arrow(columns: Callable[[Any], dict[str, Any]], compression: str | None = None) -> Callable[[Path], object]:
+    def write(folder: Path) -> None:
+        pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (the extra parquet)")
+        ipc = pytest.importorskip("pyarrow.ipc")
+        batch = pa.record_batch(columns(pa))
+        with ipc.new_stream(
+            folder / "data-0.arrow", batch.schema, options=ipc.IpcWriteOptions(compression=compression)
+        ) as file:
+            file.write_batch(batch)
+        (folder / "state.json").write_text('{"_data_files": [{"filename": "data-0.arrow"}]}', encoding="utf-8")
+
+    return write
+
+
+def _repeated(pa: Any, text: str, times: int) -> Any:
+    """A text many times, as a dictionary has it."""
+    return pa.DictionaryArray.from_arrays(pa.array([0] * times, type=pa.int32()), pa.array([text]))
+
+
+def _in_a_list(pa: Any, values: Any) -> dict[str, Any]:
+    return {"output": ["a"], "x": pa.ListArray.from_arrays(pa.array([0, len(values)], type=pa.int32()), values)}
+
+
+_TABLE = ("import parquet a.parquet --columns output=inputs.q", "check a.parquet --assertions a.yaml -q")
+_DATASET = ("import huggingface . --columns q=inputs.q",)
+_TOO_MUCH = "holds far more than its size explains"
+_BEGINNINGS = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
+TABLES = {
+    "a long text that rows share": Hostile(
+        _parquet(lambda pa: {"output": _repeated(pa, "x" * 50_000_000, 256)}), _TOO_MUCH, _TABLE
+    ),
+    "a text that very many rows share": Hostile(
+        _parquet(lambda pa: {"output": _repeated(pa, "x" * 1_000_000, 100_000)}), _TOO_MUCH, _TABLE
+    ),
+    "texts that share their beginnings": Hostile(
+        _parquet(lambda pa: {"output": pa.array(["x" * 900_000] * 600)}, **_BEGINNINGS), _TOO_MUCH, _TABLE
+    ),
+    "a text that a list repeats": Hostile(
+        _parquet(lambda pa: _in_a_list(pa, _repeated(pa, "x" * 5_000_000, 300_000))), _TOO_MUCH, _TABLE
+    ),
+    "a list of nothing": Hostile(
+        _parquet(lambda pa: _in_a_list(pa, pa.nulls(60_000_000, pa.int8()))), _TOO_MUCH, _TABLE
+    ),
+    "rows of nothing": Hostile(_parquet(lambda pa: {"output": pa.nulls(30_000_000, pa.string())}), _TOO_MUCH, _TABLE),
+    "a batch that is compressed": Hostile(
+        _arrow(lambda pa: {"q": pa.array(["x" * 50_000_000])}, "zstd"), "is compressed inside", _DATASET
+    ),
+    "a text that rows of Arrow share": Hostile(
+        _arrow(lambda pa: {"q": _repeated(pa, "x" * 400_000, 100_000)}), _TOO_MUCH, _DATASET
+    ),
+    "columns of nothing": Hostile(
+        _arrow(lambda pa: {f"c{number}": pa.nulls(200_000) for number in range(200)} | {"q": pa.nulls(200_000)}),
+        _TOO_MUCH,
+        _DATASET,
+    ),
+}
+
+
+# YAML
+
+
+def _yaml(spec: str, cases: str = "cases: []\n") -> Callable[[Path], object]:
+    def write(folder: Path) -> None:
+        (folder / "p.md").write_text("user:\n{{x}}", encoding="utf-8")
+        (folder / "p.spec.yaml").write_text(spec, encoding="utf-8")
+        (folder / "p.cases.yaml").write_text(cases, encoding="utf-8")
+
+    return write
+
+
+_VALIDATE = ("validate p.md",)
+_FIRST = f'cases:\n- {{id: a, inputs: {{x: &a "{"x" * 1_000_000}"}}}}\n'
+DOCUMENTS = {
+    "brackets that are not closed": Hostile(_yaml("rules: [" + "a, " * 650_000), "", _VALIDATE),
+    "braces that are not closed": Hostile(_yaml("rules: [{" + "a: b, " * 330_000), "", _VALIDATE),
+    "tags that only a slow reader knows": Hostile(_yaml("rules: !x\n" + "- a\n" * 490_000), "", _VALIDATE),
+    "a text that aliases repeat": Hostile(
+        _yaml("rules: []\n", _FIRST + "".join(f"- {{id: a{n}, inputs: {{x: *a}}}}\n" for n in range(30_000))),
+        "",
+        _VALIDATE,
+    ),
+}
+
+
 # Templates
 
 _SPEC = "rules:\n- id: r\n  rule: It says x.\n  checks:\n  - {kind: contains, value: x}\n"
@@ -263,7 +361,7 @@ REPOSITORIES = {
 }
 
 
-ALL: Mapping[str, Hostile] = WORKBOOKS | LOGS | TEMPLATES | REPOSITORIES
+ALL: Mapping[str, Hostile] = WORKBOOKS | LOGS | TABLES | DOCUMENTS | TEMPLATES | REPOSITORIES
 
 
 @pytest.mark.parametrize("what", list(ALL))

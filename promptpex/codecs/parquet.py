@@ -8,17 +8,25 @@ import decimal
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from promptpex.codecs.files.ordinary_files import opened
+from promptpex.codecs.parquet_pages import pages
 from promptpex.core.errors import InputError
 
 ROWS = 256
 """Rows that are read at a time."""
-MOST_BYTES = 500_000_000
-"""Bytes that so many rows may take: a few outputs of a megabyte each, not what a hostile file repeats."""
+MOST_SHARED, MOST_BYTES = 64_000_000, 500_000_000
+"""Bytes that rows which share one text may take at a time, and any rows at a time."""
+TIMES, FREE_PACKED, FREE_BYTES = 40, 20_000_000, 100_000_000
+"""How many times as long as the file its pages may be beyond so many bytes, and its rows beyond so many, which repeat
+what a page holds once."""
+VALUE, INNER, ROW = 16, 50, 1000
+"""Bytes that a value counts for on top of its own, one in a list, and a row."""
 _NEEDED = "Parquet files need pyarrow: pip install 'promptpex[parquet]'"
+_VIEWS = ("string_view", "binary_view")
 _PLAIN = frozenset(
     [
         "string",
@@ -69,15 +77,96 @@ def unpacked(data: bytes, path: Path, *, what: str, error: type[InputError] = In
 
 
 def _batches(path: Path, what: str, error: type[InputError], columns: Sequence[str] | None = None) -> Iterator[Any]:
-    try:
-        from pyarrow.parquet import ParquetFile
-    except ImportError as missing:
-        raise error(_NEEDED, path=path) from missing
+    if find_spec("pyarrow") is None:
+        raise error(_NEEDED, path=path)
     with opened(path, error=error, what=what) as file, _refusing(path, what, error):
-        column_names = list(columns) if columns is not None else None
-        for batch in ParquetFile(file).iter_batches(batch_size=ROWS, columns=column_names):
-            _refuse_large(batch, path, what, error)
-            yield batch
+        yield from bounded_batches(file, columns, ROWS, path, what, error)
+
+
+def bounded_batches(
+    file: BinaryIO,
+    columns: Sequence[str] | None,
+    rows: int,
+    path: Path,
+    what: str,
+    error: type[InputError],
+    *,
+    in_total: bool = True,
+) -> Iterator[Any]:
+    """The rows of an open Parquet file, up to so many at a time, bounded by its size before they are unpacked.
+
+    Args:
+        in_total: whether the number of rows is bounded too, and what all of them take.
+
+    Raises:
+        InputError: (as ``error``) it holds, or repeats, far more than its size explains.
+        ValueError: it is damaged.
+    """
+    from pyarrow.parquet import ParquetFile
+
+    size = file.seek(0, io.SEEK_END)
+    table = ParquetFile(file)
+    lists, kept = _in_dictionaries(table)
+    content = pages(file, table.metadata, kept)
+    if content.size + INNER * content.inner + VALUE * content.values * in_total > FREE_PACKED + TIMES * size:
+        raise _too_much(path, what, error)
+    left, at_once = FREE_BYTES + TIMES * size, max(1, min(rows, MOST_SHARED // max(1, content.longest)))
+    names = list(columns) if columns is not None else None
+    for batch in ParquetFile(file, read_dictionary=lists).iter_batches(batch_size=at_once, columns=names):
+        weight = _weight(batch)
+        left -= (weight + ROW * batch.num_rows) * in_total
+        if left < 0 or weight > MOST_BYTES:
+            raise _too_much(path, what, error)
+        yield batch
+
+
+def _in_dictionaries(table: Any) -> tuple[list[str], frozenset[str]]:
+    """The columns of texts in lists, to be read as what they repeat; and with them those that are read so anyway."""
+    from pyarrow import types
+
+    leaves = [table.schema.column(number) for number in range(len(table.schema))]
+    lists = [leaf.path for leaf in leaves if leaf.max_repetition_level and leaf.physical_type == "BYTE_ARRAY"]
+    return lists, frozenset([*lists, *(field.name for field in table.schema_arrow if types.is_dictionary(field.type))])
+
+
+def _too_much(path: Path, what: str, error: type[InputError]) -> InputError:
+    return error(f"the {what} holds far more than its size explains; if it is yours, write it as JSON lines", path=path)
+
+
+def _weight(array: Any) -> int:
+    """Bytes that a batch or an array takes as plain values; what a dictionary holds once counts each time."""
+    from pyarrow import compute, types
+
+    if not hasattr(array, "type"):
+        return sum(map(_weight, array.columns))
+    kind, count = array.type, len(array)
+    if types.is_struct(kind):
+        return INNER * count + sum(map(_weight, array.flatten()))
+    if types.is_map(kind):
+        return INNER * count + _weight(array.cast(_as_list(kind)))
+    if types.is_nested(kind):
+        return INNER * count + _weight(array.flatten())
+    if not types.is_dictionary(kind):
+        return VALUE * count + (_length_of_views(array) if str(kind) in _VIEWS else int(array.nbytes))
+    sizes = compute.binary_length(array.dictionary) if _is_text(kind.value_type) else None
+    each = 0 if sizes is None else compute.sum(sizes.take(array.indices)).as_py() or 0
+    return (VALUE if sizes is not None else VALUE + _weight(array.dictionary)) * count + int(each)
+
+
+def _as_list(kind: Any) -> Any:
+    import pyarrow
+
+    return pyarrow.list_(pyarrow.struct([pyarrow.field("key", kind.key_type), pyarrow.field("value", kind.item_type)]))
+
+
+def _is_text(kind: Any) -> bool:
+    return str(kind) in ("string", "large_string", "binary", "large_binary")
+
+
+def _length_of_views(array: Any) -> int:
+    """Bytes of texts that may be the same bytes; each begins with its length."""
+    lengths = memoryview(array.buffers()[1]).cast("B").cast("i")
+    return sum(map(abs, lengths[4 * array.offset : 4 * (array.offset + len(array)) : 4]))
 
 
 def _sent(batch: Any) -> bytes:
@@ -135,22 +224,23 @@ def arrow(
         with opened(path, error=error, what=what) as opened_file:
             file: Any = opened_file
             try:
-                is_file = file.read(6) == b"ARROW1"
-                file.seek(0)
-                if is_file:
-                    reader = ipc.open_file(file)
-                    yield _odd_types(reader.schema)
-                    batches: Iterator[Any] = map(reader.get_batch, range(reader.num_record_batches))
-                else:
-                    stream_reader = ipc.open_stream(file)
-                    yield _odd_types(stream_reader.schema)
-                    batches = iter(stream_reader)
-                for batch in batches:
+                size, begins = file.seek(0, io.SEEK_END), 8 if _begin(file) == b"ARROW1" else 0
+                if _is_packed(file, begins, size):
+                    raise error(f"the {what} is compressed inside, which is not read; write it as Parquet", path=path)
+                file.seek(begins)
+                reader = ipc.open_stream(file)  # a file is a stream between two marks
+                yield _odd_types(reader.schema)
+                plain = [name for name, odd in _odd_types(reader.schema).items() if odd is None]
+                left = FREE_BYTES + TIMES * size
+                for batch in reader:
                     batch.validate(full=True)
-                    plain = [name for name, odd in _odd_types(batch.schema).items() if odd is None]
-                    _refuse_large(batch, path, what, error)
-                    yield from map(_plain_row, batch.select(plain).to_pylist())
-            except (ArrowException, OSError, ValueError, OverflowError) as failure:
+                    for at in range(0, batch.num_rows, ROWS):
+                        rows = batch.slice(at, ROWS).select(plain)
+                        left -= _weight(rows)
+                        if left < 0:
+                            raise _too_much(path, what, error)
+                        yield from map(_plain_row, rows.to_pylist())
+            except (ArrowException, OSError, ValueError, OverflowError, IndexError) as failure:
                 raise error(f"the {what} cannot be read as Arrow: {_why(failure)}", path=path) from None
 
     rows = read()
@@ -178,9 +268,44 @@ def dumps(table: Mapping[str, Sequence[object]]) -> bytes:
     return buffer.getvalue()
 
 
-def _refuse_large(batch: Any, path: Path, what: str, error: type[InputError]) -> None:
-    if batch.nbytes > MOST_BYTES:
-        raise error(f"{batch.num_rows} rows of the {what} take more than {MOST_BYTES:,} bytes", path=path)
+def _begin(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read(6)
+
+
+def _is_packed(file: BinaryIO, at: int, size: int) -> bool:
+    """Whether a batch of a stream of Arrow is compressed (Message and RecordBatch of its format, in FlatBuffers)."""
+    while at + 8 < size:
+        file.seek(at)
+        mark = file.read(8)
+        skipped = 8 if mark[:4] == b"\xff" * 4 else 4
+        length = int.from_bytes(mark[skipped - 4 : skipped], "little")
+        file.seek(at + skipped)
+        data = file.read(length)
+        if not length:
+            return False
+        message = int.from_bytes(data[:4], "little")
+        kind, batch = _field(data, message, 1), _field(data, message, 2)
+        if kind is None or batch is None:
+            return False
+        table = batch + int.from_bytes(data[batch : batch + 4], "little")
+        if data[kind] == 2 and (inner := _field(data, table, 1)) is not None:  # a dictionary, with a batch of its own
+            table = inner + int.from_bytes(data[inner : inner + 4], "little")
+        if data[kind] in (2, 3) and _field(data, table, 3) is not None:
+            return True
+        body = _field(data, message, 3)
+        at += skipped + length + (int.from_bytes(data[body : body + 8], "little") if body is not None else 0)
+    return False
+
+
+def _field(data: bytes, table: int, number: int) -> int | None:
+    """Where a field of a table of FlatBuffers stands; None where it is not there."""
+    fields = table - int.from_bytes(data[table : table + 4], "little", signed=True)
+    place = fields + 4 + 2 * number
+    if place >= fields + int.from_bytes(data[fields : fields + 2], "little"):
+        return None
+    offset = int.from_bytes(data[place : place + 2], "little")
+    return table + offset if offset else None
 
 
 def _rows(batch: Any, path: Path, what: str, error: type[InputError]) -> Iterator[dict[str, Any]]:

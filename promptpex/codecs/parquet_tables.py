@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from promptpex.codecs.files.ordinary_files import opened
-from promptpex.codecs.parquet import MOST_BYTES
+from promptpex.codecs.parquet import bounded_batches
 from promptpex.core.errors import InputError
 
 Kind = Literal["text", "category", "whole", "number", "flag"]
@@ -59,14 +59,11 @@ def read(
     """
     try:
         from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
     except ImportError as missing:
         raise error("Parquet files need pyarrow: pip install 'promptpex[parquet]'", path=path) from missing
     with opened(path, error=error, what=what, links=False) as file:
         try:
-            for batch in ParquetFile(file).iter_batches(batch_size=ROWS, columns=list(names)):
-                if batch.nbytes > MOST_BYTES:
-                    raise error(f"{ROWS} rows of the {what} take more than {MOST_BYTES:,} bytes", path=path)
+            for batch in bounded_batches(file, names, ROWS, path, what, error, in_total=False):
                 yield [batch.column(name).to_pylist() for name in names]
         except (ArrowException, OSError, ValueError, KeyError) as failure:
             why = str(failure).strip().partition("\n")[0][:200]

@@ -30,7 +30,16 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", None)
 
 
 class Unsure(Exception):
-    """Whether libyaml reads this text as YAML 1.2 does is not known."""
+    """Whether libyaml reads this text as YAML 1.2 does is not known.
+
+    Attributes:
+        why: what libyaml says is wrong; empty where it read the text.
+        line: where, from 0.
+    """
+
+    def __init__(self, why: str = "", line: int = 0) -> None:
+        super().__init__(why)
+        self.why, self.line = why, line
 
 
 class TooDeep(Exception):
@@ -59,6 +68,9 @@ def compose(text: str) -> Any:
         if "\t" in text and not _tabs_in_quotes(text):
             raise Unsure
         return _Composer(text).root()
+    except yaml.MarkedYAMLError as failure:
+        line = failure.problem_mark.line if failure.problem_mark is not None else 0
+        raise Unsure(" ".join(part for part in (failure.context, failure.problem) if part), line) from failure
     except (yaml.YAMLError, ValueError) as failure:
         raise Unsure from failure
 

@@ -22,6 +22,8 @@ from promptpex.documents.libyaml_nodes import MAX_DEPTH, STANDARD_TAG, UNTAGGED
 
 MAX_BYTES = 20_000_000
 MAX_NODES = 500_000
+MOST_SLOW = 150_000
+"""Signs between values of a text that libyaml leaves to ruamel, which takes 40 millionths of a second for each."""
 
 _NULL = re.compile(r"(?:~|null|Null|NULL|)\Z")
 _TRUE = re.compile(r"(?:true|True|TRUE)\Z")
@@ -139,7 +141,7 @@ def load(
 ) -> YamlDoc:
     """YAML text as data with line numbers; ``first_line`` is where in the file the text begins."""
     root = _root(text, path, error, what, first_line, to_edit)
-    builder = _Builder(path, error, what, first_line)
+    builder = _Builder(path, error, what, first_line, max(MAX_BYTES, len(text)))
     data = builder.build(root, 0) if root is not None else None
     return YamlDoc(text, data, root, path, first_line, error)
 
@@ -153,8 +155,12 @@ def _root(
             return libyaml_nodes.compose(text)
         except libyaml_nodes.TooDeep as failure:
             raise error(failure.sentence(what), path=path, line=failure.line + first_line) from None
-        except libyaml_nodes.Unsure:
-            pass
+        except libyaml_nodes.Unsure as unsure:
+            if sum(map(text.count, ",:\n[{")) > MOST_SLOW:
+                slow = f"has more than {MOST_SLOW:,} values, and tags, tabs or empty keys; leave those out"
+                line = unsure.line + first_line if unsure.why else None
+                why = f"is not valid YAML: {unsure.why}" if unsure.why else slow
+                raise error(f"the {what} {why}", path=path, line=line) from None
     from promptpex.documents import ruamel_nodes
 
     return ruamel_nodes.compose(text, path=path, error=error, what=what, first_line=first_line)
@@ -163,9 +169,9 @@ def _root(
 class _Builder:
     """Turns nodes into data, counting them."""
 
-    def __init__(self, path: Path | str | None, error: type[InputError], what: str, first_line: int) -> None:
+    def __init__(self, path: Path | str | None, error: type[InputError], what: str, first_line: int, room: int) -> None:
         self.path, self.error, self.what, self.first_line = path, error, what, first_line
-        self.seen = 0
+        self.seen, self.room = 0, room
 
     def build(self, node: Node, depth: int) -> Any:
         self.seen += 1
@@ -198,6 +204,9 @@ class _Builder:
         return data
 
     def scalar(self, node: Any, tag: str) -> Any:
+        self.room -= len(node.value)
+        if self.room < 0:
+            raise self.fail(f"the {self.what} repeats its texts to more than {MAX_BYTES:,} characters", node)
         if has_surrogate(node.value):
             raise self.fail("the text holds half of a character (a lone surrogate); remove it", node)
         if node.style or tag == f"{STANDARD_TAG}str":

@@ -37,7 +37,8 @@ def _jsonl(path: Path, *questions: str) -> None:
 def _saved(folder: Path, split: str, *questions: str) -> None:
     folder.mkdir(parents=True)
     table = arrow.table({"q": list(questions), "a": ["yes"] * len(questions), "image": [{"bytes": b"x", "path": "p"}]})
-    with arrow.ipc.new_stream(str(folder / "data-00000-of-00001.arrow"), table.schema) as file:
+    opened = arrow.ipc.new_stream if split == "test" else arrow.ipc.new_file  # both are what save_to_disk may write
+    with opened(str(folder / "data-00000-of-00001.arrow"), table.schema) as file:
         file.write_table(table)
     state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_split": split}
     (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
