@@ -36,7 +36,8 @@ def detectable(session: Session, prompt_name: str, cases: int, *, guessed: bool 
         interval = interval_in_words(settings, cases, rate)
         return tr("{cases}: a share of {rate} will have an interval of about {ends}.", cases=words, **interval)
     alpha = round(1.0 - settings.confidence, 12)
-    gap = likely_gap(cases, len(models), rate, repeats=settings.repeats, alpha=alpha)
+    gaps = (likely_gap(cases, len(models), one, repeats=settings.repeats, alpha=alpha) for one in (rate, 0.0))
+    gap = next((gap for gap in gaps if gap is not None), None)
     if gap is None:
         return tr("{cases}: not even the largest differences will probably show.", cases=words)
     return tr(
@@ -55,7 +56,7 @@ def interval_in_words(settings: Settings, cases: int, rate: float = TYPICAL_RATE
 
 
 def _rate(settings: Settings, prompt_name: str, models: list[str]) -> tuple[str, float]:
-    """The last run of the prompt that scored any of these models, or any at all, and the mean of their shares; no run
+    """The last run of the prompt that scored any of these models, or any at all, and the least of their shares; no run
     and a typical share where there is none."""
     try:
         folder = latest_of(Path(settings.results), prompt_name)
@@ -66,4 +67,4 @@ def _rate(settings: Settings, prompt_name: str, models: list[str]) -> tuple[str,
     shares = [known[name] for name in models if name in known] or list(known.values())
     if folder is None or not shares:
         return "", TYPICAL_RATE
-    return folder.name, min(0.95, max(0.01, sum(shares) / len(shares)))
+    return folder.name, min(0.95, max(0.01, min(shares)))

@@ -16,10 +16,10 @@ def here(place: Callable[[int], Place]) -> Place:
     return place(30)
 
 
-async def promised(*flags: str) -> str:
-    """What is said of the 30 cases."""
+async def promised(*flags: str, cases: int = 30) -> str:
+    """What is said of the cases."""
     done = await command(["estimate", "p.md", "--judge", "none", *flags])
-    return " ".join(done.out.split()).partition("30 cases: ")[2]
+    return " ".join(done.out.split()).partition(f"{cases} cases: ")[2]
 
 
 async def test_one_sentence_goes_by_the_last_run_and_forbids_nothing(here: Place) -> None:
@@ -31,6 +31,14 @@ async def test_one_sentence_goes_by_the_last_run_and_forbids_nothing(here: Place
     after = await promised(*models)
     assert f"(shares of failures as in run {report['run']})" in after
     assert int(re.findall(r"about (\d+) points", after)[0]) > 27, "shares near a half take more to tell apart"
+
+
+async def test_a_difference_that_a_run_has_shown_is_not_called_impossible(place: Callable[[int], Place]) -> None:
+    here = place(12)
+    here.server.otherwise = answering({"a": 0, "b": 12})
+    _, report = await here.run("a,b", judge="none")
+    assert [row["decision"] for row in report["models"]] == ["best", "worse"]
+    assert (await promised("--models", "openai/a,openai/b", cases=12)).startswith("differences of about 59 points")
 
 
 async def test_one_model_has_an_interval(here: Place) -> None:
