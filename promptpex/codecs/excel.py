@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from promptpex.codecs.files.ordinary_files import opened
+from promptpex.codecs.files.ordinary_files import opened, room_for_repeats
 from promptpex.core.errors import InputError
 
 MOST_BYTES = 100_000_000
@@ -25,8 +25,7 @@ MOST_BYTES = 100_000_000
 MOST_UNPACKED = 400_000_000
 """Bytes of all its parts, unpacked."""
 TIMES, FREE_BYTES = 40, 20_000_000
-"""How many times as long as the file, beyond so many bytes, its parts may be, and the texts of its cells with each
-repetition; sheets are packed to a tenth."""
+"""How many times as long as the file, beyond so many bytes, its parts may be; sheets are packed to a tenth."""
 FREE_WORK = 200_000
 """What the tags of all parts may cost (``_COSTS``), and 2 for 5 bytes of the file."""
 MOST_PARTS = 5_000
@@ -153,7 +152,7 @@ def _check_parts(file: BinaryIO, path: Path, what: str, error: type[InputError],
                     raise error(
                         f"the {what} holds far more cells or styles than its size explains; {_RESAVE}", path=path
                     )
-            return formulas, most
+            return formulas, room_for_repeats(size)
     except InputError:
         raise
     except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, EOFError) as failure:

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from promptpex.codecs.files.ordinary_files import opened
+from promptpex.codecs.files.ordinary_files import opened, room_for_repeats
 from promptpex.codecs.parquet_pages import pages
 from promptpex.core.errors import InputError
 
@@ -20,9 +20,8 @@ ROWS = 256
 """Rows that are read at a time."""
 MOST_SHARED, MOST_BYTES = 64_000_000, 500_000_000
 """Bytes that rows which share one text may take at a time, and any rows at a time."""
-TIMES, FREE_PACKED, FREE_BYTES = 40, 20_000_000, 100_000_000
-"""How many times as long as the file its pages may be beyond so many bytes, and its rows beyond so many, which repeat
-what a page holds once."""
+TIMES, FREE_BYTES = 40, 20_000_000
+"""How many times as long as the file its pages may be beyond so many bytes."""
 VALUE, INNER, ROW = 16, 50, 1000
 """Bytes that a value counts for on top of its own, one in a list, and a row."""
 _NEEDED = "Parquet files need pyarrow: pip install 'promptpex[parquet]'"
@@ -108,9 +107,9 @@ def bounded_batches(
     table = ParquetFile(file)
     lists, kept = _in_dictionaries(table)
     content = pages(file, table.metadata, kept)
-    if content.size + INNER * content.inner + VALUE * content.values * in_total > FREE_PACKED + TIMES * size:
+    if content.size + INNER * content.inner + VALUE * content.values * in_total > FREE_BYTES + TIMES * size:
         raise _too_much(path, what, error)
-    left, at_once = FREE_BYTES + TIMES * size, max(1, min(rows, MOST_SHARED // max(1, content.longest)))
+    left, at_once = room_for_repeats(size), max(1, min(rows, MOST_SHARED // max(1, content.longest)))
     names = list(columns) if columns is not None else None
     for batch in ParquetFile(file, read_dictionary=lists).iter_batches(batch_size=at_once, columns=names):
         weight = _weight(batch)
@@ -231,7 +230,7 @@ def arrow(
                 reader = ipc.open_stream(file)  # a file is a stream between two marks
                 yield _odd_types(reader.schema)
                 plain = [name for name, odd in _odd_types(reader.schema).items() if odd is None]
-                left = FREE_BYTES + TIMES * size
+                left = room_for_repeats(size)
                 for batch in reader:
                     batch.validate(full=True)
                     for at in range(0, batch.num_rows, ROWS):

@@ -19,6 +19,13 @@ from promptpex.core.errors import InputError
 
 MEGABYTE = 1_000_000
 
+
+def room_for_repeats(size: int) -> int:
+    """Characters that a file of so many bytes may make by repeating what it holds once, as a column's constant prompt:
+    little for a small file, and in proportion beyond."""
+    return 100 * MEGABYTE + 200 * max(0, size - 2 * MEGABYTE)
+
+
 ROOTS = (".git", "promptpex.toml", "pyproject.toml")
 """What the top folder of a project is known by."""
 
