@@ -13,7 +13,6 @@ sys.path.insert(0, str(ROOT))
 
 from promptpex import interchange  # noqa: E402
 from promptpex.interchange.format import Format, formats  # noqa: E402
-from promptpex.paper import published  # noqa: E402
 
 TEXT = ROOT / "scripts" / "interchange_page.md"
 PLACE = "FORMATS\n"
@@ -22,7 +21,7 @@ WAYS = {"both": "in and out", "in": "in", "out": "out"}
 
 def page() -> str:
     """The whole page."""
-    every = [each for _, each in sorted(formats(interchange, published).items())]
+    every = [each for _, each in sorted(formats(interchange).items())]
     return TEXT.read_text(encoding="utf-8").replace(PLACE, "\n".join((*_overview(every), *map(_table, every))))
 
 

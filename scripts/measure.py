@@ -35,6 +35,7 @@ FOR_OTHERS = {
 """Definitions that the package itself does not call, with whom they are for; what only they use needs no line."""
 
 FIELDS_FOR_OTHERS = {
+    "promptpex/interchange/format.py Mapped.ours": "docs/interchange.md is made of it",
     "promptpex/interchange/format.py Format.maps": "docs/interchange.md is made of it",
     "promptpex/interchange/format.py Format.reads": "a test holds it to what the format has a function for",
 }

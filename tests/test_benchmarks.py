@@ -29,7 +29,7 @@ from promptpex.workflow.validation.validate import validate
 from tests.assertions.checked_here import check_rules
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-FOLDERS = sorted(path for path in BENCHMARKS.iterdir() if path.is_dir())
+FOLDERS = sorted(path.parent for path in BENCHMARKS.glob("*/prompt.md"))
 BY_HAND = [path for path in FOLDERS if not (path / "promises.yaml").exists()]
 """Those whose spec and cases are written by hand; the others have those of a capable author, and promises by hand."""
 FILES = ("prompt.md", "prompt.spec.yaml", "prompt.cases.yaml")

@@ -348,20 +348,6 @@ def test_a_file_that_a_flag_names_is_not_written_through_a_link_out(
     assert run_cli([*line, "ordinary.jsonl"]) in (0, 3)
 
 
-@pytest.mark.parametrize("of_the_prompt", [False, True])
-def test_the_tables_of_bench_are_not_written_through_a_link(
-    there: Path, capsys: pytest.CaptureFixture[str], of_the_prompt: bool
-) -> None:
-    place = there / "results" / "evaluation" / (there.name if of_the_prompt else "")
-    place.parent.mkdir(parents=True)
-    place.symlink_to(users(there).parent, target_is_directory=True)
-    assert (
-        run_cli(["evaluate-paper", "prompt.md", "--models", "fake/RED", "--author", "fake/x", "--judge", "none"]) == 2
-    )
-    assert untouched(there)
-    assert "a link leads this folder out" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     "name", ["promptpex.toml", "pyproject.toml", "prompt.md", "prompt.spec.yaml", "prompt.cases.yaml"]
 )

@@ -18,8 +18,8 @@ MODEL_ERRORS = {
 } | {"ReplyError", "NotGguf"}
 TEXTS = frozenset(("tr", "tr_n", "stored", "stored_n", "Key", "from_data"))
 """Calls whose words are of the catalogue."""
-ENGLISH = ("paper/published/", "llm/fake.py")
-"""The recordings of a published evaluation, and tests' own client."""
+ENGLISH = ("llm/fake.py",)
+"""Tests' own client."""
 WORD = re.compile(r"[^\W\d_]{2,} [^\W\d_]{2,}|[^\W\d_]{2,}: ")
 
 

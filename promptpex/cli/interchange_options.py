@@ -31,9 +31,8 @@ def formats_that_can(direction: Direction) -> Mapping[str, Format]:
     """The formats that can be read, or written, by name."""
     from promptpex import interchange
     from promptpex.interchange.format import formats
-    from promptpex.paper import published
 
-    by_name = formats(interchange, published)
+    by_name = formats(interchange)
     return {name: by_name[name] for name in sorted(by_name) if getattr(by_name[name], direction) is not None}
 
 

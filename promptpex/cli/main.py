@@ -22,13 +22,13 @@ STEPS = (
     ("Grade", ("grade", "align")),
     ("Choose assertions", ("synthesize", "select")),
     ("Exchange", ("import", "export")),
-    ("Housekeeping", ("models", "cache", "evaluate-paper")),
+    ("Housekeeping", ("models", "cache")),
 )
 """The commands by step, in the order of use; each is ``promptpex.cli.commands.<name>:command``, but for ``MODULES``."""
 
 COMMANDS = tuple(name for _, names in STEPS for name in names)
 
-MODULES = {"import": "import_", "evaluate-paper": "evaluate_paper"}
+MODULES = {"import": "import_"}
 """Commands whose module cannot have their name."""
 
 ELSEWHERE = {

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from promptpex.codecs.files.ordinary_files import opened
 from promptpex.core.errors import InputError
-from promptpex.core.records import Message, Output, Params, Problem, Prompt, Run, Spec, Suite
+from promptpex.core.records import Message, Output, Problem, Prompt, Run, Spec, Suite
 from promptpex.interchange.notes import Note
 from promptpex.interchange.reading.exchanges import Recorded
 
@@ -44,19 +44,6 @@ class Option:
     minimum: int | None = None
     short: str | None = None
     metavar: str | None = None
-
-
-class Report(Protocol):
-    """What an import shows and writes beyond our own files."""
-
-    def show(self) -> None:
-        """Prints it."""
-
-    def write(self, folder: Path, params: Params) -> tuple[str, ...]:
-        """Writes it; gives the lines that say where. ``params`` are those that a run from this folder asks with."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """It as JSON-ready data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +87,6 @@ class Imported:
         further: further prompts, each with a spec and a suite, which come into the same folder.
         settings: of the project, as a settings file has them.
         runs: runs that another tool made.
-        report: what is shown instead of the counts of these.
         problems: what is odd about the file.
         over, notes: what came over, and what did not as it was.
         outputs: what models answered to the cases, as a run to judge again.
@@ -116,7 +102,6 @@ class Imported:
     further: tuple[Imported, ...] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     runs: tuple[Run, ...] = ()
-    report: Report | None = None
     problems: tuple[Problem, ...] = ()
     over: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
@@ -128,7 +113,7 @@ class Imported:
     @property
     def is_suite(self) -> bool:
         """Whether it is a suite and nothing else, which goes into one file."""
-        beside = (self.prompt, self.spec, self.further, self.settings, self.runs, self.report, self.metrics)
+        beside = (self.prompt, self.spec, self.further, self.settings, self.runs, self.metrics)
         return self.suite is not None and not any(beside)
 
 

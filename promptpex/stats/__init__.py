@@ -34,7 +34,7 @@ from promptpex.stats.flakiness import flaky, flip_rate, pass_at_k, pass_hat_k, v
 from promptpex.stats.fold_division import Fold, folds_of, held_out, worth_of_folds
 from promptpex.stats.harmonic_mean import harmonic_mean
 from promptpex.stats.holm import holm
-from promptpex.stats.intervals import Interval, cases_to_tell, clopper_pearson
+from promptpex.stats.intervals import Interval, cases_to_tell, clopper_pearson, difference_of_intervals
 from promptpex.stats.korn_graubard import korn_graubard
 from promptpex.stats.means import open_mean_interval
 from promptpex.stats.outcome_grid import Completion, Grid
@@ -45,7 +45,6 @@ from promptpex.stats.resolution import likely_gap
 from promptpex.stats.run_noise import RunNoise, run_noise
 from promptpex.stats.score_means import ScoreGrid, suitability_by_scores
 from promptpex.stats.sign_flip import sign_flip_p
-from promptpex.stats.two_sample import difference_of_intervals, groups_p
 
 # A function and its file share a name where the file holds that one idea; in the package the name means the function.
 __all__ = [
@@ -82,7 +81,6 @@ __all__ = [
     "flaky",
     "flip_rate",
     "folds_of",
-    "groups_p",
     "harmonic_mean",
     "held_out",
     "holm",

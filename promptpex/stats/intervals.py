@@ -104,3 +104,24 @@ def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Interva
     share = successes / n
     low, high = exact_bounds(share, n, confidence)
     return Interval(share, low, high, confidence, n, "exact")
+
+
+def difference_of_intervals(first: Interval, second: Interval, *, correlation: float = 0.0) -> Interval:
+    """The first share minus the second, from the interval of each, however that was made (MOVER: Zou and Donner 2008,
+    Stat. Med. 27:1693, section 2; for estimates that are correlated Zou 2007, Psychol. Methods 12:399, equation 15).
+
+    (-1, 1) without an estimate where one of them has none. Both have the same confidence, which the difference keeps.
+
+    Args:
+        correlation: of the two estimates; 0 for independent groups.
+    """
+    n, p, q = first.n + second.n, first.estimate, second.estimate
+    if p is None or q is None:
+        return Interval(None, -1.0, 1.0, first.confidence, n, "mover")
+    low = (p - q) - _joint_reach(p - first.low, second.high - q, correlation)
+    high = (p - q) + _joint_reach(first.high - p, q - second.low, correlation)
+    return Interval(p - q, max(-1.0, low), min(1.0, high), first.confidence, n, "mover")
+
+
+def _joint_reach(first: float, second: float, correlation: float) -> float:
+    return math.sqrt(max(0.0, first**2 + second**2 - 2.0 * correlation * first * second))

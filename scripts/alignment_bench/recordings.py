@@ -1,6 +1,6 @@
 """Worlds of published recordings: models' answers, code that decides some rules as the truth, candidates of ours.
 
-The recordings are not part of the project (``promptpex.paper.published`` says where they come from). The candidates are
+The recordings are not part of the project (``benchmarks.reproduce`` says where they come from). The candidates are
 what an author might propose for each rule, most of them good guesses at best; the recorded judge's verdict is one too.
 """
 
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from alignment_bench.worlds import World, as_bits, split
+from benchmarks.reproduce.dataset import read_benchmark
 from promptpex.alignment.choose import Contender
 from promptpex.assertions import OutputOfCase, RuleCheckJob, chunked
 from promptpex.core.records import Run
 from promptpex.engines import LocalEngine
-from promptpex.paper.published.dataset import read_benchmark
 
 Passes = Callable[[str], object]
 

@@ -52,7 +52,15 @@ MODELS = ("openai/a", "openai/a,openai/b", "openai/a?temperature=0.5", "replay/r
 RUN = "results/p/run-1"
 
 FITTING: dict[str, tuple[tuple[str, ...], ...]] = {
-    **dict.fromkeys(("run", "estimate", "extract", "generate", "evaluate-paper"), (("prompt.md",), ("list.json",))),
+    **dict.fromkeys(
+        (
+            "run",
+            "estimate",
+            "extract",
+            "generate",
+        ),
+        (("prompt.md",), ("list.json",)),
+    ),
     "extract": (("prompt.md", "--update"), ("prompt.md", "--force"), ("list.json",)),
     "validate": (("prompt.md",), ("prompt.cases.yaml",), ("prompt.md", "cases.csv", "prompt.spec.yaml")),
     "diff": (("old.md", "prompt.md"),),
@@ -80,7 +88,6 @@ FITTING: dict[str, tuple[tuple[str, ...], ...]] = {
         ("csv", "cases.csv"),
         ("jsonl", "cases.jsonl"),
         ("promptpex-tests", "tests.csv"),
-        ("promptpex-published", "."),
     ),
     "export": tuple(
         (form, source) for form in ("csv", "jsonl", "promptfoo", "junit") for source in ("prompt.cases.yaml", RUN)

@@ -100,7 +100,6 @@ async def test_no_author_is_chosen_where_nobody_watches(there: Path, ci: str, re
         ["run", "prompt.md", "--models", "fake/RED", "--author", "fake/x"],
         ["generate", "prompt.md", "--author", "fake/x", "--expected", "fake/x"],
         ["extract", "prompt.md", "--update", "--verify"],
-        ["evaluate-paper", "prompt.md", "--models", "fake/RED", "--author", "fake/x"],
     ],
 )
 def test_no_model_that_nobody_named_is_a_judge(

@@ -13,7 +13,7 @@ from promptpex.cli.main import run_cli
 from promptpex.workflow.estimate import EstimateLine
 from tests.cli.commands import commands
 
-ASKING = {"run", "estimate", "extract", "generate", "judge", "check", "evaluate-paper", "synthesize"}
+ASKING = {"run", "estimate", "extract", "generate", "judge", "check", "synthesize"}
 """Commands that open a session, in which something is going on."""
 
 
@@ -34,7 +34,7 @@ def test_no_command_takes_what_it_never_reads() -> None:
     by_verb = {verb: flags(command) for verb, command in commands()}
     assert not {"--cases-per-rule", "--rounds", "--expansion", "--validity", "--language"} & by_verb["extract"]
     assert not {"--temperature", "--max-tokens"} & (by_verb["extract"] | by_verb["judge"])
-    assert {"--temperature", "--cases-per-rule"} <= by_verb["run"] & by_verb["estimate"] & by_verb["evaluate-paper"]
+    assert {"--temperature", "--cases-per-rule"} <= by_verb["run"] & by_verb["estimate"]
     assert not {"--max-rules", "--checks", "--verify"} & by_verb["generate"]
     assert (
         not {"--concurrency", "--timeout", "--deadline", "--record", "--max-cost", "--pull", "--quorum"}
@@ -42,7 +42,6 @@ def test_no_command_takes_what_it_never_reads() -> None:
     )
     reading = by_verb["report"] | by_verb["compare"] | by_verb["gate"] | by_verb["export"]
     assert not {"--store", "--fresh", "--seed"} & reading
-    assert "--metrics" not in by_verb["evaluate-paper"]  # it scores by the rules alone
     assert not any({"--repeat", "--limit", "--samples"} & taken for taken in by_verb.values())
 
 

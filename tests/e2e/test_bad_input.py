@@ -87,7 +87,7 @@ def test_an_author_that_makes_no_case_is_what_is_wrong(tmp_path: Path, more: tup
     assert not (tmp_path / "mail.cases.yaml").exists()
 
 
-@pytest.mark.parametrize("verb", ["run", "estimate", "extract", "generate", "evaluate-paper", "validate"])
+@pytest.mark.parametrize("verb", ["run", "estimate", "extract", "generate", "validate"])
 @pytest.mark.parametrize("name", [".", "/", "..", "results"])
 def test_a_folder_is_no_prompt_and_may_have_none(tmp_path: Path, verb: str, name: str) -> None:
     project = tmp_path / "project"

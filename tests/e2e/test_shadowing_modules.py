@@ -54,7 +54,6 @@ CALLS = {
     "export": ["export", "pytest", "latest"],
     "models": ["models"],
     "cache": ["cache", "stats"],
-    "evaluate-paper": ["evaluate-paper", "prompt.md", "-m", "fake/red", "-a", "fake/x", "-j", "fake/x"],
 }
 """A call of each command but ``view``, which serves until it is ended; some end with an error."""
 

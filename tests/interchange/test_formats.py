@@ -11,7 +11,6 @@ import pytest
 from promptpex import interchange
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.interchange.format import formats
-from promptpex.paper import published
 from promptpex.promptfile import read as read_prompt
 from promptpex.report import runs
 from promptpex.specs.file import read_spec
@@ -128,7 +127,7 @@ def test_what_does_not_fit_a_format_is_reported(folder: Path, arguments: tuple[s
 
 
 def test_every_format_reads_or_writes_and_says_what() -> None:
-    for name, format_ in formats(interchange, published).items():
+    for name, format_ in formats(interchange).items():
         assert name == format_.name
         assert format_.read or format_.write
         assert (format_.reads is None, format_.writes is None) == (format_.read is None, format_.write is None)

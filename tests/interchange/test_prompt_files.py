@@ -23,7 +23,7 @@ from promptpex.llm.named_models import check_name, free_name
 from promptpex.promptfile import parse
 from promptpex.promptfile import read as read_prompt
 from promptpex.specs.file import read_spec
-from tests.paper.published import recordings
+from tests.reproduce import recordings
 
 Capture = pytest.CaptureFixture[str]
 

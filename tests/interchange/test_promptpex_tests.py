@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError, SuiteError
 from promptpex.interchange import csv_table, promptpex_tests
-from tests.paper.published.recordings import RULES, TESTS, lines
+from tests.reproduce.recordings import RULES, TESTS, lines
 
 QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

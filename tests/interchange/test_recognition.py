@@ -16,15 +16,14 @@ from promptpex import interchange
 from promptpex.core.errors import InputError
 from promptpex.interchange.format import Format, formats
 from promptpex.interchange.reading.foreign_rows import first_row
-from promptpex.paper import published
 from promptpex.workflow.importing.exchange import FileSource, guessed_format, whole_of
-from tests.paper.published import recordings
+from tests.reproduce import recordings
 
 pytest.importorskip("openpyxl", reason="openpyxl is not installed (the extra excel)")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (the extra parquet)")
 
 DATA = Path(__file__).parents[1] / "data"
-FORMATS: Mapping[str, Format] = formats(interchange, published)
+FORMATS: Mapping[str, Format] = formats(interchange)
 NOT_READ_BACK = {"inspect-ai"}
 """Formats that write another kind of file than they read."""
 
@@ -147,27 +146,15 @@ def test_cases_without_a_spec_are_exported_as_they_are(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_folder_means_the_folder(tmp_path: Path) -> None:
-    recordings.write(tmp_path / "published")
     ours = tmp_path / "ours"
     ours.mkdir()
     for name in ("rules.txt", "overview.csv", "notes.txt"):
         (ours / name).write_text("a,b\n", encoding="utf-8")
-    folder = next(tmp_path.rglob("test_evals.csv")).parent
-    for of, name, takes in ((ours, "overview.csv", "promptpex-folder"), (folder, "rules.txt", "promptpex-published")):
-        assert whole_of(of / name, FORMATS) == of
-        assert guessed_format(of, FORMATS).name == takes
+    assert whole_of(ours / "overview.csv", FORMATS) == ours
+    assert guessed_format(ours, FORMATS).name == "promptpex-folder"
     assert whole_of(ours / "notes.txt", FORMATS) == ours / "notes.txt"
     (ours / "rules.txt").unlink()
     assert whole_of(ours / "overview.csv", FORMATS) == ours / "overview.csv"
-
-
-def test_every_published_file_is_read(shared: Path) -> None:
-    files = [file for file in sorted((shared / "published" / "evals").rglob("*")) if file.is_file()]
-    if not files:
-        pytest.skip("the published recordings are not beside the repository")
-    for file in files:
-        format_ = guessed_format(whole_of(file, FORMATS), FORMATS)
-        assert format_.name in ("promptpex-published", "promptpex-tests")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import interchange_page  # noqa: E402
 
 from promptpex import interchange  # noqa: E402
 from promptpex.interchange.format import formats  # noqa: E402
-from promptpex.paper import published  # noqa: E402
 
 
 def test_the_page_is_what_the_records_say() -> None:
@@ -21,7 +20,7 @@ def test_the_page_is_what_the_records_say() -> None:
 
 
 def test_every_format_says_what_becomes_of_it() -> None:
-    for name, format_ in formats(interchange, published).items():
+    for name, format_ in formats(interchange).items():
         ways = {row.ways for row in format_.maps}
         assert ways, name
         assert format_.read is not None or not ways & {"in", "both"}, name

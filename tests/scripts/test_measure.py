@@ -68,11 +68,11 @@ def test_a_definition_counts_as_used_only_through_code_that_is_used() -> None:
 
 
 def test_an_option_counts_as_read_only_where_its_own_command_reads_it() -> None:
-    from promptpex.cli.commands import evaluate_paper, run
+    from promptpex.cli.commands import extract, run
 
     parts = usage.Usage(modules())
     against = [option for option in run.command.params if option.name == "against"]
-    for callback, idle in ((run.command.callback, []), (evaluate_paper.command.callback, against)):
+    for callback, idle in ((run.command.callback, []), (extract.command.callback, against)):
         assert settings.idle_options(click.Command("x", params=against, callback=callback), parts) == idle
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptpex.core.errors import InputError
-from promptpex.stats.intervals import clopper_pearson
+from promptpex.stats.intervals import clopper_pearson, difference_of_intervals
 from promptpex.stats.special import binomial_cdf
 from tests.foreign import Foreign
 from tests.stats.references import covers, wilson
@@ -100,3 +100,25 @@ def test_impossible_arguments_are_refused(k: int, n: int, level: float) -> None:
     for interval in (wilson, clopper_pearson):
         with pytest.raises(InputError):
             interval(k, n, level)
+
+
+def test_newcombes_own_example() -> None:
+    """Newcombe 1998, Stat. Med. 17:873, table II, case (a), method 10: 56/70 against 48/80."""
+    interval = difference_of_intervals(wilson(56, 70), wilson(48, 80))
+    assert interval.low == pytest.approx(0.0524, abs=5e-5)
+    assert interval.high == pytest.approx(0.3339, abs=5e-5)
+
+
+@given(counts(), counts())
+def test_the_difference_turns_round_with_its_groups(a: tuple[int, int], b: tuple[int, int]) -> None:
+    first, second = wilson(*a), wilson(*b)
+    there, back = difference_of_intervals(first, second), difference_of_intervals(second, first)
+    assert there.low == pytest.approx(-back.high)
+    assert -1 <= there.low <= there.high <= 1
+    if there.estimate is not None:
+        assert there.low <= there.estimate <= there.high
+
+
+def test_a_wider_interval_of_one_group_widens_the_difference() -> None:
+    sure, unsure, other = wilson(30, 60), wilson(5, 10), wilson(20, 60)
+    assert difference_of_intervals(unsure, other).width > difference_of_intervals(sure, other).width

@@ -13,8 +13,7 @@ from promptpex.cli.output import data, say
 from promptpex.core.translation import stored
 
 if TYPE_CHECKING:
-    from promptpex.core.records import Params
-    from promptpex.interchange.format import Format, Imported, Report
+    from promptpex.interchange.format import Format, Imported
 
 
 @click.command("import", cls=ReadCommand)
@@ -62,8 +61,6 @@ def command(
     imported = _cases_alone(imported, path) if cases_only else imported
     for problem in () if flags.get("quiet") else imported.problems:
         say(str(problem), err=True)
-    if imported.report is not None:
-        return _report(imported.report, out, flags, as_json=as_json)
     return _files(imported, out, flags, force=force, as_json=as_json)
 
 
@@ -79,19 +76,6 @@ def _cases_alone(imported: Imported, path: Path) -> Imported:
     others = tuple(Note("left out", part.prompt.name, why, str(path), None) for part in imported.further if part.prompt)
     over = {"cases": len(imported.suite.cases)}
     return Imported(suite=imported.suite, over=over, notes=(*imported.notes, *others))
-
-
-def _report(report: Report, out: Path | None, flags: dict[str, Any], *, as_json: bool) -> int:
-    from promptpex.cli.output import print_json
-
-    written = report.write(out, _params(flags, out)) if out is not None else ()
-    if as_json:
-        print_json(report.to_dict())
-        return 0
-    report.show()
-    for line in written:
-        say(line)
-    return 0
 
 
 def _files(imported: Imported, out: Path | None, flags: dict[str, Any], *, force: bool, as_json: bool) -> int:
@@ -131,12 +115,3 @@ def _notes(imported: Imported) -> dict[str, Any]:
     kinds = {"changed": "changed", "left_out": "left out"}
     notes = {key: [note.to_dict() for note in imported.notes if note.became == kind] for key, kind in kinds.items()}
     return {"came_over": dict(imported.over), **notes}
-
-
-def _params(flags: dict[str, Any], out: Path) -> Params:
-    """How a run would ask under the settings that hold for the folder."""
-    from promptpex.cli.command_session import settings
-    from promptpex.core.records import Params
-
-    chosen = settings(flags, start=out if out.is_dir() else Path.cwd()).settings
-    return Params(temperature=chosen.temperature, max_tokens=chosen.max_tokens, seed=chosen.seed)

@@ -16,12 +16,11 @@ from promptpex.cases.file import read_suite
 from promptpex.cli.main import run_cli
 from promptpex.core.records import Case, Prompt, Run, Spec, Suite
 from promptpex.interchange.format import Format, Imported, formats
-from promptpex.paper import published
 from promptpex.promptfile import read as read_prompt
 from promptpex.report import runs
 from promptpex.specs.file import read_spec
 
-FORMATS: Mapping[str, Format] = formats(interchange, published)
+FORMATS: Mapping[str, Format] = formats(interchange)
 
 
 def read(name: str, path: Path, **given: object) -> Imported:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.reproduce import averages, tables
+from benchmarks.reproduce.prompt_evaluation import Evaluation, evaluate_prompt
+from benchmarks.reproduce.tables import Tables
 from promptpex.cases.file import read_suite, write_suite
 from promptpex.codecs.files.atomic import write_text
-from promptpex.codecs.files.ordinary_files import refuse_led_out
-from promptpex.core.errors import ModelError, RunError, Stopped
+from promptpex.core.errors import ModelError, Stopped
 from promptpex.core.events import Notice
 from promptpex.core.records import Prompt, Spec, Suite
-from promptpex.core.translation import stored
-from promptpex.paper import averages, figures
-from promptpex.paper import result_tables as tables
-from promptpex.paper.prompt_evaluation import Evaluation, evaluate_prompt
-from promptpex.paper.result_tables import Tables
 from promptpex.report import runs
 from promptpex.report.files import csv_text
 from promptpex.specs.file import read_spec
@@ -35,19 +32,15 @@ async def evaluate(
 ) -> Tables:
     """Evaluates each prompt, making the spec, suite or baseline that is missing, and writes tables into ``folder``.
 
-    Gives ``table2``, ``table3``, ``agreement``, ``shares`` and ``failed`` (``promptpex.paper.result_tables``), and over
-    all prompts ``averages`` and ``spec_agreement`` (``promptpex.paper.averages``); ``folder`` has each as CSV, the
-    pictures (``promptpex.paper.figures``) and, for each prompt, its baseline suite and the folders of its runs.
+    Gives ``table2``, ``table3``, ``agreement``, ``shares`` and ``failed`` (``benchmarks.reproduce.tables``), and over
+    all prompts ``averages`` and ``spec_agreement`` (``benchmarks.reproduce.averages``); ``folder`` has each as CSV and,
+    for each prompt, its baseline suite and the folders of its runs.
 
     A prompt for which a model fails is named in a notice and in ``failed``; the tables of the others are made.
 
     Raises:
         ModelError: a model failed for every prompt; the first failure.
-        RunError: a folder of the results is a link that leads out of it.
     """
-    results = Path(session.settings.results)
-    if folder.is_relative_to(results):
-        refuse_led_out(folder, results, RunError)
     evaluations: list[tuple[str, Evaluation]] = []
     failures: list[tuple[str, ModelError]] = []
     prompts = [read_prompt(session, files.prompt) for files in all_files]
@@ -60,8 +53,8 @@ async def evaluate(
             raise
         except ModelError as error:
             failures.append((prompt.name, error))
-            session.emit(Notice(stored("{name} is not evaluated: {reason}", name=prompt.name, reason=error), "warning"))
-        _write_tables(folder, tabled(evaluations, failures))
+            session.emit(Notice(f"{prompt.name} is not evaluated: {error}", "warning"))
+        write_tables(folder, tabled(evaluations, failures))
     if failures and not evaluations:
         raise failures[0][1]
     return tabled(evaluations, failures)
@@ -72,7 +65,6 @@ async def _one(
 ) -> Evaluation:
     spec, suite = await _material(session, prompt, files)
     place = runs.folder_for(folder, prompt.name, BASELINE)
-    refuse_led_out(place, folder, RunError)
     base = await _baseline(session, files, prompt, place, baseline)
     evaluation = await evaluate_prompt(session, prompt, spec, suite, base, sample=sample)
     raise_if_cancelled(session)
@@ -100,11 +92,10 @@ def tabled(evaluations: Sequence[tuple[str, Evaluation]], failures: Sequence[tup
     }
 
 
-def _write_tables(folder: Path, made: Tables) -> None:
+def write_tables(folder: Path, made: Tables) -> None:
+    """Writes each as CSV, by its name."""
     for name, table in made.items():
         write_text(folder / f"{name}.csv", csv_text(table), links=False)
-    for name, picture in figures.figures(made).items():
-        write_text(folder / name, picture, links=False)
 
 
 async def _material(session: Session, prompt: Prompt, files: Files) -> tuple[Spec, Suite]:

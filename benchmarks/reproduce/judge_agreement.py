@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
 
-from promptpex.core.records import Output, Rule, Verdict
-from promptpex.paper.published.dataset import Benchmark
-from promptpex.paper.published.results import SOURCE
+from benchmarks.reproduce.dataset import Benchmark
+from benchmarks.reproduce.results import SOURCE
+from promptpex.assertions import OutputOfCase, RuleCheckJob, chunked
+from promptpex.core.records import Rule, Verdict
+from promptpex.engines import LocalEngine
 from promptpex.stats import Agreement, Interval, clustered_agreement, korn_graubard
-from tests.assertions.checked_here import check_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Pair:
 
 def pairs(benchmark: Benchmark) -> list[Pair]:
     """Every output of a benchmark that both have judged."""
-    checked = _by_key(check_rules(benchmark.run.spec.rules, benchmark.run.outputs, _inputs(benchmark)))
+    checked = _by_key(_checked(benchmark))
     judged = {verdict.key: verdict for verdict in benchmark.run.verdicts if verdict.source == SOURCE}
     compared_pairs: list[Pair] = []
     for output in benchmark.run.outputs:
@@ -138,10 +140,8 @@ def _by_key(verdicts: Sequence[Verdict]) -> dict[tuple[str, str, int], list[Verd
     return groups
 
 
-def _inputs(benchmark: Benchmark) -> Callable[[Output], Mapping[str, Any]]:
+def _checked(benchmark: Benchmark) -> list[Verdict]:
     cases = {case.id: case.inputs for case in benchmark.run.suite.cases}
-
-    def of(output: Output) -> Mapping[str, Any]:
-        return cases.get(output.case, {})
-
-    return of
+    usable = [OutputOfCase(one, cases[one.case], None) for one in benchmark.run.outputs if one.error is None]
+    done = asyncio.run(LocalEngine().map(RuleCheckJob(tuple(benchmark.run.spec.rules)), chunked(usable)))
+    return [each.verdict for each in chain.from_iterable(done)]

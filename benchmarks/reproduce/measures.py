@@ -10,18 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from promptpex.paper.published.dataset import Benchmark
-from promptpex.paper.published.results import Result
+from benchmarks.reproduce.dataset import Benchmark
+from benchmarks.reproduce.results import Result
 from promptpex.stats import DEFAULT_TOLERANCE, corrected_worse, pair_tests
-from promptpex.tables import Counted, Decision, RankingOptions, Rankings, counted, outputs, rankings
+from promptpex.tables import Counted, RankingOptions, Rankings, counted, outputs, rankings
 from promptpex.tables.summary import Figures
 
 if TYPE_CHECKING:
     from promptpex.stats import Grid
 
 Tables = dict[str, dict[str, Any]]
+
+PARTS = {"table2": ("promptpex", "baseline"), "table3": ("rules", "inverse")}
+"""The two sides of each table."""
+
+TITLES = {"table2": "Table 2", "table3": "Table 3"}
 
 _MISPRINTS = {
     ("extract-names", "qwen2.5:3b", "rules", 6, 18): 12,
@@ -117,14 +123,79 @@ def misprints(tables: Tables) -> list[str]:
     return sentences
 
 
+def averages(tables: Tables) -> dict[str, Any]:
+    """The Average rows of Tables 2 and 3, in per cent, by table, model and part.
+
+    ``percent`` is the mean of the shares, ``of_rounded`` that of the cells as the paper rounds them, which it averages;
+    both over the benchmarks in which every model has an answer to every part.
+    """
+    return {name: _averages(tables[name], parts) for name, parts in PARTS.items()}
+
+
+def _averages(cells: Mapping[str, Any], parts: tuple[str, str]) -> dict[str, Any]:
+    models = list(dict.fromkeys(model for by_model in cells.values() for model in by_model))
+    sides = [(model, part) for model in models for part in parts]
+    common = [one for one in cells.values() if all(model in one and one[model][part]["n"] for model, part in sides)]
+    if not common:
+        return {}
+    return {model: {part: _average([by_model[model][part] for by_model in common]) for part in parts}
+            for model in models}  # fmt: skip
+
+
+def _average(cells: Sequence[Mapping[str, int]]) -> dict[str, float]:
+    return {
+        "percent": mean(100 * cell["non_compliant"] / cell["n"] for cell in cells),
+        "of_rounded": mean(paper_percent(cell["non_compliant"], cell["n"]) or 0 for cell in cells),
+        "benchmarks": len(cells),
+    }
+
+
+def differs(average: Mapping[str, Any]) -> bool:
+    """Whether the mean of the rounded cells is another whole number than that of the shares."""
+    return f"{average['percent']:.0f}" != f"{average['of_rounded']:.0f}"
+
+
+def differing(cells: Mapping[str, Any]) -> list[str]:
+    """The averages that the paper gives otherwise, since it averages rounded cells; a sentence each."""
+    return [
+        f"{TITLES[table]}, average, {model}, {part}: the mean of the shares is {one['percent']:.2f}%; the paper "
+        f"averages rounded cells, which gives {one['of_rounded']:.2f}%, so {one['of_rounded']:.0f}%"
+        for table, by_model in cells.items()
+        for model, parts in by_model.items()
+        for part, one in parts.items()
+        if differs(one)
+    ]
+
+
+def sentences(benchmarks: Sequence[Benchmark]) -> list[str]:
+    """What the recordings say to two sentences of the paper: what can be counted again, and what cannot."""
+    broken = [
+        benchmark.validity.get(row.case) is True
+        for benchmark in benchmarks
+        for row in benchmark.results
+        if not row.baseline and row.compliance != "ok"
+    ]
+    agreed = [answer for benchmark in benchmarks for answer in benchmark.agreement.values()]
+    lines = []
+    if broken:
+        share = f"{sum(broken)} of {len(broken)}, {100 * sum(broken) / len(broken):.0f}%"
+        lines.append(
+            f"Non-compliant answers to generated tests whose test was judged valid: {share}, over the "
+            f"{len(benchmarks)} benchmarks here; the paper says 73%."
+        )
+    if agreed:
+        share = f"{sum(answer is True for answer in agreed)} of {len(agreed)}"
+        lines.append(
+            "Spec agreement: the paper's 96.8% compares models on the baseline's tests under the spec, and the "
+            "recordings do not hold those answers, so it cannot be counted again. They do hold the author's own "
+            f"answers to generated tests under the spec: {share} were judged to comply with the prompt."
+        )
+    return lines
+
+
 def misprinted(benchmark: str, model: str, part: str, cell: Mapping[str, Any]) -> bool:
     """Whether this is one of those cells."""
     return (benchmark, model, part, cell["non_compliant"], cell["n"]) in _MISPRINTS
-
-
-def to_dict(benchmarks: Sequence[Benchmark]) -> dict[str, Any]:
-    """``ours`` of each benchmark as JSON-ready data."""
-    return {benchmark.name: _plain_one(ours(benchmark)) for benchmark in benchmarks}
 
 
 def ours(benchmark: Benchmark, *, confidence: float = 0.95, tolerance: float = DEFAULT_TOLERANCE) -> Ours:
@@ -167,34 +238,6 @@ def _pairs(grid: Grid, tolerance: float) -> tuple[ModelPair, ...]:
         min([(a, b), (b, a)], key=p_values.__getitem__) for a, b in combinations(grid.models, 2) if (a, b) in p_values
     ]
     return tuple(ModelPair(*way, p_values[way], adjusted[way]) for way in ways)
-
-
-def _plain_one(figures: Ours) -> dict[str, Any]:
-    models = {
-        model: {
-            **_plain_share(figures.shares[model]),
-            "baseline": _plain_share(figures.baseline[model]),
-            "unscored": dict(figures.unscored[model]),
-            **_plain_place(place),
-        }
-        for model, place in figures.places.models.items()
-    }
-    pairs = [{"first": one.first, "second": one.second, "p": one.p, "adjusted": one.adjusted} for one in figures.pairs]
-    tied = list(figures.places.having("best", "tied"))
-    return {"models": models, "pairs": pairs, "tied": tied, "candidates": list(figures.candidates)}
-
-
-def _plain_share(one: Share) -> dict[str, Any]:
-    return {"share": one.share, "interval": [one.low, one.high], "scored": one.scored, "at_least": one.at_least}
-
-
-def _plain_place(place: Decision) -> dict[str, Any]:
-    return {
-        "decision": place.outcome,
-        "because": place.because,
-        "p": place.p,
-        "beaten_by": place.beaten_by,
-    }
 
 
 def _table2(benchmark: Benchmark) -> dict[str, Any]:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import csv
-import runpy
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from promptpex.paper import result_tables
-from promptpex.paper.result_tables import Tables
+from benchmarks.reproduce import markdown
+from benchmarks.reproduce import tables as result_tables
+from benchmarks.reproduce.__main__ import main
+from benchmarks.reproduce.tables import Tables
 from promptpex.report.files import csv_text
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "results" / "reference" / "evaluation"
-SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "reference_tables.py"))
 
 
 @pytest.fixture(scope="module")
 def tables() -> Tables:
-    made = SCRIPT["rebuilt"](FOLDER)
-    assert isinstance(made, dict)
-    return made
+    return markdown.rebuilt(FOLDER)
 
 
 @pytest.mark.parametrize("name", ["table2", "table3", "agreement"])
@@ -49,7 +45,7 @@ def outcomes(row: dict[str, str]) -> list[bool | None]:
 
 def test_the_page_shows_the_committed_tables(tables: Tables) -> None:
     page = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
-    lines = SCRIPT["markdown"](tables).splitlines()
+    lines = markdown.of_evaluation(tables).splitlines()
     assert len(lines) > 30
     for line in lines:
         assert line in page
@@ -57,38 +53,24 @@ def test_the_page_shows_the_committed_tables(tables: Tables) -> None:
 
 def test_what_rounds_to_nothing_has_no_sign() -> None:
     row = {"difference": -0.004, "difference_low": -0.0049, "difference_high": 0.02, "cosine": -0.001}
-    assert SCRIPT["_gap"](row) == "+0 (+0 to +2)"
+    assert markdown._gap(row) == "+0 (+0 to +2)"
     counts = dict.fromkeys(("cases", "unscored", "prompt_broken", "spec_broken"), 1)
-    assert SCRIPT["_agreement"]({"benchmark": "b", **counts, **row})[-1] == "0.00"
+    assert markdown._agreement({"benchmark": "b", **counts, **row})[-1] == "0.00"
 
 
-def test_the_script_writes_the_same_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_writes_the_same_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("prompt", "spec"):
         (tmp_path / "classify" / name).mkdir(parents=True)
         for file in (FOLDER / "classify" / name).iterdir():
             (tmp_path / "classify" / name / file.name).write_bytes(file.read_bytes())
-    SCRIPT["main"](tmp_path)
+    assert main(["tables", str(tmp_path)]) == 0
     whole = (FOLDER / "table2.csv").read_text(encoding="utf-8").splitlines()
     wanted = [line for line in whole if line.startswith(("benchmark,", "classify,"))]
     assert (tmp_path / "table2.csv").read_text(encoding="utf-8").splitlines() == wanted
     assert "| classify | 3 of 4" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("argument", "code", "message"), [("--help", 0, "folder"), ("nowhere", 1, "holds no run")])
-def test_the_script_makes_no_tables_of_nothing(
-    tmp_path: Path,
-    argument: str,
-    code: int,
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    script = str(ROOT / "scripts" / "reference_tables.py")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", [script, argument])
-    with pytest.raises(SystemExit) as left:
-        runpy.run_path(script, run_name="__main__")
-    assert left.value.code == code
-    out, err = capsys.readouterr()
-    assert message in out + err
+def test_the_program_makes_no_tables_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tables", str(tmp_path)]) == 2
+    assert "holds no run" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

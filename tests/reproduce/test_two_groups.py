@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.reproduce.two_groups import groups_p, permutation_p
 from promptpex.core.errors import InputError
-from promptpex.stats import Grid, difference_of_intervals, groups_p
-from promptpex.stats.two_sample import _by_counting, _by_frequencies, permutation_p
+from promptpex.stats import Grid
 from tests.stats.grids import Counts, grid_of
-from tests.stats.references import wilson
 
 counts = st.integers(0, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 small_groups = st.integers(1, 5).flatmap(
@@ -45,28 +44,6 @@ def by_hand(first: list[int], second: list[int], unit: int) -> Fraction:
 
 def grid(*cases: Counts) -> Grid:
     return grid_of({"m": {str(number): of_case for number, of_case in enumerate(cases)}})
-
-
-def test_newcombes_own_example() -> None:
-    """Newcombe 1998, Stat. Med. 17:873, table II, case (a), method 10: 56/70 against 48/80."""
-    interval = difference_of_intervals(wilson(56, 70), wilson(48, 80))
-    assert interval.low == pytest.approx(0.0524, abs=5e-5)
-    assert interval.high == pytest.approx(0.3339, abs=5e-5)
-
-
-@given(counts, counts)
-def test_the_difference_turns_round_with_its_groups(a: tuple[int, int], b: tuple[int, int]) -> None:
-    first, second = wilson(*a), wilson(*b)
-    there, back = difference_of_intervals(first, second), difference_of_intervals(second, first)
-    assert there.low == pytest.approx(-back.high)
-    assert -1 <= there.low <= there.high <= 1
-    if there.estimate is not None:
-        assert there.low <= there.estimate <= there.high
-
-
-def test_a_wider_interval_of_one_group_widens_the_difference() -> None:
-    sure, unsure, other = wilson(30, 60), wilson(5, 10), wilson(20, 60)
-    assert difference_of_intervals(unsure, other).width > difference_of_intervals(sure, other).width
 
 
 @given(counts, counts, st.integers(1, 6))
@@ -103,24 +80,6 @@ def test_chance_alone_is_called_a_difference_no_more_often_than_alpha(values: li
         inside = np.isin(np.arange(len(values)), chosen)
         called += permutation_p(cases[inside], cases[~inside], 3) <= alpha
     assert called <= alpha * comb(len(values), 3)
-
-
-def test_the_distribution_is_the_same_by_counting_and_by_frequencies() -> None:
-    rng = np.random.default_rng(3)
-    for cases, size, unit in ((40, 5, 2), (150, 75, 3), (200, 30, 60)):
-        values = np.where(rng.random(cases) < 0.4, rng.integers(0, unit + 1, cases), unit)
-        assert _by_frequencies(values, size) == pytest.approx(_by_counting(values, size), abs=1e-13)
-
-
-def test_2000_cases_of_five_repeats_are_as_the_normal_distribution_says() -> None:
-    """The mean of the means of 1,000 cases: so many are normal, and both ways of a test agree."""
-    rng = np.random.default_rng(5)
-    values = rng.integers(0, 6, 2000)
-    first, second = values[:1000], values[1000:]
-    spread = (1000 * 1000 / 2000 * values.var(ddof=1)) ** 0.5
-    distance = abs(first.sum() - values.sum() / 2) / spread
-    normal = pytest.importorskip("scipy.stats").norm
-    assert permutation_p(first, second, 5) == pytest.approx(2 * normal.sf(distance), abs=0.02)
 
 
 def test_farther_sums_are_stronger_evidence_though_few_choices_of_cases_give_them() -> None:
@@ -180,13 +139,3 @@ def test_very_many_numbers_of_repeats_are_rounded_to_what_can_be_counted(fewest:
     cases: list[Counts] = [(int(b), int(n - b), 0) for b, n in zip(broken, asked, strict=True)]
     p = groups_p(grid(*cases[:200]), grid(*cases[200:]), 0)
     assert p == pytest.approx(drawn([b / n for b, n in zip(broken, asked, strict=True)], 200), abs=apart)
-
-
-def test_a_few_lost_repeats_leave_the_other_cases_exact() -> None:
-    rng = np.random.default_rng(4)
-    broken = rng.binomial(4, np.where(np.arange(2000) < 1000, 0.3, 0.32)).tolist()
-    whole: list[Counts] = [(b, 4 - b, 0) for b in broken]
-    lost: list[Counts] = [(0, 3, 0), *whole[1:]]
-    whole[0] = (0, 4, 0)
-    exact = groups_p(grid(*whole[:1000]), grid(*whole[1000:]), 0)
-    assert groups_p(grid(*lost[:1000]), grid(*lost[1000:]), 0) == pytest.approx(exact, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Two groups of different cases: the interval of their difference, and the exact test that the group makes none."""
+"""The exact test that it makes no difference which of two groups of cases is asked."""
 
 from __future__ import annotations
 
@@ -6,42 +6,17 @@ import math
 from typing import TYPE_CHECKING
 
 from promptpex.core.errors import InputError
-from promptpex.stats.intervals import Interval
 from promptpex.stats.outcome_grid import Completion, Grid
 from promptpex.stats.special import log_choose
 
 if TYPE_CHECKING:
     from promptpex.stats.outcome_grid import Floats, Ints
 
-_MOST_STEPS = 200_000_000
-"""Additions up to which the distribution is built case by case, which bounds its time; beyond, through its
-characteristic function."""
 _MOST_PARTS = 20_000
 """Parts of all cases together up to which shares of unequal numbers of repeats are kept exactly, which bounds
 the size of the distribution."""
 _FEWEST_PARTS = 10
 """Parts that each case has at least where its share is rounded: to a twentieth at worst."""
-
-
-def difference_of_intervals(first: Interval, second: Interval, *, correlation: float = 0.0) -> Interval:
-    """The first share minus the second, from the interval of each, however that was made (MOVER: Zou and Donner 2008,
-    Stat. Med. 27:1693, section 2; for estimates that are correlated Zou 2007, Psychol. Methods 12:399, equation 15).
-
-    (-1, 1) without an estimate where one of them has none. Both have the same confidence, which the difference keeps.
-
-    Args:
-        correlation: of the two estimates; 0 for independent groups.
-    """
-    n, p, q = first.n + second.n, first.estimate, second.estimate
-    if p is None or q is None:
-        return Interval(None, -1.0, 1.0, first.confidence, n, "mover")
-    low = (p - q) - _joint_reach(p - first.low, second.high - q, correlation)
-    high = (p - q) + _joint_reach(first.high - p, q - second.low, correlation)
-    return Interval(p - q, max(-1.0, low), min(1.0, high), first.confidence, n, "mover")
-
-
-def _joint_reach(first: float, second: float, correlation: float) -> float:
-    return math.sqrt(max(0.0, first**2 + second**2 - 2.0 * correlation * first * second))
 
 
 def groups_p(first: Grid, second: Grid, model: int) -> float:
@@ -124,13 +99,11 @@ def permutation_p(first: Ints, second: Ints, unit: int = 1) -> float:
         values = unit - values
     size, observed = len(first), int(values[: len(first)].sum())
     if unit == 1:
-        return _rarer(_hypergeometric(size, len(second), int(values.sum())), observed, unit, 0.0)
-    if values.size * (size + 1) * (int(values.sum()) + 1) <= _MOST_STEPS:
-        return _rarer(_by_counting(values, size), observed, unit, 0.0)
-    return _rarer(_by_frequencies(values, size), observed, unit, 1e-12)
+        return _rarer(_hypergeometric(size, len(second), int(values.sum())), observed, unit)
+    return _rarer(_by_counting(values, size), observed, unit)
 
 
-def _rarer(chance: Floats, seen: int, unit: int, noise: float) -> float:
+def _rarer(chance: Floats, seen: int, unit: int) -> float:
     """The chance of the sums that are at most as likely as the one seen, with those less than half a case from them."""
     import numpy as np
 
@@ -139,7 +112,7 @@ def _rarer(chance: Floats, seen: int, unit: int, noise: float) -> float:
         window[[0, -1]] = 0.5
     half = window.size // 2
     near = np.convolve(chance, window)[half : half + chance.size]
-    return min(1.0, float(chance[near <= near[seen] * (1.0 + 1e-9) + noise].sum()))
+    return min(1.0, float(chance[near <= near[seen] * (1.0 + 1e-9)].sum()))
 
 
 def _hypergeometric(size: int, others: int, hits: int) -> Floats:
@@ -172,28 +145,4 @@ def _by_counting(values: Ints, size: int) -> Floats:
         chance[1:, value : value + reach + 1] += more
         reach += value
     normed: Floats = chance[size] / chance[size].sum()
-    return normed
-
-
-def _by_frequencies(values: Ints, size: int) -> Floats:
-    """The same for very many cases, through the characteristic function of both the sum and the number of cases taken;
-    exact to about 1e-13."""
-    import numpy as np
-
-    share_taken, total = size / values.size, int(values.sum())
-    length = 1 << max(1, math.ceil(math.log2(total + 1)))
-    turn = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length)
-    spread = math.sqrt(values.size * share_taken * (1.0 - share_taken))
-    # Numbers of cases so far from ``size`` that they may stand for it: their chance is below 1e-30.
-    points = min(values.size + 1, math.ceil(12.0 * spread) + 60)
-    parts = [(turn**value, count) for value, count in zip(*np.unique(values, return_counts=True), strict=True)]
-    spectrum = np.zeros(turn.size, dtype=np.complex128)
-    for point in range(points):
-        angle = 2j * np.pi * point / points
-        product = np.full(turn.size, np.exp(-angle * size))
-        for power, count in parts:
-            product *= (1.0 - share_taken + share_taken * np.exp(angle) * power) ** count
-        spectrum += product
-    chance = np.maximum(np.fft.irfft(spectrum, n=length)[: total + 1], 0.0)
-    normed: Floats = chance / chance.sum()
     return normed

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.paper.published import dataset
+from benchmarks.reproduce import dataset, judge_agreement
+from benchmarks.reproduce.judge_agreement import Compared
 from promptpex.stats.agreement import cohens_kappa
-from tests.paper.published import judge_agreement, recordings
-from tests.paper.published.judge_agreement import Compared
+from tests.reproduce import recordings
 from tests.stats.references import covers, wilson
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "judge-reliability.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "judge-reliability.md"
 
 
 @pytest.fixture(scope="module")

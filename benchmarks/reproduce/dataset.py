@@ -1,4 +1,4 @@
-"""``promptpex-published``: the evaluation recordings of microsoft/promptpex (``evals/v7``), as our records.
+"""The evaluation recordings of microsoft/promptpex (``evals/v7``), as our records.
 
 Each benchmark becomes a run: the published rules are its spec, the generated and the baseline tests its suite, the
 models' answers its outputs, and the published judge's words its verdicts, on the prompt as a whole since that is what
@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.reproduce import prompts
+from benchmarks.reproduce.results import Result, Results, read_results
+from benchmarks.reproduce.rule_checks import checks_for
 from promptpex.codecs.files.text_file import read_text
 from promptpex.core.errors import InputError, RunError, SpecError
 from promptpex.core.ids import digest
@@ -22,10 +25,6 @@ from promptpex.core.records import Case, Manifest, Problem, Prompt, Rule, Run, S
 from promptpex.core.sentences import on_one_line
 from promptpex.interchange import csv_table, promptpex_tests
 from promptpex.judging.modes.prompt import WHOLE_PROMPT
-from promptpex.paper.published import prompts
-from promptpex.paper.published.overview import against_overview
-from promptpex.paper.published.results import Result, Results, read_results
-from promptpex.paper.published.rule_assertions import checks_for
 
 RESULTS = "test_results.csv"
 NEEDED = ("rules.txt", "inverse_rules.txt", "tests.csv", RESULTS, "test_evals.csv", "rule_evals.csv")
@@ -113,9 +112,8 @@ def read_benchmark(folder: Path) -> Benchmark:
     cases = results.cases
     evaluated, odd = _evals(folder / "test_evals.csv", promptid, cases, len(rules), variable)
     grounded, odd_rules = _groundedness(folder / "rule_evals.csv", promptid, rules)
-    overview = against_overview(folder / "overview.csv", results.rows)
     untried = _untried(folder / "baseline_tests.txt", cases, variable)
-    problems += [*located.problems, *tests.problems, *results.problems, *odd, *odd_rules, *overview, *untried]
+    problems += [*located.problems, *tests.problems, *results.problems, *odd, *odd_rules, *untried]
     run = _run(folder, located.prompt, rules, results)
     return Benchmark(
         name=folder.name,

@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from promptpex.core.translation import Key
 from promptpex.tables.frames import typed
 
 if TYPE_CHECKING:
@@ -40,9 +39,6 @@ under its spec, benchmark by benchmark, per model and for all models in one vect
 where all shares of one side are a multiple of the other's, and has no value where one side has no broken output."""
 
 Row = dict[str, object]
-
-ALL_MODELS = Key("all models")
-"""How the row of all models is called where it is shown."""
 
 
 def averages(contrasts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

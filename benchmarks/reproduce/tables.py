@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.reproduce.two_groups import groups_p
 from promptpex.core.records import Run
 from promptpex.stats import (
     Completion,
@@ -13,7 +14,6 @@ from promptpex.stats import (
     clopper_pearson,
     difference_interval,
     difference_of_intervals,
-    groups_p,
     pair,
     share_interval,
     sign_flip_p,

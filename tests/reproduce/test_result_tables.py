@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.reproduce import tables as result_tables
+from benchmarks.reproduce.averages import averages
 from promptpex.core.records import Case, Run
-from promptpex.paper import result_tables
-from promptpex.paper.averages import averages
-from promptpex.paper.report import tables_for_terminal
 from promptpex.stats import clopper_pearson
 from tests.tables.by_hand import output, run, verdict
 
@@ -149,7 +148,6 @@ def test_a_side_whose_outputs_are_all_unscored_has_no_share_and_is_in_no_average
     (first, second) = averages({"table2": table}).to_dict("records")
     assert (first["benchmarks"], first["share"], first["at_least"]) == (1, 0.4, False)
     assert (second["benchmarks"], second["share"]) == (1, 0.0)
-    assert tables_for_terminal({"table2": table})
 
 
 def test_a_share_has_the_exact_interval_of_what_was_judged() -> None:

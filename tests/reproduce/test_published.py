@@ -10,19 +10,17 @@ from typing import Any
 
 import pytest
 
-from promptpex.cli.main import run_cli
+from benchmarks.reproduce import dataset, measures
+from benchmarks.reproduce.__main__ import main
+from benchmarks.reproduce.dataset import Benchmark
+from benchmarks.reproduce.measures import Tables, averages, differing, misprints, ours, paper_percent, sentences, tables
 from promptpex.core.errors import InputError, RunError
 from promptpex.judging.modes.prompt import WHOLE_PROMPT
-from promptpex.paper.figures import INTERVALS, MEANS
-from promptpex.paper.figures import figures as pictures
-from promptpex.paper.published import dataset, measures
-from promptpex.paper.published.averages import average_cells, frames, sentences
-from promptpex.paper.published.dataset import Benchmark
-from promptpex.paper.published.measures import Tables, misprints, ours, paper_percent, tables
+from promptpex.report import runs
 from promptpex.stats import clopper_pearson, holm
 from promptpex.tables import models as models_table
 from promptpex.tables import outputs, rankings
-from tests.paper.published import recordings
+from tests.reproduce import recordings
 
 
 @pytest.fixture(scope="session")
@@ -149,7 +147,7 @@ def test_no_pair_is_called_different_that_is_not(benchmarks: list[Benchmark]) ->
 
 
 def test_the_page_says_what_the_recordings_show(benchmarks: list[Benchmark]) -> None:
-    page = " ".join((Path(__file__).resolve().parents[3] / "docs" / "evaluation.md").read_text("utf-8").split())
+    page = " ".join((Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text("utf-8").split())
     figures = {benchmark.name: ours(benchmark) for benchmark in benchmarks}
     widths = [share.high - share.low for one in figures.values() for share in one.shares.values()]
     pairs = [pair for one in figures.values() for pair in one.pairs]
@@ -351,18 +349,6 @@ def test_a_test_that_the_suite_lacks_is_added(tmp_path: Path) -> None:
     assert one.run.suite.case("r1-0000001") is not None
 
 
-def test_the_summary_betrays_rows_that_are_gone(tmp_path: Path) -> None:
-    folder = recordings.write(tmp_path)
-    columns = ("model", "tests", "baseline", "tests positive compliant", "tests negative compliant")
-    recordings.table(
-        folder / "overview.csv", [columns, ("gpt-4o-mini", "4", "2", "2", "2"), ("gemma2:9b", "5", "2", "1", "1")]
-    )
-    (one,) = dataset.read(tmp_path)
-    assert [str(p) for p in one.problems if "overview" in p.path] == [
-        f"{folder / 'overview.csv'}:3: warning: gemma2:9b: the overview says '5' tests, the results 4"
-    ]
-
-
 def test_without_its_prompt_a_benchmark_is_counted_and_reported(tmp_path: Path) -> None:
     recordings.write(tmp_path, prompt=False)
     (one,) = dataset.read(tmp_path)
@@ -411,9 +397,17 @@ def test_a_share_of_nothing_is_no_percentage() -> None:
     assert paper_percent(0, 0) is None
 
 
-def test_the_averages_of_both_tables_and_their_pictures(counted: Tables, expected: dict[str, Any]) -> None:
-    made = frames(counted)
-    cells = average_cells(made["averages"], counted)
+def test_two_sentences_of_the_paper_are_counted_again_or_explained(benchmarks: list[Benchmark]) -> None:
+    valid, agreement = sentences(benchmarks)
+    assert "114 of 162, 70%" in valid
+    assert "73%" in valid
+    assert "cannot be counted again" in agreement
+    assert "196 of 234" in agreement
+    assert sentences([]) == []
+
+
+def test_the_averages_of_both_tables(counted: Tables, expected: dict[str, Any]) -> None:
+    cells = averages(counted)
     for table, stems in (("table2", {"promptpex": "ppex", "baseline": "bl"}),
                          ("table3", {"rules": "rule", "inverse": "inv"})):  # fmt: skip
         for model, parts in cells[table].items():
@@ -424,36 +418,53 @@ def test_the_averages_of_both_tables_and_their_pictures(counted: Tables, expecte
                            for models in expected[table].values()]  # fmt: skip
                 means = {"percent": pytest.approx(sum(shares) / 6), "of_rounded": pytest.approx(sum(rounded) / 6)}
                 assert parts[part] == {**means, "benchmarks": 6}
-    drawn = pictures(made)
-    assert list(drawn) == [f"figure-{number}.svg" for number in range(9, 14)]
-    assert "speech-tag: gpt-4o-mini 0% (0–8). speech-tag: gemma2:9b 5% (1–16)." in drawn["figure-13.svg"]
-    assert "speech-tag: generated cases valid 71% (55–84)." in drawn["figure-11.svg"]
-    assert {name for name, picture in drawn.items() if MEANS in picture} == {"figure-9.svg", "figure-10.svg"}
-    assert {name for name, picture in drawn.items() if INTERVALS in picture} == {
-        f"figure-{number}.svg" for number in (11, 12, 13)
-    }
+    assert len(differing(cells)) == 2
+    assert differing(cells)[1] == (
+        "Table 2, average, gemma2:9b, baseline: the mean of the shares is 6.50%; the paper averages rounded cells, "
+        "which gives 6.33%, so 6%"
+    )
 
 
-def test_averages_that_the_paper_gives_otherwise_are_named_and_kept(
+def test_a_benchmark_that_a_model_lacks_is_in_no_average(tmp_path: Path) -> None:
+    recordings.write(tmp_path)
+    other = recordings.write(tmp_path, "smells")
+    rows = [row for row in recordings.result_rows() if row[4] == recordings.MODELS[0]]
+    recordings.table(other / "test_results.csv", [recordings.RESULT_COLUMNS, *rows])
+    cells = averages(tables(dataset.read(tmp_path)))
+    assert {part["benchmarks"] for model in cells["table2"].values() for part in model.values()} == {1}
+
+
+def test_the_program_counts_the_published_tables_again(
     evals: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "out"
-    assert run_cli(["import", "promptpex-published", str(evals), "--out", str(out), "-q"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "average of 6 4 / 0%* 6 / 7%* 15 / 7% 44 / 40%" in text
-    assert (
-        "* Table 2, average, gemma2:9b, baseline: the mean of the shares is 6.50%; the paper averages rounded cells, "
-        "which gives 6.33%, so 6%."
-    ) in text
-    assert text.count("the paper averages rounded cells") == 2
-    kept = json.loads((out / "tables.json").read_text(encoding="utf-8"))["averages"]
-    assert kept["table2"]["gemma2:9b"]["baseline"]["of_rounded"] == pytest.approx(38 / 6)
+    assert main(["published", str(evals), "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr()
+    assert "| average | 4 / 0%* | 6 / 7%* | 15 / 7% | 44 / 40% |" in printed.out
+    assert printed.out.count("the paper averages rounded cells") == 2
+    assert "preamble" in printed.err
+    kept = json.loads((tmp_path / "out" / "tables.json").read_text(encoding="utf-8"))
+    assert list(kept) == ["table2", "table3", "validity", "groundedness", "averages"]
+    assert kept["averages"]["table2"]["gemma2:9b"]["baseline"]["of_rounded"] == pytest.approx(38 / 6)
 
 
-def test_two_sentences_of_the_paper_are_counted_again_or_explained(benchmarks: list[Benchmark]) -> None:
-    valid, agreement = sentences(benchmarks)
-    assert "114 of 162, 70%" in valid
-    assert "73%" in valid
-    assert "cannot be counted again" in agreement
-    assert "196 of 234" in agreement
-    assert sentences([]) == []
+def test_the_program_says_what_a_small_benchmark_shows_and_writes_its_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = recordings.write(tmp_path) / "test_results.csv"
+    rows = recordings.result_rows()
+    rows[0][7] = ""
+    recordings.table(path, [recordings.RESULT_COLUMNS, *rows])
+    assert main(["published", str(tmp_path), "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert "| colours | gpt-4o-mini | 0 of 3 | ≥0% (0–81%) | 1 | 0% (0–84%) | undecided |" in printed
+    assert "| colours | gemma2:9b | 2 of 4 | 50% (7–93%) | 0 |" in printed
+    assert len(runs.read(tmp_path / "out" / "colours").outputs) == 12
+
+
+def test_the_program_names_damage_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = recordings.write(tmp_path) / "test_results.csv"
+    path.write_text(path.read_text(encoding="utf-8")[:200] + '"', encoding="utf-8")
+    assert main(["published", str(tmp_path)]) == 2
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"error: {path}:")
+    assert len(errors.strip().splitlines()) == 1

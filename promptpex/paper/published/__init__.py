@@ -1,1 +1,0 @@
-"""The data published with PromptPex, read and tabulated as in the paper."""
