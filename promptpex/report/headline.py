@@ -64,6 +64,19 @@ def answer(
     return " ".join(sentences)
 
 
+def by_these_judges(unchecked: int) -> list[str]:
+    """The same in a sentence of its own, for what is said of several runs."""
+    if not unchecked:
+        return []
+    return [
+        tr_n(
+            "By this judge; check it with `promptpex grade`.",
+            "By these judges; check them with `promptpex grade`.",
+            unchecked,
+        )
+    ]
+
+
 def chosen_by_outcome(rows: Sequence[TableRow], manifest: Manifest) -> str:
     """All that is said of a run whose cases were chosen because they failed: how many pass now.
 

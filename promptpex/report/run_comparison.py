@@ -14,11 +14,12 @@ from promptpex.core.records import AnyRun
 from promptpex.report.comparison.comparable import Comparable, comparable
 from promptpex.report.comparison_in_words import change_notes, changes_answer, decided_otherwise, metric_note, no_claim
 from promptpex.report.corrections_in_words import corrected_change_sentences
+from promptpex.report.headline import by_these_judges
 from promptpex.report.noise_in_words import noise_sentences
 from promptpex.report.percentages import TableRow
 from promptpex.report.ranked_metric import require_metric
 from promptpex.report.run_tables import RunTables, tables_of
-from promptpex.report.summary import NO_EXPECTED
+from promptpex.report.summary import NO_EXPECTED, unchecked_judges
 from promptpex.stats import FEW_GRADES
 from promptpex.tables import PeoplesGrades, records
 
@@ -112,7 +113,7 @@ def compare_runs(
     Raises:
         InputError: the runs have nothing in common, nothing was scored in one, or not by what is to decide.
     """
-    old, new = map(_scored, (before, after))
+    both = old, new = _scored(before), _scored(after)
     runs, rows, scores = (old.run, new.run), (old.rows, new.rows), (old.metric_counts, new.metric_counts)
     models, common = _models(*runs), _cases(*runs)
     cases = _counting(new.run, common, weights)
@@ -121,6 +122,7 @@ def compare_runs(
     by_metric, figures = tables.metric_changes(*scores, **same, same_texts=what.same_texts), records(by_model)
     corrected = tables.corrected_changes(*rows, people, **same, tolerance=tolerance or 0.0)
     notes = (*change_notes(old, new, len(common), figures), *metric_note(scores, by_metric))
+    answer = _answer(figures, by_metric, corrected, (confidence, rank_by), decided_otherwise(*runs, what.unlike))
     comparison = RunComparison(
         before=old,
         after=new,
@@ -131,7 +133,7 @@ def compare_runs(
         metrics=by_metric,
         corrections=corrected,
         changed=tables.changed(*rows, models=models, cases=cases, chosen=(_chosen(old), _chosen(new))),
-        answer=_answer(figures, by_metric, corrected, (confidence, rank_by), decided_otherwise(*runs, what.unlike)),
+        answer=" ".join([answer, *_by_judges(rank_by, both, people)]),
         notes=(*notes, *noise_sentences(noise, figures)),
         regressions=tuple(_regressions(figures, by_metric, records(corrected), rank_by, tolerance)),
         confidence=confidence,
@@ -199,6 +201,13 @@ def _answer(
         return " ".join(corrected_change_sentences(records(corrected), confidence, deciding=True))
     in_words = corrected_change_sentences(records(corrected), confidence)
     return " ".join([changes_answer(figures, by_metric, unlike), *in_words])
+
+
+def _by_judges(
+    rank_by: str, runs: Sequence[RunTables], people: tuple[PeoplesGrades | None, PeoplesGrades | None]
+) -> list[str]:
+    """That judges decide whom nobody has checked, where they do."""
+    return by_these_judges(max(map(unchecked_judges, runs, people))) if rank_by == "non-compliance" else []
 
 
 class _Same(TypedDict):

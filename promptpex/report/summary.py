@@ -83,6 +83,12 @@ class Summary:
         return self.made.scores
 
     @cached_property
+    def unchecked(self) -> int:
+        """How many judges decide that nobody has compared with people."""
+        grades = self.by_people.grades if self.by_people is not None else None
+        return unchecked_judges(self.made, grades) if self.rankings.options.rank_by == "non-compliance" else 0
+
+    @cached_property
     def model_rows(self) -> list[dict[str, Any]]:
         """The rows of ``models`` as plain values, which many parts of a report look at; none changes them."""
         return records(self.models)
@@ -208,14 +214,13 @@ def _answer(details: Details, rows: list[dict[str, Any]], rankings: Rankings, pe
     run, judges = details.run, records(details.judges)
     if run.manifest.failed_in:
         return chosen_by_outcome(rows, run.manifest)
-    unchecked = _unchecked(details, people) if rankings.options.rank_by == "non-compliance" else 0
     return answer(
         rows,
         rankings,
         judges,
         references=references(run.suite),
         subset=run.manifest.subset,
-        unchecked=unchecked,
+        unchecked=unchecked_judges(details.made, people) if rankings.options.rank_by == "non-compliance" else 0,
         unread=unread(details),
     )
 
@@ -231,13 +236,14 @@ def unread(details: Details) -> list[str]:
     return unread_checks(outputs, details.run.prompt.path)
 
 
-def _unchecked(details: Details, people: PeoplesGrades | None) -> int:
-    """How many judges decide rules that nobody has held them against people on; none where somebody has graded."""
+def unchecked_judges(made: RunTables, people: PeoplesGrades | None) -> int:
+    """How many judges decide rules of a run on which nobody has compared them with people; none where somebody has
+    graded."""
     if people is not None and people.graded:
         return 0
-    rules = details.run.spec.rules
+    rules = made.run.spec.rules
     calibrations = people.calibrations if people is not None else {rule.id: rule.judge for rule in rules}
-    return tables.unchecked_judges(details.made.kinds, rules, calibrations)
+    return tables.unchecked_judges(made.kinds, rules, calibrations)
 
 
 def _corrections(

@@ -57,7 +57,8 @@ def calibration_states(cube: pd.DataFrame, rules: Iterable[Rule], people: People
 def unchecked_judges(
     cube: pd.DataFrame, rules: Iterable[Rule], calibrations: Mapping[str, Iterable[JudgeCalibration]]
 ) -> int:
-    """How many judges take part in deciding a rule on which no valid calibration holds them against people.
+    """How many judges take part in deciding a rule on which no valid calibration holds them against people; those that
+    answer the questions of checks too.
 
     Args:
         cube: a table of verdicts.
@@ -69,15 +70,15 @@ def unchecked_judges(
     decided = cube.loc[scored & cube["counts"] & (by_judge | is_from(cube, "judges")), "rule"].unique()
     taking_part = cube.loc[scored & by_judge & cube["turn"].eq(0) & cube["rule"].isin(decided)]
     pairs = taking_part[["rule", "source", "fingerprint"]].drop_duplicates()
-    columns = (pairs[name].tolist() for name in pairs.columns)
-    return len(
-        {
-            source
-            for rule, source, mark in zip(*columns, strict=True)
-            if calibration_of(calibrations.get(rule, ()), source.removeprefix("judge:"), mark, digests.get(rule, ""))[0]
-            != "current"
-        }
-    )
+    columns = (pairs[name].tolist() for name in ("rule", "source", "fingerprint"))
+    unchecked = {
+        judge
+        for rule, judge, mark in zip(*columns, strict=True)
+        if calibration_of(calibrations.get(rule, ()), judge.removeprefix("judge:"), mark, digests.get(rule, ""))[0]
+        != "current"
+    }
+    answering = cube.loc[scored & cube["counts"] & is_from(cube, "check"), "source"].unique().tolist()
+    return len(unchecked.union(f"judge:{judge}" for source in answering for judge in source.split("@", 1)[1:]))
 
 
 def _cells(rule: Rule, judge: str, fingerprint: str, known: Iterable[JudgeCalibration]) -> dict[str, Any]:

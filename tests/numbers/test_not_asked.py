@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,9 +15,16 @@ import pytest
 import promptpex
 from promptpex import tables
 from promptpex.config import load
-from promptpex.core.records import Request
+from promptpex.core.events import ignore_events
+from promptpex.core.records import Request, Run
+from promptpex.llm.fake import FakeClient
+from promptpex.llm.stack import build
+from promptpex.llm.structured import Structured
+from promptpex.workflow.client_options import stack_options
 from promptpex.workflow.execution import run_records
-from promptpex.workflow.session import open_session
+from promptpex.workflow.roles import Roles
+from promptpex.workflow.session import Session
+from tests.llm.virtual_time import VirtualTimeLoop
 from tests.numbers.server import Place, answering
 from tests.numbers.world import (
     Fate,
@@ -177,26 +185,42 @@ def test_a_deadline_does_not_remove_the_failures_that_come_late(tmp_path: Path, 
     assert run.manifest.partial == "deadline"
 
 
+@pytest.mark.parametrize("models", ["a", "abcd"])
 @pytest.mark.parametrize("way", ["stop", "budget"])
-async def test_a_run_that_ends_at_two_thirds_has_two_thirds_of_its_answers_scored(tmp_path: Path, way: str) -> None:
+def test_a_run_that_ends_at_two_thirds_has_two_thirds_of_its_answers_scored(way: str, models: str) -> None:
+    """The models and the judge share one server, in virtual time."""
     prompt, spec, suite = material(cases(60, 3), 3, judge=True)
-    world, sent = World(suite, by({"a": first(0)})), 0
+    world, sent, most = World(suite, by({model: first(0) for model in models})), 0, 80 * len(models)
 
-    async def reply(request: Request) -> Any:
-        nonlocal sent
-        sent += 1
-        if way == "stop" and sent == 80:
-            on.client.cancel()
-        return world(request)
+    async def made() -> Run:
+        async def reply(request: Request) -> Any:
+            nonlocal sent
+            sent += 1
+            if way == "stop" and sent == most:
+                client.cancel()
+            await asyncio.sleep(0.1)
+            return world(request)
 
-    given: dict[str, Any] = {"models": ["fake/a"], "judge": ["fake/judge"], "concurrency": 4}
-    given |= {"max_requests": 80} if way == "budget" else {}
-    settings = load({**given, "store": str(tmp_path / "s.db")}, start=tmp_path, env={})
-    async with open_session(settings, provider=promptpex.FakeClient(reply)) as on:
-        run = await run_records.execute(on, await run_records.begin(on, prompt, spec, suite))
-    row = summed(run)[1]["a"]
-    assert row["scored"] + row["not_asked"] == 60
-    assert row["scored"] >= (40 if way == "budget" else 30)
+        given: dict[str, Any] = {"models": [f"fake/{model}" for model in models], "judge": ["fake/judge"]}
+        given |= {"max_requests": most} if way == "budget" else {}
+        resolved = load({**given, "concurrency": 16}, start=Path(), env={})
+        client = build(
+            FakeClient(reply),
+            store=None,
+            rng=random.Random(0),
+            clock=asyncio.get_running_loop().time,
+            options=stack_options(resolved.settings),
+        )
+        roles = Roles(resolved, Structured(client), ignore_events)
+        session = Session(resolved=resolved, client=client, store=cast("Any", None), roles=roles)
+        return await run_records.execute(session, await run_records.begin(session, prompt, spec, suite))
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        run = runner.run(made())
+    rows = summed(run)[1].values()
+    scored = sum(row["scored"] for row in rows)
+    assert scored + sum(row["not_asked"] for row in rows) == 60 * len(models)
+    assert scored >= {"budget": 40, "stop": 30 if models == "a" else 36}[way] * len(models)
     assert run.manifest.partial == ("budget" if way == "budget" else "interrupted")
 
 

@@ -209,9 +209,10 @@ class Slot:
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """Who waits for a turn in the first of ``places`` queues."""
+    """Who waits for a turn in the first of ``places`` queues; an ``output`` under test lets all others go first."""
 
     model: str
+    output: bool
     tokens: int
     turn: asyncio.Future[tuple[ServerQueue, Charge]]
     places: int = 1
@@ -229,7 +230,7 @@ async def _first_slot(request: Request, at: Mapping[ServerQueue, str | None], cl
     queues = [queue for queue in at if not queue.is_closed]
     if not queues:
         raise min(at, key=lambda queue: queue.pause_left_s()).closed(request.model)
-    waiting = _Waiting(request.model, tokens_expected(request), turn, len(queues))
+    waiting = _Waiting(request.model, request.template is None, tokens_expected(request), turn, len(queues))
     for queue in queues:
         queue.join(waiting)
     for queue in by_load(queues):
@@ -256,7 +257,8 @@ class ServerQueue:
 
     ``given`` is the number of the latest slot among those of all servers, which ``numbers`` counts.
 
-    Models take turns; where the server serves one model at a time, the model that has it keeps it until it has
+    Models take turns, and what is asked about outputs goes before further outputs, so that whatever ends a run, what
+    was answered is judged. Where the server serves one model at a time, the model that has it keeps it until it has
     nothing in flight and nothing waiting.
     """
 
@@ -282,7 +284,7 @@ class ServerQueue:
         self._on_trial = on_trial
         self._numbers = numbers
         self._clock = clock
-        self._waiting: dict[str, deque[_Waiting]] = {}
+        self._waiting: dict[tuple[str, bool], deque[_Waiting]] = {}
         self._active_model: str | None = None
         self._idle_since = 0.0
         self._woken = 0.0
@@ -298,7 +300,7 @@ class ServerQueue:
 
     def join(self, waiting: _Waiting) -> None:
         """Stands in this queue from now on."""
-        queue = self._waiting.setdefault(waiting.model, deque())
+        queue = self._waiting.setdefault((waiting.model, waiting.output), deque())
         _forget_served(queue)
         queue.append(waiting)
 
@@ -388,9 +390,10 @@ class ServerQueue:
         """The queue whose turn it is."""
         if not self.server.one_model_at_a_time:
             return self._in_turn()
-        own = self._waiting.get(self._active_model or "")
-        if own and _forget_served(own):
-            return own
+        for output in (False, True):
+            own = self._waiting.get((self._active_model or "", output))
+            if own and _forget_served(own):
+                return own
         others = self._in_turn()
         if others is None or self.in_flight:
             return None
@@ -401,11 +404,11 @@ class ServerQueue:
         return others
 
     def _in_turn(self) -> deque[_Waiting] | None:
-        """The models' queues take turns: the one that is served goes to the back."""
-        for model in list(self._waiting):
-            queue = self._waiting.pop(model)
+        """The models' queues take turns: the one that is served goes to the back. Outputs come last."""
+        for key in sorted(self._waiting, key=lambda key: key[1]):
+            queue = self._waiting.pop(key)
             if _forget_served(queue):
-                self._waiting[model] = queue
+                self._waiting[key] = queue
                 return queue
         return None
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import BatchManifest, BatchPart
 from promptpex.report.batches.batch_in_words import about_decisions, batch_answer, incomplete_notes
+from promptpex.report.headline import by_these_judges
 from promptpex.report.percentages import TableRow
 from promptpex.report.summary import Summary
 from promptpex.tables import over_prompts, prompt_models, records
@@ -75,7 +76,8 @@ class BatchReport:
     @cached_property
     def answer(self) -> str:
         """What the batch says of its models, in one paragraph of plain words."""
-        return batch_answer(records(self.by_model))
+        unchecked = max((one.summary.unchecked for one in self.parts if one.summary is not None), default=0)
+        return " ".join([batch_answer(records(self.by_model)), *by_these_judges(unchecked)])
 
     @cached_property
     def incomplete(self) -> list[str]:
