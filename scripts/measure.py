@@ -36,6 +36,7 @@ FOR_OTHERS = {
 
 FIELDS_FOR_OTHERS = {
     "promptpex/interchange/format.py Mapped.ours": "docs/interchange.md is made of it",
+    "promptpex/interchange/format.py Mapped.theirs": "docs/interchange.md is made of it",
     "promptpex/interchange/format.py Format.maps": "docs/interchange.md is made of it",
     "promptpex/interchange/format.py Format.reads": "a test holds it to what the format has a function for",
 }

@@ -52,14 +52,6 @@ TEXTS: Mapping[str, tuple[tuple[str, str | bytes], ...]] = {
     "promptfoo-results": (("out.json", '{"evalId": "x", "results": {"results": [], "prompts": []}}'),),
     "promptpex-json": (("tests.json", '[{"ruleid": 1, "testinput": "x", "expectedoutput": "y"}]'),),
     "promptpex-tests": (("tests.csv", recordings.TESTS),),
-    "openai-evals": (("s.jsonl", '{"input": [{"role": "user", "content": "x"}], "ideal": "y"}\n'),),
-    "deepeval": (
-        ("g.json", json.dumps([{"input": "2+2?", "expected_output": "4", "context": None}], indent=4)),
-        ("g.jsonl", json.dumps({"input": "2+2?", "actual_output": "4", "retrieval_context": "a|b"}) + "\n"),
-        ("g.csv", "input,actual_output,expected_output,context\n2+2?,4,4,a|b\n"),
-        ("c.json", json.dumps([{"scenario": "asks", "expected_outcome": "told", "turns": []}])),
-        ("l.jsonl", json.dumps({"expected_output": "y", "input": "x" * 70_000}) + "\n"),
-    ),
     "langfuse": (
         ("o.json", json.dumps([{"id": "o", "traceId": "t", "type": "GENERATION", "projectId": "p", "input": "x"}])),
         ("o.jsonl", json.dumps({"id": "o", "trace_id": "t", "type": "SPAN", "start_time": "2026-01-01"}) + "\n"),

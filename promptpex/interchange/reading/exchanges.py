@@ -56,7 +56,6 @@ class Exchange:
         answers: what came back; of several the order is that of repeats.
         name: what the file calls it.
         expected: the right outputs, the best first.
-        scenario: what kind of input it is, in the file's words.
     """
 
     at: At
@@ -65,7 +64,6 @@ class Exchange:
     answers: tuple[RecordedAnswer, ...] = ()
     name: str = ""
     expected: tuple[str, ...] = ()
-    scenario: str | None = None
 
     @property
     def roles(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from promptpex.core.errors import InputError
-from promptpex.core.records import INPUT_VARIABLE, Case, Message, Output, Spec, Suite
+from promptpex.core.records import INPUT_VARIABLE, Case, Message, Output, Suite
 from promptpex.core.translation import stored
 from promptpex.interchange.format import Imported, ImportedPrompt
 from promptpex.interchange.notes import Log
@@ -28,8 +28,6 @@ def assembled(
     path: Path,
     log: Log,
     *,
-    spec: Spec | None = None,
-    match: str | None = None,
     called: str = "",
 ) -> Imported:
     """The prompts, cases and outputs of these requests.
@@ -37,8 +35,6 @@ def assembled(
     Args:
         path: the file.
         called: the prompt's name; without it that of the file.
-        spec: of each prompt.
-        match: how outputs are compared with the expected ones.
 
     Raises:
         InputError: there are none, with the first reason.
@@ -54,7 +50,7 @@ def assembled(
         by_roles.setdefault(each.roles, []).append(each)
     alone = by_roles.pop((), [])
     if not by_roles:
-        return replace(_alone(alone, log, spec, match), recorded=recorded)
+        return replace(_alone(alone, log), recorded=recorded)
     for each in alone:
         why = stored("it has no chat, although others in the file do; name the prompt with --prompt")
         log.left_out(each.at.name, why, each.at.path, each.at.line)
@@ -67,24 +63,17 @@ def assembled(
         _project(group, called or path.stem or "chats", number, log)
         for number, group in enumerate(groups[:MAX_PROMPTS])
     ]
-    parts = [replace(part, spec=spec, suite=_matched(part.suite, match)) for part in parts]
     return replace(parts[0], further=tuple(parts[1:]), over=dict(log.over), notes=log.notes, recorded=recorded)
 
 
-def _alone(exchanges: Sequence[Exchange], log: Log, spec: Spec | None, match: str | None) -> Imported:
+def _alone(exchanges: Sequence[Exchange], log: Log) -> Imported:
     """The cases of requests of which only the inputs are known."""
     for each in exchanges:
         if each.answers:
             why = stored("the file does not contain the prompt behind its outputs; name it with --prompt")
             log.left_out(each.at["output"].name, why, each.at.path, each.at.line)
-    gathered_project = gathered([(each, each.inputs) for each in exchanges], log, outputs=False)
-    return replace(
-        gathered_project, spec=spec, suite=_matched(gathered_project.suite, match), over=dict(log.over), notes=log.notes
-    )
-
-
-def _matched(suite: Suite | None, match: str | None) -> Suite | None:
-    return suite.replace(match=match) if suite is not None and match is not None else suite
+    made = gathered([(each, each.inputs) for each in exchanges], log, outputs=False)
+    return replace(made, over=dict(log.over), notes=log.notes)
 
 
 def _project(exchanges: Sequence[Exchange], called: str, number: int, log: Log) -> Imported:
@@ -160,8 +149,6 @@ def gathered(pairs: Sequence[tuple[Exchange, Mapping[str, object]]], log: Log, *
 
 
 def _case(exchange: Exchange, inputs: Mapping[str, object], name: str) -> Case:
-    fields: dict[str, object] = {"scenario": exchange.scenario}
-    if exchange.expected:
-        fields |= {"expected": exchange.expected[0], "also_right": exchange.expected[1:]}
-    known_fields = {key: value for key, value in fields.items() if value is not None and value != ()}
+    right = {"expected": exchange.expected[0], "also_right": exchange.expected[1:]} if exchange.expected else {}
+    known_fields = {key: value for key, value in right.items() if value != ()}
     return Case.model_validate({"id": name, "inputs": dict(inputs), "origin": "added", **known_fields})

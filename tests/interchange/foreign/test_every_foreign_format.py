@@ -19,9 +19,7 @@ from tests.interchange.foreign.imported import FORMATS, read, reads_as, written
 from tests.interchange.foreign.sample_files import (
     COMPLETION,
     CONSOLE,
-    EVAL,
     FILES,
-    GOLDEN,
     ITEM,
     OBSERVATION,
     RECORDS,
@@ -29,17 +27,11 @@ from tests.interchange.foreign.sample_files import (
 )  # fmt: skip
 
 MINE = {
-    "openai-evals": ("s.jsonl", {"id": "s1", "input": [{"role": "user", "content": [{"type": "text", "text": "a"}]}],
-                                 "ideal": ["b", "c"], "level": 3}),
-    "openai-evals-api": ("e.json", EVAL),
     "openai-completions": ("c.jsonl", COMPLETION),
-    "deepeval": ("g.json", GOLDEN),
     "langfuse": ("o.json", OBSERVATION),
     "otel-genai": ("s.json", SPANS),
 }  # fmt: skip
 OTHERS = {
-    "openai-evals-api": ("i.jsonl", {"item": {"word": "fox"}, "sample": {"output_text": "x", "usage": {}}}),
-    "deepeval": ("c.json", {"scenario": "x", "turns": [{"role": "user", "content": "a"}], "name": "n"}),
     "langfuse": ("i.json", ITEM),
     "otel-genai": ("l.json", {**RECORDS, **CONSOLE}),
 }
@@ -167,8 +159,8 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
 
 
 def test_lines_of_rows_are_told_wherever_they_stand(tmp_path: Path) -> None:
-    wrong = {"input": 3, "actual_output": "x"}
-    text = "[\n" + json.dumps(GOLDEN, indent=1) + ",\n\n" + json.dumps(wrong) + "\n]\n"
-    made = read("deepeval", written(tmp_path / "g.json", text))
-    lines = [note.line for note in made.notes if "not text" in note.why]
+    wrong = {"object": "chat.completion", "messages": 3, "choices": []}
+    text = "[\n" + json.dumps(COMPLETION, indent=1) + ",\n\n" + json.dumps(wrong) + "\n]\n"
+    made = read("openai-completions", written(tmp_path / "g.json", text))
+    lines = [note.line for note in made.notes if note.became == "left out"]
     assert lines == [text.split("\n").index(json.dumps(wrong)) + 1]

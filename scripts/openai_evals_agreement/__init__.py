@@ -1,1 +1,0 @@
-"""The parts of ``scripts/agree_with_openai_evals.py``."""
