@@ -33,8 +33,7 @@ DEFAULT_POLICY = "informative"
 
 _FLOOR = 0.2
 """The score of an item that nothing speaks for: such items are chosen too, each a sixth as often as one on which half
-of the machines contradict the other half. A convention, and so are the next three: ``scripts/bench_alignment.py`` tries
-the policy with them."""
+of the machines contradict the other half. A convention, and so are the next three."""
 _LEAN, _LEAN_WITHOUT = 1.0, 16.0
 """To which power an item's place in the order by sigma counts: the first where there are many labels of the scarcer
 kind, and so much more where there is none."""

@@ -47,7 +47,7 @@ that it is not chance."""
 
 ENOUGH = 8
 """Workers where nobody says how many: each sends several hundred requests a second, so that the process of the run is
-the limit before (``docs/scale.md``)."""
+the limit before."""
 
 CLOSE_S = 5.0
 """Seconds that workers have to close their store and connections."""
