@@ -94,6 +94,7 @@ def run_batch(
 
     roles = {"models": listed(models), "judge": listed(judge), "author": author}
     results = in_session(job, {**roles, **settings}, client, start=start)
-    runs = {str(one.files.prompt): RunResult.of(read(one.folder)) for one in results.runs if one.folder is not None}
+    made = {str(one.files.prompt): one.unanswered if one.folder is None else read(one.folder) for one in results.runs}
+    runs = {prompt: RunResult.of(run) for prompt, run in made.items() if run is not None}
     problems = {str(one.files.prompt): str(one.problem) for one in results.runs if one.problem is not None}
     return BatchResult(runs, problems, results.report)

@@ -71,7 +71,7 @@ def data(text: str) -> str:
 
 def show_run(
     run: AnyRun,
-    folder: Path,
+    folder: Path | None,
     *,
     as_json: bool,
     totals: Mapping[str, Any] | None = None,
@@ -80,7 +80,7 @@ def show_run(
     label_rules: LabelRules | None = None,
     full: bool = False,
 ) -> Summary:
-    """Writes the reports of a run into its folder and prints them.
+    """Writes the reports of a run into its folder, if it has one, and prints them.
 
     ``view`` are ``confidence``, ``tolerance``, ``against``, ``weights`` and ``rank_by`` where the report shall differ
     from how the run was made. People's grades are those beside ``prompt``, else beside the prompt that the run names;

@@ -62,12 +62,6 @@ class SpillFile:
         except OSError as error:
             raise self._failed(error) from error
 
-    def lines(self) -> Iterator[bytes]:
-        """All lines of what was added, with their ends; nothing may be added meanwhile."""
-        self._at_end = False
-        self._file.seek(0)
-        yield from self._file
-
     def close(self) -> None:
         """Lets go of all of it. May be called twice."""
         self._file.close()

@@ -50,17 +50,19 @@ def _kept(run: Run, warnings: Sequence[str]) -> Ending:
         run.manifest.asked,
         known=run.manifest.stored,
     )
-    return Ending(True, _lines([f"{run.prompt.name}: {_shown(folder / 'report.html')} ({answers_text})", *warned]))
+    where = tr("no model gave an answer, so no report") if folder is None else _shown(folder / "report.html")
+    return Ending(True, _lines([f"{run.prompt.name}: {where} ({answers_text})", *warned]))
 
 
-def _written(run: Run) -> Path:
+def _written(run: Run) -> Path | None:
     from promptpex.report import summarise
     from promptpex.report.files import write
     from promptpex.workflow.execution.run_into_folder import keep
     from promptpex.workflow.grading.peoples_grades import peoples_grades
 
     folder = keep(Path(run.manifest.settings["results"]), run)
-    write(summarise(run, folder=folder, people=peoples_grades(run, ignore_events)), folder)
+    if folder is not None:
+        write(summarise(run, folder=folder, people=peoples_grades(run, ignore_events)), folder)
     return folder
 
 

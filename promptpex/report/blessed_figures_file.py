@@ -11,7 +11,7 @@ from promptpex.codecs.files.atomic import write_text
 from promptpex.codecs.files.ordinary_files import MEGABYTE, read_bytes
 from promptpex.core.errors import InputError, RunError
 from promptpex.core.ids import digest
-from promptpex.core.records import RUNNING, AnyRun, Blessed, BlessedCase
+from promptpex.core.records import AnyRun, Blessed, BlessedCase
 from promptpex.report.comparison.comparable import text_marks
 from promptpex.report.comparison.what_changed import rules_digest
 from promptpex.report.run_tables import tables_of
@@ -29,7 +29,7 @@ def bless(run: AnyRun, folder: Path) -> Blessed:
         RunError: the run has not ended, or nothing in it was scored.
     """
     manifest = run.manifest
-    if manifest.partial == RUNNING:
+    if not manifest.has_ended:
         raise RunError("this run has not ended; the same `promptpex run` continues it", path=folder)
     made = tables_of(run)
     counts, marks = counts_of_cases(made.rows, [case.id for case in run.suite.cases], manifest.models), text_marks(made)

@@ -66,6 +66,7 @@ MISSING = (
     stored("no output of {model} was scored by {metric}"),
     stored("{some} of {all} outputs of {model} have no score by {metric}"),
     stored("running"),
+    stored("killed"),
 )
 """What keeps a decision open (column ``undecided_because``, with its parts), or a run (``Manifest.partial``)."""
 CANDIDATES = (

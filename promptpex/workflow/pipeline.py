@@ -143,10 +143,10 @@ async def make_baseline(session: Session, files: Files, path: Path, count: int) 
 
 async def run(
     session: Session, files: Files, subset: Subset = WHOLE, *, name: str | None = None
-) -> tuple[Manifest, Path]:
+) -> tuple[Run, Path | None]:
     """The main job: extracts and generates what is missing, collects, judges, and writes the run's folder.
 
-    The folder has all outputs, verdicts and scores; what is given is the run's manifest, and the folder.
+    What is given is as ``execute_into_folder`` gives it.
 
     Args:
         subset: which cases to keep to; those of a part have a folder of their own.

@@ -78,7 +78,7 @@ def prune(results: Path, old: Sequence[Prunable]) -> tuple[list[Path], list[Path
         RunError: a folder cannot be deleted.
     """
     going = [one.folder for one in old if one.goes]
-    deleted = [folder for folder in going if remove_unwritten(folder, results)]
+    deleted = [folder for folder in going if remove_unwritten(folder)]
     if deleted:
         _prune_batches(results)
     return deleted, [folder for folder in going if folder not in deleted]

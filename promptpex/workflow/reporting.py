@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 def report_run(
     run: AnyRun,
-    folder: Path,
+    folder: Path | None,
     emit: Listener,
     *,
     view: Mapping[str, Any] | None = None,
     prompt: Path | None = None,
     label_rules: LabelRules | None = None,
 ) -> Summary:
-    """Writes the report of a run into its folder, and gives its figures.
+    """Writes the report of a run into its folder, if it has one, and gives its figures.
 
     Args:
         view: ``confidence``, ``tolerance``, ``against``, ``weights`` and ``rank_by`` where the report shall differ from
@@ -39,5 +39,6 @@ def report_run(
     """
     people = peoples_grades(run, emit, prompt=prompt, rules=label_rules)
     summary = summarise(run, folder=folder, people=people, **(view or {}))
-    write(summary, folder, renderer(run.prompt))
+    if folder is not None:
+        write(summary, folder, renderer(run.prompt))
     return summary

@@ -35,11 +35,6 @@ async def sent(script: Script, count: int) -> None:
     await until(lambda: script.sent >= count)
 
 
-def begun_in(results: Path) -> bool:
-    """Whether a run was begun under this folder."""
-    return any(results.glob("*/*/manifest.json"))
-
-
 def written(folder: Path) -> list[str]:
     """Names of the spec and case files in a folder."""
     return sorted(path.name for path in folder.glob("*.yaml"))
@@ -134,7 +129,7 @@ async def test_while_it_waits_for_another_process_it_ends_as_soon(tmp_path: Path
     await started(asked(here, scripted), here)
     await sent(script, 4)
     waiting = await started(asked(here, scripted, "--results", str(tmp_path / "other")), here)
-    await until(lambda: begun_in(tmp_path / "other"))
+    await until(lambda: any((tmp_path / "other").glob("*/.*.lock")))
     await asyncio.sleep(0.5)
     waiting.send_signal(signal.SIGINT)
     done = await ended(waiting)
@@ -200,18 +195,39 @@ async def test_a_folder_of_a_killed_run_tells_one_truth(tmp_path: Path, scripted
     process = await started(asked(here, scripted), here)
     await sent(script, 8)
     await until(lambda: (folder / "outputs.jsonl").read_bytes().count(b"\n") >= 8)
+    runs = ["runs", "--json", "--results", str(here.folder / "results")]
+    assert [run["partial"] for run in json.loads((await command(runs)).out)] == ["running"]
     process.kill()
     await process.wait()
-    assert here.manifest()["partial"] == "running"
     assert not (folder / "verdicts.jsonl").exists()
     refused = await command(gate)
     assert (refused.code, "has not ended" in refused.err) == (2, True)
+    assert [run["partial"] for run in json.loads((await command(runs)).out)] == ["killed"]
+    assert "killed" in (await command(runs[:1] + runs[2:])).out
     report = await command(["report", str(folder), "--json"])
     summary = json.loads(report.out)
-    assert (summary["partial"], [model["scored"] for model in summary["models"]]) == ("running", [0])
+    assert (summary["partial"], [model["scored"] for model in summary["models"]]) == ("killed", [0])
+    assert "(<bdi>killed</bdi>)" in (folder / "report.html").read_text(encoding="utf-8")
     script.fault = lambda number, seen: None
     whole = await command(asked(here, scripted))
     assert whole.code == 0, whole.err
+    assert sum(script.paid.values()) == 12, "an answer was paid for twice"
     assert reasons(here.rows()) == {}
     passed = await command(gate)
     assert (passed.code, "not complete" in passed.err) == (0, False)
+
+
+async def test_a_run_that_is_killed_before_its_first_answer_leaves_no_run(
+    tmp_path: Path, scripted: ScriptedServer
+) -> None:
+    here = place(tmp_path)
+    script = scripted.otherwise = hanging_after(0)
+    process = await started(asked(here, scripted), here)
+    await sent(script, 4)
+    process.kill()
+    await process.wait()
+    listed = await command(["runs", "--json", "--results", str(here.folder / "results")])
+    assert (listed.code, json.loads(listed.out)) == (0, [])
+    script.fault = lambda number, seen: None
+    assert (await command(asked(here, scripted))).code == 0
+    assert not list(here.folder.glob("results/*/.*")), "the lock of the killed process stayed"

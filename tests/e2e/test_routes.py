@@ -10,7 +10,7 @@ import pytest
 import promptpex
 from promptpex import FakeClient
 from promptpex.core.records import Completion
-from tests.e2e.faults import command, place, reasons
+from tests.e2e.faults import command, nothing_kept, place, reasons
 from tests.samples import prompt, spec, suite
 from tests.servers import ScriptedServer, Step, completion_body
 
@@ -69,7 +69,7 @@ async def test_an_ollama_that_only_fails_is_not_asked_without_end(
     scripted.otherwise = lambda seen: Step(b'{"model_info": {}}') if seen.path == "/api/show" else answer
     done = await command(here.arguments("--models", "ollama/m", "--judge", "none"))
     assert done.code == 3, done.err
-    assert reasons(here.rows()) == {reason: 2}
+    nothing_kept(here, done, {reason: 2})
     assert 0 < scripted.count < 20
 
 

@@ -57,6 +57,7 @@ async def executed(folder: Path) -> tuple[Run, Path, dict[str, int]]:
     files = files_of(Path("sentence/prompt.md"))
     async with open_session(load(given, start=folder, env={}), provider=FakeClient(reply)) as session:
         _, where = await run(session, files)
+        assert where is not None
         return runs.read(where), where, asdict(session.meter.total)
 
 

@@ -61,6 +61,7 @@ async def execute(folder: Path, prompt: Path, fake: FakeClient, **more: Any) -> 
     }
     async with open_session(load(given, start=folder, env={}), provider=fake) as session:
         _, where = await run(session, files_of(prompt))
+        assert where is not None
     finished = read(where)
     write(summarise(finished, folder=where), where)
     return finished, where

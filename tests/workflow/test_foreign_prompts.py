@@ -89,6 +89,7 @@ async def execute(path: Path, answer: Any = reply, **more: Any) -> tuple[Run, Fa
     fake = FakeClient(answer)
     async with open_session(load(given, start=folder, env={}), provider=fake, emit=events.append) as session:
         _, where = await run(session, files_of(path))
+        assert where is not None
     return runs.read(where), fake, [event.message for event in events if isinstance(event, Notice)]
 
 

@@ -45,6 +45,7 @@ async def executed(folder: Path, **more: Any) -> Path:
     }
     async with open_session(load(given, start=folder, env={}), provider=FakeClient(reply)) as session:
         _, where = await run(session, files_of(prompt))
+        assert where is not None
     write(summarise(runs.read(where), folder=where), where)
     return where
 

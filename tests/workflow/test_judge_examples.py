@@ -126,8 +126,8 @@ async def test_a_run_shows_its_judges_outputs_of_earlier_runs_and_says_so_again(
     for _ in range(2):
         client = FakeClient(lambda request: REPLY if "judge" in request.model else "Because.")
         async with open_session(load(given, start=tmp_path, env={}), provider=client) as session:
-            manifest, _ = await pipeline.run(session, files_of(Path("prompt.md")))
-        ids.append((manifest.run, list(client.requests)))
+            made, _ = await pipeline.run(session, files_of(Path("prompt.md")))
+        ids.append((made.manifest.run, list(client.requests)))
     texts = [one.output for one in examples_of(earlier).examples if one.is_shown]
     (_, asked), (_, again) = ids
     assert ids[0][0] == ids[1][0]

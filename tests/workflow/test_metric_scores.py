@@ -253,6 +253,7 @@ async def whole(folder: Path, score: int) -> Path:
     given |= {"results": str(folder / "results")}
     async with open_session(load(given, start=folder, env={}), provider=FakeClient(answer)) as session:
         _, where = await run_files(session, files_of(folder / "prompt.md"))
+        assert where is not None
     write(summarise(runs.read(where), folder=where), where)
     return where
 

@@ -76,6 +76,7 @@ async def execute(folder: Path, fake: FakeClient, events: list[Event] | None = N
     emit = events.append if events is not None else (lambda event: None)
     async with open_session(resolved, provider=fake, emit=emit) as session:
         _, where = await run(session, files(folder))
+        assert where is not None
     finished = runs.read(where)
     write(summarise(finished), where)
     return finished, where
@@ -263,9 +264,10 @@ async def test_a_run_bears_the_date_of_the_answers_that_it_holds(tmp_path: Path)
         resolved = load(settings(tmp_path, models=["fake/a"], **more), start=tmp_path, env={})
         async with open_session(resolved, provider=client()) as session:
             session.clock = lambda: next(dates)
-            manifest, folder = await run(session, files(tmp_path))
-        assert runs.read_manifest(folder) == manifest
-        return manifest.created[:10]
+            made, folder = await run(session, files(tmp_path))
+        assert folder is not None
+        assert runs.read_manifest(folder) == made.manifest
+        return made.manifest.created[:10]
 
     assert await dated() == "2026-01-01"
     assert await dated() == "2026-01-01"

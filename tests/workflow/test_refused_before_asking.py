@@ -75,6 +75,7 @@ async def test_judging_by_such_a_spec_is_refused_and_updating_it_is_not(tmp_path
     client = FakeClient(lambda request: '{"rules": [], "more": false}' if request.stage == "rules" else "RED")
     async with session(tmp_path, client) as opened:
         _, folder = await run(opened, files_of(tmp_path / "prompt.md"))
+        assert folder is not None
         (tmp_path / "prompt.spec.yaml").write_text(SPEC, encoding="utf-8")
         with pytest.raises(InputError, match="names 'thnig'"):
             await judge(opened, folder, spec=tmp_path / "prompt.spec.yaml")

@@ -32,6 +32,7 @@ async def always_nn(folder: Path) -> Path:
     }
     async with open_session(load(given, start=folder, env={}), provider=FakeClient(lambda request: "NN")) as session:
         _, where = await run(session, files_of(folder / "prompt.md"))
+        assert where is not None
     write(summarise(runs.read(where), folder=where), where)
     return where
 

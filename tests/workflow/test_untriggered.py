@@ -80,6 +80,7 @@ async def test_a_run_tells_which_cases_do_not_trigger_their_rule_and_coverage_le
     assert (await generated(tmp_path))[0].quality.bare == ()
     async with open_session(settings(tmp_path), provider=FakeClient(reply)) as session:
         _, where = await run(session, files_of(tmp_path / "prompt.md"))
+        assert where is not None
     summary = summarise(runs.read_columns(where))
     assert to_dict(summary)["discrimination"]["untriggered"] == ("c2",)
     shown = " ".join(printed(summary, width=200).split())
@@ -106,6 +107,7 @@ async def test_a_run_that_cannot_be_read_says_nothing_of_the_cases(tmp_path: Pat
     project(tmp_path)
     async with open_session(settings(tmp_path), provider=FakeClient(reply)) as session:
         _, folder = await run(session, files_of(tmp_path / "prompt.md"))
+        assert folder is not None
     (folder / "verdicts.jsonl").write_text("{", encoding="utf-8")
     assert (await generated(tmp_path))[0].quality.untriggered == ()
 

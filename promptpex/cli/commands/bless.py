@@ -30,7 +30,7 @@ def command(runs: tuple[Path, ...], out: Path | None, partial: bool, as_json: bo
     `promptpex gate --baseline blessed` holds them against it. Writes a small file to commit: how often each model broke
     a rule on each case, and no text of a case or an output. RUN is a run's folder, id or name, a batch, or prompts,
     whose latest runs are meant; by default what was run last, without runs of a part of a suite (--only-failed, --case
-    ...) and without those that have no answer. Of several each prompt gets its own file.
+    ...). Of several each prompt gets its own file.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json, tell

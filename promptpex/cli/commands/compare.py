@@ -53,7 +53,7 @@ def command(
     """Compare two runs, model by model, on the cases of both.
 
     BEFORE and AFTER are runs' folders, ids or names, of one prompt or of two versions of it: `compare latest~1
-    latest` is the latest run of the whole suite that has an answer, and the one before it. A change counts where exact
+    latest` is the latest run of the whole suite, and the one before it. A change counts where exact
     sign flips of the differences per case show it, corrected for the number of models, whatever is unscored.
 
     The page has both runs side by side: what was changed, what that did rule by rule, and the outputs before and after.

@@ -119,7 +119,7 @@ def command(
 
     No model is asked. A model fails above a limit, passes where its whole interval keeps it, whatever is unscored, and
     otherwise the gate cannot tell. RUN is a run's folder, id or name, a batch, or prompts; by default the latest
-    run of a whole suite that has an answer. Of several all have to pass.
+    run of a whole suite. Of several all have to pass.
 
     \b
       promptpex gate --max-non-compliance 10% --min-scored 50
@@ -261,7 +261,6 @@ def _gated(
     from promptpex.cli.command_session import report_options
     from promptpex.cli.progress import notices
     from promptpex.core.errors import RunError
-    from promptpex.core.records import RUNNING
     from promptpex.report import runs, summarise
     from promptpex.report.gate import counting_metrics
     from promptpex.report.gate_result import with_note, without_metric
@@ -269,7 +268,7 @@ def _gated(
     from promptpex.workflow.grading.peoples_grades import peoples_grades
 
     finished = runs.read_for_report(folder)
-    if finished.manifest.partial == RUNNING:
+    if not finished.manifest.has_ended:
         raise RunError("this run has not ended; the same `promptpex run` continues it", path=folder)
     view = {**report_options(resolved), "rank_by": "corrected" if asked.corrected else "non-compliance"}
     people = peoples_grades(finished, notices(verbose=False)) if asked.corrected else None

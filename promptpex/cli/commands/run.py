@@ -107,12 +107,13 @@ def _run_one(
     require_files(*beside)
     files = files_of(prompt, spec=beside[0], suite=beside[1])
     with reporting_all_problems(prompt, *beside):
-        manifest, folder, totals, stopped = work(flags, _job(files, subset, name), start=prompt.parent)
-    run_read = read_for_report(folder)
-    summary = show_run(run_read, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
-    if opened and not stopped:
+        run, folder, totals, stopped = work(flags, _job(files, subset, name), start=prompt.parent)
+    if folder is not None:
+        run = read_for_report(folder)
+    summary = show_run(run, folder, as_json=as_json, totals=totals, prompt=files.prompt, full=full)
+    if opened and not stopped and folder is not None:
         open_report(folder / PAGE)
-    run_settings = manifest.settings
+    run_settings = run.manifest.settings
     fail_above, allow_missing = run_settings["fail_above"], run_settings["allow_missing_models"]
     return exit_code(summary, stopped=stopped, fail_above=fail_above, allow_missing=allow_missing)
 
@@ -121,8 +122,8 @@ def _job(files: Files, subset: Subset, name: str | None) -> Callable[[Session], 
     async def job(session: Session) -> Any:
         from promptpex.workflow.pipeline import run
 
-        manifest, folder = await run(session, files, subset, name=name)
-        return manifest, folder, asdict(session.meter.total), session.client.cancelled
+        made, folder = await run(session, files, subset, name=name)
+        return made, folder, asdict(session.meter.total), session.client.cancelled
 
     return job
 

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from promptpex.codecs.files.ordinary_files import created
+from promptpex.codecs.files.ordinary_files import NO_FOLLOW, NO_WAIT, created
 
 MAX_WAIT_S = 10.0
 """Appending takes milliseconds; who holds a lock this long has stopped."""
@@ -36,7 +36,7 @@ def lock(handle: int, *, max_wait_s: float = MAX_WAIT_S) -> None:
 
 if sys.platform == "win32":
 
-    def _try_lock(handle: int) -> bool:
+    def _try_lock(handle: int, *, shared: bool = False) -> bool:
         import msvcrt
 
         os.lseek(handle, _LOCK_BYTE, os.SEEK_SET)
@@ -48,11 +48,11 @@ if sys.platform == "win32":
 
 else:
 
-    def _try_lock(handle: int) -> bool:
+    def _try_lock(handle: int, *, shared: bool = False) -> bool:
         import fcntl
 
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True
@@ -70,12 +70,14 @@ class LockFile:
         self._handle = handle
 
     @classmethod
-    def take(cls, path: Path) -> LockFile | None:
-        """The lock; None while another process holds it. Where the file system knows no locks everybody has it.
+    def take(cls, path: Path, max_wait_s: float = 0.0) -> LockFile | None:
+        """The lock; None where another process holds it for so long. Where the file system knows no locks everybody
+        has it.
 
         Raises:
             OSError: the file cannot be made.
         """
+        deadline = time.monotonic() + max_wait_s
         while True:
             handle = created(path)
             try:
@@ -86,13 +88,32 @@ class LockFile:
                 return cls(path, handle)
             os.close(handle)
             if not free:
-                return None
+                if time.monotonic() >= deadline:
+                    return None
+                time.sleep(_RETRY_S)
 
     def release(self) -> None:
         """Gives the lock back and removes the file."""
         with contextlib.suppress(OSError):  # Windows removes no file that is open
             os.unlink(self._path)
         os.close(self._handle)
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds this lock file. Where the file system knows no locks nobody can say: then it does while
+    the file is there."""
+    try:
+        handle = os.open(path, os.O_RDONLY | NO_WAIT | NO_FOLLOW)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        return not _try_lock(handle, shared=True)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
 
 
 def _is_the_file(handle: int, path: Path) -> bool:

@@ -29,8 +29,8 @@ def room_for_repeats(size: int) -> int:
 ROOTS = (".git", "promptpex.toml", "pyproject.toml")
 """What the top folder of a project is known by."""
 
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _LINKED = (errno.ELOOP, getattr(errno, "EFTYPE", errno.ELOOP), errno.EMLINK)
 
 
@@ -91,7 +91,7 @@ def opened(path: Path, *, error: type[InputError], what: str, links: bool = True
         InputError: (as ``error``) missing, a folder, a device, a pipe, a link that is not followed, or not readable.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | _NO_WAIT | (0 if links else _NO_FOLLOW))
+        handle = os.open(path, os.O_RDONLY | NO_WAIT | (0 if links else NO_FOLLOW))
     except FileNotFoundError:
         raise error(f"there is no such {what}", path=path) from None
     except (OSError, ValueError) as failure:
@@ -142,7 +142,7 @@ def created(path: Path, *, append: bool = False, readable: bool = False, mode: i
     if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a link, which is not followed here", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, (os.O_RDWR if readable else os.O_WRONLY) | os.O_CREAT | how | _NO_WAIT | _NO_FOLLOW, mode)
+    handle = os.open(path, (os.O_RDWR if readable else os.O_WRONLY) | os.O_CREAT | how | NO_WAIT | NO_FOLLOW, mode)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))

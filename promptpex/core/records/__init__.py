@@ -54,7 +54,7 @@ from promptpex.core.records.report_card import (
     RowKind,
     Undefined,
 )
-from promptpex.core.records.run import RUNNING, Manifest, PartOfSuite, Run
+from promptpex.core.records.run import KILLED, RUNNING, Manifest, PartOfSuite, Run
 from promptpex.core.records.score import EXPECTED, Score
 from promptpex.core.records.spec import ALSO_VALID, WHOLE_INPUT, Check, InputCheck, Origin, Rule, Spec, VariableSpec
 from promptpex.core.records.synthesis import Candidate, Category, Choice, Criterion, Implication, Means, Synthesis
@@ -103,6 +103,7 @@ __all__ = [
     "INPUT_VARIABLE",
     "JudgeCalibration",
     "KEY_LENGTH",
+    "KILLED",
     "LONGEST_NAME",
     "MeasuredShare",
     "MAX_EXACT",

@@ -34,7 +34,11 @@ _COMPUTED_WITH: dict[str, tuple[type | tuple[type, ...], str]] = {
 _FAILED_IN = re.compile(r"(?:^|; )failed or unscored in run ([^;]+)")
 
 RUNNING = "running"
-"""``Manifest.partial`` of a run until it has ended; a run that was killed keeps it."""
+"""``Manifest.partial`` of a run until it has ended."""
+
+KILLED = "killed"
+"""``Manifest.partial``, as it is read, of a run that has not ended and that no process writes any more; its file says
+``RUNNING``."""
 
 
 class PartOfSuite(Record):
@@ -87,8 +91,8 @@ class Manifest(Record):
         versions: of promptpex and Python.
         templates: fingerprint of each stage template.
         created: ISO 8601, UTC: the start of the latest execution that sent a request.
-        partial: why the run is not complete, where it is not (``running`` until it has ended, ``interrupted``,
-            ``deadline``, ``budget``).
+        partial: why the run is not complete, where it is not (``running`` until it has ended, ``killed`` where its
+            process is gone, ``interrupted``, ``deadline``, ``budget``).
         notices: warnings of the providers, such as a parameter that a model refused and was asked without.
         asked, stored: how many answers of models under test and judges came from providers, and from the store, in
             this execution. The store's may come from anyone who could write to it.
@@ -122,6 +126,11 @@ class Manifest(Record):
     shown: tuple[str, ...] = ()
     looks: tuple[tuple[str, ...], ...] = ()
     subset: PartOfSuite | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it came to its end, complete or not; without that it has outputs alone."""
+        return self.partial not in (RUNNING, KILLED)
 
     @property
     def failed_in(self) -> str | None:

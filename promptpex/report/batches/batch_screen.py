@@ -106,7 +106,8 @@ def _end(report: BatchReport, ending: BatchEnding, answer: str, *, full: bool) -
 
     missing = [one.part for one in report.parts if one.summary is None]
     shown_missing = missing if full or len(missing) <= MOST_MISSING else missing[: MOST_MISSING - 1]
-    lines = [Text(clean(f"{part.file}: {part.problem or tr('its run is gone')}", LONG)) for part in shown_missing]
+    why = {part.file: from_data(part.problem) if part.problem else tr("its run is gone") for part in shown_missing}
+    lines = [Text(clean(f"{file}: {problem}", LONG)) for file, problem in why.items()]
     lines += (
         [Text(tr("and {count} more", count=len(missing) - len(shown_missing)))]
         if len(shown_missing) < len(missing)

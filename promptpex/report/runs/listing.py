@@ -22,7 +22,7 @@ from promptpex.core.records import Manifest
 from promptpex.core.translation import tr
 from promptpex.report.quantities import Estimate
 from promptpex.report.runs.references import newest_first, refer, runs_in
-from promptpex.report.runs.run_folder import INPUTS, MANIFEST, OUTPUTS, SCORES, VERDICTS, read_manifest
+from promptpex.report.runs.run_folder import INPUTS, MANIFEST, OUTPUTS, SCORES, VERDICTS, is_written, read_manifest
 from promptpex.report.runs.verdict_parquet import CUBE
 
 REPORT = "report.csv"
@@ -31,8 +31,9 @@ FILES = (MANIFEST, INPUTS, OUTPUTS, VERDICTS, CUBE, SCORES)
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
-Stamp = tuple[FileState | None, ...]
-"""When files were written, in nanoseconds, and their bytes: another stamp is another content."""
+Stamp = tuple[FileState | bool | None, ...]
+"""When files were written, in nanoseconds, and their bytes, and whether a process writes the run: another stamp is
+another content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def bytes_of(folder: Path) -> int:
 
 def stamp_of(folder: Path, names: tuple[str, ...]) -> Stamp:
     """The stamp of a folder's files."""
-    return tuple(state_of(folder / name) for name in names)
+    return (*(state_of(folder / name) for name in names), is_written(folder))
 
 
 def listed(folder: Path, key: str = "") -> ListedRun:

@@ -20,7 +20,7 @@ from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import RunError
 from promptpex.core.translation import stored
 from promptpex.report.runs.batch_folder import latest_batch, read_batch
-from promptpex.report.runs.run_folder import MANIFEST, folder_for, outputs_of, read_manifest
+from promptpex.report.runs.run_folder import MANIFEST, folder_for, read_manifest
 
 LATEST = "latest"
 _BACK = re.compile(r"(.+)~(\d{1,6})", re.DOTALL)
@@ -59,7 +59,7 @@ def refer(named: Path, results: Path, tell: Tell | None = None) -> Path:
     A name that several runs of a prompt have means the latest of them, and so does the prompt itself.
 
     Args:
-        tell: where the run decides something: ``latest`` and a prompt then mean whole runs that have an answer.
+        tell: where the run decides something: ``latest`` and a prompt then mean runs of a whole suite.
 
     Raises:
         RunError: as ``resolve``.
@@ -117,7 +117,7 @@ def _nth(folders: Iterable[Path], steps: int, named: Path | str, tell: Tell | No
     taken = (folder for folder in folders if tell is None or _may_decide(folder, passed))
     first = next(taken, None)
     if first is None:
-        raise RunError(f"{named}: no run of a whole suite has an answer yet ({_first_of(passed)}); name a run")
+        raise RunError(f"{named}: there is no run of the whole suite yet ({_first_of(passed)}); name a run")
     older = [first, *islice((folder for folder in taken if folder.parent == first.parent), steps)]
     if steps >= len(older):
         older_text = plural(len(older) - 1, "run is older", "runs are older")
@@ -142,22 +142,15 @@ def _may_decide(folder: Path, passed: list[str]) -> bool:
         subset = read_manifest(folder).subset
     except RunError:
         return True  # whoever takes it says what is wrong with it
-    if subset is None and _has_answer(folder):
+    if subset is None:
         return True
-    passed.append(f"{folder.name} ({subset.words if subset else 'no answer'})")
+    passed.append(f"{folder.name} ({subset.words})")
     return False
 
 
 def may_decide(folder: Path) -> bool:
-    """Whether it is a run of the whole suite that has an answer."""
+    """Whether it is a run of the whole suite."""
     return _may_decide(folder, [])
-
-
-def _has_answer(folder: Path) -> bool:
-    try:
-        return any(output.text is not None for output in outputs_of(folder))
-    except RunError:
-        return False
 
 
 def name_of(folder: Path) -> str | None:

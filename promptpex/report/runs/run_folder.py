@@ -19,9 +19,11 @@ from pydantic import ValidationError
 from promptpex.codecs import jsonl
 from promptpex.codecs.files.atomic import write_text
 from promptpex.codecs.files.atomic import writing as writing_file
+from promptpex.codecs.files.file_lock import MAX_WAIT_S, LockFile, is_held
 from promptpex.codecs.files.ordinary_files import read_bytes, refuse_led_out
 from promptpex.core.errors import RunError
 from promptpex.core.records import (
+    KILLED,
     RUNNING,
     Columns,
     Manifest,
@@ -99,20 +101,35 @@ def begin(folder: Path, run: Run) -> None:
 
 
 def finish(folder: Path, run: Run, records: RunRecords | None = None, *, most_lines: int = MOST_LINES) -> None:
-    """Writes the whole run, each file at once, so that a reader never sees half of one; the manifest comes last.
-
-    More than ``most_lines`` verdicts are a table, ``verdicts.parquet``, where that can be written.
+    """As ``write_whole``, by a process that does not hold the folder yet.
 
     Args:
         records: its outputs, verdicts and scores; None = those that the run holds.
 
     Raises:
-        RunError: as ``begin``.
+        RunError: as ``begin``; another process writes the run.
     """
     if records is None:
         with RunRecords.of(run) as spooled:
             finish(folder, run, spooled, most_lines=most_lines)
         return
+    lock = hold(folder, MAX_WAIT_S)
+    if lock is None:
+        raise RunError("another process writes this run; wait until it has ended", path=folder)
+    try:
+        write_whole(folder, run, records, most_lines=most_lines)
+    finally:
+        lock.release()
+
+
+def write_whole(folder: Path, run: Run, records: RunRecords, *, most_lines: int = MOST_LINES) -> None:
+    """Writes the whole run, each file at once, so that a reader never sees half of one; the manifest comes last.
+
+    More than ``most_lines`` verdicts are a table, ``verdicts.parquet``, where that can be written.
+
+    Raises:
+        RunError: as ``begin``.
+    """
     begin(folder, run)
     with writing(folder):
         _put_lines(folder / OUTPUTS, records.outputs.all_lines())
@@ -122,6 +139,27 @@ def finish(folder: Path, run: Run, records: RunRecords | None = None, *, most_li
         if len(records.expected) or len(records.metrics):
             _put_lines(folder / SCORES, records.score_lines())
         _put(folder / MANIFEST, jsonl.dump_record(run.manifest, indent=1))
+
+
+def hold(folder: Path, max_wait_s: float = 0.1) -> LockFile | None:
+    """The lock of whoever writes a run's folder; None where another process has it for so long. Readers have it for a
+    moment at most.
+
+    Raises:
+        RunError: as ``begin``.
+    """
+    refuse_led_out(folder, folder.parent.parent, RunError)
+    with writing(folder):
+        return LockFile.take(_lock_of(folder), max_wait_s)
+
+
+def is_written(folder: Path) -> bool:
+    """Whether a process writes a run's folder now."""
+    return is_held(_lock_of(folder))
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.parent / f".{folder.name}.lock"
 
 
 def _put(path: Path, text: str) -> None:
@@ -258,14 +296,19 @@ def _scores(folder: Path, there: set[OutputKey]) -> Iterator[Score]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest alone.
+    """The manifest alone. A run that has not ended, and that no process writes any more, is ``KILLED``.
 
     Raises:
         RunError: no run there, or the file is damaged.
     """
     if not (folder / MANIFEST).is_file():
         raise RunError(f"no run here: {MANIFEST} is missing; name a folder that `promptpex run` wrote", path=folder)
-    return _record(folder / MANIFEST, Manifest)
+    manifest = _record(folder / MANIFEST, Manifest)
+    if manifest.partial == RUNNING and not is_written(folder):
+        manifest = _record(folder / MANIFEST, Manifest)  # it may have ended in between
+        if manifest.partial == RUNNING:
+            return manifest.replace(partial=KILLED)
+    return manifest
 
 
 @contextmanager

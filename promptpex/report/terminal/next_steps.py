@@ -51,9 +51,9 @@ class NextStep:
 
 
 def next_steps(summary: Summary, occasion: Occasion) -> list[NextStep]:
-    """The first few that fit the run; none for a run that is not kept."""
+    """The first few that fit the run; for one that is not kept, what could make it go."""
     if summary.folder is None:
-        return []
+        return [*_going_on(summary, occasion), *_reaching(summary)]
     run = run_argument(summary, summary.folder)
     steps = [
         *_going_on(summary, occasion),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from promptpex.core.records import RUNNING
+from promptpex.core.records import KILLED
 from promptpex.core.translation import from_data, tr, tr_n
 from promptpex.report.caveats_in_words import FEW, scored_cases, without_value
 from promptpex.report.metrics_in_words import mean
@@ -25,7 +25,7 @@ def incomplete(summary: Summary) -> Iterator[str]:
     """That the run is not complete, and why."""
     why = summary.run.manifest.partial
     if why:
-        why = tr("it was ended before its report") if why == RUNNING else clean(from_data(why))
+        why = tr("it was ended before its report") if why == KILLED else clean(from_data(why))
         if summary.run.manifest.settings.get("fresh"):
             yield tr("This run is not complete ({why}): the same command without --fresh continues it.", why=why)
         else:

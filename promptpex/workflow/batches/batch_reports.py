@@ -9,6 +9,7 @@ from pathlib import Path
 
 from promptpex.core.events import Listener
 from promptpex.core.records import BatchManifest, BatchPart
+from promptpex.core.translation import stored
 from promptpex.report import Summary, runs
 from promptpex.report.batches.batch_files import write_index
 from promptpex.report.batches.batch_report import BatchReport, ReportedPart
@@ -23,8 +24,10 @@ from promptpex.workflow.session import Session
 def part_of_batch(made: RunOfPrompt) -> BatchPart:
     """What the manifest of a batch says of a prompt."""
     file = made.files.prompt.as_posix()
-    if made.manifest is None or made.folder is None:
+    if made.manifest is None:
         return BatchPart(file=file, prompt=file, problem=str(made.problem))
+    if made.folder is None:
+        return BatchPart(file=file, prompt=made.manifest.prompt, problem=stored("no model gave an answer"))
     return BatchPart(file=file, prompt=made.manifest.prompt, run="/".join(made.folder.parts[-2:]))
 
 
@@ -63,7 +66,13 @@ async def run_and_report(
     parts = tuple(map(part_of_batch, executed))
     total, created = session.meter.total, session.clock().isoformat(timespec="seconds")
     batch = BatchManifest(
-        batch=batch_id(parts), name=name, created=created, parts=parts, sent=total.sent, stored=total.cached
+        batch=batch_id(parts),
+        name=name,
+        created=created,
+        parts=parts,
+        ran=any(part.run for part in parts),
+        sent=total.sent,
+        stored=total.cached,
     )
     folder = write_batch(Path(session.settings.results), batch)
     reported = tuple(ReportedPart(part, _summary(one, session.emit)) for part, one in zip(parts, executed, strict=True))
@@ -125,6 +134,5 @@ def part_of_run(meant: MeantRun) -> BatchPart:
 
 
 def _summary(made: RunOfPrompt, emit: Listener) -> Summary | None:
-    if made.folder is None:
-        return None
-    return report_run(runs.read_for_report(made.folder), made.folder, emit, prompt=made.files.prompt)
+    run = made.unanswered if made.folder is None else runs.read_for_report(made.folder)
+    return None if run is None else report_run(run, made.folder, emit, prompt=made.files.prompt)

@@ -25,12 +25,14 @@ class RunOfPrompt:
     """What came of one prompt of a batch: a run, by its manifest and its folder, or why there is none.
 
     Attributes:
+        unanswered: the run where no model gave an answer, so that it has no folder.
         left_out: whether the prompt was not to be run, as none of its cases was chosen.
     """
 
     files: Files
     manifest: Manifest | None = None
     folder: Path | None = None
+    unanswered: Run | None = None
     problem: PromptpexError | None = None
 
     @property
@@ -75,7 +77,8 @@ async def run_batch(
                 if number in refused:
                     raise refused[number]
                 run = begun.get(number) or await begin_run(own, files, subset, name=name)
-                return RunOfPrompt(files, *await execute_into_folder(own, run))
+                made, folder = await execute_into_folder(own, run)
+                return RunOfPrompt(files, made.manifest, folder, made if folder is None else None)
             except (InputError, ModelError) as error:
                 return RunOfPrompt(files, problem=error)
             finally:

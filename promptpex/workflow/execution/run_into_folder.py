@@ -13,16 +13,17 @@ from promptpex.workflow.execution import early_stopping
 from promptpex.workflow.session import Session
 
 
-async def execute_into_folder(session: Session, begun: Run) -> tuple[Manifest, Path]:
-    """The manifest of the finished run, and its folder, which has its outputs, verdicts and scores.
+async def execute_into_folder(session: Session, begun: Run) -> tuple[Run, Path | None]:
+    """The finished run without its outputs, verdicts and scores, and its folder, which has them. Where no model gave
+    an answer there is no folder, and the run has all of it.
 
     Raises:
         RunError: the folder cannot be written.
     """
     now, failures, results = begun.manifest.created, list[RunError](), Path(session.settings.results)
     with (
-        runs.RunPlace(results, begun, fresh=session.settings.fresh) as place,
         early_stopping.records_for(session, results) as records,
+        runs.RunPlace(results, begun, records, fresh=session.settings.fresh) as place,
     ):
 
         def keep_output(at: int, output: Output) -> None:
@@ -30,23 +31,25 @@ async def execute_into_folder(session: Session, begun: Run) -> tuple[Manifest, P
             finish."""
             try:
                 records.outputs.put(at, [output])
-                place.add(output)
+                place.written(output)
             except RunError as error:
                 failures.append(error)
                 session.client.cancel()
 
-        manifest = await early_stopping.fill(session, place.begun, records, keep_output)
+        manifest = await early_stopping.fill(session, begun, records, keep_output)
         if failures:
             raise failures[0]
         if manifest.asked:
             manifest = manifest.replace(created=now)
-        finished, folder = place.finish(place.begun.replace(manifest=manifest), records)
+        finished, folder = place.finish(begun.replace(manifest=manifest))
+        if folder is None:
+            return records.of_run(finished), None
         verdicts = len(records.verdicts)
     if runs.lacks_parquet(folder, verdicts):
         session.emit(Notice(_as_lines(verdicts)))
     if place.before is not None and (sentence := _beside(place.before, folder, finished.manifest)):
         session.emit(Notice(sentence))
-    return finished.manifest, folder
+    return finished, folder
 
 
 def _as_lines(verdicts: int) -> str:
@@ -73,17 +76,13 @@ def _beside(before: Path, folder: Path, manifest: Manifest) -> str:
     )
 
 
-def keep(results: Path, run: Run) -> Path:
-    """Writes a run that was made elsewhere into the folder that it would have been executed into, and gives the folder.
+def keep(results: Path, run: Run) -> Path | None:
+    """Writes a run that was made elsewhere into the folder that it would have been executed into, and gives the folder;
+    None where no model gave an answer.
 
     Raises:
         RunError: the folder cannot be written.
     """
-    begun = run.replace(outputs=(), verdicts=(), scores=())
-    with runs.RunPlace(results, begun, fresh=bool(run.manifest.settings.get("fresh"))) as place:
-        earlier = place.begun.manifest
-        manifest = run.manifest.replace(author=earlier.author, name=earlier.name)
-        if not run.manifest.asked:
-            notices = tuple(dict.fromkeys((*earlier.notices, *manifest.notices)))
-            manifest = manifest.replace(created=earlier.created, notices=notices)
-        return place.finish(run.replace(manifest=manifest))[1]
+    fresh = bool(run.manifest.settings.get("fresh"))
+    with runs.RunRecords.of(run) as records, runs.RunPlace(results, run, records, fresh=fresh) as place:
+        return place.finish(run)[1]

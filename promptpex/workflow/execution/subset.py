@@ -62,7 +62,7 @@ def failed_cases(results: Path, prompt_name: str, tell: runs.Tell) -> FailedCase
 
     Raises:
         NothingChosen: there is no run of the prompt, or all its outputs passed.
-        RunError: none of its runs is whole and has an answer, or the latest of them cannot be read.
+        RunError: none of its runs is of the whole suite, or the latest of them cannot be read.
     """
     folder = runs.latest_of(results, prompt_name, tell)
     if folder is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier
 
@@ -12,6 +14,8 @@ from promptpex.codecs.files.file_lock import LockFile
 from promptpex.core.errors import RunError
 from promptpex.core.records import Output, Run
 from promptpex.report import runs
+from promptpex.report.runs import execution_folder, run_folder
+from promptpex.report.runs.listing import RunList
 from promptpex.report.runs.run_folder import OUTPUTS
 from tests.samples import contents
 from tests.tables.by_hand import colours
@@ -22,16 +26,39 @@ def results(tmp_path: Path) -> Path:
     return tmp_path / "results"
 
 
-def execute(results: Path, run: Run, *, fresh: bool = False, crash_after: int | None = None) -> Path:
-    """Writes a run as ``workflow.execute_run`` does; its folder."""
+class Execution:
+    """A run that comes output by output, as ``execute_into_folder`` has it."""
+
+    def __init__(self, run: Run, records: runs.RunRecords, place: runs.RunPlace) -> None:
+        self.run, self._records, self._place, self._count = run, records, place, 0
+
+    def add(self, outputs: Sequence[Output]) -> None:
+        for output in outputs:
+            self._records.outputs.put(self._count, [output])
+            self._place.written(output)
+            self._count += 1
+
+    def finish(self) -> Path:
+        self._records.verdicts.put_each(self.run.verdicts)
+        folder = self._place.finish(self.run)[1]
+        assert folder is not None
+        return folder
+
+
+@contextmanager
+def executed(results: Path, run: Run, *, fresh: bool = False) -> Iterator[Execution]:
     begun = run.replace(outputs=(), verdicts=(), scores=())
-    with runs.RunPlace(results, begun, fresh=fresh) as place:
-        for number, output in enumerate(run.outputs):
-            if number == crash_after:
-                raise KeyboardInterrupt
-            place.add(output)
-        manifest = place.begun.manifest.replace(partial=run.manifest.partial)
-        return place.finish(run.replace(manifest=manifest))[1]
+    with runs.RunRecords() as records, runs.RunPlace(results, begun, records, fresh=fresh) as place:
+        yield Execution(run, records, place)
+
+
+def execute(results: Path, run: Run, *, fresh: bool = False, crash_after: int | None = None) -> Path:
+    """Writes a run; its folder."""
+    with executed(results, run, fresh=fresh) as execution:
+        execution.add(run.outputs[:crash_after])
+        if crash_after is not None:
+            raise KeyboardInterrupt
+        return execution.finish()
 
 
 def changed(run: Run, number: int, **fields: object) -> Run:
@@ -75,10 +102,7 @@ def test_another_verdict_is_another_run(results: Path) -> None:
     turned = made.verdicts[0].replace(status="pass" if made.verdicts[0].status == "fail" else "fail")
     second = execute(results, made.replace(verdicts=(turned, *made.verdicts[1:])))
     assert (first.name, second.name) == (made.manifest.run, f"{made.manifest.run}-2")
-    reworded = made.verdicts[0].replace(reason="in other words")
-    assert execute(results, made.replace(verdicts=(reworded, *made.verdicts[1:]))).name == f"{first.name}-3"
-    again = made.replace(verdicts=(made.verdicts[0].replace(reason="in others again"), *made.verdicts[1:]))
-    assert execute(results, again).name == f"{first.name}-3"
+    assert execute(results, made).name == f"{first.name}-3"
 
 
 def test_what_had_failed_is_put_in_its_place(results: Path) -> None:
@@ -108,33 +132,51 @@ def test_a_partial_run_goes_on_in_its_folder(results: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", [0, 2, 4])
-def test_a_crash_leaves_the_complete_run_and_a_partial_one_that_goes_on(results: Path, moment: int) -> None:
+def test_a_crash_beside_a_complete_run_leaves_it_alone(results: Path, moment: int) -> None:
     made = colours()
     first = execute(results, made)
     before = contents(first)
-    other = changed(made, 1, text="PINK")
     with pytest.raises(KeyboardInterrupt):
-        execute(results, other, crash_after=moment)
+        execute(results, changed(made, 1, text="PINK"), crash_after=moment)
     assert contents(first) == before
-    left = [name for name in folders(results) if name != first.name]
-    if moment > 1:  # what is left has all outputs up to the crash
-        assert left == [f"{first.name}-2"]
-        kept = runs.read(first.with_name(left[0]))
-        assert (kept.manifest.partial, kept.outputs) == ("running", other.outputs[:moment])
-    else:
-        assert left == []
-    assert execute(results, other).name == f"{first.name}-2"
-    assert folders(results) == [first.name, f"{first.name}-2"]
-
-
-def test_a_crash_of_a_run_that_would_have_been_the_same_leaves_nothing(results: Path) -> None:
-    made = colours()
-    first = execute(results, made)
-    with pytest.raises(KeyboardInterrupt):
-        execute(results, made, fresh=True, crash_after=3)
-    assert folders(results) == [first.name, f"{first.name}-2"]
-    assert execute(results, made) == first
     assert folders(results) == [first.name]
+
+
+def test_a_crash_leaves_what_came_since_the_first_answer_and_it_goes_on(results: Path) -> None:
+    made = colours()
+    late = changed(made, 0, text=None, error="unavailable", message="away")
+    with pytest.raises(KeyboardInterrupt):
+        execute(results, late, crash_after=1)
+    assert not list(results.iterdir())
+    with pytest.raises(KeyboardInterrupt):
+        execute(results, late, crash_after=3)
+    (name,) = folders(results)
+    kept = runs.read(results / made.prompt.name / name)
+    assert (kept.manifest.partial, kept.outputs) == ("killed", late.outputs[:3])
+    listing = RunList(results)
+    with executed(results, made) as execution:
+        execution.add(made.outputs[:3])
+        assert [one.manifest and one.manifest.partial for one in listing.all()] == ["running"]
+    assert [one.manifest and one.manifest.partial for one in listing.all()] == ["killed"]
+    assert execute(results, made).name == name
+    assert runs.read_manifest(results / made.prompt.name / name).partial is None
+
+
+def test_a_run_without_an_answer_leaves_nothing(results: Path) -> None:
+    made = colours()
+    nothing = tuple(one.replace(text=None, error="unavailable", message="away") for one in made.outputs)
+    with executed(results, made) as execution:
+        execution.add(nothing)
+        with pytest.raises(AssertionError):
+            execution.finish()
+    assert not list(results.iterdir())
+    partial = made.replace(manifest=made.manifest.replace(partial="budget"), outputs=made.outputs[:3], verdicts=())
+    before = contents(execute(results, partial))
+    with executed(results, made) as execution:
+        execution.add(nothing)
+        with pytest.raises(AssertionError):
+            execution.finish()
+    assert contents(results / made.prompt.name / made.manifest.run) == before
 
 
 @pytest.mark.parametrize("name", ["manifest.json", OUTPUTS])
@@ -147,50 +189,37 @@ def test_a_damaged_run_is_restored_in_its_folder(results: Path, name: str) -> No
     assert contents(folder) == before
 
 
-def test_a_run_that_another_process_writes_is_left_alone(results: Path) -> None:
+def test_a_run_that_another_process_writes_is_left_alone(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (execution_folder, run_folder):
+        monkeypatch.setattr(module, "MAX_WAIT_S", 0.05)
     made = colours()
-    begun = made.replace(outputs=(), verdicts=())
-    with runs.RunPlace(results, begun, fresh=False) as place:
-        for output in made.outputs[:2]:
-            place.add(output)
+    with executed(results, made) as execution:
+        execution.add(made.outputs[:2])
+        own = results / made.prompt.name / made.manifest.run
+        assert runs.read_manifest(own).partial == "running"
         meanwhile = execute(results, changed(made, 3, text="PINK"))
-        for output in made.outputs[2:]:
-            place.add(output)
-        _, folder = place.finish(made)
-    assert (folder.name, meanwhile.name) == (made.manifest.run, f"{made.manifest.run}-2")
+        with pytest.raises(RunError, match="another process writes this run"):
+            runs.finish(own, made)
+        execution.add(made.outputs[2:])
+        folder = execution.finish()
+    assert (folder, meanwhile.name) == (own, f"{made.manifest.run}-2")
     assert runs.read(folder).outputs == made.outputs
     assert not list(results.glob("*/.*"))
 
 
-def test_of_two_processes_that_run_the_same_at_once_one_folder_stays(results: Path) -> None:
-    made = colours()
-    with runs.RunPlace(results, made.replace(outputs=(), verdicts=()), fresh=False) as place:
-        meanwhile = execute(results, made)
-        for output in made.outputs:
-            place.add(output)
-        _, folder = place.finish(made)
-    assert folder == meanwhile
-    assert folders(results) == [folder.name]
-    assert runs.read(folder).outputs == made.outputs
-
-
 def test_of_two_that_end_at_the_same_moment_one_folder_stays(results: Path) -> None:
     made = colours()
-    begun = made.replace(outputs=(), verdicts=(), scores=())
-    with runs.RunPlace(results, begun, fresh=False) as first, runs.RunPlace(results, begun, fresh=False) as second:
-        for output in made.outputs:
-            first.add(output)
-            second.add(output)
-        together = Barrier(2)
+    together = Barrier(2)
 
-        def end(place: runs.RunPlace) -> str:
+    def end() -> str:
+        with executed(results, made) as execution:
+            execution.add(made.outputs)
             together.wait()
-            return place.finish(made)[1].name
+            return execution.finish().name
 
-        with ThreadPoolExecutor() as threads:
-            ended = list(threads.map(end, (first, second)))
-    assert len(set(ended)) == 1
-    assert folders(results) == ended[:1]
+    with ThreadPoolExecutor() as threads:
+        ended = [one.result() for one in [threads.submit(end) for _ in range(2)]]
+    assert folders(results) == [made.manifest.run] == list(set(ended))
 
 
 def test_a_name_is_given_kept_and_given_anew(results: Path) -> None:

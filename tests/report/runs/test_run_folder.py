@@ -212,7 +212,7 @@ def test_a_run_that_has_not_ended_says_so_and_keeps_no_verdict_of_another_execut
     assert runs.read_manifest(tmp_path).partial is None
     runs.begin(tmp_path, colours())
     kept = runs.read(tmp_path)
-    assert kept.manifest.partial == "running"
+    assert kept.manifest.partial == "killed"
     assert kept.verdicts == ()
 
 

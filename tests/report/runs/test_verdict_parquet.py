@@ -87,11 +87,13 @@ def test_the_same_run_again_is_known_by_its_table(tmp_path: Path) -> None:
     finished(place(tmp_path), made)
     turned = made.verdicts[0].replace(status="pass" if made.verdicts[0].status == "fail" else "fail")
     for again, name in ((made, "run-1"), (made.replace(verdicts=(turned, *made.verdicts[1:])), "run-1-2")):
-        begun = again.replace(outputs=(), verdicts=(), scores=())
-        with runs.RunPlace(tmp_path / "results", begun, fresh=False) as kept:
-            for one in again.outputs:
-                kept.add(one)
-            assert kept.finish(again)[1].name == name
+        with (
+            runs.RunRecords.of(again) as records,
+            runs.RunPlace(tmp_path / "results", again, records, fresh=False) as kept,
+        ):
+            folder = kept.finish(again)[1]
+        assert folder is not None
+        assert folder.name == name
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1 not really PAR1"])

@@ -95,11 +95,11 @@ async def test_a_rule_whose_checks_a_person_took_out_is_left_alone(tmp_path: Pat
 
 
 async def test_rules_are_known_by_their_words_and_not_by_their_ids(tmp_path: Path) -> None:
-    manifest, folder = await do(tmp_path, run, client(first_passes=True), checks=False)
+    made, folder = await do(tmp_path, run, client(first_passes=True), checks=False)
     rules = [Rule(id="r1", rule="The output rhymes."), Rule(id="r7", rule="the output is one  word")]
     evidence = evidence_of(rules, runs.read(folder))
     assert evidence.of("r1") == []
     assert [kept for _, kept in evidence.of("r7")] == [True, True, False]
     assert evidence_of(rules, None).of("r7") == []
-    assert runs.latest_of(tmp_path / "results", manifest.prompt) == folder
+    assert runs.latest_of(tmp_path / "results", made.prompt.name) == folder
     assert runs.latest_of(tmp_path / "results", "another") is None
