@@ -1,8 +1,7 @@
 """``openai-completions``: requests to OpenAI with their answers, as JSON lines: outputs that are judged again.
 
-Read are stored completions with their messages, the results of the Batch API with their requests, the output items of
-a hosted eval's run, responses of the Responses API, and chats that end with what the model said, as fine-tuning takes
-them.
+Read are stored completions with their messages, the results of the Batch API with their requests, responses of the
+Responses API, and chats that end with what the model said, as fine-tuning takes them.
 """
 
 from __future__ import annotations
@@ -17,14 +16,21 @@ from promptpex.core.records import Message, Output
 from promptpex.core.translation import stored
 from promptpex.interchange.format import Exported, Format, Imported, Mapped, Option, Source
 from promptpex.interchange.notes import Log
-from promptpex.interchange.reading.chats import Unfit, answer_of, is_chat, messages_of, text_of
-from promptpex.interchange.reading.exchanges import Exchange, RecordedAnswer, amount, count
+from promptpex.interchange.reading.chat_log import Row, Where, exchange_of, value_at
+from promptpex.interchange.reading.chats import Unfit, is_chat, messages_of
+from promptpex.interchange.reading.exchanges import Exchange, RecordedAnswer
 from promptpex.interchange.reading.foreign_rows import JSON_ENDINGS, first_row, json_rows
 from promptpex.interchange.reading.foreign_values import At, mapping
 from promptpex.interchange.reading.inferred_project import assembled
 
-Row = Mapping[str, object]
-_OBJECTS = ("chat.completion", "eval.run.output_item", "response")
+WHERE = Where(
+    messages=("messages", "input"),
+    output=("choices", "output"),
+    system=("instructions",),
+    tokens_in=("usage.prompt_tokens", "usage.input_tokens"),
+    tokens_out=("usage.completion_tokens", "usage.output_tokens"),
+)
+_OBJECTS = ("chat.completion", "response")
 _OTHERS = ("ideal", "resourceSpans", "resourceLogs")
 _ERROR = "unknown"
 
@@ -83,22 +89,22 @@ def _exchanges(rows: Iterable[tuple[Row, At]], asked: Mapping[str, Row], log: Lo
 
 def _exchange(row: Row, request: Row, name: str, at: At) -> Exchange:
     """The exchange of a row, its request and its reply found where the kinds of files have them."""
-    sample = row.get("sample")
-    if isinstance(sample, dict):
-        return replace(_pair(sample.get("input"), None, sample, at), name=name)
     for key in ("request", "body"):
         inner = request.get(key)
         request = inner if isinstance(inner, dict) else request
     response = row.get("response")
-    reply: object = row if response is None else response
-    if isinstance(reply, dict) and isinstance(reply.get("body"), dict):
-        reply = reply["body"]
-    chat = next((request[key] for key in ("messages", "input") if request.get(key) is not None), None)
-    if response is None and "choices" not in row and "output" not in row and row.get("error") is None:
-        return replace(_ended(chat, at), name=name)
-    error = row.get("error")
-    body = {**reply, **({"error": error} if error is not None else {})} if isinstance(reply, dict) else {"error": error}
-    return replace(_pair(chat, request.get("instructions"), body, at), name=name)
+    reply = row if response is None else response
+    reply = reply.get("body", reply) if isinstance(reply, dict) else {}
+    has_reply = any(isinstance(reply.get(key), list) and reply[key] for key in ("choices", "output"))
+    asked = {key: request.get(key) for key in ("messages", "input", "instructions")}
+    if value_at(asked, WHERE.messages) is None:
+        raise Unfit(
+            stored("it does not contain the messages of its request; name the requests of a batch with --requests FILE")
+        )
+    if not has_reply and row.get("error") is None and reply.get("error") is None:
+        return replace(_ended(value_at(asked, WHERE.messages), at), name=name)
+    errors = {"error": row["error"]} if row.get("error") is not None else {}
+    return replace(exchange_of({**reply, **errors, **asked}, at, WHERE), name=name)
 
 
 def _ended(chat: object, at: At) -> Exchange:
@@ -107,66 +113,6 @@ def _ended(chat: object, at: At) -> Exchange:
     if messages[-1].role != "assistant" or len(messages) < 2:
         raise Unfit(stored("there is no reply to this request"))
     return Exchange(at, messages[:-1], answers=(RecordedAnswer(messages[-1].content),))
-
-
-def _pair(chat: object, instructions: object, body: Row, at: At) -> Exchange:
-    if chat is None:
-        raise Unfit(
-            stored("it does not contain the messages of its request; name the requests of a batch with --requests FILE")
-        )
-    before = (Message(role="system", content=instructions),) if isinstance(instructions, str) and instructions else ()
-    return Exchange(at, (*before, *messages_of(chat)), answers=tuple(_replies(body)))
-
-
-def _replies(body: Row) -> Iterator[RecordedAnswer]:
-    """What a reply says, choice by choice, or its error."""
-    model, usage = body.get("model"), body.get("usage")
-    tokens: Row = usage if isinstance(usage, dict) else {}
-    reason = body.get("finish_reason")
-    about = RecordedAnswer(
-        None,
-        model if isinstance(model, str) else "",
-        finish_reason=reason if isinstance(reason, str) else None,
-        tokens_in=count(tokens.get("prompt_tokens", tokens.get("input_tokens"))),
-        tokens_out=count(tokens.get("completion_tokens", tokens.get("output_tokens"))),
-        latency_ms=amount(body.get("latency_ms")),
-    )
-    error, choices, output = body.get("error"), body.get("choices"), body.get("output")
-    if isinstance(choices, list) and choices:
-        for choice in choices:
-            yield _choice(choice, about)
-    elif output is not None and output != []:
-        yield replace(about, text=_messages_text(output))
-    elif error is not None:
-        words = error.get("message") if isinstance(error, dict) else error
-        yield replace(about, message=words if isinstance(words, str) else _ERROR)
-    else:
-        raise Unfit(stored("there is no reply to this request"))
-
-
-def _choice(choice: object, about: RecordedAnswer) -> RecordedAnswer:
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise Unfit(stored("a choice has no message"))
-    if message.get("content") is None and isinstance(message.get("refusal"), str):
-        message = {**message, "content": message["refusal"]}
-    reason = choice.get("finish_reason")
-    return replace(
-        about, text=answer_of({"role": "assistant", "content": None, **message}),
-        finish_reason=reason if isinstance(reason, str) else about.finish_reason,
-    )  # fmt: skip
-
-
-def _messages_text(output: object) -> str:
-    """The text of the messages in an output of the Responses API, or of a run's item."""
-    if isinstance(output, list) and any(isinstance(item, dict) and "content" in item for item in output):
-        kinds = [item.get("type", "message") for item in output if isinstance(item, dict)]
-        if any(kind not in ("message", "reasoning") for kind in kinds):
-            raise Unfit(stored("the model calls tools, which promptpex does not support"))
-        texts = [text_of(item.get("content")) for item in output
-                 if isinstance(item, dict) and item.get("type", "message") == "message"]  # fmt: skip
-        return "\n".join(texts)
-    return answer_of(output)
 
 
 def write(source: Source) -> Exported:
@@ -204,7 +150,7 @@ def _row(output: Output, chats: Mapping[str, tuple[Message, ...]], left_out: lis
 
 FORMAT = Format(
     name="openai-completions",
-    summary="requests to OpenAI with their answers as JSON lines (stored completions, batches, runs of evals, chats)",
+    summary="requests to OpenAI with their answers as JSON lines (stored completions, batches, responses, chats)",
     import_note="as a run to judge again",
     extensions=JSON_ENDINGS,
     reads="run",
@@ -219,7 +165,6 @@ FORMAT = Format(
         Mapped("`choices`, `response`, `output`", "outputs; several of one case and model are repeats", "both",
                "tool calls, reasoning"),
         Mapped("`messages` that end with the model's turn", "an output", "in"),
-        Mapped("`sample` of a run's output item", "request and output", "in", "the results of its graders"),
         Mapped("`custom_id`, `id`", "the case's id"),
         Mapped("`error`", "an output that is an error"),
         Mapped("`model`, `usage`, `finish_reason`", "the model's name, tokens, why it stopped", "both",

@@ -61,11 +61,6 @@ TEXTS: Mapping[str, tuple[tuple[str, str | bytes], ...]] = {
     "otel-genai": (
         ("s.json", json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "chat", "attributes": [
             {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}}]}]}]}]})),
-        ("l.jsonl", json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [
-            {"eventName": "gen_ai.user.message"}]}]}]}) + "\n"),
-        ("c.json", json.dumps({"name": "chat", "context": {"trace_id": "0xa", "span_id": "0xb"},
-                               "start_time": "2026-01-01",
-                               "attributes": {"gen_ai.system": "openai"}}, indent=4)),
     ),
     "openai-completions": (("d.jsonl", json.dumps({"messages": [
         {"role": "user", "content": 'Say "inputs": {"q": 1}, "id": and "prompt".'},

@@ -40,16 +40,7 @@ SPAN: dict[str, Any] = {
                                  '"finish_reason": "stop"}]'),
     "events": [{"name": "gen_ai.choice", "attributes": _attributes(content="x")}],
 }  # fmt: skip
-RECORD: dict[str, Any] = {
-    "traceId": "ef", "spanId": "01", "eventName": "gen_ai.user.message", "attributes": [],
-    "body": {"kvlistValue": {"values": [{"key": "content", "value": {"stringValue": "Word: fox"}}]}},
-}  # fmt: skip
 SPANS = {"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": [SPAN]}]}]}
-RECORDS = {"resourceLogs": [{"resource": {}, "scopeLogs": [{"scope": {}, "logRecords": [RECORD]}]}]}
-CONSOLE = {"name": "chat", "context": {"trace_id": "0x1", "span_id": "0x2"}, "start_time": "2026-01-01",
-           "attributes": {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "fox",
-                          "gen_ai.completion.0.content": "NN"},
-           "events": [], "status": {"status_code": "OK"}}  # fmt: skip
 PROMPT_YML = "messages:\n  - {role: user, content: '{{input}}'}\ntestData:\n  - {input: fox, expected: NN}\n"
 RESULTS = {"evalId": "e", "results": {"prompts": [{"raw": "x"}], "results": [{"promptIdx": 0, "vars": {}}]}}
 
@@ -69,8 +60,7 @@ FILES: Mapping[str, list[tuple[str, str]]] = {
         ("f.jsonl", json.dumps({"messages": [*CHAT, {"role": "assistant", "content": "NN"}]})),
         ("b.jsonl", json.dumps({"id": "b", "custom_id": "q", "response": {"body": COMPLETION}, "error": None})),
     ],
-    "otel-genai": [("s.jsonl", json.dumps(SPANS)), ("l.json", json.dumps(RECORDS, indent=1)),
-                   ("console.json", json.dumps(CONSOLE, indent=4) + "\n" + json.dumps(CONSOLE, indent=4))],
+    "otel-genai": [("s.jsonl", json.dumps(SPANS))],
     "promptfoo": [("promptfooconfig.yaml", "prompts: ['{{x}}']\nproviders: [echo]\ntests: [{vars: {x: fox}}]\n")],
     "promptfoo-results": [("r.json", json.dumps(RESULTS))],
     "promptpex-json": [("tests.json", '[{"ruleid": 1, "testinput": "fox"}]')],

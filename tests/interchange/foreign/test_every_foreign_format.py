@@ -18,11 +18,9 @@ from promptpex.workflow.importing.write_import import usable, write_imported
 from tests.interchange.foreign.imported import FORMATS, read, reads_as, written
 from tests.interchange.foreign.sample_files import (
     COMPLETION,
-    CONSOLE,
     FILES,
     ITEM,
     OBSERVATION,
-    RECORDS,
     SPANS,
 )  # fmt: skip
 
@@ -33,7 +31,6 @@ MINE = {
 }  # fmt: skip
 OTHERS = {
     "langfuse": ("i.json", ITEM),
-    "otel-genai": ("l.json", {**RECORDS, **CONSOLE}),
 }
 WRONG: tuple[Any, ...] = (
     None, True, -3, 1e300, "", "file:///etc/passwd", "{{x}} {% y", "http://127.0.0.1:1/x", [], [1, None], [[]],

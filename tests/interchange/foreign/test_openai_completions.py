@@ -38,9 +38,6 @@ ROWS: list[dict[str, Any]] = [
     {"request": {"model": "m", "messages": _turns("a")}, "response": _completion("two")},
     {"custom_id": "q1", "body": {"model": "m", "messages": _turns("b")}},
     {"custom_id": "q1", "response": {"status_code": 200, "body": _completion("three")}, "error": None},
-    {"object": "eval.run.output_item", "id": "o1", "datasource_item": {}, "sample": {
-        "input": _turns("c"), "output": [{"role": "assistant", "content": "four"}], "model": "gpt-4o-mini",
-        "finish_reason": "length", "usage": {"prompt_tokens": 1, "completion_tokens": 2}, "error": None}},
     {"object": "response", "model": "gpt-5", "instructions": "Be brief.", "input": "Say d now.",
      "output": [{"type": "reasoning", "summary": []},
                 {"type": "message", "content": [{"type": "output_text", "text": "five"}]}],
@@ -58,7 +55,6 @@ def test_all_kinds_of_rows_are_outputs(tmp_path: Path, capsys: Capture) -> None:
         ("Say a now.", "gpt-4o", 0): ("one", "stop"),
         ("Say a now.", "gpt-4o", 1): ("two", "stop"),
         ("Say b now.", "gpt-4o", 0): ("three", "stop"),
-        ("Say c now.", "gpt-4o-mini", 0): ("four", "length"),
         ("Say d now.", "gpt-5", 0): ("five", None),
         ("Say e now.", "unknown", 0): ("six", None),
         ("Say f now.", "unknown", 0): (None, None),
@@ -75,8 +71,8 @@ def test_with_their_prompt_the_inputs_are_told(tmp_path: Path, capsys: Capture) 
     other = {"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]}
     path = written(tmp_path / "c.jsonl", [*ROWS, other])
     made = imported(capsys, path, "openai-completions", "--prompt", str(tmp_path / "say.md"))
-    assert [case.inputs for case in made.suite.cases] == [{"word": letter} for letter in "abcdef"]
-    assert [(note["name"], note["line"]) for note in made.answer["left_out"]] == [("[8]", 9)]
+    assert [case.inputs for case in made.suite.cases] == [{"word": letter} for letter in "abdef"]
+    assert [(note["name"], note["line"]) for note in made.answer["left_out"]] == [("[7]", 8)]
     run = made.run()
     folder = next(made.folder.glob("*/*/manifest.json")).parent
     assert run_cli(["judge", str(folder), "--judge", "none", "-q"]) == 0

@@ -15,7 +15,7 @@ from promptpex.cases.samples import read_samples
 from promptpex.cli.main import run_cli
 from promptpex.core.errors import InputError
 from tests.interchange.foreign.imported import Made, imported, left_out, read, reads_as, written
-from tests.interchange.foreign.sample_files import CHAT, CONSOLE, ITEM, OBSERVATION, SPAN, SPANS
+from tests.interchange.foreign.sample_files import CHAT, ITEM, OBSERVATION, SPAN, SPANS
 
 DATA = Path(__file__).parents[2] / "data" / "foreign"
 Capture = pytest.CaptureFixture[str]
@@ -33,9 +33,6 @@ def _of_data(tmp_path: Path, capsys: Capture, name: str, *arguments: str) -> Mad
         ("langfuse_observations.jsonl", ("langfuse",), ["NN", "NN"], (5, 1)),
         ("langfuse_spans.jsonl", ("otel-genai",), ["NN", "NN"], (5, 1)),
         ("otel_spans.jsonl", ("otel-genai",), ["NN", "NN"], (5, 1)),
-        ("otel_events.jsonl", ("otel-genai",), ["answer to Word: fox", "answer to Word: dog"], (None, None)),
-        ("otel_spans_of_events.jsonl", ("otel-genai", "--events", str(DATA / "otel_events.jsonl")),
-         ["answer to Word: fox", "answer to Word: dog"], (5, 3)),
     ],
 )  # fmt: skip
 def test_files_that_the_programs_wrote_are_runs(
@@ -49,8 +46,7 @@ def test_files_that_the_programs_wrote_are_runs(
     outputs = made.run().outputs
     assert [output.text for output in outputs] == answers
     assert (outputs[0].tokens_in, outputs[0].tokens_out) == tokens
-    asked = ["gen_ai.request.temperature"] if name == "otel_spans_of_events.jsonl" else []
-    assert [note["name"] for note in made.answer["left_out"]] == asked
+    assert made.answer["left_out"] == []
     kept = "".join(path.read_text(encoding="utf-8") for path in made.folder.rglob("*") if path.is_file())
     assert "key-of-test" not in kept
 
@@ -220,45 +216,6 @@ def _in_words(name: str) -> str:
     return {"modelParameters": "model_parameters"}.get(name, name)
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {
-            "id": "s",
-            "traceId": "t",
-            "timestamp": "2026",
-            "source": "API",
-            "name": "q",
-            "dataType": "NUMERIC",
-            "value": 1,
-        },
-        {"id": "s", "userIds": [], "countTraces": 2, "sessionDuration": 3, "totalCost": 1},
-        {"id": "s", "projectId": "p", "datasetItemId": "i", "traceId": "t", "datasetName": "d"},
-    ],
-    ids=["scores", "sessions", "items of runs"],
-)
-def test_exports_without_texts_are_told_and_refused(row: dict[str, Any], tmp_path: Path) -> None:
-    path = written(tmp_path / "x.jsonl", [row])
-    assert reads_as(path) == ["langfuse"]
-    with pytest.raises(InputError, match="contain no inputs and outputs; export observations"):
-        read("langfuse", path)
-
-
-def test_a_downloaded_trace_without_texts_says_where_they_are(tmp_path: Path) -> None:
-    bare = {key: value for key, value in EXPORTED.items() if key not in ("input", "output")}
-    trace = {"id": "t1", "projectId": "p", "input": None, "output": None, "observations": [bare]}
-    path = written(tmp_path / "x.json", json.dumps({"trace": trace, "observations": [bare]}))
-    assert reads_as(path) == ["langfuse"]
-    with pytest.raises(
-        InputError, match="single downloaded trace has no inputs and outputs; export the table of observations"
-    ):
-        read("langfuse", path)
-    whole = {**trace, "input": "Tag: fox", "output": "NN"}
-    made = read("langfuse", written(path, json.dumps({"trace": whole, "observations": [bare]})))
-    assert [one.text for one in made.outputs] == ["NN"]
-    assert [name for name, _ in left_out(made)] == ["[0].observations[0]"]
-
-
 def test_numbers_are_inputs_and_times_that_are_none_say_nothing(tmp_path: Path) -> None:
     odd = {**OBSERVATION, "input": 12, "startTime": "soon", "endTime": "2026-01-01T00:00:00Z", "latency": None,
            "usageDetails": {"input": "many"}, "usage": {"promptTokens": -1}}  # fmt: skip
@@ -283,38 +240,12 @@ def test_older_forms_of_spans_are_read(tmp_path: Path) -> None:
         "gen_ai.completion": json.dumps([{"role": "assistant", "content": "VB"}]),
     }
     failed = {"gen_ai.prompt": json.dumps(CHAT), "error.type": "timeout"}
-    rows = [SPANS, _span(**older), _span(**oldest), _span(**failed), CONSOLE]
+    rows = [SPANS, _span(**older), _span(**oldest), _span(**failed)]
     made = read("otel-genai", written(tmp_path / "s.jsonl", rows))
     parts = [made, *made.further]
     outputs = [(output.text, output.message, output.finish_reason) for part in parts for output in part.outputs]
-    assert outputs == [("NN", None, "stop"), ("NN", None, "stop"), ("VB", None, None), (None, "timeout", None),
-                       ("NN", None, None)]  # fmt: skip
+    assert outputs == [("NN", None, "stop"), ("NN", None, "stop"), ("VB", None, None), (None, "timeout", None)]
     assert made.outputs[0].latency_ms == 250
-
-
-def test_further_writers_of_spans_are_read(tmp_path: Path) -> None:
-    """Names of the protocol (``resource_spans``), log records of a console, events in an attribute, ``llm.prompts``."""
-    turns = [{"event.name": "gen_ai.user.message", "role": "user", "content": "Word: dog"},
-             {"event.name": "gen_ai.choice", "index": 0, "message": {"content": "VB"}}]  # fmt: skip
-    (one,) = _span(**{"gen_ai.request.model": "m", "events": json.dumps(turns)})["resourceSpans"]
-    (span,) = one["scopeSpans"][0]["spans"]
-    snake = {"trace_id": "a", "span_id": "b", "start_time_unix_nano": "1000000", "end_time_unix_nano": "3000000",
-             "attributes": [{"key": pair["key"], "value": {"string_value": pair["value"]["stringValue"]}}
-                            for pair in span["attributes"]]}  # fmt: skip
-    console = {**CONSOLE, "context": {"trace_id": "0x1", "span_id": "0x5"}, "end_time": "2026-01-01T00:00:02Z",
-               "start_time": "2026-01-01T00:00:00Z",
-               "attributes": {"llm.prompts.0.role": "user", "llm.prompts.0.content": "Word: cow",
-                              "llm.completions.0.content": "CC"}}  # fmt: skip
-    record = {"severity_number": 9, "trace_id": "0x9", "span_id": "0x9", "attributes": {}}
-    asked = {**record, "event_name": "gen_ai.user.message", "body": {"content": "Word: ant"}}
-    given = {**record, "attributes": {"event.name": "gen_ai.choice"}, "body": {"message": {"content": "AA"}}}
-    rows = [{"resource_spans": [{"scope_spans": [{"spans": [snake]}]}]}, console, asked, given]
-    made = read("otel-genai", written(tmp_path / "s.jsonl", rows))
-    assert made.suite is not None
-    assert [case.inputs["input"] for case in made.suite.cases] == ["Word: dog", "Word: cow", "Word: ant"]
-    assert [(one.text, one.latency_ms) for one in made.outputs] == [("VB", 2.0), ("CC", 2000.0), ("AA", None)]
-    assert reads_as(written(tmp_path / "r.jsonl", [asked])) == ["otel-genai"]
-    assert reads_as(written(tmp_path / "r.jsonl", rows[:1])) == ["otel-genai"]
 
 
 def test_spans_that_are_no_requests_are_named(tmp_path: Path) -> None:
