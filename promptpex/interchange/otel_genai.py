@@ -103,7 +103,7 @@ def _plain(row: Row) -> Row:
     """The attributes with turns in lists, which older spans number.
 
     Raises:
-        Unfit: the span is no request, or does not say what was sent.
+        Unfit: the span is not a request, or does not say what was sent.
     """
     if row.get("gen_ai.operation.name") not in _OPERATIONS:
         raise Unfit(stored("it is not a request to a model"))

@@ -53,7 +53,7 @@ def read_chats(
     """The requests of these rows as a prompt, cases and outputs; what cannot come over is noted.
 
     Args:
-        plain: a row with what it has only in forms of its own under the keys of ``where``; ``Unfit`` where it is no
+        plain: a row with what it has only in forms of its own under the keys of ``where``; ``Unfit`` where it is not a
             request.
 
     Raises:
