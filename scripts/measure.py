@@ -29,7 +29,7 @@ FOR_OTHERS = {
     "promptpex.workflow.stages.register": "stages of other programs",
     "promptpex.workflow.stages.unregister": "stages of other programs",
     "promptpex.core.response_store.ResponseStore.entries": "stores: programs that go through all replies",
-    "promptpex.store.postgres.store.PostgresStore.entries": "stores: programs that go through all replies",
+    "promptpex.store.postgres.PostgresStore.entries": "stores: programs that go through all replies",
     "promptpex.store.sqlite.store.SqliteStore.entries": "stores: programs that go through all replies",
 }
 """Definitions that the package itself does not call, with whom they are for; what only they use needs no line."""

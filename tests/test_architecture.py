@@ -82,7 +82,6 @@ HOMES: dict[str, tuple[str, ...]] = {
     "ollama": ("llm",),
     "openpyxl": ("codecs",),
     "psycopg": ("store",),
-    "psycopg_pool": ("store",),
     "pandas": ("api", "tables", "report"),
     "pyarrow": ("codecs",),
     "py_mini_racer": ("assertions",),

@@ -11,7 +11,7 @@ from promptpex.config.effort import EFFORT, apply_preset, checked_effort
 from promptpex.config.env_file import EnvFile, find_env_file, read_env_file
 from promptpex.config.named_models import NAMED, require_one_meaning
 from promptpex.config.problems import problems_of, raise_problems
-from promptpex.config.resolve_paths import anchor, anchored, refuse_reaching_out, spool_folder, with_model_files
+from promptpex.config.resolve_paths import anchor, anchored, refuse_reaching_out, with_model_files
 from promptpex.config.settings import Settings
 from promptpex.config.sources import (
     GIVEN,
@@ -28,7 +28,6 @@ from promptpex.config.sources import (
 from promptpex.core.engine_kinds import clusters, engine_kind
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
-from promptpex.core.store_address import is_address
 from promptpex.llm.named_models import NamedModels
 
 
@@ -39,7 +38,6 @@ class Resolved(Record):
     ``trusted``: whether the user trusts the project's file like flags. ``unattended``: whether ``CI`` is set, as build
     servers do. ``names_of_project``: named models that the project's file defines. ``env_file``: the file that gives
     keys that the environment lacks. ``searched``: whether the project's file was looked for, not named or left out.
-    ``spool``: the folder for replies that the store's server could not take; None where the store is a file.
     """
 
     settings: Settings
@@ -51,7 +49,6 @@ class Resolved(Record):
     names_of_project: frozenset[str] = frozenset()
     env_file: str | None = None
     searched: bool = True
-    spool: str | None = None
 
     def by_user(self, name: str) -> bool:
         """Whether the user gave this setting: by flag, environment or the user's own file, or by trusting the
@@ -134,7 +131,6 @@ def load(
         unattended=env.get("CI", "").strip().lower() not in ("", "0", "false", "no"),
         env_file=str(env_file) if env_file is not None else None,
         searched=not alone and named is None,
-        spool=_spool(settings, home),
         names_of_project=_names(project).difference(*map(_names, layers[len(files) :])),
     )
 
@@ -194,12 +190,6 @@ def _home(file: Layer, start: Path, *, named: bool) -> Path:
     """The folder that results and store stand in, if nothing says otherwise: that of the project's file, or the top of
     the project."""
     return anchor(start, Path.cwd()) if file.path is None or named else file.path.resolve().parent
-
-
-def _spool(settings: Settings, home: Path) -> str | None:
-    if not is_address(settings.store):
-        return None
-    return spool_folder(home, Path.cwd(), lambda name, message: setting_error(Layer("default", {}), name, message))
 
 
 def _paths(

@@ -117,18 +117,6 @@ def refuse_reaching_out(values: Mapping[str, object], refuse: Refuse) -> None:
         )
 
 
-def spool_folder(top: Path, cwd: Path, refuse: Refuse) -> str:
-    """The folder of a project for replies that a server could not take, as seen from the working folder.
-
-    Raises:
-        Exception: what ``refuse`` makes, where a link leads it out of ``top``.
-    """
-    folder = top / OWN_FOLDER / "spool"
-    if not is_inside(folder, top):
-        raise refuse("store", f"{folder} leads out of the project {top}, and replies would be kept there")
-    return _seen_from(cwd, top.resolve() / OWN_FOLDER / "spool", top)
-
-
 def anchor(start: Path, cwd: Path) -> Path:
     """The folder of a prompt's project, where no settings file marks it.
 
@@ -202,4 +190,4 @@ def _seen_from(cwd: Path, path: Path, top: Path) -> str:
     return str(whole)
 
 
-__all__ = ["anchor", "anchored", "refuse_reaching_out", "spool_folder", "with_model_files"]
+__all__ = ["anchor", "anchored", "refuse_reaching_out", "with_model_files"]

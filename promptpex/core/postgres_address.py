@@ -16,9 +16,6 @@ from promptpex.core.errors import ConfigError
 DEFAULT_SCHEMA = "promptpex"
 """The schema of the database that holds the store's tables."""
 
-RECONNECT_S = 60.0
-"""Seconds that a run waits for a server that has gone away."""
-
 LONGEST_NAME = 63
 """Bytes of a name in PostgreSQL."""
 
@@ -26,9 +23,6 @@ NO_PASSWORD = (
     "the address of a store must not contain a password: put it into the variable PGPASSWORD, a password file "
     "(~/.pgpass or PGPASSFILE) or a service file (?service=NAME)"
 )
-
-OWN_PARAMETERS = ("schema", "reconnect")
-"""What may stand behind the ``?`` and is ours, not libpq's."""
 
 PARAMETERS = frozenset(
     (
@@ -56,13 +50,11 @@ class StoreAddress:
         parameters: libpq's parameters that it gives, by name; what it leaves out comes from libpq's variables, such as
             ``PGHOST``.
         schema: the schema that the tables are in.
-        reconnect_s: seconds that a run waits for the server when it goes away.
     """
 
     text: str
     parameters: dict[str, str]
     schema: str = DEFAULT_SCHEMA
-    reconnect_s: float = RECONNECT_S
 
 
 def parse_address(text: str) -> StoreAddress:
@@ -78,12 +70,12 @@ def parse_address(text: str) -> StoreAddress:
         raise ConfigError("the address of a store contains a blank or an invisible character; write it as %20")
     place, _, query = rest.partition("?")
     given = _parameters(query)
-    own = {name: given.pop(name) for name in OWN_PARAMETERS if name in given}
+    schema = given.pop("schema", DEFAULT_SCHEMA)
     for name, value in _of_place(place).items():
         if name in given:
             raise ConfigError(f"the address of a store gives {name} twice")
         given[name] = value
-    return StoreAddress(text, given, _schema(own.get("schema", DEFAULT_SCHEMA)), _reconnect(own.get("reconnect")))
+    return StoreAddress(text, given, _schema(schema))
 
 
 def _parameters(query: str) -> dict[str, str]:
@@ -94,11 +86,11 @@ def _parameters(query: str) -> dict[str, str]:
             name, value = "sslmode", "require"
         if _SECRET.search(name):
             raise ConfigError(NO_PASSWORD)
-        if not equals or name not in (*PARAMETERS, *OWN_PARAMETERS):
+        if not equals or name not in (*PARAMETERS, "schema"):
             shown = f" ({name})" if equals and _PLAIN_NAME.fullmatch(name) else ""
             raise ConfigError(
                 f"the address of a store gives a parameter that is not known{shown}; those of libpq are, and "
-                "schema=NAME and reconnect=SECONDS"
+                "schema=NAME"
             )
         if name in given:
             raise ConfigError(f"the address of a store gives {name} twice")
@@ -174,11 +166,3 @@ def _schema(name: str) -> str:
             "public nor one of PostgreSQL's own"
         )
     return name
-
-
-def _reconnect(seconds: str | None) -> float:
-    if seconds is None:
-        return RECONNECT_S
-    if not re.fullmatch(r"\d{1,5}(?:\.\d{1,3})?", seconds, re.ASCII):
-        raise ConfigError("reconnect= is the number of seconds to wait for a server that has gone away, such as 60")
-    return float(seconds)

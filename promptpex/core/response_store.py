@@ -115,12 +115,5 @@ class ResponseStore(Protocol):
     async def add(self, entries: Sequence[StoreEntry]) -> int:
         """Stores entries of another store with their times, durably; gives how many were new. Earlier ones stay."""
 
-    def stop_waiting(self) -> None:
-        """Ends waits for a server that has gone away; to be called in the event loop's thread.
-
-        The one method that cannot be awaited: it only sets a mark, and is called where nothing can be awaited, by the
-        handler of Ctrl-C.
-        """
-
     async def close(self) -> None:
         """Finishes the writes, gives the claims back and closes the store. May be called twice."""

@@ -24,7 +24,7 @@ class StoreServer:
         schemes: what its addresses begin with, before ``://``; the first is the one that help shows.
         examples: two addresses, the last parts in capitals.
         check: refuses an address that cannot be used (ConfigError), and shows no value of it.
-        home: the module whose ``open_at(address, spool=, make=, emit=)`` opens a store there.
+        home: the module whose ``open_at(address, make=)`` opens a store there.
     """
 
     name: str
@@ -40,7 +40,7 @@ _SERVERS = (
         schemes=("postgresql", "postgres"),
         examples="postgresql://HOST/DATABASE, or postgresql://?service=NAME",
         check=parse_address,
-        home="promptpex.store.postgres.store",
+        home="promptpex.store.postgres",
     ),
 )
 

@@ -228,7 +228,6 @@ def asking(
     client = SchemaFallback(FirstRequestClient(client, gate, emit), emit)
     if store is None:
         return client
-    cancel_token.on_cancel(store.stop_waiting)
     return CachedClient(
         client, store, concurrency=admitted, fresh=options.fresh, cancel_token=cancel_token, sleep=sleep, emit=emit
     )

@@ -7,8 +7,6 @@ from pathlib import Path
 from promptpex.codecs.files.atomic import write_bytes
 
 OWN_FOLDER = ".promptpex"
-SPOOL = f"{OWN_FOLDER}/spool"
-"""Where replies are kept that a server could not take."""
 IGNORED = b"*\n!.gitignore\n!schemas/\n!schemas/**\n"
 """What git leaves out of our folder: all but the schemas, which the files of people name."""
 IGNORED_ONCE = b"*\n"

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from promptpex.core.ids import canonical
 from promptpex.core.records import Completion, Request
+from promptpex.core.response_store import StoreEntry
 from promptpex.core.translation import stored
 
 
@@ -34,3 +35,13 @@ def wrong_with(request_id: str, scrubbed: bool | int, request: str | bytes, comp
     if not scrubbed and request_record.id != request_id:
         return stored("its request has another id")
     return None
+
+
+def entry_of(row: tuple[str, float, bool, str | bytes, str | bytes]) -> StoreEntry | None:
+    """An entry from its id, time, mark, request and completion; None where it cannot be read."""
+    request_id, created_at, scrubbed, request, completion = row
+    try:
+        request_record = Request.model_validate(json.loads(request))
+        return StoreEntry(request_id, created_at, request_record, Completion.model_validate_json(completion), scrubbed)
+    except (ValidationError, ValueError, TypeError, RecursionError):
+        return None

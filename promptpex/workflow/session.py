@@ -122,7 +122,7 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
 
     options = provider_options(resolved, keep)
     warn_about_unkeyed_servers(resolved, options, emit)
-    store = await open_store(settings.store, spool=resolved.spool, emit=keep)
+    store = await open_store(settings.store)
     opened = open_engine(settings.engine, workers=settings.workers, address=settings.address)
     try:
         client = build(
@@ -156,4 +156,4 @@ def _remote(carrier: Carrier | None, resolved: Resolved, options: ProviderOption
     """What has models asked on the engine's workers; None = they are asked here."""
     if carrier is None:
         return None
-    return asking_on_workers(carrier, resolved.settings, options, spool=resolved.spool)
+    return asking_on_workers(carrier, resolved.settings, options)

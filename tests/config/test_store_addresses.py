@@ -27,8 +27,6 @@ def test_an_address_stays_as_it_is_wherever_a_command_is_called_from(project: Pa
             load({}, start=start, env={"PROMPTPEX_STORE": ADDRESS}),
         ):
             assert resolved.settings.store == ADDRESS
-            assert resolved.spool == ".promptpex/spool"
-    assert load({}, start=project, env={}).spool is None
 
 
 @pytest.mark.parametrize("store", [ADDRESS, "postgres://other.example", "service=team"])
@@ -71,19 +69,6 @@ def test_a_password_is_refused_wherever_it_stands_and_not_repeated(project: Path
     with pytest.raises(ConfigError, match="PGPASSWORD") as caught:
         load(given, start=project, env=env, given_as="argument" if where == "argument" else "flag")
     assert "hunter2000" not in str(caught.value)
-
-
-def test_replies_are_not_kept_where_a_link_of_the_checkout_leads(project: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere"
-    elsewhere.mkdir()
-    (project / ".promptpex").symlink_to(elsewhere)
-    with pytest.raises(ConfigError, match="leads out of the project"):
-        load({"store": ADDRESS}, start=project, env={})
-    (project / ".promptpex").unlink()
-    (project / ".promptpex").mkdir()
-    (project / ".promptpex" / "spool").symlink_to(elsewhere)
-    with pytest.raises(ConfigError, match="leads out of the project"):
-        load({"store": ADDRESS}, start=project, env={})
 
 
 def test_an_env_file_of_the_project_sets_nothing_of_libpqs(project: Path) -> None:

@@ -47,8 +47,8 @@ def test_every_parameter_is_one_of_libpqs() -> None:
 
 
 def test_our_own_parameters_do_not_go_to_libpq() -> None:
-    address = parse_address("postgresql://host/db?schema=team%20a&reconnect=2.5&sslmode=require")
-    assert (address.schema, address.reconnect_s) == ("team a", 2.5)
+    address = parse_address("postgresql://host/db?schema=team%20a&sslmode=require")
+    assert address.schema == "team a"
     assert address.parameters == {"host": "host", "dbname": "db", "sslmode": "require"}
     assert parse_address("postgresql://h").schema == "promptpex"
 
@@ -108,8 +108,6 @@ def test_no_password_stands_in_an_address_or_in_what_is_told_of_it(address: str)
         ("postgresql://host/db?schema=pg_catalog", "is not a name that a store's schema can have"),
         ("postgresql://host/db?schema=public", "is not a name that a store's schema can have"),
         ("postgresql://host/db?schema=" + "ă" * 32, "is not a name that a store's schema can have"),
-        ("postgresql://host/db?reconnect=-1", "number of seconds"),
-        ("postgresql://host/db?reconnect=1e9", "number of seconds"),
     ],
 )
 def test_what_cannot_be_used_is_told_in_one_sentence(address: str, why: str) -> None:

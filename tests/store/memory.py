@@ -115,9 +115,6 @@ class MemoryStore:
         self._memory.entries |= new
         return len(new)
 
-    def stop_waiting(self) -> None:
-        return None
-
     async def close(self) -> None:
         mine = [request_id for request_id, holder in self._memory.claims.items() if holder is self]
         for request_id in mine:

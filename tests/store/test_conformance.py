@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.core.postgres_address import parse_address
 from promptpex.core.response_store import ResponseStore
 from promptpex.store import SqliteStore
-from promptpex.store.postgres.store import Options, PostgresStore
+from promptpex.store.postgres import open_at
 from tests.postgres import Cluster
 from tests.store.conformance import Clock, Conformance
 from tests.store.memory import Memory, MemoryStore
@@ -23,10 +22,10 @@ class TestSqlite(Conformance):
 class TestPostgres(Conformance):
     @pytest.fixture(autouse=True)
     def address(self, postgres: Cluster) -> None:
-        self._address = parse_address(postgres.address())
+        self._address = postgres.address()
 
     async def make(self, folder: Path, clock: Clock) -> ResponseStore:
-        return await PostgresStore.open(self._address, spool=folder, options=Options(clock=clock))
+        return await open_at(self._address, clock=clock)
 
 
 class TestMemory(Conformance):

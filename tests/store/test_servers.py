@@ -26,7 +26,7 @@ def test_no_server_is_named_elsewhere() -> None:
         if "postgresql://" in path.read_text("utf-8") or "PostgreSQL server" in path.read_text("utf-8")
     }
     own = {"core/store_address.py", "core/postgres_address.py"}
-    assert {place for place in places if not place.startswith("store/postgres/")} <= own
+    assert {place for place in places if not place.startswith("store/postgres")} <= own
 
 
 def test_the_home_of_a_server_opens_its_stores() -> None:

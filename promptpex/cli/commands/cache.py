@@ -175,15 +175,13 @@ def copy(source: str, target: str, as_json: bool, quiet: bool, **flags: Any) -> 
 
 async def _copied(source: Resolved, target: Resolved, *, quiet: bool) -> Copied:
     """What the replies of the first store came to when they were copied into the second."""
-    from promptpex.cli.progress import notices
     from promptpex.store import open_store
     from promptpex.store.copying import copy_replies
 
-    emit = notices(verbose=False, quiet=quiet)
     async with AsyncExitStack() as opened:
-        first = await open_store(source.settings.store, make=False, spool=source.spool, emit=emit)
+        first = await open_store(source.settings.store, make=False)
         opened.push_async_callback(first.close)
-        second = await open_store(target.settings.store, spool=target.spool, emit=emit)
+        second = await open_store(target.settings.store)
         opened.push_async_callback(second.close)
         total = (await first.stats()).replies
         return await copy_replies(first, second, _said_from_time_to_time(total, quiet=quiet))
@@ -227,12 +225,10 @@ def _with_store(flags: dict[str, Any], job: Callable[[ResponseStore], Awaitable[
 
 
 def _in_store_of(resolved: Resolved, job: Callable[[ResponseStore], Awaitable[T]]) -> T:
-    from promptpex.cli.progress import notices
     from promptpex.store import open_store
 
     async def work() -> T:
-        settings = resolved.settings
-        store = await open_store(settings.store, make=False, spool=resolved.spool, emit=notices(verbose=False))
+        store = await open_store(resolved.settings.store, make=False)
         try:
             return await job(store)
         finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
@@ -18,7 +17,7 @@ from promptpex.core.errors import StoreDamaged, StoreError, StoreLocked
 from promptpex.core.records import Completion, Request
 from promptpex.core.response_store import StoreEntry, StoreProblem, StoreStats
 from promptpex.llm.redaction import scrubbed_request
-from promptpex.store.row_texts import request_text, wrong_with
+from promptpex.store.row_texts import entry_of, request_text, wrong_with
 from promptpex.store.sqlite.file import FAILURES, Synchronous, named_errors, open_database, store_error
 from promptpex.store.sqlite.leases import Owner
 from promptpex.store.sqlite.writer import GroupWriter
@@ -158,7 +157,7 @@ class SqliteStore:
         cursor = await self._read(lambda: self._connection.execute(_ALL_ROWS))
         while rows := await self._read(lambda: cursor.fetchmany(ENTRIES_PER_PAGE)):
             for row in rows:
-                entry = _entry_of(row)
+                entry = entry_of(row)
                 if entry is None:
                     raise self._damaged(row[0])
                 yield entry
@@ -174,7 +173,7 @@ class SqliteStore:
         """The entries of these ids that are there and can be read."""
         ids = list(request_ids)
         rows = await self._read(lambda: self._connection.execute(_some(_ROWS, ids), ids).fetchall())
-        return [entry for row in rows if (entry := _entry_of(row)) is not None]
+        return [entry for row in rows if (entry := entry_of(row)) is not None]
 
     async def lacks(self, request_ids: Sequence[str]) -> list[str]:
         """Those of these ids that have no entry."""
@@ -189,9 +188,6 @@ class SqliteStore:
         new = await self._writer.run(lambda connection: insert_new(connection, rows))
         assert isinstance(new, int)
         return new
-
-    def stop_waiting(self) -> None:
-        """A file does not go away."""
 
     async def close(self) -> None:
         """Finishes the writes, gives the claims back and closes the file. May be called twice."""
@@ -315,16 +311,6 @@ def _broken_entries(rows: Iterable[StoredRow]) -> Iterator[StoreProblem]:
         problem = wrong_with(row[0], row[2], row[3], row[4])
         if problem is not None:
             yield StoreProblem(str(row[0]), problem)
-
-
-def _entry_of(row: StoredRow) -> StoreEntry | None:
-    """An entry; None where it cannot be read. The file may be a stranger's."""
-    request_id, created_at, scrubbed, request, completion = row
-    try:
-        request_record, answer = Request.model_validate(json.loads(request)), Completion.model_validate_json(completion)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return StoreEntry(request_id, created_at, request_record, answer, bool(scrubbed))
 
 
 def _some(query: str, ids: Sequence[str]) -> str:

@@ -38,7 +38,6 @@ class WorkerClientFactory:
 
     Attributes:
         store: where replies are kept: an absolute path on the machine of the run, or a server's address.
-        spool: the folder there for replies that the server could not take.
         host: the machine of the run.
         providers: the providers' options.
         stack: the wrappers' options.
@@ -46,7 +45,6 @@ class WorkerClientFactory:
     """
 
     store: str
-    spool: str | None
     host: str
     providers: ProviderOptions
     stack: StackOptions
@@ -66,7 +64,7 @@ class WorkerClientFactory:
                 f"the store {self.store} is a file on the machine of the run, and a worker runs on another, "
                 f"{host_name().split()[0]}; workers on several machines need a store that all reach: --store {EXAMPLES}"
             )
-        store = await open_store(self.store, spool=self.spool if is_here else _spool_elsewhere(), emit=shared.emit)
+        store = await open_store(self.store)
         try:
             client = asking(
                 Router(replace(self.providers, emit=shared.emit)),
@@ -85,15 +83,11 @@ class WorkerClientFactory:
             await store.close()
 
 
-def asking_on_workers(
-    carrier: Carrier, settings: Settings, providers: ProviderOptions, *, spool: str | None = None
-) -> Remote:
-    """What makes the client of a run that asks on the workers that ``carrier`` starts; ``spool`` as for
-    ``open_store``."""
+def asking_on_workers(carrier: Carrier, settings: Settings, providers: ProviderOptions) -> Remote:
+    """What makes the client of a run that asks on the workers that ``carrier`` starts."""
     options = stack_options(settings)
     opens = WorkerClientFactory(
         store=settings.store if is_address(settings.store) else str(Path(settings.store).absolute()),
-        spool=None if spool is None else str(Path(spool).absolute()),
         host=host_name(),
         providers=replace(providers, emit=ignore_events),
         stack=replace(options, record=None),
@@ -114,10 +108,3 @@ def asking_on_workers(
         return RemoteClient(here, workers, fresh=settings.fresh)
 
     return remote
-
-
-def _spool_elsewhere() -> Path:
-    """The spool of a worker on a machine that has nothing of the project: the next worker there hands it in."""
-    import platformdirs
-
-    return Path(platformdirs.user_state_dir("promptpex", appauthor=False)) / "spool"
