@@ -59,7 +59,9 @@ def ending_of(report: BatchReport, totals: Mapping[str, Any]) -> BatchEnding:
     from promptpex.cli.command_session import kept_and_resumed, resume_line
     from promptpex.report.batches.batch_screen import BatchEnding
 
-    incomplete = any(one.summary is None or one.summary.run.manifest.partial for one in report.parts)
+    incomplete = any(
+        one.part.run is None or one.summary is None or one.summary.run.manifest.partial for one in report.parts
+    )
     stopped = any(one.summary and one.summary.run.manifest.partial == "interrupted" for one in report.parts)
     again = resume_line() if incomplete and not stopped else ""  # a command that was stopped says so itself
     then = f"promptpex: {kept_and_resumed()}" if stopped else ""

@@ -133,6 +133,15 @@ def test_one_prompt_without_an_answer_stops_no_other_and_the_gravest_code_counts
     assert run(project, "--fail-above", "50%").code == 1
 
 
+def test_prompts_of_which_no_model_answers_leave_no_run(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROMPTPEX_MAX_ATTEMPTS", "1")
+    done = run(project, "--api-base", "http://127.0.0.1:9/v1", "--judge", "none", models="openai/away")
+    assert done.code == 3, done.err
+    assert manifests(project) == {}
+    assert "gate latest" not in done.out
+    assert in_process("report", cwd=project).code == 2
+
+
 def test_what_no_prompt_can_be_run_for_is_one_error(project: Path) -> None:
     for name in ("alpha", "beta", "gamma"):
         (project / "prompts" / f"{name}.spec.yaml").unlink()
