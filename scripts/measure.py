@@ -60,8 +60,7 @@ SMALL_FILES = {
 
 PRIVATE_PARTS = {
     "getattr(reply, '_hidden_params', None)": "where litellm documents that the cost of a reply is",
-    "ray._private.ray_constants": "Ray reads from the environment, when it is imported, where it is to listen",
-    "ray._private.worker": "Ray prints what nodes lost into stdout, and says nowhere else how often a task was tried",
+    "ray._private.worker": "Ray prints what nodes lost into stdout, whatever it is told",
 }
 """Private parts of other libraries that are used all the same, with the reason."""
 

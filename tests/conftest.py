@@ -5,6 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import socket
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,18 +19,18 @@ from hypothesis import settings
 
 from promptpex.__main__ import GARBAGE_AFTER
 from promptpex.assertions import strikes
-from promptpex.engines.ray_cluster import RayCluster
+from promptpex.engines import ray_engine
 from promptpex.llm.providers.weights import DEFAULT_NAME, found_default, weights_path
 from tests.fork_server import start
 from tests.importing import import_share
 from tests.postgres import Cluster, missing, shared_cluster
-from tests.ray_crashes import RunsAgain, connected
 from tests.servers import LlamaServer, OllamaServer, ScriptedServer
 from tests.shallow_model import write_shallow
-from tests.spread import costly_fixture, spread
+from tests.spread import spread
 
 gc.set_threshold(GARBAGE_AFTER)  # as the command does
 os.environ["PROMPTPEX_EMBEDDED_THREADS"] = "1"
+os.environ |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 os.environ.pop("CI", None)  # a command that chooses its author itself refuses there
 settings.register_profile("promptpex", deadline=None, max_examples=50)  # a busy machine is not a failure
 settings.register_profile("thorough", deadline=None, max_examples=1000)
@@ -109,12 +113,6 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Has the process that hands out tests to others say what ended one of these."""
-    if config.pluginmanager.hasplugin("xdist") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(RunsAgain(), "runs again what Ray ended")
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Shares the work of importing the test modules with the other processes of the run."""
@@ -188,37 +186,32 @@ async def scripted() -> AsyncIterator[ScriptedServer]:
 
 
 @pytest.fixture(scope="session")
-def ray_installed() -> None:
-    """Skips what needs Ray where it is not installed."""
-    pytest.importorskip("ray", reason="Ray is not installed (the extra ray)")
+def ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Ray cluster on loopback with two CPUs, which this process is connected to."""
+    library = pytest.importorskip("ray", reason="Ray is not installed (the extra ray)")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    words = f"--head --block --port {address.partition(':')[2]} --node-ip-address 127.0.0.1 --num-cpus 2"
+    with tempfile.TemporaryDirectory(prefix="ppx-", dir="/tmp") as folder:  # names of sockets have to be short
+        command = [f"{Path(sys.executable).parent}/ray", "start", *words.split(), f"--temp-dir={folder}"]
+        started = subprocess.Popen([*command, "--include-dashboard=false"], stdout=subprocess.DEVNULL)
+        try:
+            _await_server(address)
+            ray_engine._connect(address)
+            yield address
+            library.shutdown()
+        finally:
+            started.terminate()
+            started.wait()
 
 
-@pytest.fixture(scope="session")
-def shared_ray(ray_installed: None, request: pytest.FixtureRequest) -> Iterator[RayCluster]:
-    """What ``ray`` opens; in a run of several processes it is ended after the tests that need it, which come first."""
-    with connected(request.config), RayCluster(workers=2) as cluster:
-        if hasattr(request.config, "workerinput"):
-            request.config.pluginmanager.register(_EndsRay(cluster), "ends ray")
-        yield cluster
-
-
-@pytest.fixture
-def ray(shared_ray: RayCluster) -> RayCluster:
-    """A Ray on this machine with two CPUs, shared by all tests of a process: it takes seven seconds to start."""
-    shared_ray.open()
-    return shared_ray
-
-
-class _EndsRay:
-    """Ends Ray where the next test does not need it: its idle processes take time from the others."""
-
-    def __init__(self, cluster: RayCluster) -> None:
-        self._cluster = cluster
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
-        if nextitem is None or costly_fixture(nextitem) != "ray":
-            self._cluster.close()
+def _await_server(address: str) -> None:
+    host, _, port = address.partition(":")
+    while True:
+        try:
+            return socket.create_connection((host, int(port)), 1).close()
+        except OSError:
+            time.sleep(0.1)
 
 
 @pytest.fixture(scope="session")

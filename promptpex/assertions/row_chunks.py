@@ -6,7 +6,6 @@ rows end; whoever checks a part makes rows of it, which takes ten times as long.
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -105,48 +104,30 @@ class _NamedApart:
         return named_apart(self.part.rows(), self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class FileParts:
-    """The parts of files, one after the other, wherever they are read on the machine of the command.
+def file_parts(files: Sequence[Path]) -> Iterator[RowPart]:
+    """The parts of files, one after the other.
 
-    Attributes:
-        files: how each is named, and its absolute path.
+    Raises:
+        CheckError: a file cannot be read any further, after the parts before it.
     """
-
-    files: tuple[tuple[Path, Path], ...]
-
-    @classmethod
-    def of(cls, files: Iterable[Path]) -> FileParts:
-        """The parts of these files."""
-        return cls(tuple((file, Path(os.path.abspath(file))) for file in files))
-
-    def __iter__(self) -> Iterator[RowPart]:
-        """The parts.
-
-        Raises:
-            CheckError: a file cannot be read any further, after the parts before it.
-        """
-        for named, place in self.files:
-            try:
-                for part in _parts(named, place):
-                    yield _NamedApart(part, named) if len(self.files) > 1 else part
-            except CheckError as error:
-                raise CheckError(error.message, path=named, line=error.line) from None
+    for file in files:
+        for part in _parts(file):
+            yield _NamedApart(part, file) if len(files) > 1 else part
 
 
-def _parts(named: Path, place: Path) -> Iterator[RowPart]:
-    if has_ending(place, CSV):
-        for rows in _grouped(csv_cells(place), lambda row: sum(map(len, row[1].cells))):
-            yield CsvPart(named, rows[0][0], [row for _, row in rows])
-    elif has_ending(place, PARQUET):
+def _parts(file: Path) -> Iterator[RowPart]:
+    if has_ending(file, CSV):
+        for rows in _grouped(csv_cells(file), lambda row: sum(map(len, row[1].cells))):
+            yield CsvPart(file, rows[0][0], [row for _, row in rows])
+    elif has_ending(file, PARQUET):
         first = 1
-        for count, data in parquet.packed(place, what=WHAT, error=CheckError):
-            yield ParquetPart(named, first, data)
+        for count, data in parquet.packed(file, what=WHAT, error=CheckError):
+            yield ParquetPart(file, first, data)
             first += count
     else:
-        lines = jsonl.raw_lines(place, what=WHAT, error=CheckError, longest=LONGEST_LINE)
+        lines = jsonl.raw_lines(file, what=WHAT, error=CheckError, longest=LONGEST_LINE)
         for group in _grouped(lines, lambda line: len(line.data)):
-            yield LinePart(named, group[0].number, [line.data for line in group])
+            yield LinePart(file, group[0].number, [line.data for line in group])
 
 
 def _grouped(items: Iterator[T], size: Callable[[T], int]) -> Iterator[list[T]]:

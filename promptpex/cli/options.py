@@ -22,7 +22,7 @@ from promptpex.cli.help import (
     option,
     together,
 )
-from promptpex.core import engine_kinds, store_address
+from promptpex.core import store_address
 from promptpex.core.match_kinds import DEFAULT_MATCH, MATCH_KINDS
 from promptpex.judging import modes
 
@@ -302,10 +302,10 @@ request_options = together(
 engine_options = together(
     of_limits(
         "--engine",
-        type=click.Choice(engine_kinds.names()),
+        type=click.Choice(("local", "ray")),
         metavar="WHERE",
         expert=True,
-        help=f"Where models are asked and checks run: {engine_kinds.places()} [{engine_kinds.DEFAULT}].",
+        help="Where checks run: local, on this machine, or ray, on your Ray cluster [local].",
     ),
     of_limits(
         "--workers", type=COUNT, metavar="N", expert=True, help="Number of worker processes [1; ray: one per CPU]."
@@ -314,7 +314,7 @@ engine_options = together(
         "--address",
         metavar="HOST:PORT",
         expert=True,
-        help=f"{engine_kinds.clusters()} to connect to [a new one on this machine].",
+        help="Ray cluster to connect to [that of this machine].",
     ),
 )
 

@@ -25,7 +25,6 @@ from promptpex.config.sources import (
     user_layer,
     with_new_names,
 )
-from promptpex.core.engine_kinds import clusters, engine_kind
 from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
 from promptpex.llm.named_models import NamedModels
@@ -138,9 +137,8 @@ def load(
 def _require_sense(settings: Settings, origins: Mapping[str, str]) -> None:
     """Refuses settings that contradict each other, or of which one would do nothing."""
     require_one_meaning(settings)
-    has_address = engine_kind(settings.engine).cluster is not None
-    if settings.address is not None and not has_address and origins["address"] in GIVEN:
-        message = f"it is where a {clusters()} is, and the engine is {settings.engine}"
+    if settings.address is not None and settings.engine != "ray" and origins["address"] in GIVEN:
+        message = f"it is where a Ray cluster is, and the engine is {settings.engine}"
         raise setting_error(Layer(origins["address"], {}), "address", message)
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from promptpex.codecs.files.ordinary_files import ROOTS, is_inside
 from promptpex.config.named_models import NAMED
-from promptpex.core import engine_kinds
 from promptpex.core.store_address import is_address
 from promptpex.llm.named_models import split_name
 from promptpex.llm.paths_in_names import as_in_name, file_of, from_name, written_file_of
@@ -106,7 +105,7 @@ def refuse_reaching_out(values: Mapping[str, object], refuse: Refuse) -> None:
         raise refuse("pull", f"missing models would be downloaded; {if_meant}")
     if values.get("address"):
         raise refuse("address", f"prompts and outputs would be sent to that cluster; {if_meant}")
-    for name, default in (("workers", None), ("engine", engine_kinds.DEFAULT)):
+    for name, default in (("workers", None), ("engine", "local")):
         if values.get(name) not in (None, default):
             raise refuse(name, f"processes would be started; {if_meant}")
     if is_address(str(values.get("store", ""))):

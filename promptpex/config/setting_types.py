@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
 from promptpex.config.wording import dollars
-from promptpex.core import engine_kinds, translation
+from promptpex.core import translation
 from promptpex.core.errors import InputError
 from promptpex.core.records import Record
 from promptpex.core.shares import share
@@ -42,12 +42,6 @@ class ScenarioSetting(Record):
 def _mode(value: str) -> str:
     if value not in modes.names():
         raise ValueError(f"there is no judge mode {value!r}; they are {', '.join(modes.names())}")
-    return value
-
-
-def _engine(value: str) -> str:
-    if value not in engine_kinds.names():
-        raise ValueError(f"there is no engine {value!r}; they are {', '.join(engine_kinds.names())}")
     return value
 
 
@@ -127,7 +121,7 @@ _PRICE_TABLE = {
 _PRICE = {"anyOf": [_PRICE_TABLE, {"type": "array", "items": _DOLLARS, "minItems": 2, "maxItems": 2}]}
 _TIMES = {"type": "integer", "minimum": 0, "maximum": 1000}
 
-EngineName = Annotated[str, AfterValidator(_engine), Field(json_schema_extra={"enum": list(engine_kinds.names())})]
+EngineName = Literal["local", "ray"]
 JudgeMode = Annotated[str, AfterValidator(_mode), Field(json_schema_extra={"enum": list(modes.names())})]
 ReportLanguage = Annotated[
     str, AfterValidator(_report_language), Field(json_schema_extra={"enum": list(translation.languages())})

@@ -21,7 +21,7 @@ from promptpex.config.setting_types import (
     Share,
     Weights,
 )
-from promptpex.core import engine_kinds, store_address, translation
+from promptpex.core import store_address, translation
 from promptpex.core.records import Match, Record
 from promptpex.judging import modes
 from promptpex.llm.named_models import NamedModel
@@ -129,9 +129,9 @@ class Settings(Record):
         examples=[500000],
     )
     engine: EngineName = Field(
-        default=engine_kinds.DEFAULT,
-        description=f"Where models are asked, and checks and matrices computed: {engine_kinds.places()}.",
-        examples=list(engine_kinds.names()[1:]),
+        default="local",
+        description="Where checks run and matrices are computed: local, on this machine, or ray, on your Ray cluster.",
+        examples=["ray"],
     )
     workers: int | None = Field(
         default=None,
@@ -143,7 +143,7 @@ class Settings(Record):
     address: str | None = Field(
         default=None,
         min_length=1,
-        description=f"Where the {engine_kinds.clusters()} is; left out: {engine_kinds.without_address()}. "
+        description="Where the Ray cluster is; left out: as RAY_ADDRESS says, else that of this machine. "
         "In a project's file it needs --trust-settings.",
         examples=["10.0.0.5:6379"],
     )

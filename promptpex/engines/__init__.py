@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from promptpex.engines.blocking_iterator import as_they_come
-from promptpex.engines.in_process import LocalEngine, for_each, run_all
+from promptpex.engines.in_process import LocalEngine, as_they_come, for_each, run_all
 from promptpex.engines.jobs import Engine, Job
-from promptpex.engines.local import local_engine, usable_cpus
+from promptpex.engines.open_engine import local_engine, open_engine, usable_cpus
 
 __all__ = [
     "Engine",
@@ -14,6 +13,7 @@ __all__ = [
     "as_they_come",
     "for_each",
     "local_engine",
+    "open_engine",
     "run_all",
     "usable_cpus",
 ]

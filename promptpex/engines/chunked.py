@@ -49,11 +49,12 @@ class ChunkedEngine(ABC):
     """An engine whose workers are started for each ``map`` or ``stream`` and gone at its end.
 
     Args:
-        chunk: items of one message; None = by the number of items, in a stream one.
+        chunk: items of one message; None = by the number of items, in a stream ``streamed``.
     """
 
-    def __init__(self, chunk: int | None) -> None:
+    def __init__(self, chunk: int | None, *, streamed: int = 1) -> None:
         self._chunk = chunk
+        self._streamed = streamed
 
     @abstractmethod
     def _opened(self, job: Job[Item, Result]) -> AbstractAsyncContextManager[ChunkWorkers[Item, Result]]:
@@ -81,14 +82,12 @@ class ChunkedEngine(ABC):
         """See ``Engine``; raises as ``map`` does."""
         async with self._opened(job) as workers:
             alive = workers.most * CHUNKS_PER_WORKER
-            async with aclosing(in_order(workers.submit, chunks_of(items, self._chunk or 1), alive)) as chunks:
+            async with aclosing(
+                in_order(workers.submit, chunks_of(items, self._chunk or self._streamed), alive)
+            ) as chunks:
                 async for results in chunks:
                     for result in results:
                         yield result
-
-    def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
-        """See ``Engine``; raises as ``map`` does."""
-        return self.stream(job, source)
 
 
 def died(tries: int) -> str:

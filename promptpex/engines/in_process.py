@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 
 from promptpex.engines.jobs import Item, Job, Result
 
@@ -35,10 +35,6 @@ class LocalEngine:
         ):
             async for result in results:
                 yield result
-
-    def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
-        """See ``Engine``."""
-        return self.stream(job, source)
 
 
 async def run_all(
@@ -120,3 +116,26 @@ def _next_begun(
         failed.set_exception(error)
         return failed
     return begin(item)
+
+
+@contextmanager
+def as_they_come(stream: AsyncGenerator[Result, None]) -> Iterator[Iterator[Result]]:
+    """The results, none of them None, in a loop of their own; what runs for them ends with the block."""
+    with asyncio.Runner() as runner:
+        try:
+            yield iter(lambda: runner.run(_next(stream)), None)
+        finally:
+            runner.run(_closed(stream))
+
+
+async def _next(stream: AsyncGenerator[Result, None]) -> Result | None:
+    return await anext(stream, None)
+
+
+async def _closed(stream: AsyncGenerator[Result, None]) -> None:
+    """Closes a stream whose next result may still be waited for, if that was interrupted."""
+    waiting = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    await stream.aclose()

@@ -38,7 +38,3 @@ class Engine(Protocol):
         An exception, of the job or of the items themselves, is raised in its turn as well, after the results of all
         items before it. Whoever leaves early closes the generator (``contextlib.aclosing``), which ends what runs.
         """
-
-    def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
-        """As ``stream``, for items that another process of this machine may take from the source, which can be
-        pickled and begins anew wherever it is iterated over."""

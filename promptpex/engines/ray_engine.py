@@ -1,249 +1,191 @@
-"""The engine of a Ray cluster: actors that open the job once, and chunks of items that go to whichever is free.
+"""The engine of your Ray cluster: chunks of items are tasks, which Ray does again where a worker or a node is lost.
 
-An actor takes a CPU of some node and does one chunk at a time. Where its process or its node is lost, its chunk is done
-again by another; a chunk that has ended ``TRIES`` of them is given up, since it may be what they die of.
+The cluster is the one that the program is connected to (``ray.init``), the one at an address, or that of this machine;
+none is started. Ray is imported here and nowhere else.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import itertools
+import os
 import pickle
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+import signal
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any, Generic
 
 from promptpex.core.errors import EngineError
 from promptpex.engines.chunked import ChunkedEngine, died, pickled, portable
 from promptpex.engines.in_process import run_all
 from promptpex.engines.jobs import Item, Job, Result
-from promptpex.engines.open_engine import OpenEngine
-from promptpex.engines.ray_cluster import RayCluster
-from promptpex.engines.ray_links import RayCarrier
 
 TRIES = 3
-"""Workers that may be lost at a chunk, or in a row before they have begun."""
-CPU = 0.9
-"""Of a CPU that a worker reserves: what asks models on the same nodes reserves hardly any of it, but not nothing."""
-EXIT_S = 5.0
-"""Seconds to close what a job opened, before its worker is killed."""
+"""Workers that may be lost at a chunk, since it may be what they die of."""
+STREAMED = 4
+"""Items of one message of a stream: each opens the job anew."""
+REACHED_S = 5.0
+"""Seconds in which something has to answer at the cluster's address."""
 
-
-def opened(workers: int | None, address: str | None) -> OpenEngine:
-    """The engine of the cluster at an address, see ``RayCluster``, by default with a worker for each of its CPUs."""
-    cluster = RayCluster(address, workers)
-    return OpenEngine(RayEngine(cluster, workers), RayCarrier(cluster), cluster.close)
+AUTO = "auto"
+"""The address of the cluster that this machine is a node of, as Ray's own tools call it."""
 
 
 class RayEngine(ChunkedEngine):
-    """Runs jobs on a cluster; its workers are started for each ``map`` or ``stream`` and gone at its end.
+    """Runs jobs as tasks of a cluster, which is connected to when the first job is given.
 
     Args:
-        cluster: connected to when the first job is given.
-        workers: how many at most; None = one per CPU of the cluster.
-        chunk: items of one message; None = by the number of items, in a stream one.
-        exit_s: seconds that a worker has to close what its job opened.
+        address: HOST:PORT of the cluster's head, or ``auto``; this process has to run on one of its nodes. None: what
+            the variable ``RAY_ADDRESS`` says, else ``auto``.
+        workers: how many tasks run at a time; None = one per CPU of the cluster.
+        chunk: items of one task; None = by the number of items, in a stream ``STREAMED``.
     """
 
-    def __init__(
-        self, cluster: RayCluster, workers: int | None = None, *, chunk: int | None = None, exit_s: float = EXIT_S
-    ) -> None:
-        self._cluster = cluster
+    def __init__(self, address: str | None = None, workers: int | None = None, *, chunk: int | None = None) -> None:
+        super().__init__(chunk, streamed=STREAMED)
+        self._address = address or os.environ.get("RAY_ADDRESS") or AUTO
         self._workers = workers
-        super().__init__(chunk)
-        self._exit_s = exit_s
+        self._connected = False
 
-    async def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
-        """See ``Engine``; raises as ``map`` does. Blocks while it waits: it is for who has nothing else to do."""
-        from promptpex.engines import ray_data
+    def close(self) -> None:
+        """Ends the connection, unless the program itself made it."""
+        if self._connected:
+            import ray
 
-        message, source_message = pickled(job), pickled(source)
-        await self._cluster.opened()
-        streamed = ray_data.outcomes(source_message, message, workers=self._workers, cpu=CPU, tries=TRIES)
-        with contextlib.closing(streamed):
-            for results in streamed:
-                for result in results:
-                    yield result
+            self._connected = False
+            ray.shutdown()
 
     @asynccontextmanager
-    async def _opened(self, job: Job[Item, Result]) -> AsyncIterator[_Workers[Item, Result]]:
+    async def _opened(self, job: Job[Item, Result]) -> AsyncIterator[_Tasks[Item, Result]]:
         message = pickled(job)
-        await self._cluster.opened()
-        pool: _Workers[Item, Result] = _Workers(message, max(1, self._workers or self._cluster.cpus), self._exit_s)
+        self._connected = _connect(self._address) or self._connected
+        tasks: _Tasks[Item, Result] = _Tasks(message, self._workers)
         try:
-            yield pool
+            yield tasks
         finally:
-            await asyncio.shield(asyncio.ensure_future(pool.end()))
+            tasks.end()
 
 
-@dataclass(slots=True, order=True)
-class _Chunk(Generic[Item, Result]):
-    """Items in their turn, by their number; what becomes of them; and how many workers were lost at them."""
+class _Tasks(Generic[Item, Result]):
+    """The tasks of one ``map`` or ``stream``."""
 
-    number: int
-    message: bytes = field(compare=False)
-    results: asyncio.Future[list[Result]] = field(compare=False)
-    lost: int = field(default=0, compare=False)
-
-
-class _Workers(Generic[Item, Result]):
-    """The workers of one ``map`` or ``stream``, a task for each, and the chunks that wait for one of them."""
-
-    def __init__(self, job: bytes, most: int, exit_s: float) -> None:
+    def __init__(self, job: bytes, workers: int | None) -> None:
         import ray
 
-        self.most = most
-        self._exit_s = exit_s
+        self.most = max(1, workers or int(ray.cluster_resources().get("CPU", 1)))  # type: ignore[no-untyped-call]
         self._job = ray.put(job)
-        self._actor: Any = ray.remote(num_cpus=CPU, max_restarts=0)(Worker)
-        self._lost = (ray.exceptions.RayActorError, ray.exceptions.RaySystemError, ray.exceptions.ObjectLostError)
-        self._numbers = itertools.count()
-        self._waiting: asyncio.PriorityQueue[_Chunk[Item, Result]] = asyncio.PriorityQueue()
-        self._tasks: list[asyncio.Task[None]] = []
-        self._workers: set[Any] = set()
-        self._failure: EngineError | None = None
+        self._task: Any = ray.remote(num_cpus=1, max_retries=TRIES - 1)(done)
+        self._lost = (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.OutOfMemoryError)
+        self._turn = asyncio.Semaphore(self.most)
+        self._running: set[Any] = set()
 
     def submit(self, items: Sequence[Item]) -> asyncio.Future[list[Result]]:
         """The results of these items, to come. Chunks are begun in the order in which they are given."""
-        future: asyncio.Future[list[Result]] = asyncio.get_running_loop().create_future()
-        try:
-            chunk: _Chunk[Item, Result] = _Chunk(next(self._numbers), pickled(items), future)
-            if self._failure is not None:
-                raise self._failure
-        except EngineError as error:
-            future.set_exception(error)
-            return future
-        self._waiting.put_nowait(chunk)
-        if len(self._tasks) < self.most:
-            self._tasks.append(asyncio.ensure_future(self._work()))
-        return future
+        return asyncio.ensure_future(self._results(items))
 
-    async def end(self) -> None:
-        """Ends all workers; those that are busy have a few seconds to close what they opened."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        closing = [asyncio.ensure_future(_reply(worker.close.remote())) for worker in self._workers]
-        if closing:
-            await asyncio.wait(closing, timeout=self._exit_s)
-        for future in closing:
-            future.cancel()
-        await asyncio.gather(*closing, return_exceptions=True)
-        for worker in list(self._workers):
-            self._kill(worker)
-
-    async def _work(self) -> None:
-        """Has chunks done by a worker, and by another where it is lost, until the task is cancelled."""
-        failed = 0
-        while failed < TRIES:
-            worker = self._actor.remote(self._job)
-            self._workers.add(worker)
+    async def _results(self, items: Sequence[Item]) -> list[Result]:
+        async with self._turn:
+            task = self._task.remote(version("promptpex"), self._job, pickled(items))
+            self._running.add(task)
             try:
-                await _reply(worker.ready.remote())
-                failed = 0
-                await self._chunks_by(worker)
+                answer = await task
             except self._lost as error:
-                failed += 1
-                why = str(error).strip().splitlines()
-                self._kill(worker)
-        self._fail(EngineError(f"no worker can be started on the Ray cluster: {why[0] if why else 'it is lost'}"))
+                raise EngineError(died(TRIES)) from error
+            except Exception as error:
+                raise EngineError(f"the Ray cluster cannot go on: {_one_line(error)}") from error
+        self._running.discard(task)
+        outcome: list[Result] | Exception = pickle.loads(answer)  # our own task wrote it
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
-    async def _chunks_by(self, worker: Any) -> None:
-        while True:
-            chunk = await self._waiting.get()
-            if chunk.results.cancelled():
-                continue
-            try:
-                outcome = await _reply(worker.outcome.remote(chunk.message))
-            except self._lost:
-                self._done_again(chunk)
-                raise
-            settle(chunk.results, pickle.loads(outcome))  # our own worker wrote it
-
-    def _done_again(self, chunk: _Chunk[Item, Result]) -> None:
-        chunk.lost += 1
-        if chunk.lost < TRIES:
-            self._waiting.put_nowait(chunk)
-        else:
-            settle(chunk.results, EngineError(died(TRIES)))
-
-    def _fail(self, error: EngineError) -> None:
-        self._failure = error
-        while not self._waiting.empty():
-            settle(self._waiting.get_nowait().results, error)
-
-    def _kill(self, worker: Any) -> None:
+    def end(self) -> None:
+        """Ends the tasks that run, with their processes: one that waits does not notice that it is cancelled."""
         import ray
 
-        self._workers.discard(worker)
-        with contextlib.suppress(Exception):  # it is gone already
-            ray.kill(worker)
+        for task in self._running:
+            ray.cancel(task, force=True)
 
 
-async def _reply(reference: Any) -> Any:
-    return await reference
+def done(expected: str, job: bytes, items: bytes) -> bytes:
+    """What the job makes of these items, or what it raised; pickled. Runs in a task.
+
+    Args:
+        expected: the version of promptpex that the driver has.
+    """
+    try:
+        if (own := version("promptpex")) != expected:
+            raise EngineError(
+                f"a node of the Ray cluster has promptpex {own}; install promptpex {expected} on every node"
+            )
+        return pickled(asyncio.run(_done(pickle.loads(job), pickle.loads(items))))  # our driver wrote them
+    except Exception as error:  # it is raised again where the job was given
+        return pickled(portable(error))
 
 
-def settle(future: asyncio.Future[list[Result]], outcome: list[Result] | Exception) -> None:
-    """Gives a chunk its results, or what was raised, unless nobody waits for them any more."""
-    if future.done():
+async def _done(job: Job[Item, Result], items: Sequence[Item]) -> list[Result]:
+    async with job.open() as worker:
+        return await run_all(worker, items)
+
+
+def _connect(address: str) -> bool:
+    """Connects this process to the cluster; False where it is connected already.
+
+    Ray lets workers import from the working folder, which may be a stranger's checkout, unless the job says that it has
+    one of its own; a real one would start a further process for each worker.
+
+    Raises:
+        EngineError: Ray is not installed, or the cluster cannot be used.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise EngineError("the engine ray needs Ray: pip install 'promptpex[ray]'") from error
+    if ray.is_initialized():
+        return False
+    _require_server(address)
+    worker: Any = sys.modules["ray._private.worker"]
+    worker.print_to_stdstream = lambda *arguments, **options: None  # what nodes lost would stand among results
+    job = ray.job_config.JobConfig()
+    job._runtime_env_has_working_dir = lambda: True  # type: ignore[method-assign]
+    try:
+        ray.init(address=address, log_to_driver=False, configure_logging=False, job_config=job)
+    except Exception as error:
+        token = "" if "RAY_AUTH_MODE" in os.environ else "; one with a token takes RAY_AUTH_MODE=token"
+        raise EngineError(f"the Ray cluster at {address} cannot be used: {_one_line(error)}{token}") from error
+    _take_signals_back()
+    return True
+
+
+def _require_server(address: str) -> None:
+    """Ray itself would try for a minute, and then end the process.
+
+    Raises:
+        EngineError: the address is malformed, or nothing answers there.
+    """
+    if address == AUTO:
         return
-    if isinstance(outcome, Exception):
-        future.set_exception(outcome)
-    else:
-        future.set_result(outcome)
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise EngineError(f"{address!r} is not the address of a Ray cluster; write HOST:PORT, as `ray start` prints it")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACHED_S).close()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise EngineError(f"no Ray cluster answers at {address} ({why}); start one with `ray start --head`") from error
 
 
-class Worker:
-    """What runs on a node: the job, opened once, in the event loop of an actor."""
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:400] or type(error).__name__
 
-    def __init__(self, job: bytes) -> None:
-        self._job = job
-        self._over: asyncio.Event | None = None
-        self._opened: asyncio.Future[Callable[[Any], Awaitable[Any]]] | None = None
-        self._serving: asyncio.Task[None] | None = None
-        self._busy: set[asyncio.Task[Any]] = set()
 
-    async def ready(self) -> None:
-        """Answers once the worker is there."""
-
-    async def outcome(self, chunk: bytes) -> bytes:
-        """What the job makes of a chunk of items, or what it raised; pickled."""
-        task = asyncio.ensure_future(self._results(chunk))
-        self._busy.add(task)
-        try:
-            return pickled(await task)
-        except Exception as error:  # it is raised again where the job was given
-            return pickled(portable(error))
-        finally:
-            self._busy.discard(task)
-
-    async def close(self) -> None:
-        """Cancels what is under way, and closes what the job opened."""
-        for task in self._busy:
-            task.cancel()
-        await asyncio.gather(*self._busy, return_exceptions=True)
-        if self._over is not None and self._serving is not None:
-            self._over.set()
-            await self._serving
-
-    async def _results(self, chunk: bytes) -> list[Any]:
-        if self._opened is None:
-            self._opened = asyncio.get_running_loop().create_future()
-            self._over = asyncio.Event()
-            self._serving = asyncio.ensure_future(self._serve(self._opened, self._over))
-        worker = await asyncio.shield(self._opened)
-        return await run_all(worker, pickle.loads(chunk))  # our driver wrote it
-
-    async def _serve(self, opened: asyncio.Future[Callable[[Any], Awaitable[Any]]], over: asyncio.Event) -> None:
-        """Opens and closes the job in one task, as context variables want it."""
-        try:
-            job: Job[Any, Any] = pickle.loads(self._job)  # our driver wrote it
-            async with job.open() as worker:
-                opened.set_result(worker)
-                await over.wait()
-        except Exception as error:
-            if not opened.done():
-                opened.set_exception(error)
+def _take_signals_back() -> None:
+    """Ray takes the signal by which a process is told to end."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if handler is not None:
+                signal.signal(number, handler)

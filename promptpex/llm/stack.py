@@ -16,9 +16,6 @@
 
 The id of a request is taken above the fallback, so what is learned about a model changes no id. The budget is asked
 behind the queue, so that what merely waits reserves nothing, and stored answers are free.
-
-Where a cluster asks (``llm/remote``), recording and meter stay in the process of the run, and each worker has those
-from the store down (``asking``), with leases in the place of the queue and the budget.
 """
 
 from __future__ import annotations
@@ -27,8 +24,8 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from promptpex.core.events import Listener, ignore_events
 from promptpex.core.records import Completion, ModelName, Request
@@ -45,17 +42,9 @@ from promptpex.llm.pacing.retry import RetryingClient, RetryPolicy
 from promptpex.llm.pacing.server_queue import Limiter
 from promptpex.llm.providers.prices import rates_of
 from promptpex.llm.record_replay import RecordingClient
-from promptpex.llm.remote.lease_server import Coordinator
 from promptpex.llm.resolve_model import resolve
-from promptpex.llm.run_limits import Shared
 from promptpex.llm.schema_fallback import SchemaFallback
 from promptpex.llm.sent_signal import CountedClient
-
-
-class Remote(Protocol):
-    """Makes a client that has some requests answered elsewhere, and the others by ``here``."""
-
-    def __call__(self, here: Client, shared: Shared, coordinator: Coordinator) -> Client: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +140,6 @@ def build(
     clock: Callable[[], float],
     options: StackOptions,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    remote: Remote | None = None,
 ) -> Stack:
     """``provider`` in its wrappers.
 
@@ -163,62 +151,20 @@ def build(
         clock: seconds, monotonic.
         options: the settings.
         sleep: waits that many seconds.
-        remote: has requests answered by workers (``llm/remote``); None = all are answered here.
 
     Raises:
         ConfigError: the recording cannot be written.
     """
-    cancel_token, meter, gate = CancelToken(), Meter(), FirstRequestGate()
-    budget, limiter = _budget(options), _limiter(options, clock, cancel_token)
-    shared = Shared(cancel_token, meter, limiter, budget, gate, emit)
-    admitted = options.concurrency
-    client = asking(
-        provider, shared, store=store, rng=rng, clock=clock, options=options, sleep=sleep, admitted=admitted
-    )
-    if remote is not None:
-        client = remote(client, shared, Coordinator(limiter, budget, gate))
-    if store is not None:
-        client = OwnPriceClient(client, only_unknown=True)
-    client = MeteredClient(client, meter, emit)
-    if options.record is not None:
-        client = RecordingClient(client, options.record)
-    return Stack(client, meter=meter, budget=budget, cancel_token=cancel_token)
-
-
-def asking(
-    provider: Client,
-    shared: Shared,
-    *,
-    store: ResponseStore | None,
-    rng: random.Random,
-    clock: Callable[[], float],
-    options: StackOptions,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    admitted: int | None = None,
-    run_spent_s: float = 0.0,
-) -> Client:
-    """``provider`` in the wrappers from the store down: what asks, here or in a worker.
-
-    Args:
-        shared: what the requests of a run share.
-        admitted: as ``concurrency`` of ``CachedClient``.
-        run_spent_s: seconds of the run's time that are over.
-        provider, store, rng, clock, options, sleep: as for ``build``.
-    """
-    emit, cancel_token, gate = shared.emit, shared.cancel_token, shared.gate
-    client: Client = OwnPriceClient(CountedClient(provider, shared.meter, emit, gives_up_s=options.gives_up_s))
+    cancel_token, meter, gate, budget = CancelToken(), Meter(), FirstRequestGate(), _budget(options)
+    client: Client = OwnPriceClient(CountedClient(provider, meter, emit, gives_up_s=options.gives_up_s))
     client = FirstAttemptClient(client, gate, loading=provider if isinstance(provider, Loading) else None)
-    policy = RetryPolicy(
-        max_attempts=options.max_attempts,
-        call_deadline_s=options.call_deadline_s,
-        run_deadline_s=options.run_deadline_s,
-        run_spent_s=run_spent_s,
-    )
     client = RetryingClient(
         client,
-        policy,
-        limiter=shared.slots,
-        budget=shared.budget,
+        RetryPolicy(
+            options.max_attempts, call_deadline_s=options.call_deadline_s, run_deadline_s=options.run_deadline_s
+        ),
+        limiter=_limiter(options, clock, cancel_token),
+        budget=budget,
         cancel_token=cancel_token,
         rng=rng,
         clock=clock,
@@ -226,11 +172,13 @@ def asking(
         emit=emit,
     )
     client = SchemaFallback(FirstRequestClient(client, gate, emit), emit)
-    if store is None:
-        return client
-    return CachedClient(
-        client, store, concurrency=admitted, fresh=options.fresh, cancel_token=cancel_token, sleep=sleep, emit=emit
-    )
+    if store is not None:
+        cached = partial(CachedClient, client, store, concurrency=options.concurrency, fresh=options.fresh)
+        client = OwnPriceClient(cached(cancel_token=cancel_token, sleep=sleep, emit=emit), only_unknown=True)
+    client = MeteredClient(client, meter, emit)
+    if options.record is not None:
+        client = RecordingClient(client, options.record)
+    return Stack(client, meter=meter, budget=budget, cancel_token=cancel_token)
 
 
 def _budget(options: StackOptions) -> Budget:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Callable
@@ -14,18 +13,15 @@ from promptpex.config import Resolved, Settings
 from promptpex.config.env_file import in_environment
 from promptpex.core.events import Event, Listener, Notice, ignore_events
 from promptpex.core.response_store import ResponseStore
-from promptpex.engines import Engine, LocalEngine
-from promptpex.engines.links import Carrier
-from promptpex.engines.open_engine import open_engine
+from promptpex.engines import Engine, LocalEngine, open_engine
 from promptpex.judging.judge_mode import JudgeExample
 from promptpex.llm.client import Client
 from promptpex.llm.meter import Meter
-from promptpex.llm.providers import ProviderOptions, Router
-from promptpex.llm.stack import Remote, Stack, build
+from promptpex.llm.providers import Router
+from promptpex.llm.stack import Stack, build
 from promptpex.llm.structured import Structured
 from promptpex.store import open_store
 from promptpex.workflow.client_options import provider_options, stack_options, warn_about_unkeyed_servers
-from promptpex.workflow.execution.asking_on_workers import asking_on_workers
 from promptpex.workflow.execution.collect import Collect, collect
 from promptpex.workflow.roles import Roles
 
@@ -123,7 +119,6 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
     options = provider_options(resolved, keep)
     warn_about_unkeyed_servers(resolved, options, emit)
     store = await open_store(settings.store)
-    opened = open_engine(settings.engine, workers=settings.workers, address=settings.address)
     try:
         client = build(
             provider if provider is not None else Router(options),
@@ -132,28 +127,19 @@ async def _opened(resolved: Resolved, provider: Client | None, emit: Listener) -
             rng=random.Random(settings.seed),
             clock=time.monotonic,
             options=stack_options(settings),
-            remote=_remote(opened.carrier, resolved, options) if provider is None else None,
         )
         try:
-            yield Session(
-                resolved=resolved,
-                client=client,
-                store=store,
-                roles=Roles(resolved, Structured(client), emit),
-                emit=emit,
-                provider_notices=provider_notices,
-                engine=opened.engine,
-            )
+            with open_engine(settings.engine, workers=settings.workers, address=settings.address) as engine:
+                yield Session(
+                    resolved=resolved,
+                    client=client,
+                    store=store,
+                    roles=Roles(resolved, Structured(client), emit),
+                    emit=emit,
+                    provider_notices=provider_notices,
+                    engine=engine,
+                )
         finally:
             await client.close()
     finally:
-        if opened.end is not None:
-            await asyncio.to_thread(opened.end)
         await store.close()
-
-
-def _remote(carrier: Carrier | None, resolved: Resolved, options: ProviderOptions) -> Remote | None:
-    """What has models asked on the engine's workers; None = they are asked here."""
-    if carrier is None:
-        return None
-    return asking_on_workers(carrier, resolved.settings, options)

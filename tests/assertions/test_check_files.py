@@ -15,7 +15,6 @@ from promptpex.assertions import rows_to_check
 from promptpex.assertions.batch import CHUNK
 from promptpex.cli.main import run_cli
 from promptpex.codecs.files import gzipped
-from promptpex.engines.ray_cluster import RayCluster
 
 CHECKS = "- {type: contains, value: hello}\n- {type: javascript, value: 'output.length > 8'}\n"
 Printed = tuple[int, str, str]
@@ -61,9 +60,7 @@ def test_a_pattern_stands_for_files_in_the_order_of_their_names(logs: Path, caps
 
 
 @pytest.mark.slow
-def test_a_cluster_prints_what_one_process_does(
-    ray: RayCluster, logs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cluster_prints_what_one_process_does(ray: str, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     here = check(capsys, "logs/*")
     assert check(capsys, "logs/*", "--engine", "ray", "--workers", "2") == here
     (logs / "b.jsonl").write_text(lines_of(0, 3 * CHUNK) + "{\n")

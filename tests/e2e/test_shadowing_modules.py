@@ -122,9 +122,9 @@ def test_no_command_imports_a_module_of_the_checkout(checkout: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not PROGRAM.exists(), reason="the command is not installed beside this Python")
-def test_workers_of_a_ray_import_no_module_of_the_checkout(checkout: Path) -> None:
-    pytest.importorskip("ray")
-    done = call(checkout, "check", "rows.jsonl", "--assertions", "checks.yaml", "--engine", "ray", *WORKING)
+def test_workers_of_a_ray_import_no_module_of_the_checkout(ray: str, checkout: Path) -> None:
+    at = ("--engine", "ray", "--address", ray)
+    done = call(checkout, "check", "rows.jsonl", "--assertions", "checks.yaml", *at, *WORKING)
     assert (done.returncode, imported(checkout)) == (0, ""), done.stderr
 
 

@@ -56,15 +56,6 @@ class BrokenSource:
         raise SpecError("thirty is refused", path="x.yaml", line=30)
 
 
-@dataclass(frozen=True)
-class DyingSource:
-    """Numbers up to thirty, at which it ends the process."""
-
-    def __iter__(self) -> Iterator[int]:
-        yield from range(30)
-        os._exit(7)
-
-
 def process_of(_: int) -> int:
     return os.getpid()
 

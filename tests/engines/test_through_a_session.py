@@ -13,7 +13,6 @@ from promptpex.core.records import Check, ModelName, Output, Rule, Spec, Verdict
 from promptpex.engines import Engine, Job, LocalEngine, usable_cpus
 from promptpex.engines.jobs import Item, Result
 from promptpex.engines.processes import ProcessEngine
-from promptpex.engines.ray_cluster import RayCluster
 from promptpex.engines.ray_engine import RayEngine
 from promptpex.llm.fake import FakeClient
 from promptpex.store import SqliteStore
@@ -57,9 +56,6 @@ class Watched:
     def stream(self, job: Job[Item, Result], items: Iterable[Item]) -> AsyncGenerator[Result, None]:
         return self._engine.stream(job, items)
 
-    def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
-        return self._engine.stream_from(job, source)
-
 
 async def judged(engine: Engine, folder: Path, rules: Spec) -> tuple[Verdict, ...]:
     """The verdicts of a run of 600 outputs whose session has this engine."""
@@ -85,7 +81,7 @@ async def test_a_sessions_checks_run_on_its_engine_with_the_same_verdicts(tmp_pa
 
 
 @pytest.mark.slow
-async def test_a_sessions_checks_run_on_a_cluster_with_the_same_verdicts(ray: RayCluster, tmp_path: Path) -> None:
+async def test_a_sessions_checks_run_on_a_cluster_with_the_same_verdicts(ray: str, tmp_path: Path) -> None:
     assert await judged(RayEngine(ray), tmp_path, spec()) == await judged(LocalEngine(), tmp_path, spec())
 
 

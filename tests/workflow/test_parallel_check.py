@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import os
 import pickle
 from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -30,14 +28,9 @@ ROWS = [
 
 
 class Elsewhere:
-    """Does as other processes do: all that goes there and comes back is pickled.
+    """Does as other processes do: all that goes there and comes back is pickled."""
 
-    Args:
-        from_source: whether files are read elsewhere as well, in another folder than that of the command.
-    """
-
-    def __init__(self, from_source: bool = True) -> None:
-        self._from_source = from_source
+    def __init__(self) -> None:
         self.items: list[object] = []
 
     async def map(self, job: Job[Item, Result], items: Iterable[Item]) -> list[Result]:
@@ -48,18 +41,6 @@ class Elsewhere:
             for item in items:
                 self.items.append(item)
                 yield pickle.loads(pickle.dumps(await worker(pickle.loads(pickle.dumps(item)))))
-
-    async def stream_from(self, job: Job[Item, Result], source: Iterable[Item]) -> AsyncGenerator[Result, None]:
-        source = pickle.loads(pickle.dumps(source))
-        here = Path.cwd()
-        if self._from_source:
-            os.chdir("/")
-        try:
-            async with aclosing(self.stream(job, source)) as results:
-                async for result in results:
-                    yield result
-        finally:
-            os.chdir(here)
 
 
 @pytest.fixture
@@ -102,11 +83,10 @@ def checked(engine: Engine, *files: Path) -> tuple[str, str]:
     return asyncio.run(printed())
 
 
-@pytest.mark.parametrize("from_source", [True, False])
-def test_files_give_the_same_in_parts_as_in_one_process(from_source: bool, folder: Path) -> None:
+def test_files_give_the_same_in_parts_as_in_one_process(folder: Path) -> None:
     for file in FILES:
-        assert checked(Elsewhere(from_source), file) == checked(LocalEngine(), file), file
-    engine = Elsewhere(from_source)
+        assert checked(Elsewhere(), file) == checked(LocalEngine(), file), file
+    engine = Elsewhere()
     together = checked(engine, *FILES)
     assert together == checked(LocalEngine(), *FILES)
     assert len(together[0].splitlines()) == 40 + 9 + 40 + 40 + 5 + 0 + 13 + 40

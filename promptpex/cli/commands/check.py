@@ -6,7 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ import click
 from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
-from promptpex.core import engine_kinds
 from promptpex.core.translation import from_data, tr, tr_n
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ def _settings(flags: Mapping[str, Any], *, judged: bool) -> Settings:
     if idle and not judged:
         raise click.UsageError(f"--{idle[0].replace('_', '-')} is for the judge; name one with --judge")
     resolved = settings(flags)
-    several = (resolved.settings.workers or 1) > 1 or resolved.settings.engine != engine_kinds.DEFAULT
+    several = (resolved.settings.workers or 1) > 1 or resolved.settings.engine != "local"
     if judged and several and any(resolved.given(name) for name in _PLACES):
         raise click.UsageError("--judge goes with one process: leave out --workers and --engine")
     return resolved.settings
@@ -211,14 +210,13 @@ def _by_code(
 ) -> Iterator[Reports]:
     """The reports of rows as they come, without a judge; ``files`` may be read by another process."""
     from promptpex.cli.interrupts import interrupts
-    from promptpex.engines import as_they_come
-    from promptpex.engines.open_engine import open_engine
+    from promptpex.engines import as_they_come, open_engine
     from promptpex.workflow.checks import parallel_check
 
     with (
         interrupts(),
-        closing(open_engine(settings.engine, workers=settings.workers, address=settings.address)) as opened,
-        as_they_come(parallel_check.reports(opened.engine, checks, rows, files)) as reports,
+        open_engine(settings.engine, workers=settings.workers, address=settings.address) as engine,
+        as_they_come(parallel_check.reports(engine, checks, rows, files)) as reports,
     ):
         yield reports
 

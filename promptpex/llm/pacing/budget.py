@@ -11,7 +11,6 @@ import asyncio
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from promptpex.codecs.text.wording import plural
 from promptpex.core.errors import BudgetExceeded
@@ -64,17 +63,6 @@ class Spending:
 
 
 NOTHING = Spending()
-
-
-class Reserving(Protocol):
-    """Who says whether a request may be paid for: a ``Budget``, here or in another process."""
-
-    @property
-    def unlimited(self) -> bool: ...
-
-    async def reserve(self, request: Request) -> Spending: ...
-
-    def settle(self, reserved: Spending, used: Spending) -> None: ...
 
 
 class Budget:

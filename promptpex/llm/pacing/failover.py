@@ -30,7 +30,7 @@ from promptpex.core.translation import stored
 from promptpex.llm.pacing.breaker import Breaker
 from promptpex.llm.pacing.changes import Changes
 from promptpex.llm.pacing.first_request import FATAL
-from promptpex.llm.pacing.server_queue import HeldSlot
+from promptpex.llm.pacing.server_queue import Slot
 from promptpex.llm.resolve_model import Server
 
 T = TypeVar("T")
@@ -157,7 +157,7 @@ class ServerGroup:
         """Everyone who waits for one of the servers looks again at which are up."""
         self._changes.announce()
 
-    async def unless_changed(self, slot: Coroutine[Any, Any, HeldSlot]) -> HeldSlot | None:
+    async def unless_changed(self, slot: Coroutine[Any, Any, Slot]) -> Slot | None:
         """The slot that is waited for; None as soon as other servers are up than before."""
         waiting = asyncio.ensure_future(slot)
         either: set[asyncio.Future[Any]] = {waiting, self._changes.next()}
@@ -343,7 +343,7 @@ class Tries:
             raise once_sent(ended, stored("{part} The run ended before it was asked again.", part=part)) from None
 
 
-def _give_back(waiting: asyncio.Future[HeldSlot]) -> None:
+def _give_back(waiting: asyncio.Future[Slot]) -> None:
     """Frees a slot that came to one who has gone."""
     if not waiting.cancelled() and waiting.exception() is None:
         waiting.result().free()

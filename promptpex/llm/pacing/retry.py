@@ -19,10 +19,10 @@ from promptpex.core.translation import stored
 from promptpex.llm.client import Client
 from promptpex.llm.pacing import CALL_DEADLINE_S, DRAIN_S, MAX_ATTEMPTS
 from promptpex.llm.pacing.breaker import FIRST_PROBE_BACKOFF_S, MAX_FIRST_WAIT_S, MAX_WAIT_S, Breaker
-from promptpex.llm.pacing.budget import NOTHING, Budget, Reserving, Spending, used_of
+from promptpex.llm.pacing.budget import NOTHING, Budget, Spending, used_of
 from promptpex.llm.pacing.cancellation import CancelToken
 from promptpex.llm.pacing.failover import Member, ServerGroup, Tries
-from promptpex.llm.pacing.server_queue import HeldSlot, Slots
+from promptpex.llm.pacing.server_queue import Limiter, Slot
 from promptpex.llm.resolve_model import Server, server_of
 
 
@@ -33,7 +33,7 @@ class Leave:
     it may take of the budget."""
 
     request: Request
-    slot: HeldSlot
+    slot: Slot
     breaker: Breaker
     probe: bool
     left: float
@@ -52,7 +52,6 @@ class RetryPolicy:
         call_deadline_s: seconds for one request, its attempts and the waits between them; queueing not included.
         run_deadline_s: seconds from the making of the client, after which nothing is sent any more.
         drain_s: seconds beyond them for which what was sent is waited for.
-        run_spent_s: seconds of them that were over when it was made.
         max_wait_s, max_first_wait_s, first_probe_backoff_s: as in ``breaker``.
     """
 
@@ -62,7 +61,6 @@ class RetryPolicy:
     call_deadline_s: float = CALL_DEADLINE_S
     run_deadline_s: float | None = None
     drain_s: float = DRAIN_S
-    run_spent_s: float = 0.0
     max_wait_s: float = MAX_WAIT_S
     max_first_wait_s: float = MAX_FIRST_WAIT_S
     first_probe_backoff_s: float = FIRST_PROBE_BACKOFF_S
@@ -89,8 +87,8 @@ class RetryingClient:
         inner: Client,
         policy: RetryPolicy,
         *,
-        limiter: Slots,
-        budget: Reserving | None = None,
+        limiter: Limiter,
+        budget: Budget | None = None,
         cancel_token: CancelToken,
         rng: random.Random,
         clock: Callable[[], float],
@@ -110,7 +108,7 @@ class RetryingClient:
         self._where = where
         self._breakers: dict[tuple[str, str], Breaker] = {}
         self._groups: dict[tuple[str, str | None, str | None], ServerGroup] = {}
-        self._run_ends = None if policy.run_deadline_s is None else clock() + policy.run_deadline_s - policy.run_spent_s
+        self._run_ends = None if policy.run_deadline_s is None else clock() + policy.run_deadline_s
         cancel_token.on_cancel(self._wake)
 
     async def complete(self, request: Request) -> Completion:

@@ -13,7 +13,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from promptpex.core.errors import (
     BadRequest,
@@ -59,30 +58,6 @@ OF_THE_SERVER = (Unavailable, RateLimited, TimedOut, NotAuthorised, UnknownModel
 
 BYTES_PER_TOKEN = 4
 """As in English; the answer's own count replaces the estimate."""
-
-
-class HeldSlot(Protocol):
-    """Leave to send one request now, since ``started``, to ``sent_to`` where it is one of several servers; told what
-    came of it, and then freed."""
-
-    @property
-    def started(self) -> float: ...
-
-    @property
-    def sent_to(self) -> str | None: ...
-
-    def answered(self, completion: Completion, took_s: float) -> None: ...
-
-    def failed(self, error: ModelError) -> None: ...
-
-    def free(self) -> None: ...
-
-
-class Slots(Protocol):
-    """Who says when a request may be sent, and to which of its ``servers``: a ``Limiter``, here or in another
-    process."""
-
-    async def slot(self, request: Request) -> HeldSlot: ...
 
 
 class Limiter:

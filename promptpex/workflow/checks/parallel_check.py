@@ -8,7 +8,7 @@ from pathlib import Path
 
 from promptpex.assertions.assertion_file import CheckFile
 from promptpex.assertions.batch import RowReport, chunks
-from promptpex.assertions.row_chunks import FileParts, PartCheckJob
+from promptpex.assertions.row_chunks import PartCheckJob, file_parts
 from promptpex.assertions.rows_to_check import OUTPUTS, CheckRow
 from promptpex.engines import Engine, LocalEngine
 
@@ -30,7 +30,7 @@ async def reports(
     if isinstance(engine, LocalEngine) or not files or not all(map(_has_parts, files)):
         stream = engine.stream(job, chunks(rows))
     else:
-        stream = engine.stream_from(job, FileParts.of(files))
+        stream = engine.stream(job, file_parts(files))
     async with aclosing(stream):
         async for checked in stream:
             for each in checked.reports:
