@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures the model layer on loopback: throughput, CPU time, cold start, store. Prints ratios, asserts nothing.
+"""Measures the model layer on loopback: throughput, CPU time, cold start. Prints ratios, asserts nothing.
 
-    python scripts/bench_client.py [--quick] [--only throughput,cpu,start,store] [--mock PATH]
+    python scripts/bench_client.py [--quick] [--only throughput,cpu,start] [--mock PATH]
 
 Needs a chat server for measurements (``mockllm.py``, beside the repository under ``shared/tools``) and its httptools.
 Each figure is taken in a process of its own, so that one client's imports do not weigh on another's.
@@ -18,7 +18,6 @@ import platform
 import random
 import resource
 import socket
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -34,7 +33,7 @@ PROMPT = " ".join(["The fox, well-known for its cunning, asks: which part of spe
 LATENCIES_MS = (20, 100, 500)
 CONCURRENCIES = (16, 64, 256)
 TURNS = 3
-SECTIONS = ("throughput", "cpu", "start", "store")
+SECTIONS = ("throughput", "cpu", "start")
 Ask = Callable[[int], Awaitable[object]]
 
 
@@ -115,17 +114,6 @@ def start(args: argparse.Namespace) -> None:
                 print(f"| promptpex run, {count:,} outputs {what} | {cells} |")
 
 
-def store(args: argparse.Namespace) -> None:
-    """Puts and gets of 2 KB replies per second, beside sqlite3 by hand."""
-    rows = {name: measured(name, "", 0, 5000) for name in ("store puts", "sqlite puts", "store gets", "sqlite gets")}
-    print("| what | per second | of sqlite3 by hand |")
-    print("|---|---|---|")
-    for verb in ("puts", "gets"):
-        ours, raw = rows[f"store {verb}"]["per_s"], rows[f"sqlite {verb}"]["per_s"]
-        how = "1000 at a time, each durable" if verb == "puts" else "one at a time"
-        print(f"| {verb}, {how} | {ours:,.0f} | {ours / raw:.0%} of {raw:,.0f} |")
-
-
 def measured(client: str, base: str, concurrency: int, count: int) -> dict[str, float]:
     """What ``one`` measures, in a process of its own."""
     command = [sys.executable, __file__, "--one", client, base, str(concurrency), str(count)]
@@ -141,8 +129,6 @@ async def one(client: str, base: str, concurrency: str, count: str) -> dict[str,
     from promptpex.engines import run_all
 
     with tempfile.TemporaryDirectory(prefix="promptpex-bench-") as folder:
-        if client.startswith(("store", "sqlite")):
-            return await storing(client, Path(folder), int(count))
         async with contextlib.AsyncExitStack() as after:
             make = ASKING[client.removesuffix(" without store")]
             ask = await make(client, base, int(concurrency), Path(folder), after)
@@ -225,49 +211,6 @@ async def ask_litellm(client: str, base: str, concurrency: int, folder: Path, af
 
 
 ASKING = {"stack": ask_stack, "provider": ask_provider, "aiohttp": ask_aiohttp, "litellm": ask_litellm}
-
-
-async def storing(what: str, folder: Path, count: int) -> dict[str, float]:
-    """Puts and gets through the store, or through sqlite3 by hand: 1000 rows a transaction."""
-    from promptpex.core.records import Completion, Message, Request
-    from promptpex.store import SqliteStore
-
-    answer = Completion(text="y" * 2000, finish_reason="stop")
-    asked = [Request(model="m", messages=(Message(role="user", content=f"{n} {PROMPT}"),)) for n in range(count)]
-    ids = [each.id for each in asked]
-    async with SqliteStore(folder / "store.db") as kept:
-        began, cpu_began = time.perf_counter(), time.process_time()
-        for at in range(0, count, 1000):
-            some = range(at, min(count, at + 1000))
-            await asyncio.gather(*(kept.put(ids[number], asked[number], answer) for number in some))
-        if what == "store puts":
-            return figures(began, cpu_began, count)
-        began, cpu_began = time.perf_counter(), time.process_time()
-        for request_id in ids:
-            await kept.get(request_id)
-        if what == "store gets":
-            return figures(began, cpu_began, count)
-    return by_hand(what, folder, ids, asked[0].model_dump_json(), answer.model_dump_json())
-
-
-def by_hand(what: str, folder: Path, ids: list[str], request: str, answer: str) -> dict[str, float]:
-    connection = sqlite3.connect(folder / "raw.db", isolation_level=None)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("CREATE TABLE replies (id TEXT PRIMARY KEY, request TEXT, completion TEXT)")
-    began, cpu_began = time.perf_counter(), time.process_time()
-    for at in range(0, len(ids), 1000):
-        connection.execute("BEGIN")
-        rows = [(each, request, answer) for each in ids[at : at + 1000]]
-        connection.executemany("INSERT INTO replies VALUES (?, ?, ?)", rows)
-        connection.execute("COMMIT")
-    if what == "sqlite gets":
-        began, cpu_began = time.perf_counter(), time.process_time()
-        for each in ids:
-            connection.execute("SELECT completion FROM replies WHERE id = ?", (each,)).fetchone()
-    measures = figures(began, cpu_began, len(ids))
-    connection.close()
-    return measures
 
 
 @contextlib.contextmanager

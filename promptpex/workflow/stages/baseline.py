@@ -1,4 +1,4 @@
-"""The stage of ``generate --baseline`` and ``evaluate-paper``: cases from the prompt alone, to compare with."""
+"""The stage of ``generate --baseline-cases``: cases from the prompt alone, to compare with."""
 
 from __future__ import annotations
 
