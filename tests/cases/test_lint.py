@@ -19,7 +19,7 @@ from promptpex.specs.file import read_spec
 from tests.work import in_proportion
 
 ROOT = Path(__file__).parent.parent.parent
-BENCHMARKS = sorted(path for path in (ROOT / "benchmarks").iterdir() if path.is_dir())
+BENCHMARKS = sorted(path.parent for path in (ROOT / "benchmarks").glob("*/prompt.md"))
 PUBLISHED = ROOT.parent / "shared" / "published"
 
 TEXT = (
