@@ -29,6 +29,7 @@ WHERE = Where(
     system=("instructions",),
     tokens_in=("usage.prompt_tokens", "usage.input_tokens"),
     tokens_out=("usage.completion_tokens", "usage.output_tokens"),
+    packed=False,
 )
 _OBJECTS = ("chat.completion", "response")
 _OTHERS = ("ideal", "resourceSpans", "resourceLogs")
@@ -97,12 +98,12 @@ def _exchange(row: Row, request: Row, name: str, at: At) -> Exchange:
     reply = reply.get("body", reply) if isinstance(reply, dict) else {}
     has_reply = any(isinstance(reply.get(key), list) and reply[key] for key in ("choices", "output"))
     asked = {key: request.get(key) for key in ("messages", "input", "instructions")}
-    if value_at(asked, WHERE.messages) is None:
+    if value_at(asked, WHERE.messages, packed=False) is None:
         raise Unfit(
             stored("it does not contain the messages of its request; name the requests of a batch with --requests FILE")
         )
     if not has_reply and row.get("error") is None and reply.get("error") is None:
-        return replace(_ended(value_at(asked, WHERE.messages), at), name=name)
+        return replace(_ended(value_at(asked, WHERE.messages, packed=False), at), name=name)
     errors = {"error": row["error"]} if row.get("error") is not None else {}
     return replace(exchange_of({**reply, **errors, **asked}, at, WHERE), name=name)
 

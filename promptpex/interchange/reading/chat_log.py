@@ -31,6 +31,7 @@ class Where:
         messages: the chat, one text, or inputs by name. system: instructions beside it.
         output: an answer, a turn, a list of choices, or a list of turns that are choices.
         not_kept: how keys begin that are named as left out.
+        packed: whether a text may be JSON that was packed into one.
     """
 
     messages: Paths
@@ -45,6 +46,7 @@ class Where:
     cost: Paths = ()
     latency_ms: Paths = ("latency_ms",)
     not_kept: Paths = ()
+    packed: bool = True
 
 
 def read_chats(
@@ -78,7 +80,7 @@ def exchange_of(row: Row, at: At, where: Where) -> Exchange:
     Raises:
         Unfit: it does not say what was sent, or holds more than text.
     """
-    sent = value_at(row, where.messages)
+    sent = value_at(row, where.messages, packed=where.packed)
     if isinstance(sent, dict) and is_chat(sent.get("messages")):
         sent = sent["messages"]
     if sent is None:
@@ -87,15 +89,16 @@ def exchange_of(row: Row, at: At, where: Where) -> Exchange:
     answers = tuple(_answers(row, where))
     if isinstance(sent, dict) and "role" not in sent:
         return Exchange(at, inputs=sent, answers=answers, name=name)
-    before = text_of(value_at(row, where.system))
+    before = text_of(value_at(row, where.system, packed=where.packed))
     system = (Message(role="system", content=before),) if before.strip() else ()
     chat = [sent] if isinstance(sent, dict) else value_text(sent) if isinstance(sent, bool | int | float) else sent
     return Exchange(at, (*system, *messages_of(chat)), answers=answers, name=name)
 
 
-def value_at(row: Row, paths: Sequence[str]) -> object:
-    """What stands at the first of these paths that holds something; JSON that is kept as a text is read."""
-    values = (_read(_at(row, path)) for path in paths)
+def value_at(row: Row, paths: Sequence[str], *, packed: bool = True) -> object:
+    """What stands at the first of these paths that holds something; of a text that is JSON, where it may be ``packed``,
+    what that says."""
+    values = (_read(_at(row, path)) if packed else _at(row, path) for path in paths)
     return next((value for value in values if value not in _NOTHING), None)
 
 
@@ -134,15 +137,15 @@ def _answers(row: Row, where: Where) -> Iterator[RecordedAnswer]:
     if output is None or output == []:
         error = value_at(row, where.error)
     else:
-        for text, ended in _choices(_read(output)):
+        for text, ended in _choices(output, _read(output) if where.packed else output):
             yield replace(about, text=text, finish_reason=ended or reason)
     if error is not None:
         words = error.get("message") if isinstance(error, dict) else error
         yield replace(about, message=_text(words) or "unknown")
 
 
-def _choices(output: object) -> Iterator[tuple[str, str | None]]:
-    """What a model answered, choice by choice, with why each ended."""
+def _choices(kept: object, output: object) -> Iterator[tuple[str, str | None]]:
+    """What a model answered, choice by choice, with why each ended; an answer in JSON is the text that was ``kept``."""
     items = output if isinstance(output, list) else []
     rows = [item for item in items if isinstance(item, dict)]
     if rows and any("message" in row for row in rows):
@@ -153,7 +156,8 @@ def _choices(output: object) -> Iterator[tuple[str, str | None]]:
     elif is_chat(output) and all(row.get("role") == "assistant" for row in rows):
         yield from ((answer_of(row), _text(row.get("finish_reason")) or None) for row in rows)
     else:
-        yield answer_of(output), None
+        text = answer_of(output)
+        yield (kept if isinstance(kept, str) and text == value_text(output) else text), None
 
 
 def _choice(row: Row) -> str:

@@ -81,6 +81,24 @@ def test_with_their_prompt_the_inputs_are_told(tmp_path: Path, capsys: Capture) 
     ]  # fmt: skip
 
 
+def test_texts_that_are_json_stay_the_texts_that_they_are(tmp_path: Path) -> None:
+    sent, text = '{"word":"fox"}', '{"tag":"NN"}'
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    rows = [{"object": "response", "model": "m", "input": sent, "instructions": '["x"]', "output": [answer]}]
+    made = read("openai-completions", written(tmp_path / "c.jsonl", rows))
+    assert made.suite is not None
+    assert [case.inputs for case in made.suite.cases] == [{"input": sent}]
+    assert [output.text for output in made.outputs] == [text]
+    row = {
+        "id": "o",
+        "traceId": "t",
+        "type": "GENERATION",
+        "input": [{"role": "user", "content": sent}],
+        "output": text,
+    }
+    assert [output.text for output in read("langfuse", written(tmp_path / "l.jsonl", [row])).outputs] == [text]
+
+
 def test_requests_of_a_batch_may_lie_in_a_file_of_their_own(tmp_path: Path) -> None:
     asked = written(tmp_path / "in.jsonl", [ROWS[2], {**ROWS[2], "custom_id": "q2"}])
     path = written(tmp_path / "c.jsonl", [ROWS[3]])
