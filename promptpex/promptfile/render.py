@@ -8,9 +8,9 @@ from functools import lru_cache
 from jinja2 import Template, TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
 
 from promptpex.core.errors import InputError, PromptFileError
-from promptpex.core.jinja_limits import TooMuchWork
 from promptpex.core.records import INPUT_VARIABLE, Message, Prompt
 from promptpex.core.time_allowance import Allowance
+from promptpex.promptfile.jinja_limits import TooMuchWork
 from promptpex.promptfile.sandbox import PromptEnvironment, TemplateTooLarge, run_template
 
 _ENVIRONMENT = PromptEnvironment()

@@ -16,7 +16,7 @@ from jinja2 import StrictUndefined, Template, TemplateSyntaxError, Undefined, no
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
 
-from promptpex.core.jinja_limits import (
+from promptpex.promptfile.jinja_limits import (
     TIMES,
     BudgetedEnvironment,
     TooMuchWork,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 
@@ -26,6 +26,8 @@ MATCH_SECONDS = 1.0
 """One match, and one search of the python dialect; what does not backtrack takes microseconds."""
 SCRIPT_SECONDS = 2.0
 """One script on one output."""
+TEMPLATE_SECONDS = 2.0
+"""Rendering one value of a check."""
 HTML_SECONDS = 2.0
 """Parsing one output."""
 SQL_SECONDS = time_limits.CHECK_SECONDS - 1.0
@@ -199,6 +201,16 @@ def search(pattern: str, text: str) -> WorkerAnswer:
     """Whether a pattern of the python dialect is found; see ``v8_worker``."""
     request: WorkerRequest = {"op": "search", "pattern": pattern, "text": text, "seconds": MATCH_SECONDS}
     return _asked(request, MATCH_SECONDS)
+
+
+def template(do: str, source: str, variables: Mapping[str, object]) -> WorkerAnswer:
+    """What nunjucks makes of a template; see ``v8_worker``.
+
+    Args:
+        do: ``render`` for the text, ``names`` for the variables that it does not set itself, ``check`` for nothing.
+    """
+    request: WorkerRequest = {"op": "template", "do": do, "source": source, "packed": json.dumps(variables)}
+    return _asked(request | {"seconds": TEMPLATE_SECONDS, "memory": SCRIPT_BYTES}, TEMPLATE_SECONDS)
 
 
 def html(text: str, **about: object) -> WorkerAnswer:

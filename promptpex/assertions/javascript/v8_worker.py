@@ -40,6 +40,8 @@ _FLAGS = (
 """Linear time where a pattern backtracks without end, and the pattern syntax of the Node that promptfoo runs on."""
 
 _HERE = Path(__file__).parent
+NUNJUCKS = "nunjucks_3.2.4/nunjucks.min.js"
+"""The template engine of promptfoo, as its authors publish it (BSD 2-clause, beside it)."""
 
 
 def _literal(text: str) -> str:
@@ -48,8 +50,8 @@ def _literal(text: str) -> str:
 
 
 class V8Worker:
-    """The requests: ``match`` in one lasting context; ``run`` in a context of its own, or in the one of its script;
-    ``search`` by the package regex; ``html`` by Lexbor; ``sql`` by sqlglot."""
+    """The requests: ``match`` and ``template`` in a lasting context each; ``run`` in one of its own, or in that of its
+    script; ``search`` by the package regex; ``html`` by Lexbor; ``sql`` by sqlglot."""
 
     def __init__(self, *folders: str) -> None:
         sys.path.extend(folders)
@@ -57,6 +59,7 @@ class V8Worker:
 
         init_mini_racer(flags=(*DEFAULT_V8_FLAGS, *_FLAGS), ignore_duplicate_init=True)
         self._regexes: MiniRacer | None = None
+        self._templates: MiniRacer | None = None
         self._frozen = FrozenContexts()
         verdict = _source("verdict.js")
         self._sandbox = f"{_source('sandbox.js')}({verdict})"
@@ -67,6 +70,8 @@ class V8Worker:
             return {}
         if request["op"] == "match":
             return {"results": self._match(request)}
+        if request["op"] == "template":
+            return self._template(request)
         if request["op"] == "search":
             return _searched(request["pattern"], request["text"], request["seconds"])
         if request["op"] == "html":
@@ -87,6 +92,27 @@ class V8Worker:
         except JSEvalException:
             results = self._regexes.eval("matched()")
         return json.loads(str(results))
+
+    def _template(self, request: WorkerRequest) -> WorkerAnswer:
+        """What nunjucks makes of a template; ``kind`` is ``made`` (``value``), ``bad`` (``message``), ``timeout`` or
+        ``memory``."""
+        from py_mini_racer import JSEvalException, JSTimeoutException, MiniRacer
+
+        if self._templates is None:
+            self._templates = MiniRacer()
+            self._templates.set_hard_memory_limit(request["memory"])
+            for source in ("globalThis.self = globalThis;", _source(NUNJUCKS), _source("templates.js")):
+                self._templates.eval(source)
+        arguments = ", ".join(_literal(request[part]) for part in ("do", "source", "packed"))
+        try:
+            answer: WorkerAnswer = json.loads(
+                str(self._templates.eval(f"answer({arguments})", timeout_sec=request["seconds"]))
+            )
+            return answer
+        except JSEvalException as error:  # no memory left, or no time
+            self._templates.close()
+            self._templates = None
+            return {"kind": "timeout" if isinstance(error, JSTimeoutException) else "memory"}
 
     def _run(self, request: WorkerRequest, deadline: float) -> WorkerAnswer:
         from py_mini_racer import JSEvalException, JSOOMException, JSTimeoutException, MiniRacer

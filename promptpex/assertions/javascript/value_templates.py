@@ -1,4 +1,4 @@
-"""Templates in values, as promptfoo's nunjucks renders them: a sandboxed Jinja that counts and writes like JavaScript.
+"""Templates in values, rendered by nunjucks as promptfoo does, in V8's process.
 
 Values of variables are data: they are put in once and never rendered themselves.
 """
@@ -8,17 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
-from promptpex.assertions.javascript import js_values
+from promptpex.assertions.javascript import js_values, v8
 from promptpex.assertions.model import Unscorable
 from promptpex.assertions.strikes import StrikeCounter
 from promptpex.codecs.text.template_marks import has_template
 from promptpex.codecs.text.wording import quoted_json
 from promptpex.core.translation import stored
-
-if TYPE_CHECKING:
-    import jinja2
 
 EXPECTED = "expected"
 """The variable of the expected output: without one, a check that names it is unscored."""
@@ -78,11 +75,8 @@ class _Filling:
         return text if self._room >= 0 else match.group(0)
 
 
-def render(source: str, variables: Mapping[str, object], *, work: int | None = None) -> str:
+def render(source: str, variables: Mapping[str, object]) -> str:
     """``source`` with the variables put in. Undefined names are empty, but for ``expected``.
-
-    Args:
-        work: characters that the rendering may work on in all; None = ``nunjucks.WORK``.
 
     Raises:
         Unscorable: code ``bad-template``: unclosed or unknown syntax, an unknown filter, a call of nothing;
@@ -96,7 +90,8 @@ def render(source: str, variables: Mapping[str, object], *, work: int | None = N
         quick = _quick(source, variables)
         if quick is not None:
             return quick
-    return _rendered(source, variables, work)
+    used = {name: variables[name] for name in names_in(source) if name in variables}
+    return str(_answered("render", source, used))
 
 
 def _quick(source: str, variables: Mapping[str, object]) -> str | None:
@@ -118,16 +113,7 @@ def names_in(source: str) -> frozenset[str]:
     Raises:
         Unscorable: code ``bad-template``.
     """
-    from jinja2 import meta
-
-    from promptpex.assertions.javascript import nunjucks
-
-    _compiled(source)
-    try:
-        environment = nunjucks.environment()
-        return frozenset(meta.find_undeclared_variables(environment.parse(source))) - environment.globals.keys()
-    except RecursionError as error:
-        raise _bad(source, stored("it nests too deep")) from error
+    return frozenset(map(str, _answered("names", source, {})))
 
 
 def output(value: object) -> str:
@@ -138,7 +124,12 @@ def output(value: object) -> str:
 def check_syntax(source: str) -> None:
     """Raises ``Unscorable`` where the template cannot be compiled."""
     if has_template(source) and not _only_names(source):
-        _compiled(source)
+        _checked(source)
+
+
+@lru_cache(maxsize=4096)
+def _checked(source: str) -> None:
+    _answered("check", source, {})
 
 
 def _only_names(source: str) -> bool:
@@ -150,41 +141,25 @@ def _without_reserved(match: re.Match[str]) -> str:
     return match.group() if match.group(1) in _RESERVED else ""
 
 
-def _rendered(source: str, variables: Mapping[str, object], work: int | None) -> str:
-    from promptpex.assertions.javascript import nunjucks
-    from promptpex.core.jinja_limits import TooMuchWork, share
-
+def _answered(do: str, source: str, variables: Mapping[str, object]) -> Any:
+    """What nunjucks makes of a template."""
     if _STRIKES.struck_out(source):
         raise _bad(source, stored("it was not tried; it went over its limits too often before"))
-    template = _compiled(source)
-    overran = False
     try:
-        with share(nunjucks.WORK if work is None else work):
-            return template.render({name: nunjucks.wrapped(value) for name, value in variables.items()})
-    except (TooMuchWork, MemoryError) as error:
-        overran = True
-        raise _bad(source, str(error) or stored("it grows too large")) from error
-    except RecursionError as error:
-        raise _bad(source, stored("it nests too deep")) from error
-    except Exception as error:  # a template can raise whatever Python can
+        answer = v8.template(do, source, variables)
+    except (RecursionError, ValueError, TypeError) as error:
         raise _bad(source, str(error)) from error
-    finally:
-        _STRIKES.record(source, overran)
+    _STRIKES.record(source, overran=answer["kind"] in ("timeout", "memory"))
+    if answer["kind"] == "made":
+        return answer["value"]
+    if answer["kind"] == "bad":
+        raise _bad(source, _PLACE.sub("", answer["message"]))
+    raise _bad(source, stored("it takes too long") if answer["kind"] == "timeout" else stored("it grows too large"))
 
 
 _STRIKES = StrikeCounter()
-
-
-@lru_cache(maxsize=4096)
-def _compiled(source: str) -> jinja2.Template:
-    from promptpex.assertions.javascript import nunjucks
-
-    try:
-        return nunjucks.environment().compiled(source)
-    except (RecursionError, MemoryError) as error:
-        raise _bad(source, stored("it nests too deep")) from error
-    except Exception as error:  # Jinja's own errors, and those of its compiler on odd input
-        raise _bad(source, str(error)) from error
+_PLACE = re.compile(r"^\(unknown path\)\s*|(?<=\s)Error: ")
+"""What nunjucks says before its sentence."""
 
 
 def _bad(source: str, detail: str) -> Unscorable:

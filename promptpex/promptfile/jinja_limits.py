@@ -1,9 +1,8 @@
 """What templates of other people may cost: characters that they touch and make, and seconds.
 
 Jinja's sandbox keeps a template from Python's insides and does not limit what it costs. ``BudgetedEnvironment`` does:
-whoever renders a foreign template opens a ``share`` of work, and the size of what each filter, test, comparison and
-slice is given is taken off it before it is done, and so is each turn of a loop. There are two of them: prompts
-(``promptfile.sandbox``) and templates in the values of checks (``assertions.javascript.nunjucks``).
+``sandbox``, which renders prompts, opens a ``share`` of work, and the size of what each filter, test, comparison and
+slice is given is taken off it before it is done, and so is each turn of a loop.
 """
 
 from __future__ import annotations
