@@ -13,10 +13,11 @@ GARBAGE_AFTER = 50_000
 def main() -> None:
     """Runs the command line and leaves with its exit code."""
     from promptpex.cli import main as command_line
+    from promptpex.cli import output
 
     os.environ["PYTHONSAFEPATH"] = "1"  # no process that is started imports from a checkout
     gc.set_threshold(GARBAGE_AFTER)
-    command_line.WHOLE_PROCESS = True
+    output.WHOLE_PROCESS = True
     sys.exit(command_line.run_cli(sys.argv[1:]))
 
 

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from promptpex.core.translation import DOMAIN, LOCALE, STORED, languages  # noqa: E402
+from promptpex.core.translation import DOMAIN, LOCALE, languages  # noqa: E402
+from promptpex.core.translation_catalogue import STORED  # noqa: E402
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Catalog, Message

@@ -9,8 +9,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from promptpex.core.translation import STORED
-from promptpex.core.translation_catalogue import Catalogue
+from promptpex.core.translation_catalogue import STORED, Catalogue
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 

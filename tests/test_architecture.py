@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cache
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -205,6 +205,43 @@ def test_the_table_allows_no_import_of_a_higher_level() -> None:
 def test_the_table_has_no_cycle() -> None:
     order = list(TopologicalSorter(MAY_IMPORT).static_order())
     assert set(order) == set(LEVEL)
+
+
+def modules_used(source: str, known: Set[str]) -> set[str]:
+    """The modules of ours that a file imports when it runs, at its top or inside a function; ``from package import x``
+    is the module ``x`` if there is one. What only the type checker imports is left out."""
+    used, todo = set[str](), list[ast.AST](ast.parse(source).body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            todo += node.orelse
+        elif isinstance(node, ast.Import):
+            used.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            used |= inner if inner <= known else {str(node.module), *inner}
+        elif not isinstance(node, ast.expr):
+            todo += ast.iter_child_nodes(node)
+    return {name for name in used if name in known}
+
+
+def test_no_file_is_in_a_circle() -> None:
+    modules = {path.relative_to(ROOT).with_suffix(""): path for path in SOURCES}
+    named = {".".join(place.parts).removesuffix(".__init__"): path for place, path in modules.items()}
+    used = {name: modules_used(path.read_text(encoding="utf-8"), named.keys()) for name, path in named.items()}
+    TopologicalSorter(used).prepare()  # raises CycleError, which names the files of a circle
+
+
+def test_a_circle_of_files_would_be_seen() -> None:
+    known = {"promptpex.a", "promptpex.b", "promptpex.b.c", "promptpex.d", "promptpex.e"}
+    source = (
+        "from promptpex import a\ndef f():\n    from promptpex.b import c\n    import promptpex.e\n"
+        "if TYPE_CHECKING:\n    import promptpex.d\n"
+    )
+    assert modules_used(source, known) == {"promptpex.a", "promptpex.b.c", "promptpex.e"}
+    assert modules_used("from promptpex.b import Thing, c", known) == {"promptpex.b", "promptpex.b.c"}
+    with pytest.raises(CycleError, match="x"):
+        TopologicalSorter({"x": {"y"}, "y": {"x"}}).prepare()
 
 
 def test_stages_see_no_more_of_the_models_than_how_to_ask() -> None:

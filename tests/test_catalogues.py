@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from promptpex.core.translation import STORED, languages
+from promptpex.core.translation import languages
+from promptpex.core.translation_catalogue import STORED
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Unpack
 
@@ -12,9 +13,31 @@ from promptpex.core.events import Notice, ignore_events
 from promptpex.core.records import AnyRun, ReportCard, Run
 from promptpex.core.shares import share
 from promptpex.report import runs
+from promptpex.report.comparison.page_file import write_page
+from promptpex.report.notebook import comparison_html
 from promptpex.report.run_comparison import RunComparison
 from promptpex.workflow.alignment import report_card as aligning
 from promptpex.workflow.comparison import compare_runs
+
+
+class ComparisonResult(RunComparison):
+    """A comparison as ``promptpex.compare`` gives it: with its page, and a short view for a notebook."""
+
+    __slots__ = ()
+
+    def report(self, path: str | Path) -> Path:
+        """Writes the page of the comparison, as ``promptpex compare --out`` does, and gives its path; it has no links
+        to the reports of the runs.
+
+        Raises:
+            RunError: the file cannot be written.
+        """
+        write_page(self, Path(path), (None, None))
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it."""
+        return comparison_html(self)
 
 
 def read_run(run: str | Path, *, verdicts: bool = True, **settings: Unpack[RunPlaceSettings]) -> RunResult:
@@ -37,7 +60,7 @@ def compare(
     graders: str = "majority",
     regression_margin: Share | None = None,
     **settings: Unpack[CompareSettings],
-) -> RunComparison:
+) -> ComparisonResult:
     """What has changed from one run to another, on the cases of both, as ``promptpex compare`` has it.
 
     Args:
@@ -54,7 +77,8 @@ def compare(
     )
     margin = None if regression_margin is None else float(share(str(regression_margin)))
     rules = aligning.counting(graders)
-    return compare_runs.compare(old, new, resolved, warn, folders=(one, two), rules=rules, margin=margin)
+    made = compare_runs.compare(old, new, resolved, warn, folders=(one, two), rules=rules, margin=margin)
+    return ComparisonResult(**{field.name: getattr(made, field.name) for field in fields(made)})
 
 
 def align(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptpex.cli.output import NO_ANSWER, asked_in_words, over_limit, print_json, say, without_answers
+from promptpex.cli.output import NO_ANSWER, asked_in_words, print_json, say
+from promptpex.cli.run_ending import over_limit, without_answers
 from promptpex.core.errors import GateFailed, Interrupted
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from promptpex.cli import main
+from promptpex.cli import output
 from promptpex.cli.output import say
 from promptpex.core.translation import tr
 
@@ -61,6 +61,6 @@ def interrupts() -> Iterator[Interrupts]:
     try:
         yield stops
     finally:
-        over = stops.pressed and main.WHOLE_PROCESS
+        over = stops.pressed and output.WHOLE_PROCESS
         for number, handler in before.items():
             signal.signal(number, signal.SIG_IGN if over else handler if handler is not None else signal.SIG_DFL)

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from promptpex.cli import main
+from promptpex.cli import output
 from promptpex.cli.output import print_json, say
 from promptpex.core.translation import tr
 
@@ -36,7 +36,7 @@ def serve(ports: Ports, *, port: int | None, no_open: bool, as_json: bool = Fals
     show = _as_json if as_json else _in_words
     problems = partial(say, err=True)
     server = LocalServer(
-        listener, ports, problems, partial(show, tr("For another browser or person:")), _leave, main.DEBUG
+        listener, ports, problems, partial(show, tr("For another browser or person:")), _leave, output.DEBUG
     )
     if wanted_port not in (0, server.port) and not quiet:
         problems(tr("Port {wanted} is taken; this is port {port}.", wanted=wanted_port, port=server.port))
@@ -62,6 +62,6 @@ def _as_json(words: str, link: str) -> None:
 
 def _leave() -> None:
     """Ends the process without waiting for its threads, where the process is the command's own."""
-    if main.WHOLE_PROCESS:
+    if output.WHOLE_PROCESS:
         sys.stdout.flush()
         os._exit(0)

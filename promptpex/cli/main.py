@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import click
 
+from promptpex.cli import output
 from promptpex.cli.output import say
 from promptpex.core.errors import PromptpexError
 from promptpex.core.translation import ENGLISH, from_data, speak, tr
@@ -50,12 +51,6 @@ _FULL_OR_BROKEN = ("ENOSPC", "EDQUOT", "EFBIG", "EIO")
 _NOT_WRITABLE = ("EROFS", "EACCES", "EPERM", "ENOENT", "EEXIST", "ENOTDIR", "EISDIR", "ENAMETOOLONG", "ELOOP")
 DISK_ERRORS = frozenset(getattr(errno, name, None) for name in (*_FULL_OR_BROKEN, *_NOT_WRITABLE)) - {None}
 """Errors of the file system that are not promptpex's fault."""
-
-WHOLE_PROCESS = False
-"""Whether the process ends with the command: after a stop it then ignores further signals and exits with its code."""
-
-DEBUG = False
-"""Whether errors show a traceback: ``--debug``, or the variable PROMPTPEX_DEBUG."""
 
 AGAIN = "fix that and run the same command again: the answers so far are kept in the store"
 
@@ -117,8 +112,7 @@ def run_cli(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-    global DEBUG
-    debug = DEBUG = "--debug" in arguments or bool(os.environ.get("PROMPTPEX_DEBUG"))
+    debug = output.DEBUG = "--debug" in arguments or bool(os.environ.get("PROMPTPEX_DEBUG"))
     try:
         return _invoke([argument for argument in arguments if argument != "--debug"])
     except PromptpexError as error:

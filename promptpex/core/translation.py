@@ -24,8 +24,6 @@ from typing import Protocol
 ENGLISH = "en"
 LOCALE = Path(__file__).parent.parent / "locale"
 DOMAIN = "promptpex"
-STORED = "stored"
-"""The context (``msgctxt``) of texts that are kept in files of data in English."""
 
 
 class Language(Protocol):

@@ -12,8 +12,8 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
-from promptpex.core.translation import STORED
-
+STORED = "stored"
+"""The context (``msgctxt``) of texts that are kept in files of data in English."""
 LONGEST = 1_000
 """Characters of a text from a file of data that is compared with keys; the reasons of checks are shorter."""
 DEEPEST = 8

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from promptpex.pytest_plugin.asking import PromptRuns
     from promptpex.pytest_plugin.fixture import AskPrompt
 
-RUNS: pytest.StashKey[PromptRuns] = pytest.StashKey()
-"""Where a process that was given ``--promptpex`` keeps the runs that it makes."""
-
 UNSCORED = ("error", "fail", "skip")
 """What may become of a test whose output could not be scored; the first is the default."""
 
@@ -41,22 +38,38 @@ def pytest_configure(config: pytest.Config) -> None:
     """Registers the mark, and prepares the runs of the session."""
     config.addinivalue_line("markers", "promptpex: a case of a prompt on a model, made by promptpex")
     if config.getoption("promptpex"):
-        from promptpex.pytest_plugin.asking import PromptRuns
+        from promptpex.pytest_plugin.asking import RUNS, PromptRuns
 
-        config.stash[RUNS] = PromptRuns.of(config)
+        config.stash[RUNS] = PromptRuns.of(config, _unscored(config))
+
+
+def _unscored(config: pytest.Config) -> str:
+    chosen = config.getoption("promptpex_unscored") or config.getini("promptpex_unscored") or UNSCORED[0]
+    if chosen not in UNSCORED:
+        raise pytest.UsageError(f"promptpex_unscored is {chosen!r}: write {', '.join(UNSCORED[:-1])} or {UNSCORED[-1]}")
+    return str(chosen)
+
+
+def _runs(config: pytest.Config) -> PromptRuns | None:
+    """The runs that this process makes; None where it was not given ``--promptpex``."""
+    if not config.getoption("promptpex"):
+        return None
+    from promptpex.pytest_plugin.asking import RUNS
+
+    return config.stash.get(RUNS, None)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tells a worker of pytest-xdist where the workers share what they are answered."""
-    runs = node.config.stash.get(RUNS, None)
+    runs = _runs(node.config)
     if runs is not None:
         node.workerinput["promptpex_shared"] = str(runs.shared)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The tests of a prompt, where prompts are wanted and the file is one."""
-    if RUNS not in parent.config.stash:
+    if _runs(parent.config) is None:
         return None
     from promptpex.promptfile import is_prompt
     from promptpex.pytest_plugin.collecting import PromptFile
@@ -68,7 +81,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest.Item]) -> str | None:
     """Says what the first test of each prompt will wait for."""
-    runs = config.stash.get(RUNS, None)
+    runs = _runs(config)
     if runs is None or runs.one_by_one or config.getoption("collectonly"):
         return None
     tests = Counter(item.path.name for item in items if item.get_closest_marker("promptpex"))
@@ -78,14 +91,14 @@ def pytest_report_collectionfinish(config: pytest.Config, items: Sequence[pytest
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Closes what is open; the main process writes the runs' folders."""
-    runs = session.config.stash.get(RUNS, None)
+    runs = _runs(session.config)
     if runs is not None and not runs.end():
         session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Says where the runs are, and what should be known about them."""
-    runs = config.stash.get(RUNS, None)
+    runs = _runs(config)
     if runs is not None and runs.endings:
         terminalreporter.ensure_newline()
         terminalreporter.section("promptpex")
@@ -95,7 +108,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Removes what the processes shared."""
-    runs = config.stash.get(RUNS, None)
+    runs = _runs(config)
     if runs is not None:
         runs.remove_shared()
 

@@ -131,6 +131,7 @@ class PromptRuns:
 
     Args:
         shared: the folder that the processes of the test session share.
+        unscored: what becomes of a test whose output could not be scored: error, fail or skip.
         is_main: whether this process starts and ends the session: no worker of pytest-xdist.
         one_by_one: whether the session may end at a failure, so that nothing is asked before it is needed.
         folder: the working folder when pytest was called.
@@ -139,21 +140,21 @@ class PromptRuns:
         endings: what to tell at the end, line by line.
     """
 
-    def __init__(self, shared: Path, *, is_main: bool, one_by_one: bool, folder: Path) -> None:
-        self.shared, self.is_main, self.one_by_one = shared, is_main, one_by_one
+    def __init__(self, shared: Path, unscored: str, *, is_main: bool, one_by_one: bool, folder: Path) -> None:
+        self.shared, self.unscored, self.is_main, self.one_by_one = shared, unscored, is_main, one_by_one
         self._folder = folder
         self.endings: list[str] = []
         self._of_prompt: dict[Path, PromptRun] = {}
         self._budget = OneBudget()
 
     @classmethod
-    def of(cls, config: pytest.Config) -> PromptRuns:
+    def of(cls, config: pytest.Config, unscored: str) -> PromptRuns:
         """Those of this process."""
         worker_input = getattr(config, "workerinput", None)
         folder = worker_input["promptpex_shared"] if worker_input is not None else tempfile.mkdtemp(prefix="promptpex-")
         stops = bool(config.getoption("maxfail", 0) or config.getoption("stepwise", False))
         where = config.invocation_params.dir
-        return cls(Path(folder), is_main=worker_input is None, one_by_one=stops, folder=where)
+        return cls(Path(folder), unscored, is_main=worker_input is None, one_by_one=stops, folder=where)
 
     def run_of(self, planned: Planned) -> PromptRun:
         """The run of a prompt."""
@@ -175,3 +176,7 @@ class PromptRuns:
         """Deletes what the processes shared."""
         if self.is_main:
             shutil.rmtree(self.shared, ignore_errors=True)
+
+
+RUNS = pytest.StashKey[PromptRuns]()
+"""Where a process that was given ``--promptpex`` keeps the runs that it makes."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,8 +14,7 @@ from promptpex.core.outcomes import OutputOutcome
 from promptpex.core.records import Case
 from promptpex.core.translation import from_data, reading_in, tr
 from promptpex.promptfile import has_own_files
-from promptpex.pytest_plugin import RUNS, UNSCORED
-from promptpex.pytest_plugin.asking import Answers
+from promptpex.pytest_plugin.asking import RUNS, Answers
 from promptpex.pytest_plugin.failure_text import FailureText, broken_text, language_of, unscored_text
 from promptpex.pytest_plugin.settings import resolved_for
 from promptpex.workflow.execution.case_model_pairs import Pair, Planned, plan
@@ -74,7 +72,7 @@ class PromptCase(pytest.Item):
             with reading_in(language_of(self._planned)):
                 pytest.fail(visible(from_data(str(error))), pytrace=False)
         self._outcome = self._answers.outcome
-        if self._outcome.status == "unscored" and self._unscored_is == "error":
+        if self._outcome.status == "unscored" and self.config.stash[RUNS].unscored == "error":
             self._fail(unscored_text)
 
     def runtest(self) -> None:
@@ -83,7 +81,7 @@ class PromptCase(pytest.Item):
         if self._outcome.status == "fail":
             self._fail(broken_text)
         if self._outcome.status == "unscored":
-            if self._unscored_is == "skip":
+            if self.config.stash[RUNS].unscored == "skip":
                 with reading_in(language_of(self._planned)):
                     pytest.skip(visible(tr("unscored: {reason}", reason=from_data(self._outcome.code))))
             self._fail(unscored_text)
@@ -96,15 +94,6 @@ class PromptCase(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where the test is."""
         return self.path, None, self.name
-
-    @cached_property
-    def _unscored_is(self) -> str:
-        option = self.config.getoption("promptpex_unscored") or self.config.getini("promptpex_unscored") or UNSCORED[0]
-        if option not in UNSCORED:
-            raise pytest.UsageError(
-                f"promptpex_unscored is {option!r}: write {', '.join(UNSCORED[:-1])} or {UNSCORED[-1]}"
-            )
-        return str(option)
 
     @property
     def _selected(self) -> list[PromptCase]:

@@ -32,7 +32,7 @@ from promptpex.report.percentages import at_least, ends, marked
 from promptpex.report.quantities import counted
 from promptpex.report.secondary_tables import footnotes, sections
 from promptpex.report.summary import Summary
-from promptpex.report.terminal import money, percent, seconds
+from promptpex.report.terminal.texts import money, percent, seconds
 from promptpex.report.text_table import IDS
 from promptpex.report.translated_values import counted_reasons, reason_of
 from promptpex.report.view_model import heat, page

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from promptpex import tables
@@ -67,24 +66,6 @@ class RunComparison:
     def is_claimed(self) -> bool:
         """Whether anything is said of the models: not where the cases of a run were chosen because they failed."""
         return not any(one.run.manifest.failed_in for one in (self.before, self.after))
-
-    def report(self, path: str | Path) -> Path:
-        """Writes the page of the comparison, as ``promptpex compare --out`` does, and gives its path; it has no links
-        to the reports of the runs.
-
-        Raises:
-            RunError: the file cannot be written.
-        """
-        from promptpex.report.comparison.page_file import write_page
-
-        write_page(self, Path(path), (None, None))
-        return Path(path)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows of it."""
-        from promptpex.report.notebook import comparison_html
-
-        return comparison_html(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.answer!r}>"

@@ -307,7 +307,7 @@ def _repeats(summary: Summary) -> Section:
 
 def _worth_of_repeats(summary: Summary) -> Iterator[str]:
     """What a second repeat of the cases is worth for each model, in cases and, where prices are known, in money."""
-    from promptpex.report.terminal import money
+    from promptpex.report.terminal.texts import money
 
     prices = {row["model"]: row["cost_per_output"] for row in summary.model_rows}
     for row in records(summary.details.repeats):

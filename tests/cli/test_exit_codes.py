@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptpex.cli.command_session import resume_line
-from promptpex.cli.output import exit_code
+from promptpex.cli.run_ending import exit_code
 from promptpex.core.errors import Interrupted
 from promptpex.report import summarise
 from tests.e2e.command import Done

@@ -296,3 +296,13 @@ def test_a_budget_is_one_for_all_prompts_of_a_session(
     result = result_of(pytester, "prompts", "-k", "t1 or t3", "--promptpex-unscored", "skip", *more)
     assert "failed" not in outcomes(result)
     assert len(server.requests) == 3
+
+
+def test_a_word_that_is_none_of_the_three_ends_the_session_before_anything_is_asked(
+    pytester: pytest.Pytester, server: ScriptedServer
+) -> None:
+    write_project(pytester.path, models=of_server(server, "x"))
+    result = result_of(pytester, "prompts", "-o", "promptpex_unscored=maybe")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "promptpex_unscored is 'maybe': write error, fail or skip" in result.stderr.str()
+    assert server.count == 0

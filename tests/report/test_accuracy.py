@@ -8,7 +8,7 @@ import json
 import pytest
 from rich.console import Console
 
-from promptpex.cli.models_without_answers import silent_scorers
+from promptpex.cli.run_ending import silent_scorers
 from promptpex.core.errors import InputError
 from promptpex.core.records import Run
 from promptpex.report.gate import Decide, Decided, Limits, decided, stated

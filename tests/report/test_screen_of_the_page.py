@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpex.cli.output import show_run
+from promptpex.cli.run_ending import show_run
 from promptpex.config import load
 from promptpex.core.records import Completion, Request, Run
 from promptpex.llm.fake import FakeClient

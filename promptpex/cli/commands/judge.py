@@ -33,7 +33,7 @@ def command(run: Path | None, spec: Path | None, as_json: bool, full: bool, **fl
     model of the run no usable answer.
     """
     from promptpex.cli.command_session import work
-    from promptpex.cli.output import exit_code, show_run
+    from promptpex.cli.run_ending import exit_code, show_run
     from promptpex.report.runs import read_for_report
 
     folder, totals, stopped, view, allowed = work(flags, lambda session: _again(session, run, spec))

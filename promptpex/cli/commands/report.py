@@ -38,7 +38,7 @@ def command(runs: tuple[Path, ...], as_json: bool, full: bool, opened: bool, **f
     graded outputs, the report corrects its figures by their grades.
     """
     from promptpex.cli.command_session import report_options, settings
-    from promptpex.cli.output import show_run
+    from promptpex.cli.run_ending import show_run
     from promptpex.report.terminal.ending import PAGE
     from promptpex.synthesis.folder import is_synthesis_folder
     from promptpex.workflow.batches.find_runs import runs_meant

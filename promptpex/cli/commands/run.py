@@ -99,7 +99,7 @@ def _run_one(
 ) -> int:
     from promptpex.cli.browser import open_report
     from promptpex.cli.command_session import reporting_all_problems, work
-    from promptpex.cli.output import exit_code, show_run
+    from promptpex.cli.run_ending import exit_code, show_run
     from promptpex.report.runs import read_for_report
     from promptpex.report.terminal.ending import PAGE
     from promptpex.workflow.project_files import files_of, require_files

@@ -1,0 +1,222 @@
+"""How a command that made, judged or read a run ends: its report, its exit code, and who gave nothing usable."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpex.cli.command_session import kept_and_resumed, resume_line, whole_suite_line
+from promptpex.cli.output import NO_ANSWER, asked_in_words, print_json, say
+from promptpex.cli.progress import notices
+from promptpex.core.errors import GateFailed, Interrupted
+from promptpex.core.records import CUT, NOT_ASKED, UNCLEAR
+from promptpex.core.translation import from_data, tr, tr_n
+from promptpex.report.translated_values import counted_reasons
+
+if TYPE_CHECKING:
+    from promptpex.core.records import AnyRun
+    from promptpex.grading.labels import LabelRules
+    from promptpex.report import Summary
+    from promptpex.report.terminal import Occasion
+
+LONGEST = 320
+CODE = ("javascript", "python")
+"""The sources of scores by a metric's code."""
+
+
+def show_run(
+    run: AnyRun,
+    folder: Path | None,
+    *,
+    as_json: bool,
+    totals: Mapping[str, Any] | None = None,
+    view: Mapping[str, Any] | None = None,
+    prompt: Path | None = None,
+    label_rules: LabelRules | None = None,
+    full: bool = False,
+) -> Summary:
+    """Writes the reports of a run into its folder, if it has one, and prints them.
+
+    ``view`` are ``confidence``, ``tolerance``, ``against``, ``weights`` and ``rank_by`` where the report shall differ
+    from how the run was made. People's grades are those beside ``prompt``, else beside the prompt that the run names;
+    ``label_rules`` say how they become labels. ``full``: whether every table is printed.
+    """
+    from promptpex.report import to_dict
+    from promptpex.workflow.reporting import report_run
+
+    listener = notices(verbose=False)
+    summary = report_run(run, folder, listener, view=view, prompt=prompt, label_rules=label_rules)
+    if as_json:
+        print_json({**to_dict(summary), "requests": dict(totals or {})})
+    else:
+        _on_terminal(summary, totals, full=full)
+    return summary
+
+
+def exit_code(
+    summary: Summary, *, stopped: bool = False, fail_above: float | None = None, allow_missing: bool = False
+) -> int:
+    """The exit code of a command that made or judged this run; what lacks an answer is named on stderr.
+
+    Args:
+        stopped: whether the user stopped the run.
+        fail_above: the highest non-compliance that the user accepts.
+        allow_missing: whether a model may give nothing where another gave something.
+
+    Raises:
+        Interrupted: the run was stopped.
+        GateFailed: a model's non-compliance is above ``fail_above``.
+    """
+    if stopped:
+        raise Interrupted(kept_and_resumed())
+    sentences = without_answers(summary, allow_missing=allow_missing)
+    for sentence in sentences:
+        say(f"promptpex: {sentence}", err=True)
+    if failing := over_limit(summary, fail_above):
+        raise GateFailed(failing)
+    return NO_ANSWER if sentences else 0
+
+
+def without_answers(summary: Summary, *, allow_missing: bool) -> list[str]:
+    """Who was asked in a run and gave nothing usable, a sentence for each."""
+    sentences = [*silent_models(summary, allowed=allow_missing), *silent_judges(summary)]
+    return [*sentences, *silent_answerers(summary), *silent_scorers(summary)]
+
+
+def _on_terminal(summary: Summary, totals: Mapping[str, Any] | None, *, full: bool) -> None:
+    from rich.console import Console
+
+    from promptpex.report.terminal import show
+
+    show(summary, Console(soft_wrap=False), full, occasion=_occasion(summary, totals))
+
+
+def _occasion(summary: Summary, totals: Mapping[str, Any] | None) -> Occasion:
+    """The command that is ending; ``totals`` are of its requests, None where it asks nothing."""
+    from promptpex.report.terminal import Occasion
+
+    partial = summary.run.manifest.partial
+    requests_text = "" if totals is None else asked_in_words(totals)
+    goes_on = totals is not None and partial != "interrupted"  # an interrupted command says so itself
+    return Occasion(requests_text, resume_line() if goes_on else "", _comparable_before(summary), whole_suite_line())
+
+
+def _comparable_before(summary: Summary) -> Path | None:
+    """The folder of the run of the same prompt that was made before, if the two can be compared."""
+    from promptpex.core.errors import RunError
+    from promptpex.report.runs import made_earlier, may_decide, read_manifest
+
+    earlier = None if summary.folder is None else next(filter(may_decide, made_earlier(summary.folder)), None)
+    try:
+        models = () if earlier is None else read_manifest(earlier).models
+    except RunError:
+        return None
+    return earlier if set(models) & set(summary.run.manifest.models) else None
+
+
+def over_limit(summary: Summary, fail_above: float | None) -> str:
+    """Which models of a run are above ``--fail-above``, in a sentence; empty where none is."""
+    from promptpex.report.gate import Limits, decided
+    from promptpex.report.percentages import listed
+
+    if fail_above is None or summary.run.manifest.failed_in:
+        return ""
+    limits = Limits(max_non_compliance=fail_above)
+    decisions = decided(summary.model_rows, limits, confidence=summary.confidence)
+    if untold := [f"{model} ({'; '.join(one.untold)})" for model, one in decisions.items() if one.untold]:
+        say(tr("--fail-above cannot tell about {models}", models=listed(untold)), err=True)
+    failing = [f"{model} ({'; '.join(one.exceeded)})" for model, one in decisions.items() if one.exceeded]
+    return tr("--fail-above fails {models}", models=listed(failing)) if failing else ""
+
+
+def silent_models(summary: Summary, *, allowed: bool = False) -> Iterator[str]:
+    """What is said of the models that were asked and gave not one usable answer; nothing where all gave one.
+
+    Args:
+        allowed: whether such models are accepted; they are as long as another model answered.
+    """
+    from promptpex.report.terminal.texts import clean
+
+    rows = summary.rows
+    if not rows["error"].notna().any():
+        return
+    answered = set(rows.loc[rows["error"].isna(), "model"])
+    ended = {*NOT_ASKED, *CUT.values()}
+    failed = rows[rows["error"].notna() & ~rows["error"].isin(ended) & ~rows["model"].isin(answered)]
+    silent = [
+        f"{clean(model)} ({_counted(Counter(errors))})"
+        for model, errors in failed.groupby("model", sort=False, observed=True)["error"]
+    ]
+    if not silent or (allowed and answered):
+        return
+    models = tr(" or ").join(silent)
+    if answered:
+        yield tr("not one usable answer came from {models}; --allow-missing-models accepts that", models=models)
+    else:
+        yield tr("not one usable answer came from {models}", models=models)
+
+
+def silent_judges(summary: Summary) -> Iterator[str]:
+    """What is said of each judge that failed on all of what it was asked."""
+    from promptpex.report.terminal.texts import clean
+    from promptpex.tables import records
+
+    for row in records(summary.details.judges):
+        if row["asked"] and row["failed"] == row["asked"]:
+            yield tr_n(
+                "the judge {judge} failed on its one request ({reasons}): {why}",
+                "the judge {judge} failed on all of its {count} requests ({reasons}): {why}",
+                row["asked"],
+                judge=clean(row["judge"]),
+                reasons=counted_reasons(row["reasons"]),
+                why=clean(row["example"], LONGEST),
+            )
+
+
+def silent_answerers(summary: Summary) -> Iterator[str]:
+    """What is said of a judge that was asked the questions of checks, and gave not one answer."""
+    from promptpex.report.terminal.texts import clean
+    from promptpex.tables.frames import marked
+
+    rows = summary.verdicts
+    rows = rows[marked(rows["source"], lambda source: source.startswith("check:") and "@" in source)]
+    if rows.empty:
+        return
+    asked_rows = rows[~rows["unscored"].isin(NOT_ASKED).fillna(False)]
+    judges = asked_rows["source"].astype(str).map(lambda source: source.partition("@")[2])
+    for judge, group in asked_rows.groupby(judges, sort=False, observed=True):
+        if group["unscored"].astype("string").str.startswith("judge-").fillna(False).all():
+            why = clean(from_data(group["reason"].iloc[0]), LONGEST)
+            counts = _counted(Counter(group["unscored"]))
+            judge = clean(str(judge))
+            yield tr("the judge {judge} answered no question ({counts}): {why}", judge=judge, counts=counts, why=why)
+
+
+def silent_scorers(summary: Summary) -> Iterator[str]:
+    """What is said of each judge that was asked for scores under a name, and each script that was run for them, and
+    gave not one."""
+    from promptpex.report.terminal.texts import clean
+    from promptpex.tables.frames import is_from
+
+    by_code = summary.scores["source"].isin(CODE).fillna(False)
+    scores = summary.scores[is_from(summary.scores, "judge") | by_code]
+    if scores.empty:
+        return
+    asked_rows = scores[~scores["unscored"].isin(NOT_ASKED).fillna(False)]
+    for (judge, name), group in asked_rows.groupby(["source", "name"], sort=False, observed=True):
+        failed = group["unscored"].notna() & group["unscored"].ne(UNCLEAR)
+        if failed.all():
+            label, why = clean(str(judge).removeprefix("judge:")), clean(from_data(group["reason"].iloc[0]), LONGEST)
+            counts = _counted(Counter(group["unscored"]))
+            if judge in CODE:
+                who = tr("the script of the metric {metric} scored no output", metric=clean(name))
+            else:
+                who = tr("the judge {judge} gave no score of {metric}", judge=label, metric=clean(name))
+            yield f"{who} ({counts}): {why}"
+
+
+def _counted(reasons: Counter[str]) -> str:
+    outputs = tr_n("{count} output", "{count} outputs", reasons.total())
+    return f"{outputs}: " + ", ".join(f"{count} {from_data(reason)}" for reason, count in reasons.most_common())
