@@ -88,7 +88,7 @@ class CachedClient:
         key = request.answerer
         admission = self._admissions.get(key)
         if admission is None:
-            admission = self._admissions[key] = asyncio.Semaphore(self._width * max(1, len(request.servers)))
+            admission = self._admissions[key] = asyncio.Semaphore(self._width)
         async with admission:
             return await self._complete(request)
 

@@ -70,7 +70,6 @@ class RoleModel:
             template=rendered.fingerprint,
             repeat=repeat,
             api_base=self.model.api_base,
-            servers=self.model.servers,
             backend=self.model.backend,
             stage=stage,
             label=self.model.label,

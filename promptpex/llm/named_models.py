@@ -18,7 +18,6 @@ from promptpex.core.errors import ConfigError
 from promptpex.core.records import Record
 from promptpex.llm.redaction import names_variable_of_key, scrub
 from promptpex.llm.resolve_model import MAX_PRICE, is_provider, resolve
-from promptpex.llm.server_pool import checked_servers
 
 UNDER_TEST = "under_test"
 """The key beside the named models of a settings file that lists the models under test."""
@@ -37,11 +36,8 @@ class NamedModel(Record):
         description="What is asked, as on the command line, parameters behind ? included.",
         examples=["openai/x", "llama3.2:1b?temperature=0"],
     )
-    api_base: str | tuple[str, ...] | None = Field(
-        default=None,
-        description="The base URL of its server, or a list of several, of which each request goes to the one that has "
-        "the least to do.",
-        examples=["http://127.0.0.1:8080/v1", ["http://10.0.0.1:8080/v1", "http://10.0.0.2:8080/v1"]],
+    api_base: str | None = Field(
+        default=None, description="The base URL of its server.", examples=["http://127.0.0.1:8080/v1"]
     )
     key_env: str | None = Field(
         default=None,
@@ -123,9 +119,11 @@ class NamedModel(Record):
     @field_validator("api_base", mode="before")
     @classmethod
     def _servers(cls, value: object) -> object:
-        if value is not None and not isinstance(value, str | list | tuple):
-            raise ValueError("it should be the address of a server in quotes, or a list of several")
-        return checked_servers(value) if isinstance(value, list | tuple) else value
+        if isinstance(value, list | tuple):
+            raise ValueError("it should be one address; for several servers put a proxy in front of them and name that")
+        if value is not None and not isinstance(value, str):
+            raise ValueError("it should be the address of a server in quotes")
+        return value
 
     @model_validator(mode="after")
     def _whole(self) -> NamedModel:
@@ -147,14 +145,8 @@ class NamedModel(Record):
             return None
         return self.price_input, self.price_output
 
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """The servers, where ``api_base`` is a list."""
-        return self.api_base if isinstance(self.api_base, tuple) else ()
-
     def text(self, query: str = "") -> str:
-        """The model as it would be written without its name, and without a list of servers, which no text holds; what
-        ``query`` sets goes before its own parameters."""
+        """The model as it would be written without its name; what ``query`` sets goes before its own parameters."""
         own_name, _, own_query = self.model.strip().partition("?")
         given_names = {pair.partition("=")[0] for pair in query.split("&")}
         fixed = [pair for pair in own_query.split("&") if pair and pair.partition("=")[0] not in given_names]
@@ -164,8 +156,7 @@ class NamedModel(Record):
 
     def _parameters(self) -> Iterable[tuple[str, object]]:
         names = [name for name in type(self).model_fields if name not in _NOT_PARAMETERS]
-        names += [] if self.servers else ["api_base"]
-        return [(name, getattr(self, name)) for name in names if getattr(self, name) is not None]
+        return [(name, getattr(self, name)) for name in [*names, "api_base"] if getattr(self, name) is not None]
 
 
 NamedModels = Mapping[str, NamedModel]
@@ -193,11 +184,6 @@ class Spelled:
     def is_named(self) -> bool:
         """Whether the label stands for something that it does not say."""
         return self.label != self.text
-
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """The servers that the definition lists, where none stands here."""
-        return self.definition.servers if self.definition is not None and not self.has_own_base else ()
 
     @property
     def has_own_base(self) -> bool:

@@ -18,10 +18,9 @@ from promptpex.core.errors import ConfigError, UnknownModel
 from promptpex.core.ids import digest
 from promptpex.core.records import ModelName, Params
 from promptpex.core.translation import stored
-from promptpex.llm.named_models import NamedModels, Spelled, check_name, spelled, split_name
+from promptpex.llm.named_models import NamedModels, check_name, spelled, split_name
 from promptpex.llm.redaction import holds_key, scrub
 from promptpex.llm.resolve_model import OPENAI, OWN_PREFIXES, Provider, resolve
-from promptpex.llm.server_pool import backend_of, require_one_kind
 
 NO_NAMES: NamedModels = {}
 OPENAI_COMPATIBLE = "openai-compatible"
@@ -80,27 +79,24 @@ def parse_model(label: str, *, api_base: str | None = None, named: NamedModels =
     extra: dict[str, object] = {}
     own_base: str | None = None
     for key, value in _pairs(query, name):
-        if key in values or key in extra or (key == "api_base" and (own_base is not None or as_given.servers)):
-            raise ConfigError(f"{name}: the parameter {key} is given twice; give it once{_SEVERAL.get(key, '')}.")
+        if key in values or key in extra or (key == "api_base" and own_base is not None):
+            raise ConfigError(f"{name}: the parameter {key} is given twice; give it once.")
         if key == "api_base":
             own_base = _base(value, name)
         elif key in PARAMETERS:
             values[key] = (value,) if key == "stop" else value
         else:
             extra[key] = _further(key, value, name)
-    base = _base_of(as_given, name, own_base, api_base)
+    base = _base_of(name, own_base, api_base)
     definition = as_given.definition
     if definition is not None and definition.key_env is not None and resolve(name, base).provider != OPENAI_COMPATIBLE:
         raise ConfigError(f"{as_given.label}: key_env is for openai/NAME; {name} takes its key from its own variable.")
     _refuse_unknown(name, base, named)
-    servers, source = as_given.servers, as_given.source or as_given.label
-    backend = None if base else backend_of_environment(name)
     return ModelName(
         name=name,
         params=_params(values, extra, name),
-        api_base=None if servers else base or base_of_environment(name),
-        servers=servers,
-        backend=backend_of(source) if servers else backend,
+        api_base=base or base_of_environment(name),
+        backend=None if base else backend_of_environment(name),
         label=as_given.label,
         spelled=as_given.text if as_given.is_named else None,
         key_env=definition.key_env if definition else None,
@@ -108,14 +104,8 @@ def parse_model(label: str, *, api_base: str | None = None, named: NamedModels =
     )
 
 
-_SEVERAL = {"api_base": "; several servers are a list in the settings: [models.NAME] api_base = [...]"}
-
-
-def _base_of(as_given: Spelled, name: str, own_base: str | None, api_base: str | None) -> str | None:
-    """The server of a model; the first of several, which tells of what kind they are."""
-    if as_given.servers:
-        require_one_kind(name, as_given.servers)
-        return _own(as_given.servers[0], name)
+def _base_of(name: str, own_base: str | None, api_base: str | None) -> str | None:
+    """The server of a model."""
     return _own(own_base, name) or (_base(api_base, name) if api_base and takes_base(name) else None)
 
 
@@ -123,8 +113,7 @@ def _refuse_same_models(models: Iterable[ModelName]) -> None:
     """Refuses two names for one model: their answers would be the same ones, paid for once."""
     first_of: dict[str, ModelName] = {}
     for model in models:
-        who = sorted(model.servers) if model.servers else [model.api_base, model.backend]
-        asked = digest([model.name, who, model.params.to_dict()])
+        asked = digest([model.name, model.api_base, model.backend, model.params.to_dict()])
         same = first_of.setdefault(asked, model)
         if same is not model and (same.spelled or model.spelled):
             raise ConfigError(

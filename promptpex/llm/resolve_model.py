@@ -87,7 +87,7 @@ def is_provider(name: str) -> bool:
 
 def server_of(request: Request) -> Server:
     """The server that a request goes to, under whichever of its names the model is asked for."""
-    return resolve(request.model, request.address).server
+    return resolve(request.model, request.api_base).server
 
 
 def origin(url: str) -> str:

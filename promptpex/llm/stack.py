@@ -203,13 +203,12 @@ def _limiter(options: StackOptions, clock: Callable[[], float], cancel_token: Ca
 
 def rates(request: Request, prices: Mapping[str, Rates]) -> Rates | None:
     """US dollars per million tokens in and out: the user's, none for local models, the vendor's known ones."""
-    return request.price or _rates(request.model, request.address, prices)
+    return request.price or _rates(request.model, request.api_base, prices)
 
 
 def rates_for(model: ModelName, prices: Mapping[str, Rates]) -> Rates | None:
-    """As ``rates``, for a model that requests will go to; unknown where its servers do not cost the same."""
-    rates = {_rates(model.name, base, prices) for base in model.addresses or (None,)}
-    return model.price or (rates.pop() if len(rates) == 1 else None)
+    """As ``rates``, for a model that requests will go to."""
+    return model.price or _rates(model.name, model.api_base, prices)
 
 
 def _rates(name: str, api_base: str | None, prices: Mapping[str, Rates]) -> Rates | None:

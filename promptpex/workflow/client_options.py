@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 from promptpex.config import Resolved, Settings
 from promptpex.core.events import Listener, Notice, ignore_events
@@ -69,17 +68,8 @@ def named_servers(resolved: Resolved, *, by_user: bool) -> list[str]:
             source = None if as_given.has_own_base else as_given.source
             users = resolved.by_user(name) if source is None else resolved.names_by_user(source)
             if users == by_user:
-                bases += model.addresses
+                bases += [model.api_base] if model.api_base else []
     return bases
-
-
-def with_servers_of_names(resolved: Resolved, options: ProviderOptions) -> ProviderOptions:
-    """The options with which all named models may be looked for, those in no role too: a key may go to the servers of
-    those that the user named."""
-    named = resolved.named_models
-    names_by_user = [parse_model(name, named=named) for name in named if resolved.names_by_user(name)]
-    origins = {origin(base) for model in names_by_user for base in model.addresses}
-    return replace(options, key_servers=options.key_servers | origins)
 
 
 def warn_about_unkeyed_servers(resolved: Resolved, options: ProviderOptions, emit: Listener) -> None:

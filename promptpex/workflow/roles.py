@@ -17,7 +17,6 @@ from promptpex.core.translation import stored
 from promptpex.llm.model_in_role import RoleModel
 from promptpex.llm.names import parse_models
 from promptpex.llm.providers import AvailableModel, ProviderOptions, available_models
-from promptpex.llm.providers.server_health import ServerLook, look_at_servers
 from promptpex.llm.providers.weights import weights_digest
 from promptpex.llm.structured import Structured
 from promptpex.workflow.client_options import NO_AUTHOR, NO_JUDGE, provider_options
@@ -133,11 +132,6 @@ class Roles:
         model = self._called.get(label)
         return model.spelled if model is not None else None
 
-    def servers(self, label: str) -> tuple[str, ...]:
-        """The servers of the model that a role was filled with here under this label, where it has several."""
-        model = self._called.get(label)
-        return model.servers if model is not None else ()
-
     def output_params(self) -> Params:
         """Parameters of requests to models under test, where their names leave them open."""
         settings = self._settings
@@ -239,11 +233,3 @@ def available(options: ProviderOptions) -> list[AvailableModel]:
     so that it can be called from one."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         return pool.submit(asyncio.run, available_models(options)).result()
-
-
-def servers_in_reach(model: ModelName, options: ProviderOptions) -> tuple[ServerLook, ...]:
-    """What the servers of a model say, where it has several; looked for as ``available`` does."""
-    if not model.servers:
-        return ()
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(asyncio.run, look_at_servers(model, options)).result()

@@ -76,6 +76,10 @@ def test_what_the_user_names_needs_none_whoever_chooses_it() -> None:
         ('model = "openai/x"\nkey_env = "a b"', "key_env must be the name of an environment variable"),
         ('model = "anthropic/x"\nkey_env = "MY_API_KEY"', "key_env is for openai/NAME"),
         ('model = "anthropic/x"\napi_base = "http://127.0.0.1:9"', "api_base= is for openai/NAME"),
+        (
+            'model = "openai/x"\napi_base = ["http://h/v1", "http://i/v1"]',
+            "for several servers put a proxy in front of",
+        ),
         ('model = "openai/x"\nprice_input = 1', "price_input and price_output belong together"),
         ('model = "openai/x"\nprice_input = -1\nprice_output = 1', "price_input: it should be 0 or more"),
         ('model = "openai/x"\ntemperature = 1000', "temperature must be from 0 to 100"),

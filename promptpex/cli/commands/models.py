@@ -11,19 +11,12 @@ from promptpex.cli import options
 from promptpex.cli.help import Command
 from promptpex.cli.output import say
 from promptpex.codecs.text.control_characters import visible
-from promptpex.codecs.text.wording import cut
 from promptpex.core.translation import Key, from_data, stored, tr
 
 if TYPE_CHECKING:
     from promptpex.config import Resolved
     from promptpex.core.records import ModelName
-    from promptpex.llm.providers import ProviderOptions
     from promptpex.llm.providers.discovery import AvailableModel
-    from promptpex.llm.providers.server_health import ServerLook
-
-LONGEST_LIST = 200
-"""Characters of what a server lists that are shown where the model is not among it."""
-
 
 ROLES = {"test": Key("test"), "author": Key("author"), "judge": Key("judge")}
 
@@ -37,8 +30,7 @@ ROLES = {"test": Key("test"), "author": Key("author"), "judge": Key("judge")}
 def command(pull_model: str | None, fetch: bool, as_json: bool, quiet: bool, **flags: Any) -> int:
     """List the models you can use, and the roles they could have.
 
-    Where no author or no model under test is named, the first one here takes the role; a judge is always named. Where
-    the settings list several servers for a model, each server is asked whether it has the model.
+    Where no author or no model under test is named, the first one here takes the role; a judge is always named.
     """
     from promptpex.cli.command_session import settings
     from promptpex.cli.output import print_json
@@ -57,7 +49,7 @@ def command(pull_model: str | None, fetch: bool, as_json: bool, quiet: bool, **f
         weights = found_default(configured=resolved.settings.embedded_model)
         say(tr("weights: {file}", file=weights or fetch_default()), err=True)
     with in_environment(resolved.keys_of_file().keys):
-        models = [*available(options_), *_named(resolved, options_)]
+        models = [*available(options_), *_named(resolved)]
         missing = not_found(models, options_)
     if as_json:
         print_json(list(map(_as_data, models)))
@@ -69,58 +61,25 @@ def command(pull_model: str | None, fetch: bool, as_json: bool, quiet: bool, **f
     return 0
 
 
-def _named(resolved: Resolved, options_: ProviderOptions) -> list[AvailableModel]:
-    """The models that the settings name; only those with several servers are looked for."""
+def _named(resolved: Resolved) -> list[AvailableModel]:
+    """The models that the settings name; they are not looked for."""
     from promptpex.llm.names import parse_model
-    from promptpex.workflow.client_options import with_servers_of_names
 
-    with_servers = with_servers_of_names(resolved, options_)
     models = [parse_model(name, named=resolved.named_models) for name in resolved.named_models]
-    return [_of_settings(model, with_servers) for model in models]
+    return [_of_settings(model) for model in models]
 
 
-def _of_settings(model: ModelName, options_: ProviderOptions) -> AvailableModel:
+def _of_settings(model: ModelName) -> AvailableModel:
     from promptpex.llm.providers.discovery import AvailableModel
     from promptpex.llm.resolve_model import resolve
-    from promptpex.workflow.roles import servers_in_reach
 
-    provider = resolve(model.name, model.address).provider or "unknown"
-    looks = servers_in_reach(model, options_)
+    provider = resolve(model.name, model.api_base).provider or "unknown"
     note = stored("{model}, named in the settings; not tried", model=model.as_asked)
-    if looks:
-        note = stored(
-            "{model}, named in the settings; {count} of {number} servers answer",
-            model=model.as_asked,
-            count=sum(look.listed is not None for look in looks),
-            number=len(looks),
-        )
-    return AvailableModel(model.label, provider, (), note, looks)
+    return AvailableModel(model.label, provider, (), note)
 
 
 def _as_data(model: AvailableModel) -> dict[str, object]:
-    data: dict[str, object] = {
-        "name": model.name,
-        "provider": model.provider,
-        "roles": list(model.roles),
-        "note": model.note,
-    }
-    servers = [
-        {"server": look.server, "answers": look.listed is not None, "lists_model": look.lists_model}
-        for look in model.servers
-    ]
-    return {**data, "servers": servers} if servers else data
-
-
-def _said_by(look: ServerLook) -> str:
-    """A line about one of several servers of a model."""
-    if look.listed is None:
-        return tr("{server} gave no list of models: {part}", server=look.server, part=from_data(look.problem))
-    if look.lists_model:
-        return tr("{server} lists {model}", server=look.server, model=look.model)
-    others = cut(", ".join(look.listed), LONGEST_LIST)
-    if not others:
-        return tr("{server} answers, and lists no model", server=look.server)
-    return tr("{server} does not list {model}, but {others}", server=look.server, model=look.model, others=others)
+    return {"name": model.name, "provider": model.provider, "roles": list(model.roles), "note": model.note}
 
 
 def _print(models: Sequence[AvailableModel]) -> None:
@@ -129,10 +88,8 @@ def _print(models: Sequence[AvailableModel]) -> None:
         return
     rows = [tuple(map(visible, (m.name, m.provider, _roles(m), from_data(m.note)))) for m in models]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for model, row in zip(models, rows, strict=True):
+    for row in rows:
         click.echo("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]).rstrip())
-        for look in model.servers:
-            click.echo(f"  {visible(_said_by(look))}")
 
 
 def _roles(model: AvailableModel) -> str:

@@ -36,9 +36,8 @@ class ModelName(Record):
         name: without the parameters; what the request carries.
         params: what the ``?`` part says.
         api_base: the server's base URL, from ``?api_base=``, ``--api-base`` or the provider's own variable.
-        servers: the base URLs of its servers, where settings list several; ``api_base`` is None then.
-        backend: what else decides who answers to the name: the provider's address as the environment sets it, the
-            digest of a model's weights, or whose servers these are.
+        backend: what else decides who answers to the name: the provider's address as the environment sets it, or the
+            digest of a model's weights.
         label: as typed, or the name that the user gave it; what tables call it.
         spelled: the model with its parameters as typed, where the label is a name.
         key_env: the environment variable that holds its key, where the user named one.
@@ -48,7 +47,6 @@ class ModelName(Record):
     name: str
     params: Params = Params()
     api_base: str | None = None
-    servers: tuple[str, ...] = ()
     backend: str | None = None
     label: str
     spelled: str | None = None
@@ -59,16 +57,6 @@ class ModelName(Record):
     def as_asked(self) -> str:
         """The model with its parameters, whatever it is called."""
         return self.spelled or self.label
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """The base URLs of its servers, as far as they are named."""
-        return self.servers or ((self.api_base,) if self.api_base is not None else ())
-
-    @property
-    def address(self) -> str | None:
-        """The base URL of its server, or of the first of several: they are of one kind."""
-        return next(iter(self.addresses), None)
 
 
 class Request(Record):
@@ -83,9 +71,6 @@ class Request(Record):
         repeat: number of the repeat, from 0: each repeat is a request of its own.
         api_base: the server, where the user named one.
         backend: as in ``ModelName``.
-        servers: as in ``ModelName``; neither part of the id nor stored, so that they can be listed in any order, be
-            joined by others and be taken away.
-        sent_to: the one of ``servers`` that this attempt goes to; neither part of the id nor stored.
         stage: for meters and logs; not part of the id.
         fresh: whether to ask again although the store has an answer; neither part of the id nor stored.
         strict: whether a server that can may be told to hold the reply to its schema; neither part of the id nor
@@ -106,8 +91,6 @@ class Request(Record):
     fresh: bool = Field(default=False, exclude=True)
     strict: bool = Field(default=True, exclude=True)
     label: str = Field(default="", exclude=True)
-    servers: tuple[str, ...] = Field(default=(), exclude=True)
-    sent_to: str | None = Field(default=None, exclude=True)
     key_env: str | None = Field(default=None, exclude=True)
     price: tuple[float, float] | None = Field(default=None, exclude=True)
 
@@ -121,18 +104,13 @@ class Request(Record):
 
     @property
     def answerer(self) -> tuple[str, str | None, str | None]:
-        """Who answers: the model, its server and its backend; the same whichever of several servers it is."""
+        """Who answers: the model, its server and its backend."""
         return self.model, self.api_base, self.backend
 
     @property
     def is_replay(self) -> bool:
         """Whether a recording answers it."""
         return self.model.startswith("replay/")
-
-    @property
-    def address(self) -> str | None:
-        """The base URL that the request goes to; the first of several as long as none is chosen."""
-        return self.sent_to or self.api_base or next(iter(self.servers), None)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """As ``replace``: pydantic's own would carry the remembered id over to changed fields."""

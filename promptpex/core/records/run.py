@@ -83,7 +83,6 @@ class Manifest(Record):
         models: labels, as the user gave them.
         mode_rules: rules that the judge mode adds to those of the spec: their text by id.
         named: what those labels stand for that are names, of models, author and judges: the model with its parameters.
-        servers: of those of them that have several, the base URLs of all.
         author, judges: labels; None or empty where the role was not needed or not filled.
         settings: the resolved settings.
         origins: where each setting came from.
@@ -109,7 +108,6 @@ class Manifest(Record):
     suite_digest: str
     models: tuple[str, ...]
     named: dict[str, str] = Field(default_factory=dict)
-    servers: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     author: str | None = None
     judges: tuple[str, ...] = ()
     mode_rules: dict[str, str] = Field(default_factory=dict)

@@ -72,25 +72,18 @@ class Breaker:
         """Waits until a request may be sent; False when the server is dead. ``check`` may raise, at every look."""
         while self.open:
             check()
-            if self.take_probe():
+            if self._take_probe():
                 return True
             if self.dead:
                 return False
             await self._wait()
         return True
 
-    def take_probe(self) -> bool:
+    def _take_probe(self) -> bool:
         """Whether a probe is due, which then is the caller's to send."""
         due = self.open and not self._probing and self._clock() >= self._next_probe
         self._probing = self._probing or due
         return due
-
-    @property
-    def next_look(self) -> float:
-        """The time of the clock at which an open breaker lets the next probe through or counts as dead, if nothing
-        happens before."""
-        probe = [] if self._probing else [self._next_probe]
-        return min([*probe, *([] if self.dead else [self.dies_at])], default=float("inf"))
 
     def succeeded(self) -> None:
         """The server answered."""
@@ -122,7 +115,8 @@ class Breaker:
 
     async def _wait(self) -> None:
         """Until something changes, the next probe is due, or the longest wait is over."""
-        await self._changes.wait(max(0.01, self.next_look - self._clock()))
+        next_look = self.dies_at if self._probing else min(self._next_probe, self.dies_at)
+        await self._changes.wait(max(0.01, next_look - self._clock()))
 
     @property
     def dies_at(self) -> float:

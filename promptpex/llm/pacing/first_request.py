@@ -18,8 +18,7 @@ FATAL = (NotAuthorised, UnknownModel, RetiredModel)
 """What holds for every further question to a model. A spent budget or a stop does not say anything about the model."""
 
 ModelAtServer = tuple[str, str | None, str | None, str | None]
-"""A model, its server or backend where one is named, and the variable of its key. Several servers of one model are one
-here: each of them begins with one request all the same (``server_queue``)."""
+"""A model, its server or backend where one is named, and the variable of its key."""
 
 
 def who_is_asked(request: Request) -> ModelAtServer:

@@ -7,12 +7,22 @@ the step, so that those who failed together do not come back together.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from promptpex.core.errors import CutByDeadline, DeadlinePassed, ModelError, TimedOut, Unavailable
+from promptpex.core.errors import (
+    RUN_ENDED,
+    BudgetExceeded,
+    CutByDeadline,
+    DeadlinePassed,
+    ModelError,
+    Stopped,
+    TimedOut,
+    Unavailable,
+    once_sent,
+)
 from promptpex.core.events import Listener, Retrying, ignore_events
 from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored
@@ -21,24 +31,61 @@ from promptpex.llm.pacing import CALL_DEADLINE_S, DRAIN_S, MAX_ATTEMPTS
 from promptpex.llm.pacing.breaker import FIRST_PROBE_BACKOFF_S, MAX_FIRST_WAIT_S, MAX_WAIT_S, Breaker
 from promptpex.llm.pacing.budget import NOTHING, Budget, Spending, used_of
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.failover import Member, ServerGroup, Tries
 from promptpex.llm.pacing.server_queue import Limiter, Slot
 from promptpex.llm.resolve_model import Server, server_of
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Leave:
     """Leave to send one request: what is sent, by which slot, whether it probes a server that was down, and for how
-    many seconds it is waited for at most; ``member`` is the one of several servers that it goes to, ``reserved`` what
-    it may take of the budget."""
+    many seconds it is waited for at most; ``reserved`` is what it may take of the budget."""
 
     request: Request
     slot: Slot
     breaker: Breaker
     probe: bool
     left: float
-    member: Member | None = None
     reserved: Spending = NOTHING
+
+
+@dataclass(slots=True)
+class Tries:
+    """What one request has tried: the attempts in all, those of them that probed a server which was down, and the last
+    one's error."""
+
+    sent: int = 0
+    probes: int = 0
+    last: ModelError | None = None
+
+    def failed(self, error: ModelError, *, probe: bool) -> None:
+        """An attempt failed."""
+        self.sent += 1
+        self.probes += probe
+        self.last = error
+
+    def error(self, last: ModelError) -> ModelError:
+        """The error of the request, saying how often it was tried."""
+        if self.sent == 1:
+            return last
+        message = stored("{part} Tried {count} times.", part=last.message, count=self.sent)
+        return type(last)(message, model=last.model, retry_after=last.retry_after, reply=last.reply)
+
+    async def unless_ended(self, step: Awaitable[T]) -> T:
+        """What comes of a step between two attempts.
+
+        Raises:
+            DeadlinePassed, Stopped, BudgetExceeded: the run ended meanwhile; if an attempt had been sent, their
+                subclasses, which say what came of it.
+        """
+        try:
+            return await step
+        except RUN_ENDED as ended:
+            if self.last is None:
+                raise
+            part = self.error(self.last).message
+            raise once_sent(ended, stored("{part} The run ended before it was asked again.", part=part)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +154,6 @@ class RetryingClient:
         self._emit = emit
         self._where = where
         self._breakers: dict[tuple[str, str], Breaker] = {}
-        self._groups: dict[tuple[str, str | None, str | None], ServerGroup] = {}
         self._run_ends = None if policy.run_deadline_s is None else clock() + policy.run_deadline_s
         cancel_token.on_cancel(self._wake)
 
@@ -118,24 +164,19 @@ class RetryingClient:
             DeadlinePassed, Stopped, BudgetExceeded: the run ended; their subclasses where an attempt had been sent.
             ModelError: the last attempt's, when no further one can help.
         """
-        left = self._policy.call_deadline_s
-        tries = Tries(self._group(request))
+        left, tries = self._policy.call_deadline_s, Tries()
         while True:
-            leave = await tries.unless_ended(self._leave(request, left, tries))
-            outcome, took = await self._attempt(leave, tries)
-            if isinstance(outcome, Completion):
-                return outcome
-            left -= took
-            if left > 0 and tries.may_go_elsewhere(outcome):
-                self._emit(Retrying(request.label or request.model, request.id, tries.sent, 0.0, outcome.reason))
-                continue
-            errors = tries.end_round()
-            wait = min(self._wait_s(error, tries.rounds) for error in errors)
-            left -= wait
-            worn_out = tries.rounds - tries.probes >= self._policy.max_attempts  # probes serve all who wait
-            if not tries.may_help(outcome, errors) or worn_out or left <= 0:
-                raise tries.error(outcome)
-            self._emit(Retrying(request.label or request.model, request.id, tries.sent, wait, outcome.reason))
+            leave = await tries.unless_ended(self._leave(request, left))
+            try:
+                return await self._attempt(leave)
+            except ModelError as error:
+                tries.failed(error, probe=leave.probe)
+                wait = self._wait_s(error, tries.sent)
+                left -= self._clock() - leave.slot.started + wait
+                worn_out = tries.sent - tries.probes >= self._policy.max_attempts  # probes serve all who wait
+                if not error.retryable or worn_out or left <= 0:
+                    raise tries.error(error) from error.__cause__
+                self._emit(Retrying(request.label or request.model, request.id, tries.sent, wait, error.reason))
             await tries.unless_ended(self._pause(wait, request))
 
     async def close(self) -> None:
@@ -147,38 +188,36 @@ class RetryingClient:
             raise self._too_late(request)
         await self._cancel_token.pause(wait, self._sleep, request.model)
 
-    async def _attempt(self, leave: Leave, tries: Tries) -> tuple[Completion | ModelError, float]:
-        """What one attempt gave, and the seconds from sending to the end."""
+    async def _attempt(self, leave: Leave) -> Completion:
+        """What one attempt gave.
+
+        Raises:
+            ModelError: no answer.
+        """
         used = NOTHING
         try:
-            async with _unless_doubtful(tries.group, leave):
-                completion = await self._timed(leave.request, leave.left)
+            completion = await self._timed(leave.request, leave.left)
             used = used_of(completion, leave.reserved)
         except ModelError as error:
-            took = self._clock() - leave.slot.started
-            tries.failed(leave.member, leave.breaker, error, probe=leave.probe)
+            _tell(leave.breaker, error)
             leave.slot.failed(error)
-            return error, took
+            raise
         except BaseException:
             leave.breaker.inconclusive()
             raise
         else:
-            took = self._clock() - leave.slot.started
-            leave.slot.answered(completion, took)
+            leave.slot.answered(completion)
         finally:
             self._settle(leave, used)
             leave.slot.free()
-        tries.answered(leave.member, leave.breaker, completion)
-        return completion, took
+        leave.breaker.succeeded()
+        return completion
 
-    async def _leave(self, request: Request, left: float, tries: Tries) -> Leave:
+    async def _leave(self, request: Request, left: float) -> Leave:
         """A slot at a server that is up, and what the request may cost set aside."""
         try:
             async with asyncio.timeout(self._run_left()):
-                if tries.group is not None:
-                    leave = await self._leave_for_one_of(tries.group, request, left, tries)
-                else:
-                    leave = await self._leave_for_its_server(request, left)
+                leave = await self._leave_for_its_server(request, left)
                 try:
                     return await self._reserved(leave)
                 except BaseException:
@@ -220,32 +259,6 @@ class RetryingClient:
             breaker.inconclusive()
             raise
         return Leave(request, slot, breaker, breaker.open, left)
-
-    async def _leave_for_one_of(self, group: ServerGroup, request: Request, left: float, tries: Tries) -> Leave:
-        """A slot at the server of the group that has one first, or at one whose probe is due."""
-        while True:
-            self._check(request)
-            probed = group.take_probe(tries.passed)
-            try:
-                members = [probed] if probed is not None else await group.up(tries.passed)
-                servers = tuple(member.base for member in members)
-                narrowed = request if servers == request.servers else request.replace(servers=servers)
-                slot = await group.unless_changed(self._limiter.slot(narrowed)) if members else None
-            except BaseException:
-                if probed is not None:
-                    probed.breaker.inconclusive()
-                raise
-            if slot is None and probed is not None:
-                probed.breaker.inconclusive()
-            if slot is None:
-                continue
-            member = next(each for each in members if each.base == slot.sent_to)
-            if probed is None and not member.is_up:  # since it was looked at
-                slot.free()
-                continue
-            seconds = left / 2 if probed is not None and group.has_others(member) else left
-            sent = request.replace(sent_to=member.base)
-            return Leave(sent, slot, member.breaker, probed is not None, seconds, member)
 
     async def _timed(self, request: Request, left: float) -> Completion:
         """The answer of ``inner`` within the deadlines."""
@@ -313,49 +326,16 @@ class RetryingClient:
             )
         return breaker
 
-    def _group(self, request: Request) -> ServerGroup | None:
-        """The servers of a request that any of several may answer."""
-        if not request.servers:
-            return None
-        group = self._groups.get(request.answerer)
-        if group is None:
-            at = {base: self._where(request.replace(sent_to=base)) for base in request.servers}
-            members = [Member(base, server, self._breaker(server, request.model)) for base, server in at.items()]
-            group = ServerGroup(request, members, clock=self._clock, emit=self._emit)
-            self._groups[request.answerer] = group
-        return group
-
     def _wake(self) -> None:
         for breaker in self._breakers.values():
             breaker.wake()
-        for group in self._groups.values():
-            group.wake()
 
 
-@contextlib.asynccontextmanager
-async def _unless_doubtful(group: ServerGroup | None, leave: Leave) -> AsyncIterator[None]:
-    """An attempt that ends when half its time is over, if its server hangs by the looks of it: others have the rest.
-
-    Raises:
-        TimedOut: so it was.
-    """
-    member = leave.member
-    if group is None or member is None or member.answers:
-        yield
-        return
-    loop, half = asyncio.get_running_loop(), leave.left / 2
-    try:
-        async with asyncio.timeout(None) as scope:
-
-            def look() -> None:
-                if group.is_doubtful(member):
-                    scope.reschedule(loop.time())
-
-            timer = loop.call_later(half, look)
-            try:
-                yield
-            finally:
-                timer.cancel()
-    except TimeoutError:
-        late = stored("{model} did not answer within {seconds} s; allow it more time.")
-        raise TimedOut(late.format(model=leave.request.model, seconds=f"{half:g}"), model=leave.request.model) from None
+def _tell(breaker: Breaker, error: ModelError) -> None:
+    """What a failure says about the server: that it is down, nothing, or that it is there and refuses."""
+    if isinstance(error, Unavailable) and error.retryable:
+        breaker.failed()
+    elif isinstance(error, TimedOut | Stopped | BudgetExceeded):
+        breaker.inconclusive()
+    else:
+        breaker.succeeded()

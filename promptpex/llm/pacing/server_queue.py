@@ -1,29 +1,14 @@
-"""Whose turn it is: slots per server, by what it bears, by the user's caps, and model by model where that matters.
-
-A request that any of several servers may answer stands in the queues of all of them, and takes the first slot that one
-of them gives: so the choice is made when there is something to choose, and nobody waits at a busy server while another
-is idle.
-"""
+"""Whose turn it is: slots per server, by what it bears, by the user's caps, and model by model where that matters."""
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from promptpex.core.errors import (
-    BadRequest,
-    ModelError,
-    NotAuthorised,
-    RateLimited,
-    RetiredModel,
-    TimedOut,
-    Unavailable,
-    UnknownModel,
-)
+from promptpex.core.errors import BadRequest, ModelError, RateLimited
 from promptpex.core.records import Completion, Request
 from promptpex.core.translation import stored
 from promptpex.llm.pacing import DEFAULT_ANSWER_TOKENS
@@ -35,26 +20,6 @@ from promptpex.llm.resolve_model import Server, server_of
 SWITCH_DELAY_S = 0.05
 """Seconds for which a server of one model at a time waits for that model's next request before it changes over: little
 beside loading another model, and longer than a stage takes to prepare its next request."""
-
-RAMP_S = 0.03
-"""Seconds over which a server that was idle is given what it bears. Requests sent all at once are answered all at once,
-and then sent all at once again: each round would take longer by the time that handling all of them takes (without it
-the stack takes 18% longer at 100 ms x 256, the same at 100 ms x 64)."""
-
-BURST = 8
-"""Requests that may be sent at once all the same, however long this process was busy with something else
-(docs/performance.md has what all at once costs)."""
-
-TICK_S = 0.001
-"""Seconds from one such group to the next: the finest that the event loop's timers keep."""
-
-TRIAL_S = 1.0
-"""Seconds for which one of several servers that has not answered yet is given one request alone, as a model is (see
-``first_request``): a wrong address, name or key at one of them costs one request, one that is down or asks to wait a
-few."""
-
-OF_THE_SERVER = (Unavailable, RateLimited, TimedOut, NotAuthorised, UnknownModel, RetiredModel)
-"""What says that a server answers no other request either, for now."""
 
 BYTES_PER_TOKEN = 4
 """As in English; the answer's own count replaces the estimate."""
@@ -92,57 +57,31 @@ class Limiter:
         self._where = where
         self._cancel_token = cancel_token
         self._queues: dict[str, ServerQueue] = {}
-        self._servers: dict[tuple[str, str], Server] = {}
-        self._numbers = itertools.count(1)
         cancel_token.on_cancel(self._refuse_waiting)
 
     async def slot(self, request: Request) -> Slot:
         """A slot, when it is this request's turn; the caller frees it.
 
-        Where the request has several servers, it is one at the first of them that has a slot; of those that have one
-        now, at the one with the least in flight (``by_load``).
-
         Raises:
             Stopped: the run is being stopped.
             BadRequest: the request alone may take more tokens than ``tpm``.
-            RateLimited: its server asks for a longer pause than is waited for, or all of its servers do.
+            RateLimited: its server asks for a longer pause than is waited for.
         """
         self._cancel_token.raise_if_cancelled(request.model)
         if problem := beyond_tpm(request, self._tpm):
             message = stored("{model} was not asked: {reason}", model=request.model, reason=problem)
             raise BadRequest(message, model=request.model)
-        if not request.servers:
-            queue = self.queue_of(request)
-            return await _first_slot(request, {queue: None}, self._clock)
-        return await _first_slot(
-            request, {self._queue_at(base, request): base for base in request.servers}, self._clock
-        )
+        queue = self.queue_of(request)
+        return Slot(queue, *await queue.turn(request))
 
     def queue_of(self, request: Request) -> ServerQueue:
         """The queue of the request's server."""
-        return self._queue(self._where(request))
-
-    def _queue_at(self, base: str, request: Request) -> ServerQueue:
-        """The queue of one of the request's servers; a new one begins with one request alone, for ``TRIAL_S``."""
-        server = self._servers.get((request.model, base))
-        if server is None:
-            server = self._servers[request.model, base] = self._where(request.replace(sent_to=base))
-        return self._queue(server, on_trial=True)
-
-    def _queue(self, server: Server, *, on_trial: bool = False) -> ServerQueue:
+        server = self._where(request)
         queue = self._queues.get(server.key)
         if queue is None:
             controller = ConcurrencyController(self._cap, server.start, self._clock)
             windows = SlidingWindow(self._rpm, self._window_s), SlidingWindow(self._tpm, self._window_s)
-            queue = ServerQueue(
-                server,
-                controller,
-                *windows,
-                self._clock,
-                self._numbers,
-                longest_pause_s=self._longest_pause_s,
-                on_trial=on_trial,
-            )
+            queue = ServerQueue(server, controller, *windows, self._clock, longest_pause_s=self._longest_pause_s)
             self._queues[server.key] = queue
         return queue
 
@@ -156,15 +95,12 @@ class Slot:
     """Leave to send one request now, since ``started``."""
 
     queue: ServerQueue
-    kind: tuple[str, str]
     started: float
     tokens: Charge
-    sent_to: str | None = None
 
-    def answered(self, completion: Completion, took_s: float) -> None:
-        """The request was answered after so many seconds."""
-        self.queue.tried()
-        self.queue.controller.answered(took_s, self.kind)
+    def answered(self, completion: Completion) -> None:
+        """The request was answered."""
+        self.queue.controller.answered()
         if completion.tokens_in is not None and completion.tokens_out is not None:
             self.queue.answered(self.tokens, completion.tokens_in + completion.tokens_out)
 
@@ -172,10 +108,6 @@ class Slot:
         """The request failed."""
         if isinstance(error, RateLimited) and error.retryable:
             self.queue.refused(self.started, error.retry_after)
-        if isinstance(error, OF_THE_SERVER):
-            self.queue.tried_in_vain()
-        else:
-            self.queue.tried()
 
     def free(self) -> None:
         """Gives the slot back."""
@@ -184,53 +116,16 @@ class Slot:
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """Who waits for a turn in the first of ``places`` queues; an ``output`` under test lets all others go first."""
+    """Who waits for a turn; an ``output`` under test lets all others go first."""
 
     model: str
     output: bool
     tokens: int
-    turn: asyncio.Future[tuple[ServerQueue, Charge]]
-    places: int = 1
-
-    def refuse(self, error: ModelError) -> None:
-        """One of the queues is closed; the error goes to whoever stood in no other."""
-        self.places -= 1
-        if not self.places and not self.turn.done():
-            self.turn.set_exception(error)
-
-
-async def _first_slot(request: Request, at: Mapping[ServerQueue, str | None], clock: Callable[[], float]) -> Slot:
-    """The first slot that one of the queues gives; with each the server that the request goes to then."""
-    turn: asyncio.Future[tuple[ServerQueue, Charge]] = asyncio.get_running_loop().create_future()
-    queues = [queue for queue in at if not queue.is_closed]
-    if not queues:
-        raise min(at, key=lambda queue: queue.pause_left_s()).closed(request.model)
-    waiting = _Waiting(request.model, request.template is None, tokens_expected(request), turn, len(queues))
-    for queue in queues:
-        queue.join(waiting)
-    for queue in by_load(queues):
-        queue.dispatch()
-        if turn.done():
-            break
-    try:
-        granted, spent = await turn
-    except BaseException:
-        if turn.done() and not turn.cancelled() and turn.exception() is None:
-            turn.result()[0].freed()
-        raise
-    return Slot(granted, (request.model, request.stage), clock(), spent, at[granted])
-
-
-def by_load(queues: Iterable[ServerQueue]) -> list[ServerQueue]:
-    """The queues in the order in which to ask their servers: by how much of what they bear is in flight, and of those
-    that are alike the one first that was given something the longest time ago."""
-    return sorted(queues, key=lambda queue: (queue.in_flight / queue.bears, queue.given))
+    turn: asyncio.Future[Charge]
 
 
 class ServerQueue:
     """Who waits for one server, how many are in flight, and who is next.
-
-    ``given`` is the number of the latest slot among those of all servers, which ``numbers`` counts.
 
     Models take turns, and what is asked about outputs goes before further outputs, so that whatever ends a run, what
     was answered is judged. Where the server serves one model at a time, the model that has it keeps it until it has
@@ -244,51 +139,42 @@ class ServerQueue:
         requests: SlidingWindow,
         tokens: SlidingWindow,
         clock: Callable[[], float],
-        numbers: Iterator[int],
         *,
         longest_pause_s: float = math.inf,
-        on_trial: bool = False,
     ) -> None:
         self.server = server
         self.controller = controller
         self.requests = requests
         self.tokens = tokens
         self.in_flight = 0
-        self.given = 0
         self._longest_pause_s = longest_pause_s
-        self._on_trial = on_trial
-        self._numbers = numbers
         self._clock = clock
         self._waiting: dict[tuple[str, bool], deque[_Waiting]] = {}
         self._active_model: str | None = None
         self._idle_since = 0.0
-        self._woken = 0.0
-        self._ramp = BURST
         self._timer: asyncio.TimerHandle | None = None
-        self._trial: asyncio.TimerHandle | None = None
-        self._tick: asyncio.TimerHandle | None = None
 
-    @property
-    def bears(self) -> int:
-        """How many requests may be in flight now."""
-        return 1 if self._on_trial else self.controller.allowed
+    async def turn(self, request: Request) -> tuple[float, Charge]:
+        """When it is the request's turn: the time, and what it may take of the tokens.
 
-    def join(self, waiting: _Waiting) -> None:
-        """Stands in this queue from now on."""
+        Raises:
+            RateLimited: the server asks for a longer pause than is waited for.
+        """
+        if self.is_closed:
+            raise self.closed(request.model)
+        turn: asyncio.Future[Charge] = asyncio.get_running_loop().create_future()
+        waiting = _Waiting(request.model, request.template is None, tokens_expected(request), turn)
         queue = self._waiting.setdefault((waiting.model, waiting.output), deque())
         _forget_served(queue)
         queue.append(waiting)
-
-    def tried(self) -> None:
-        """The server's first request came to an end, or took long: the others go."""
-        if self._on_trial:
-            self._on_trial = False
-            self.dispatch()
-
-    def tried_in_vain(self) -> None:
-        """The server's first request failed: the next goes alone as well."""
-        if self._trial is not None:
-            self._trial.cancel()
+        self.dispatch()
+        try:
+            spent = await turn
+        except BaseException:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                self.freed()
+            raise
+        return self._clock(), spent
 
     def freed(self) -> None:
         """A slot was given back."""
@@ -306,7 +192,8 @@ class ServerQueue:
         for queue in self._waiting.values():
             while queue:
                 waiting = queue.popleft()
-                waiting.refuse(why(waiting.model))
+                if not waiting.turn.done():
+                    waiting.turn.set_exception(why(waiting.model))
 
     def refused(self, started: float, retry_after: float | None) -> None:
         """A request sent at ``started`` was refused for rate; those who wait are too, where the pause is too long."""
@@ -335,12 +222,9 @@ class ServerQueue:
 
     def dispatch(self) -> None:
         """Gives slots to those whose turn it is."""
-        while self.in_flight < self.bears:
+        while self.in_flight < self.controller.allowed:
             queue = self._next()
             if queue is None:
-                return
-            if self.in_flight >= self._ramp:
-                self._widen_soon()
                 return
             wait = self._wait_s(queue[0].tokens)
             if wait > 0:
@@ -350,16 +234,11 @@ class ServerQueue:
 
     def _grant(self, waiting: _Waiting) -> None:
         now = self._clock()
-        if not self.in_flight:
-            self._woken, self._ramp = now, BURST
-        if self._on_trial:
-            self._trial = asyncio.get_running_loop().call_later(TRIAL_S, self.tried)
         self.requests.add(now, 1)
         spent = self.tokens.add(now, waiting.tokens)
         self.in_flight += 1
-        self.given = next(self._numbers)
         self._active_model = waiting.model
-        waiting.turn.set_result((self, spent))
+        waiting.turn.set_result(spent)
 
     def _next(self) -> deque[_Waiting] | None:
         """The queue whose turn it is."""
@@ -387,17 +266,6 @@ class ServerQueue:
                 return queue
         return None
 
-    def _widen_soon(self) -> None:
-        if self._tick is None:
-            self._tick = asyncio.get_running_loop().call_later(TICK_S, self._widen)
-
-    def _widen(self) -> None:
-        """Lets more be in flight to a server that was idle."""
-        self._tick = None
-        due = BURST + int(self.controller.allowed * (self._clock() - self._woken) / RAMP_S)
-        self._ramp = min(due, self._ramp + BURST)
-        self.dispatch()
-
     def _wait_s(self, tokens: int) -> float:
         now = self._clock()
         return max(self.controller.not_before - now, self.requests.wait_s(now, 1), self.tokens.wait_s(now, tokens))
@@ -409,7 +277,7 @@ class ServerQueue:
 
 
 def _forget_served(queue: deque[_Waiting]) -> deque[_Waiting]:
-    """The queue without those at its front who have gone or got a slot elsewhere."""
+    """The queue without those at its front who have gone."""
     while queue and queue[0].turn.done():
         queue.popleft()
     return queue

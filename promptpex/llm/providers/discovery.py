@@ -19,13 +19,16 @@ from promptpex.llm.providers.ollama_admin import LocalModel, host_url, list_mode
 from promptpex.llm.providers.openai_compatible import OpenAICompatible
 from promptpex.llm.providers.options import ProviderOptions
 from promptpex.llm.providers.prices import key_variable, known_models, known_providers, rates_of
-from promptpex.llm.providers.server_health import LOOK_S, ServerLook
 from promptpex.llm.providers.weights import DEFAULT_MODEL, found_default
 
 Role = Literal["test", "author", "judge"]
 ALL_ROLES: tuple[Role, ...] = ("test", "author", "judge")
 NO_JUDGES: tuple[Role, ...] = ("test", "author")
 SMALL_MODEL = stored("a very small model: its specs and verdicts are not to be relied on")
+
+
+LOOK_S = 5.0
+"""Seconds for one server's list of models, which `promptpex models` waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +40,12 @@ class AvailableModel:
         provider: who answers.
         roles: what it could be used for.
         note: what people should know: size, price, limits.
-        servers: what its servers say, where it has several.
     """
 
     name: str
     provider: str
     roles: tuple[Role, ...] = ALL_ROLES
     note: str = ""
-    servers: tuple[ServerLook, ...] = ()
 
 
 async def available_models(

@@ -51,7 +51,7 @@ class Router:
             await client.load(request)
 
     def _client_of(self, request: Request) -> Client:
-        return self._routes.get((request.model, request.address)) or self.client_for(request.model, request.address)
+        return self._routes.get((request.model, request.api_base)) or self.client_for(request.model, request.api_base)
 
     def client_for(self, name: str, api_base: str | None = None) -> Client:
         """The client that answers to this name.

@@ -178,7 +178,6 @@ def _of_manifest(manifest: Manifest) -> Mapping[str, Any]:
     """How a run was made, by what a reader calls it; what says the same as another part of the page is not in it."""
     part = manifest.subset.in_words if manifest.subset else None
     models = {tr("{name} is", name=name): target for name, target in manifest.named.items()}
-    servers = {tr("servers of {name}", name=name): ", ".join(bases) for name, bases in manifest.servers.items()}
     reported = {
         tr("{name}, as its provider calls it", name=name): ", ".join(ids)
         for name, ids in manifest.reported.items()
@@ -189,7 +188,6 @@ def _of_manifest(manifest: Manifest) -> Mapping[str, Any]:
     return {
         tr("models"): ", ".join(manifest.models),
         **models,
-        **servers,
         **reported,
         tr("judges"): ", ".join(manifest.judges),
         tr("author"): manifest.author,

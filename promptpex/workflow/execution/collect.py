@@ -59,7 +59,6 @@ def request_for(prompt: Prompt, cell: Cell, defaults: Params, time: Allowance | 
         params=merged(cell.model.params, defaults, repeat=cell.repeat),
         repeat=cell.repeat,
         api_base=cell.model.api_base,
-        servers=cell.model.servers,
         backend=cell.model.backend,
         stage=STAGE,
         label=cell.model.label,

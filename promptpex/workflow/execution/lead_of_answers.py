@@ -46,9 +46,8 @@ class LeadOfAnswers:
         """Waits until one more output of the model may be asked for."""
         if not self._judges:
             return
-        most = self._most * max(1, len(model.servers))
         async with self._turns[model.label]:
-            while self._under_way[model.label] + self._questions >= most or not self._lasts():
+            while self._under_way[model.label] + self._questions >= self._most or not self._lasts():
                 await self._changes.wait()
             self._under_way[model.label] += 1
             self._outputs += 1

@@ -47,7 +47,7 @@ def fair_order(cases: Sequence[Case], seed: int) -> list[Case]:
 
 def serial_server(model: ModelName) -> str | None:
     """The server on which the model takes turns with others, loaded one at a time; None where it need not."""
-    server = resolve(model.name, model.address).server
+    server = resolve(model.name, model.api_base).server
     return server.key if server.one_model_at_a_time else None
 
 

@@ -120,14 +120,10 @@ def warn_about_self_preference(session: Session, made: Manifest) -> None:
 
 
 def with_names(session: Session, manifest: Manifest) -> Manifest:
-    """The manifest with what its labels stand for in this session, where they are names, and several servers."""
+    """The manifest with what its labels stand for in this session, where they are names."""
     labels = [*manifest.models, *manifest.judges, *([manifest.author] if manifest.author else [])]
     spelled = {label: session.roles.spelled(label) for label in labels}
-    servers = {label: session.roles.servers(label) for label in labels}
-    return manifest.replace(
-        named={**manifest.named, **{label: text for label, text in spelled.items() if text}},
-        servers={**manifest.servers, **{label: bases for label, bases in servers.items() if bases}},
-    )
+    return manifest.replace(named={**manifest.named, **{label: text for label, text in spelled.items() if text}})
 
 
 async def execute(session: Session, begun: Run, *, pairs: Collection[tuple[str, str]] | None = None) -> Run:

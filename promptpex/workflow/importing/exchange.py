@@ -65,15 +65,9 @@ class FileSource:
 
 def _models(run: Run) -> tuple[str, ...]:
     """The run's models as one would write them: names with what they stand for, or that alone where a name has
-    parameters of its own. Of several servers the first is named, since a text names one."""
-    named = {label: _at_first_server(run, label, text) for label, text in run.manifest.named.items()}
-    written = {label: text if "?" in label else f"{label}={text}" for label, text in named.items()}
+    parameters of its own."""
+    written = {label: text if "?" in label else f"{label}={text}" for label, text in run.manifest.named.items()}
     return tuple(written.get(label, label) for label in run.manifest.models)
-
-
-def _at_first_server(run: Run, label: str, text: str) -> str:
-    servers = run.manifest.servers.get(label, ())
-    return f"{text}{'&' if '?' in text else '?'}api_base={servers[0]}" if servers else text
 
 
 def _concerned(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:

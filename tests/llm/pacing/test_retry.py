@@ -20,7 +20,8 @@ from promptpex.core.errors import (
     Unavailable,
 )
 from promptpex.core.events import Event, Retrying
-from promptpex.core.records import Request
+from promptpex.core.records import Completion, Request
+from promptpex.llm.client import Client
 from promptpex.llm.fake import FakeClient
 from promptpex.llm.pacing.breaker import FAILURES_TO_OPEN
 from promptpex.llm.pacing.budget import Budget, Spending
@@ -42,6 +43,21 @@ class Sleeper:
         await asyncio.sleep(0)
 
 
+class SlowFailure:
+    """A client that fails each request after two seconds, and remembers when it came."""
+
+    def __init__(self) -> None:
+        self.sent: list[float] = []
+
+    async def complete(self, request: Request) -> Completion:
+        self.sent.append(now())
+        await asyncio.sleep(2.0)
+        raise Unavailable("down")
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
 class Frozen:
     """A clock that stands still."""
 
@@ -49,7 +65,7 @@ class Frozen:
         return 100.0
 
 
-def retrying(inner: FakeClient, *, cancel_token: CancelToken | None = None, **options: Any) -> RetryingClient:
+def retrying(inner: Client, *, cancel_token: CancelToken | None = None, **options: Any) -> RetryingClient:
     cancel_token = cancel_token or CancelToken()
     clock = options.pop("clock", now)
     kept = {key: options.pop(key) for key in ("sleep", "emit", "budget") if key in options}
@@ -139,6 +155,14 @@ async def test_a_call_has_a_deadline_over_all_its_attempts() -> None:
         await retrying(inner, call_deadline_s=0.05, max_attempts=9).complete(request())
     assert now() - started == pytest.approx(0.05, abs=0.005)
     assert len(inner.requests) == 1
+
+
+@in_virtual_time
+async def test_the_time_of_failed_attempts_counts_and_no_attempt_is_begun_without_any_left() -> None:
+    inner = SlowFailure()
+    with pytest.raises(TimedOut):
+        await retrying(inner, call_deadline_s=5.0, max_attempts=9).complete(request())
+    assert [round(at - inner.sent[0]) for at in inner.sent] == [0, 2, 4]
 
 
 @in_virtual_time

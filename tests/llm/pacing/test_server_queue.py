@@ -8,7 +8,7 @@ import pytest
 from promptpex.core.errors import RateLimited, Stopped
 from promptpex.core.records import Completion, Params, Request
 from promptpex.llm.pacing.cancellation import CancelToken
-from promptpex.llm.pacing.server_queue import BURST, Limiter
+from promptpex.llm.pacing.server_queue import Limiter
 from promptpex.llm.resolve_model import Server, server_of
 from tests.llm.questions import request
 from tests.llm.virtual_time import in_virtual_time, now
@@ -24,7 +24,7 @@ async def use(limits: Limiter, asked: Request, seconds: float, order: list[str] 
         order.append(asked.model)
     await asyncio.sleep(seconds)
     slot.free()
-    slot.answered(Completion(text="x", tokens_in=5, tokens_out=5), seconds)
+    slot.answered(Completion(text="x", tokens_in=5, tokens_out=5))
 
 
 @in_virtual_time
@@ -106,7 +106,7 @@ async def test_tokens_per_window_are_kept_by_guess_and_by_count() -> None:
     assert now() == started
     for slot in slots:
         slot.free()
-        slot.answered(Completion(text="x", tokens_in=300, tokens_out=300), 0.01)
+        slot.answered(Completion(text="x", tokens_in=300, tokens_out=300))
     third = await limits.slot(request("x" * 40, params=Params(max_tokens=200)))
     assert now() - started == pytest.approx(0.2, abs=0.005)
     third.free()
@@ -156,41 +156,6 @@ async def test_a_server_of_another_rule_can_be_named() -> None:
     assert limits.queue_of(request(model="x/y")).controller.allowed == 3
     assert limits.queue_of(request(model="z")) is limits.queue_of(request(model="x/y"))
     assert server_of(request(model="x/y")).key == "x"
-
-
-@in_virtual_time
-async def test_a_server_that_was_idle_is_not_asked_all_at_once() -> None:
-    limits, sent = limiter(concurrency=64), list[float]()
-
-    async def one(number: int) -> None:
-        slot = await limits.slot(request(str(number)))
-        sent.append(slot.started)
-        await asyncio.sleep(0.1)
-        slot.free()
-
-    await asyncio.gather(*(one(number) for number in range(64)))
-    assert 0.02 <= max(sent) - min(sent) < 1.0
-    assert sum(at == min(sent) for at in sent) <= 2 * BURST
-
-
-async def test_a_process_that_was_busy_meanwhile_does_not_ask_an_idle_server_all_at_once() -> None:
-    """The time in which the server was to be given more has passed before anything could be sent."""
-    now = [0.0]
-
-    def clock() -> float:
-        now[0] += 1.0
-        return now[0]
-
-    limits = Limiter(concurrency=64, clock=clock, cancel_token=CancelToken())
-    asked = [asyncio.create_task(limits.slot(request(str(number)))) for number in range(64)]
-    steps, before = list[int](), 0
-    while before < 64:
-        await asyncio.sleep(0)
-        in_flight = limits.queue_of(request()).in_flight
-        steps.append(in_flight - before)
-        before = in_flight
-    assert max(steps) <= BURST
-    await asyncio.gather(*asked)
 
 
 @in_virtual_time
