@@ -209,11 +209,6 @@ class GradeBook:
         """This grader's last word on a subject of the output with this key, also where it takes an earlier one back."""
         return self._tips.get((grader, key, subject_id))
 
-    def given_at(self, time: str, grader: str, key: str, subject_id: str) -> Grade | None:
-        """What this grader gave at this time on a subject of the output with this key, even if it no longer holds."""
-        thing = (time, grader, key, subject_id)
-        return next((one for one in self.grades if (one.time, *_thing(one)) == thing), None)
-
     def last_time(self, grader: str) -> datetime | None:
         """When this grader last said anything, also what no longer holds."""
         return self._last.get(grader)

@@ -226,13 +226,8 @@ class GradingDesk:
         value: GradeValue,
         note: str = "",
         assignment: Assignment | None = None,
-        time: str = "",
     ) -> Grade:
         """Writes a grade, in the place of this grader's earlier one on the same; it is on disk when this returns.
-
-        Args:
-            time: when it was given, ISO 8601 with an offset; empty = now. What this grader gave on the same at that
-                time is the same grade, and not written again, so a grade may be sent until it is known to be there.
 
         Raises:
             GradeError: there is no such item or subject, the name or note is too long, or the file cannot be written.
@@ -241,9 +236,6 @@ class GradingDesk:
         with self._lock:
             self.refresh()
             item, subject = self.item(item_id), self.subject(subject_id)
-            sent_before = self.book.given_at(time, grader, item_id, subject_id) if time else None
-            if sent_before is not None:
-                return sent_before
             before = self.book.tip(grader, item_id, subject_id)
             if before is not None and _says(before, value, words, subject):
                 return before
@@ -251,7 +243,7 @@ class GradingDesk:
             grade = _grade_of(
                 item,
                 subject,
-                {**how, "value": value, "note": words, "time": time or self._now(grader), "grader": grader},
+                {**how, "value": value, "note": words, "time": self._now(grader), "grader": grader},
                 before,
             )
             self._kept.append(grade)

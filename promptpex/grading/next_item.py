@@ -166,32 +166,6 @@ def draw_next(
     return Draw(item, name, mixture(progress, turn, chances, share)[item])
 
 
-def random_draws(
-    order: Sequence[str], graded: Collection[str], reached: Collection[str], most: int, *, seed: int = SEED
-) -> tuple[Draw, ...]:
-    """What the policy ``random`` chooses one after the other until nothing is open, at most so many.
-
-    It does not depend on what people say, so it can be known before they do, as a page needs it that is graded without
-    this program.
-
-    Args:
-        order, graded, reached: as in ``GradingProgress``, at the beginning.
-        most: draws.
-        seed: of everything that is left to chance.
-    """
-    draws: list[Draw] = []
-    graded_items, turns = set(graded), set(reached)
-    while len(draws) < most and not graded_items.issuperset(order):
-        draws.append(
-            draw_next(
-                GradingProgress(order, graded_items, turns), Surroundings(step=len(graded_items)), RANDOM, seed=seed
-            )
-        )
-        graded_items.add(draws[-1].item)
-        turns |= reached_by((), {draws[-1].item: draws[-1].policy})
-    return tuple(draws)
-
-
 def mixture(progress: GradingProgress, turn: Turn, chances: Chances, share: float) -> Chances:
     """The probability of each open item at a step, the random sample's share included; they sum to 1.
 

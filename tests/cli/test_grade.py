@@ -185,7 +185,7 @@ def test_names_keys_and_options_that_mean_nothing(tmp_path: Path) -> None:
     project(tmp_path)
     assert "There is no key 'k'; ? shows what there is." in typed("k\n?\nq\n", cwd=tmp_path).out
     for arguments, message in (
-        (("grade", "--terminal", "--page", "page.html"), "three ways: give one of them"),
+        (("grade", "--terminal", "--import", "ada.jsonl"), "two ways: give one of them"),
         (("grade", "--terminal", "--json"), "--json says what became"),
         (("grade", "--terminal", "--rules", "--on", "r1"), "leave one out"),
         (("grade", "--terminal", "--on", "r9"), "there is no rule or criterion 'r9'; there are output, r1, r2"),

@@ -350,3 +350,10 @@ def test_who_grades_everything_is_asked_for_what_is_new_too(tmp_path: Path) -> N
     alone = desk(tmp_path / "g.jsonl")
     alone.regard(subjects_of(RULES, [Criterion(id="kind", text="It is kind.")]))
     assert alone.ask == ("output",)
+
+
+def test_who_asks_for_another_policy_gets_a_new_choice(tmp_path: Path) -> None:
+    table = desk(tmp_path / "g.jsonl", {f"c{number}": f"text {number}" for number in range(9)})
+    first = table.next("ada")
+    assert table.next("ada") is table.next("ada", "random") is first
+    assert table.next("ada", "alternating") is not first

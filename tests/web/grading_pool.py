@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from promptpex.grading.desk import GradingDesk
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.subjects import WHOLE, Subject
 from promptpex.web.interfaces import GradingPort, Ports
-from tests.web.browser import HANGS_S, Browser, Page
+from tests.web.browser import Page
 
 RULES = (
     WHOLE,
@@ -74,30 +73,3 @@ async def press(page: Page, *keys: str) -> None:
     for key in keys:
         await page.press(key)
         await ready(page)
-
-
-async def offline_page(browser: Browser, file: Path) -> Page:
-    """The page as a person opens it who was sent the file, and has told a name."""
-    page = await browser.page(window=True)  # the end of its dialogs waits for a frame
-    await page.browser.call(
-        "Browser.setDownloadBehavior",
-        behavior="allow",
-        downloadPath=str(file.parent / "downloads"),
-        browserContextId=page.context,
-    )
-    await page.open(file.as_uri())
-    await page.until("document.querySelector('#grader-dialog').open")
-    await page.type("Zoë 🙂")
-    await press(page, "Enter")
-    return page
-
-
-async def downloaded(page: Page, folder: Path) -> Path:
-    """What the page gives when one asks for the grades."""
-    await page.click("#finish .download")
-    async with asyncio.timeout(HANGS_S):
-        while True:
-            files = list((folder / "downloads").glob("*.grades.jsonl"))
-            if files:
-                return files[0]
-            await asyncio.sleep(0.02)

@@ -231,17 +231,18 @@ async def test_letters_are_known_by_their_place_on_a_keyboard_of_another_script(
     assert standing(path) == {("ada", "output"): ["unsure"]}
 
 
-async def test_a_disk_that_takes_nothing_for_a_while_loses_nothing(tmp_path: Path, browser: Browser) -> None:
+async def test_a_grade_that_the_disk_does_not_take_is_not_shown_as_given(tmp_path: Path, browser: Browser) -> None:
     path = tmp_path / "pos.grades.jsonl"
     with served(ports_of(desk_of(path, texts(3)))) as server:
         page = await opened(browser, server)
         path.mkdir()
         await page.press("u")
         await page.until_text("pos.grades.jsonl", "#trouble")
-        await page.until_text("1 grade not saved", "#saved")
+        assert await page.text("#saved") == "✗ 1 grade not saved"
+        assert await page.texts("[aria-pressed='true']") == []
         path.rmdir()
-        await page.until_text("everything is saved", "#hint")
-        await press(page, "Enter", "g")
+        await press(page, "u", "g")
+        assert await page.evaluate("document.querySelector('#trouble').hidden")
         assert await page.text("#graded-count") == "2 of 3 outputs graded by you"
     assert standing(path) == {("ada", "output"): ["unsure", "good"]}
 

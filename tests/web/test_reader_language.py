@@ -13,7 +13,6 @@ from promptpex.core.records.criteria_board import CriteriaBoard, ShownCandidate,
 from promptpex.core.translation import reading_in
 from promptpex.report.html_page import environment
 from promptpex.web.grading.live_page import live_page
-from promptpex.web.grading.offline_page import write_offline_page
 from promptpex.web.grading.progress import progress_view
 from promptpex.web.interfaces import GradingPort
 from promptpex.web.pages.criteria import WISHES
@@ -108,12 +107,10 @@ def test_every_text_of_the_grading_page_is_of_the_catalogue(tmp_path: Path) -> N
     port = GradingPort(desk_of(tmp_path / "pos.grades.jsonl", texts(3)), "pos")
     with reading_in(Marked()):
         page = rendered("grading.html.jinja", **live_page(port, (Tab("museum", "/criteria"),)))
-        write_offline_page(port, tmp_path / "page.html")
         sentences = [line for lines in _lists(progress_view(port.desk, "ada")) for line in lines]
     policies = ("informative", "random", "highest", "lowest", "alternating")
     known = {"prompt": "pos", "tab": "museum", "policies": policies}
     assert not foreign(page, known)
-    assert not foreign((tmp_path / "page.html").read_text(encoding="utf-8"), known)
     assert len(sentences) > 3
     assert not [line for line in sentences if unmarked(line, {"promptpex grade --on"})]
 

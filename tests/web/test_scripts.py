@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from promptpex.report.page import script
-from promptpex.web.grading.offline_page import OFFLINE_SCRIPTS
 from promptpex.web.pages.static_files import STATIC
 from promptpex.web.shared_by_pages import TEMPLATES
 
@@ -25,7 +24,7 @@ def test_a_script_is_strict_and_makes_no_html_of_text(name: str) -> None:
     assert MAKES_HTML_OR_CODE.findall(text) == []
 
 
-@pytest.mark.parametrize("name", [*OFFLINE_SCRIPTS, *script.NAMES])
+@pytest.mark.parametrize("name", script.NAMES)
 def test_a_script_can_stand_in_a_page(name: str) -> None:
     """Nothing in it ends the element that it stands in, or makes the browser read on in another way."""
     text = SCRIPTS[name].read_text(encoding="utf-8")

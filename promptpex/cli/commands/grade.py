@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 @click.command("grade", cls=Command)
 @options.RUNS
 @options.of_output("--terminal", is_flag=True, help="Grade in this terminal, by keys.")
-@options.of_files("--page", type=options.PATH, metavar="FILE", help="Write a page for grading without a server.")
 @options.of_files("--import", "file", type=options.PATH, metavar="FILE", help="Merge grades that were given elsewhere.")
 @options.prompt_of_runs
 @options.of_judging("--as", "grader", metavar="NAME", help="Name of the grader [git's user, else the account].")
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
 def command(
     runs: tuple[Path, ...],
     terminal: bool,
-    page: Path | None,
     file: Path | None,
     prompt: Path | None,
     grader: str | None,
@@ -77,7 +75,7 @@ def command(
 ) -> int:
     """Grade outputs as good or bad.
 
-    In a browser, in a terminal, or with a page for somebody elsewhere. RUN is a run's folder, id or name, several
+    In a browser or in a terminal. RUN is a run's folder, id or name, several
     of one prompt, or the prompt's file for its latest run; by default the latest run of all. What `promptpex check
     --put-up` took from the prompt's logs is always put up as well. Grades go to PROMPT.grades.jsonl, each as soon
     as it is given.
@@ -88,10 +86,10 @@ def command(
       promptpex grade --import ada.grades.jsonl
     """
     from promptpex.cli.command_session import settings
-    from promptpex.cli.grading.page import port_of, serve_page, write_page
+    from promptpex.cli.grading.page import port_of, serve_page
     from promptpex.workflow.grading.open_desk import GradingWishes
 
-    _require_one_way(terminal, page, file, as_json=as_json)
+    _require_one_way(terminal, file, as_json=as_json)
     rules = options.label_rules(flags)
     resolved = settings(flags)
     wishes = GradingWishes(prompt, rules, policy, _asked(all_rules, on))
@@ -104,15 +102,13 @@ def command(
     if terminal:
         return _in_terminal(project, wishes, grader)
     page_port = port_of(project, grader, criteria_after)
-    if page is not None:
-        return write_page(page_port, page)
     sources = runs or (project.file,)
     return serve_page(project, resolved, rules, page_port, sources=sources, number=port, no_open=no_open)
 
 
-def _require_one_way(terminal: bool, page: Path | None, file: Path | None, *, as_json: bool) -> None:
-    if sum((terminal, page is not None, file is not None)) > 1:
-        raise click.UsageError("--terminal, --page and --import are three ways: give one of them")
+def _require_one_way(terminal: bool, file: Path | None, *, as_json: bool) -> None:
+    if terminal and file is not None:
+        raise click.UsageError("--terminal and --import are two ways: give one of them")
     if as_json and file is None:
         raise click.UsageError("--json says what became of the lines of --import; give that, too")
 

@@ -1,4 +1,4 @@
-"""``promptpex grade`` in a browser, and as a file for people who grade elsewhere."""
+"""``promptpex grade`` in a browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpex.cli.output import say
-from promptpex.core.errors import ConfigError, GradeError
+from promptpex.core.errors import ConfigError
 from promptpex.core.translation import tr
 
 if TYPE_CHECKING:
@@ -66,19 +66,6 @@ def serve_page(
     progress = project.desk.progress(port.grader)
     say(tr("{what}; the grades are in {file}", what=graded_so_far(progress), file=project.grades))
     return code
-
-
-def write_page(port: GradingPort, path: Path) -> int:
-    """Writes the page as one file, says what is in it, and gives the exit code."""
-    from promptpex.web.grading.offline_page import write_offline_page
-
-    try:
-        page_file = write_offline_page(port, path)
-    except OSError as failure:
-        message = f"the page cannot be written ({failure.strerror or failure}); name another file with --page"
-        raise GradeError(message, path=path) from None
-    say(page_file.sentence(path))
-    return 0
 
 
 def port_of(project: GradingProject, grader: str | None, first: int) -> GradingPort:

@@ -1,8 +1,4 @@
-"""Grades as the page sends them, and how each gets into the file once, however often it is sent.
-
-A browser keeps what no server has confirmed and sends it again, also to a server that was started later. What tells
-such a grade from a new one is who gave it on what, and the time at which the page says that it was given.
-"""
+"""Grades as the page sends them, and how they get into the file."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from promptpex.documents.record_problems import record_problems
 from promptpex.grading.desk import Assignment, GradingDesk
 
 MOST_AT_ONCE = 1_000
-"""Grades in one request: more than a person gives while a server is being started again."""
+"""Grades in one request: more than an output has rules."""
 
 
 class GivenGrade(Record):
@@ -29,7 +25,6 @@ class GivenGrade(Record):
         wording: the digest of the rule's or criterion's text as the person read it; None for the whole output.
         value: the verdict.
         note: the person's words.
-        time: when it was given, by the browser's clock; none of the page's other grades has the same.
         policy, probability: how the output was chosen.
     """
 
@@ -39,7 +34,6 @@ class GivenGrade(Record):
     wording: Digest | None = None
     value: GradeValue
     note: str = Field(default="", max_length=LONGEST_NOTE)
-    time: str = Field(max_length=40)
     policy: str = Field(default="", max_length=LONGEST_NAME)
     probability: float | None = Field(default=None, gt=0, le=1)
 
@@ -61,7 +55,7 @@ def _taken(desk: GradingDesk, data: object) -> dict[str, str]:
         grade = _read(data)
         _require_wording(desk, grade)
         how = Assignment(desk.item(grade.item), grade.policy, grade.probability, ()) if grade.policy else None
-        desk.give(grade.grader, grade.item, grade.subject, grade.value, grade.note, how, time=grade.time)
+        desk.give(grade.grader, grade.item, grade.subject, grade.value, grade.note, how)
     except GradeError as failure:
         if failure.path is not None:
             raise

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from promptpex.core.ids import text_digest
 from promptpex.core.translation import Key
 from promptpex.web.interfaces import GradingPort
 from promptpex.web.pages.card import CARD
@@ -14,8 +12,9 @@ from promptpex.web.pages.criteria import CRITERIA
 from promptpex.web.script_texts import script_texts
 from promptpex.web.shared_by_pages import Tab
 
-SHARED_SCRIPTS = (
+SCRIPTS = (
     "problem.js",
+    "ask.js",
     "elements.js",
     "shown_text.js",
     "keys.js",
@@ -23,11 +22,10 @@ SHARED_SCRIPTS = (
     "subject_rows.js",
     "progress_view.js",
     "counting.js",
-    "saved_state.js",
     "grader_dialog.js",
+    "grading.js",
 )
-"""Of the live page and of the offline one, in the order in which they run: each adds to one object."""
-LIVE_SCRIPTS = (*SHARED_SCRIPTS, "ask.js", "unsent.js", "server_desk.js", "grading.js")
+"""In the order in which they run: each adds to one object."""
 
 POLICIES = {
     "informative": Key("where machines disagree, and what has few grades"),
@@ -51,12 +49,10 @@ def live_page(grading: GradingPort, tabs: Sequence[Tab]) -> dict[str, Any]:
     return {
         "prompt_name": grading.prompt_name,
         "texts": script_texts(),
-        "scripts": LIVE_SCRIPTS,
+        "scripts": SCRIPTS,
         "policies": [{"name": name, "sentence": sentence} for name, sentence in POLICIES.items()],
         "endings": [tab for tab in tabs if tab.path in ENDINGS],
         "settings": {
-            "offline": False,
-            "project": text_digest(str(Path(grading.desk.path).resolve())),
             "grader": grading.grader,
             "suggested": grading.suggested,
             "policy": grading.desk.policy,

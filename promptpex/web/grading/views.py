@@ -43,19 +43,6 @@ def subject_views(subjects: tuple[Subject, ...]) -> list[JsonData]:
     ]
 
 
-def content_view(item: Example) -> JsonData:
-    """An output with what led to it."""
-    return {
-        "id": item.id,
-        "case": item.case,
-        "repeat": item.repeat,
-        "times": item.times,
-        "inputs": [{"name": name, **shown(pretty(value), MOST_INPUT)} for name, value in item.inputs.items()],
-        "sent": shown(item.prompt, MOST_PROMPT),
-        "output": shown(item.output, MOST_OUTPUT),
-    }
-
-
 def item_view(
     desk: GradingDesk, item: Example, grader: str, chosen: tuple[str, float | None] | None = None
 ) -> JsonData:
@@ -69,17 +56,23 @@ def item_view(
     grades = {one.id: _own_view(desk.book, item, one, grader) for one in desk.subjects}
     graded = _has_graded(desk.book, item, grader)
     return {
-        **content_view(item),
+        "id": item.id,
+        "case": item.case,
+        "repeat": item.repeat,
+        "times": item.times,
+        "inputs": [{"name": name, **shown(pretty(value), MOST_INPUT)} for name, value in item.inputs.items()],
+        "sent": shown(item.prompt, MOST_PROMPT),
+        "output": shown(item.output, MOST_OUTPUT),
         "model_name": item.model if graded else "",
         "policy": policy,
         "policy_name": own_policy(policy).replace("-", " ") if graded else "",
         "probability": probability,
         "grades": {name: view for name, view in grades.items() if view is not None},
-        "stale": stale_views(desk, item, grader),
+        "stale": _stale_views(desk, item, grader),
     }
 
 
-def stale_views(desk: GradingDesk, item: Example, grader: str) -> JsonData:
+def _stale_views(desk: GradingDesk, item: Example, grader: str) -> JsonData:
     """By subject, what was said of an output under an older wording, which no longer counts."""
     views = {one.id: _stale_view(desk.book, item, one, grader) for one in desk.subjects}
     return {name: view for name, view in views.items() if view is not None}

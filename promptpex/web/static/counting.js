@@ -3,8 +3,8 @@
 (() => {
   const own = globalThis.promptpex;
 
-  // Gives what asks the desk to count, once at a time, and shows what it says.
-  own.counting = (desk, first) => {
+  // Gives what has the server count, once at a time, and shows what it says.
+  own.counting = (ask, first) => {
     let running = null;
     let again = false;
 
@@ -14,7 +14,7 @@
       try {
         do {
           again = false;
-          const { progress } = await desk.progress();
+          const { progress } = await ask();
           own.showProgress(progress, first);
           own.showFinish(progress);
         } while (again);

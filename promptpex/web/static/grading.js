@@ -1,16 +1,18 @@
 'use strict';
-// What the page does: it asks a desk what to grade, gives it the grades, and goes back and forth through them.
+// What the page does: it asks the server what to grade, gives it the grades, and goes back and forth through them.
 (() => {
   const own = globalThis.promptpex;
   const settings = JSON.parse(own.byId('settings').dataset.settings);
-  const desk = settings.offline ? new own.KeptDesk(settings) : new own.ServerDesk(settings.project);
 
   // trail: the outputs that this person graded, in their order; place: where in it we are, its end for a new output.
-  // fresh: what the desk gave last, while it is not graded; newest: its id, also then.
+  // fresh: what the server gave last, while it is not graded; newest: its id, also then.
   const now = { grader: '', subjects: [], trail: [], place: 0, item: null, fresh: null, newest: '', picked: own.WHOLE, asking: null };
   let busy = false;
 
-  const count = own.counting(desk, settings.first);
+  // What the server answers; it writes every grade to disk before it does.
+  const ask = (what, fields = {}) => own.ask(`/grade/${what}`, { grader: now.grader, ...fields });
+
+  const count = own.counting(() => ask('progress', { policy: own.byId('policy').value }), settings.first);
 
   const hint = (text) => own.say(own.byId('hint'), text);
 
@@ -32,14 +34,19 @@
 
   const explain = (problem) => {
     if (problem.kind === 'refused') hint(`${problem.message}.`);
-    else own.showTrouble(`${problem.message}. ${settings.again}.`);
+    else showTrouble(`${problem.message}. ${settings.again}.`);
   };
 
-  // A time that no grade of this page has had: with grader, output and subject it tells one grade from the next.
-  let lastTime = 0;
-  const nextTime = () => {
-    lastTime = Math.max(Date.now(), lastTime + 1);
-    return new Date(lastTime).toISOString().replace('Z', '+00:00');
+  const showTrouble = (text) => {
+    own.byId('trouble').hidden = !text;
+    own.say(own.byId('trouble'), text);
+  };
+
+  const notSaved = (count) => `\u2717 ${own.trN('{count} grade not saved', '{count} grades not saved', count)}`;
+
+  const showSaved = (state, text) => {
+    own.byId('saved').className = state;
+    own.say(own.byId('saved'), text);
   };
 
   const subject = (id) => now.subjects.find((one) => one.id === id);
@@ -98,7 +105,7 @@
   // What comes of the grades in the background; that it cannot be asked for just now is no trouble.
   const showCandidates = async () => {
     try {
-      own.say(own.byId('candidates'), (await desk.candidates()).sentence);
+      own.say(own.byId('candidates'), (await own.ask('/criteria/summary', {})).sentence);
     } catch (problem) {
       if (!(problem instanceof own.Problem)) throw problem;
     }
@@ -125,21 +132,36 @@
     wording: subject(id).wording,
     value,
     note,
-    time: nextTime(),
     policy: now.item.policy,
     probability: now.item.probability,
   });
 
-  // Takes the grades, says when they are on disk, and gives whether they are.
+  // Has the server write the grades, says whether they are on disk, and gives whether all of them are.
   const keep = async (grades, leaving = false) => {
     const { id } = now.item;
-    for (const grade of grades) now.item.grades[grade.subject] = { value: grade.value, note: grade.note };
-    draw();
-    const { saved, refused } = await desk.give(grades);
-    if (!saved) return false;
-    if (refused.length || !leaving) await reload(id);
+    showSaved('saving', `${own.tr('saving')} \u2026`);
+    const problems = await sent(grades);
+    if (problems.length) showSaved('failed', notSaved(problems.length));
+    else showSaved('saved', `\u2713 ${own.tr('saved')}`);
+    showTrouble(problems.length ? own.tr('Not taken: {reasons}.', { reasons: problems.join('; ') }) : '');
+    if (problems.length || !leaving) await reload(id);
     settle(id);
-    return !refused.length;
+    return !problems.length;
+  };
+
+  // Why grades were not taken, each in a sentence.
+  const sent = async (grades) => {
+    try {
+      const { results } = await ask('give', { grades });
+      results.forEach((result, number) => {
+        const { subject: id, value, note } = grades[number];
+        if (!result.problem) now.item.grades[id] = { value, note };
+      });
+      return results.flatMap((result) => result.problem ?? []);
+    } catch (problem) {
+      showSaved('failed', notSaved(grades.length));
+      throw problem;
+    }
   };
 
   // The grades on this output are on disk: it is one of those that this person graded.
@@ -151,7 +173,7 @@
   };
 
   const reload = async (id) => {
-    const reply = await desk.at(id);
+    const reply = await ask('item', { item: id });
     take(reply);
     if (now.item?.id === id) {
       now.item = { ...reply.item, policy: now.item.policy, probability: now.item.probability };
@@ -205,7 +227,7 @@
     now.asking = null;
     leaveNote();
     if (note !== (grade.note ?? '') && !(await keep([gradeOf(now.picked, grade.value, note)]))) return;
-    const { sentence } = await desk.criterion(now.item.id, now.picked);
+    const { sentence } = await own.ask('/criteria/from-note', { grader: now.grader, item: now.item.id, subject: now.picked });
     await reload(now.item.id);
     hint(sentence);
   });
@@ -227,12 +249,12 @@
     showScreen('item');
     if (now.place + 1 < now.trail.length) {
       const place = now.place + 1;
-      const reply = await desk.at(now.trail[place]);
+      const reply = await ask('item', { item: now.trail[place] });
       take(reply);
       return show(reply.item, place);
     }
     if (now.fresh) return show(now.fresh, now.trail.length);
-    const reply = await desk.next(own.byId('policy')?.value);
+    const reply = await ask('next', { policy: own.byId('policy').value });
     take(reply);
     if (!reply.item) return finish(true);
     if (reply.item.id === now.item?.id) return hint(own.tr('Grade the output as a whole (0) as well, or all rules that are left (a).'));
@@ -253,13 +275,13 @@
     if (own.byId('item').hidden) return resume();
     if (now.place === 0) return hint(own.tr('This is the first output that you graded.'));
     const place = Math.min(now.place, now.trail.length) - 1;
-    const reply = await desk.at(now.trail[place]);
+    const reply = await ask('item', { item: now.trail[place] });
     take(reply);
     show(reply.item, place);
   });
 
   const undo = alone(async () => {
-    const reply = await desk.undo();
+    const reply = await ask('undo');
     hint(reply.sentence);
     if (!reply.item) return;
     now.trail = reply.trail;
@@ -275,7 +297,7 @@
   const opinions = alone(async () => {
     const panel = own.byId('opinions');
     if (!now.item || !isGraded()) return hint(own.tr('What others and machines say is shown once you have graded the output.'));
-    if (panel.hidden) own.showOpinions((await desk.opinions(now.item.id)).opinions);
+    if (panel.hidden) own.showOpinions((await ask('opinions', { item: now.item.id })).opinions);
     panel.hidden = !panel.hidden;
     own.byId('opinions-toggle').setAttribute('aria-expanded', String(!panel.hidden));
     if (!panel.hidden) panel.scrollIntoView({ block: 'nearest' });
@@ -298,7 +320,7 @@
     now.grader = grader;
     own.byId('grader').replaceChildren(own.make('bdi', {}, grader));
     own.byId('grader').setAttribute('aria-label', own.tr('Graded by {grader}: change who grades', { grader }));
-    const reply = await desk.start(grader);
+    const reply = await ask('state');
     Object.assign(now, { trail: reply.trail, item: null, fresh: null });
     now.place = now.trail.length;
     own.offerGraders(reply.graders);
@@ -306,19 +328,7 @@
     await onward();
   });
 
-  const open = async (grader) => {
-    if (desk.send) await desk.send();
-    await begin(grader);
-  };
-
-  const recovered = alone(async () => {
-    if (!now.item) return;
-    await reload(now.item.id);
-    settle(now.item.id);
-    hint(own.tr('The server is back, and everything is saved.'));
-  });
-
-  const change = () => own.askGrader({ present: now.grader, suggested: settings.suggested, named: settings.grader }, open);
+  const change = () => own.askGrader({ present: now.grader, suggested: settings.suggested, named: settings.grader }, begin);
 
   const actions = {
     good: () => give(now.picked, 'good'),
@@ -356,7 +366,7 @@
     });
     own.byId('help-close').addEventListener('click', () => own.byId('help').close());
     own.byId('grader-cancel').addEventListener('click', () => own.byId('grader-dialog').close());
-    own.byId('policy')?.addEventListener('change', changePolicy);
+    own.byId('policy').addEventListener('change', changePolicy);
     own.obeyKeys(actions);
   };
 
@@ -372,11 +382,7 @@
   if (globalThis.matchMedia('(max-width: 48rem)').matches) own.byId('sent-fold').open = false;
   own.fillHelp(own.byId('key-list'));
   wire();
-  desk.tell = (news) => {
-    own.showSaved(news, settings);
-    if (news.state === 'saved' && news.late) recovered();
-  };
   const known = own.knownGrader(settings.grader);
-  if (known) open(known);
+  if (known) begin(known);
   else change();
 })();

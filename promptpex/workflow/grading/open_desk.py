@@ -130,7 +130,7 @@ def import_into(
     """Merges grades that were given elsewhere into those of a prompt.
 
     Args:
-        source: what an offline page or a colleague's file holds.
+        source: a colleague's file.
         sources, results: as for ``open_desk``; they say which prompt it is.
 
     Returns:
