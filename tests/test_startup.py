@@ -22,7 +22,7 @@ try:
     {what}
 except SystemExit as stop:
     assert not stop.code, stop.code
-print("\\nLOADED", *sorted({{name.partition(".")[0] for name in sys.modules}}))
+print("\\nLOADED", *sorted(sys.modules))
 """
 
 AS_MODULE = "runpy.run_module('promptpex', run_name='__main__')"
@@ -36,11 +36,12 @@ def _loaded(what: str, *arguments: str) -> tuple[set[str], str]:
     return set(loaded.split()), printed
 
 
-def test_help_loads_nothing_heavy() -> None:
+def test_help_loads_no_command_and_nothing_heavy() -> None:
     loaded, printed = _loaded(AS_MODULE, "--help")
     assert "Usage: promptpex" in printed
     assert "click" in loaded
     assert not loaded & HEAVY
+    assert not [name for name in loaded if name.startswith("promptpex.cli.commands.")]
 
 
 @pytest.mark.parametrize("verb", ["run", "extract", "generate", "judge", "report", "validate", "models", "init"])

@@ -15,19 +15,52 @@ from promptpex.cli.output import say
 from promptpex.core.errors import PromptpexError
 from promptpex.core.translation import ENGLISH, from_data, speak, tr
 
-STEPS = (
-    ("Begin", ("demo", "init")),
-    ("Write", ("extract", "generate", "validate", "diff")),
-    ("Run", ("estimate", "run", "judge", "check")),
-    ("Read", ("report", "view", "compare", "bless", "gate", "runs")),
-    ("Grade", ("grade", "align")),
-    ("Choose assertions", ("synthesize", "select")),
-    ("Exchange", ("import", "export")),
-    ("Housekeeping", ("models", "cache")),
-)
-"""The commands by step, in the order of use; each is ``promptpex.cli.commands.<name>:command``, but for ``MODULES``."""
+STEPS = {
+    "Begin": {
+        "demo": "See a run in seconds, offline, on recorded answers.",
+        "init": "Write a first prompt.md and promptpex.toml.",
+    },
+    "Write": {
+        "extract": "Write down what a prompt promises: PROMPT.spec.yaml.",
+        "generate": "Generate cases for each rule and its inverse.",
+        "validate": "Report every problem of prompts and the files beside them.",
+        "diff": "Compare two versions of a prompt, sentence by sentence.",
+    },
+    "Run": {
+        "estimate": "Show what `run` would ask and cost; nothing is sent.",
+        "run": "Run the cases on models, judge every output, and report.",
+        "judge": "Judge the outputs of a run again, without asking its models.",
+        "check": "Check outputs in files by assertions alone.",
+    },
+    "Read": {
+        "report": "Print the report of a run and write its files again.",
+        "view": "Look at runs and compare them, in a browser.",
+        "compare": "Compare two runs, model by model, on the cases of both.",
+        "bless": "Make a run the baseline of later ones.",
+        "gate": "Exit 1 if a model of a run exceeds the limits.",
+        "runs": "List runs, or delete old ones.",
+    },
+    "Grade": {
+        "grade": "Grade outputs as good or bad.",
+        "align": "Measure how well checks and judges agree with people.",
+    },
+    "Choose assertions": {
+        "synthesize": "Find candidate assertions in what a prompt's versions added.",
+        "select": "Choose the few assertions that are worth having.",
+    },
+    "Exchange": {
+        "import": "Read cases, projects or results of another tool.",
+        "export": "Write a run or cases in the format of another tool.",
+    },
+    "Housekeeping": {
+        "models": "List the models you can use, and the roles they could have.",
+        "cache": "Inspect, prune, verify or copy the response store.",
+    },
+}
+"""The commands by step, in the order of use, each with the first sentence of its help, so that none is loaded to list
+them; each is ``promptpex.cli.commands.<name>:command``, but for ``MODULES``."""
 
-COMMANDS = tuple(name for _, names in STEPS for name in names)
+COMMANDS = tuple(name for commands in STEPS.values() for name in commands)
 
 MODULES = {"import": "import_"}
 """Commands whose module cannot have their name."""
@@ -89,11 +122,7 @@ class Commands(click.Group):
         """The commands by step, each with the whole of its first sentence."""
         from promptpex.cli.help import write_aligned
 
-        def summary(name: str) -> str:
-            command = self.get_command(ctx, name)
-            return command.get_short_help_str(formatter.width) if command is not None else ""
-
-        write_aligned(formatter, [(step, [(name, summary(name)) for name in names]) for step, names in STEPS])
+        write_aligned(formatter, [(step, list(commands.items())) for step, commands in STEPS.items()])
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

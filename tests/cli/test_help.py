@@ -8,7 +8,7 @@ import click
 import pytest
 
 from promptpex.cli.help import FILTERS, GROUPS, GroupedOption
-from promptpex.cli.main import COMMANDS, ELSEWHERE, STEPS, run_cli
+from promptpex.cli.main import COMMANDS, ELSEWHERE, STEPS, cli, run_cli
 from promptpex.config import OTHER_VARIABLES, Settings
 from tests.cli.commands import commands
 
@@ -35,11 +35,17 @@ def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_list_of_commands_is_one_screen_by_step_and_uncut(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "--help")
     titles = [line.rstrip(":") for line in lines if line.endswith(":") and not line.startswith(" ")]
-    assert titles == ["Options", *(step for step, _ in STEPS)]
+    assert titles == ["Options", *STEPS]
     assert not any("..." in line for line in lines[1:])
     listed = [line for line in lines if line.strip().split("  ")[0] in COMMANDS]
     assert len(listed) == len(COMMANDS)
     assert all(line.endswith(".") for line in listed)
+
+
+def test_the_list_says_of_each_command_what_its_own_help_says_first() -> None:
+    listed = {name: sentence for step in STEPS.values() for name, sentence in step.items()}
+    own = {name: cli.get_command(click.Context(cli), name) for name in COMMANDS}
+    assert listed == {name: command.get_short_help_str(200) for name, command in own.items() if command is not None}
 
 
 def test_the_commands_of_a_group_are_uncut(capsys: pytest.CaptureFixture[str]) -> None:
