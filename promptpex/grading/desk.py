@@ -22,15 +22,14 @@ from promptpex.core.records import OUTPUT_SUBJECT, Example, Grade, GradeValue
 from promptpex.core.surrogates import replace_surrogates
 from promptpex.documents.record_problems import record_problems
 from promptpex.grading.book import GradeBook, Joint
-from promptpex.grading.forecast import Forecast, forecasts
 from promptpex.grading.kept_book import KeptBook
 from promptpex.grading.labels import LabelRules
-from promptpex.grading.machine_opinions import MachineViews
+from promptpex.grading.machine_opinions import sigmas
 from promptpex.grading.next_item import GradingState, choose
 from promptpex.grading.opinions import Opinions
 from promptpex.grading.policies import DEFAULT_POLICY, require_policy
 from promptpex.grading.progress import Progress, is_unseen, progress_of
-from promptpex.grading.random_sample import RANDOM, RANDOM_SHARE, SEED
+from promptpex.grading.random_sample import SEED
 from promptpex.grading.subjects import Subject
 
 SECOND_SHARE = 0.1
@@ -83,7 +82,6 @@ class GradingDesk:
         path: the file of grades; it need not exist.
         rules: how grades become labels.
         opinions: what machines say of the items.
-        weights: by the item's id, how much near decisions hang on it, 0 or more; 0 where it is not named.
         policy: how the next item is chosen, one of ``POLICIES``.
         ask: the ids of the subjects that must be graded before an item is done.
         second_share: the share of second opinions among assignments.
@@ -103,7 +101,6 @@ class GradingDesk:
         *,
         rules: LabelRules | None = None,
         opinions: Opinions | None = None,
-        weights: Mapping[str, float] | None = None,
         policy: str = DEFAULT_POLICY,
         ask: Sequence[str] = (OUTPUT_SUBJECT,),
         second_share: float = SECOND_SHARE,
@@ -115,8 +112,7 @@ class GradingDesk:
         self.subjects = tuple(subjects)
         self.ask = tuple(ask)
         self.opinions: Opinions = opinions or {}
-        self._views = MachineViews.of(self.opinions)
-        self.weights: Mapping[str, float] = weights or {}
+        self._sigma = sigmas(self.opinions)
         self._second_share = second_share
         self._clock, self._random = clock, Random(seed)
         self.pool = tuple(pool)
@@ -138,7 +134,8 @@ class GradingDesk:
     @property
     def judged(self) -> frozenset[str]:
         """The subjects of which judges say something."""
-        return frozenset(subject for subject, _ in self._views.judgements)
+        opinions = (one for each in self.opinions.values() for one in each)
+        return frozenset(one.subject for one in opinions if one.source == "judge" and one.status != "none")
 
     def item(self, item_id: str) -> Example:
         """The output with this key.
@@ -191,7 +188,7 @@ class GradingDesk:
                 self._out.clear()
                 self._kept.regard(subjects)
             if opinions is not None:
-                self.opinions, self._views = opinions, MachineViews.of(opinions)
+                self.opinions, self._sigma = opinions, sigmas(opinions)
 
     def next(self, grader: str, policy: str | None = None) -> Assignment | None:
         """What this grader shall grade next; the same until it is graded. None where nothing is left.
@@ -279,18 +276,6 @@ class GradingDesk:
         """Whether this grader has graded all that is asked of an item."""
         return self._has_said(self.item(item_id), self.ask, grader)
 
-    def forecasts(self, policy: str | None = None) -> tuple[Forecast, ...]:
-        """What more grades would bring, by subject and judge, as of the last look at the file.
-
-        Args:
-            policy: by which outputs are chosen; None = as the desk does.
-        """
-        with self._lock:
-            subjects = [subject for subject in self.subjects if subject.asked]
-            share = 1.0 if (policy or self.policy) == RANDOM else RANDOM_SHARE
-            judgements, seed = self._views.judgements, self.seed
-            return forecasts(self.book, self.pool, judgements, subjects, share=share, seed=seed, asked=self.ask)
-
     def lacking(self) -> dict[str, int]:
         """By the ids of subjects of which judges say something, how many outputs are bad on the whole and not graded on
         the subject, so that its random sample ends before them; those without any are left out."""
@@ -336,8 +321,7 @@ class GradingDesk:
         left = [item for item in self.pool if item.id not in unavailable]
         if not left:
             return None
-        subjects = tuple(one for one in self.subjects if one.asked)
-        state = GradingState(self.pool, self.book, self._views, subjects, self.seed, held_by_others, self.weights)
+        state = GradingState(self.pool, self.book, self._sigma, self.seed, held_by_others)
         chosen = choose(policy, left, state)
         return Assignment(chosen.item, chosen.policy, chosen.probability * (1 - share), self.to_ask(chosen.item))
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from promptpex.core.records import OUTPUT_SUBJECT, Example
+from promptpex.core.records import Example
 from promptpex.grading.book import GradeBook
-from promptpex.grading.machine_opinions import MachineViews
 from promptpex.grading.policies import DEFAULT_POLICY, Chances, Surroundings, probabilities
 from promptpex.grading.random_sample import (
     RANDOM,
@@ -25,7 +24,6 @@ from promptpex.grading.random_sample import (
     policy_after,
     reached_by,
 )
-from promptpex.grading.subjects import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +33,16 @@ class GradingState:
     Attributes:
         pool: all items.
         book: what people have said so far.
-        views: what the opinions of machines come to.
-        subjects: those that people are asked about.
+        sigma: what the opinions of machines come to, ``machine_opinions.sigmas``.
         seed: of the permanent random numbers.
         held: the items that others are grading just now, by their ids, each with the policy that chose it.
-        weights: by the item's id, how much near decisions hang on it, 0 or more; 0 where it is not named.
     """
 
     pool: Sequence[Example]
     book: GradeBook
-    views: MachineViews
-    subjects: Sequence[Subject]
+    sigma: Mapping[str, float]
     seed: int = SEED
     held: Mapping[str, str] = field(default_factory=dict)
-    weights: Mapping[str, float] = field(default_factory=dict)
-
-    def surroundings(self, open_items: int) -> Surroundings:
-        """What a policy may look at."""
-        graded = self.book.having_grades(self.pool)
-        counts = {
-            subject.id: sum(self.book.joint(item, subject.id).graded for item in graded) for subject in self.subjects
-        }
-        labels = self.book.counts(OUTPUT_SUBJECT, graded)
-        step = len(self.pool) - open_items
-        return Surroundings(self.views, step, counts, self.weights, labels.good, labels.bad)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +77,9 @@ def choose(policy: str, candidates: Sequence[Example], state: GradingState, *, s
     order = in_order((item.id for item in state.pool), state.seed)
     graded = frozenset(order) - items.keys() - state.held.keys()
     progress = GradingProgress(order, graded, reached_by(state.book.grades, state.held), state.held)
-    draw = draw_next(progress, state.surroundings(len(items)), policy, share=share, seed=state.seed)
+    draw = draw_next(
+        progress, Surroundings(state.sigma, len(state.pool) - len(items)), policy, share=share, seed=state.seed
+    )
     return Chosen(items[draw.item], draw.policy, draw.probability)
 
 

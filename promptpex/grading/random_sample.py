@@ -9,7 +9,7 @@ An item that a policy chose before its turn came is in the sample once its turn 
 simply the longest beginning that is graded, items would be in it because a policy chose them: of two items, of which
 the policy grades one, the beginning of length one would always be that one. Nor does the sample take its next item
 twice where the first is graded already: such a turn is used up, and the policy chooses what is graded. The grade says
-so, in ``policy``: ``informative after KEY``.
+so, in ``policy``: ``alternating after KEY``.
 
 Items that join have their own numbers. Those that come before the sample's last item are its next ones; until they are
 graded the sample ends before the first of them.

@@ -1,4 +1,4 @@
-"""Policies: EvalGen's formulas as they are meant, and what ours looks at."""
+"""Policies: EvalGen's formulas as they are meant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from promptpex.core.errors import InputError
 from promptpex.core.records import Example, output_key
 from promptpex.grading.desk import GradingDesk
-from promptpex.grading.machine_opinions import MachineViews, confidence, disagreement, selectivity
+from promptpex.grading.machine_opinions import confidence, selectivity, sigmas
 from promptpex.grading.next_item import GradingProgress, draw_next, mixture
 from promptpex.grading.opinions import Opinion
 from promptpex.grading.policies import (
@@ -21,10 +21,7 @@ from promptpex.grading.policies import (
     POLICIES,
     Chances,
     Surroundings,
-    informativeness,
-    leaning,
     probabilities,
-    subject_needs,
 )
 from promptpex.grading.random_sample import RANDOM, RANDOM_SHARE, in_order, next_turn
 from promptpex.grading.subjects import WHOLE, Subject
@@ -62,19 +59,19 @@ def test_confidence_sums_the_selectivity_of_what_fails_an_item() -> None:
 
 
 def test_highest_lowest_and_alternating_go_by_confidence_and_share_ties() -> None:
-    around = Surroundings(MachineViews.of(OPINIONS))
+    around = Surroundings(sigmas(OPINIONS))
     assert probabilities("highest", "abcde", around) == {"a": 0, "b": 0.5, "c": 0, "d": 0, "e": 0.5}
     assert probabilities("lowest", "abcde", around)["a"] == 1
     assert probabilities("lowest", "bcd", around) == {"b": 0, "c": 0.5, "d": 0.5}
     for step, same in ((0, "highest"), (1, "lowest"), (2, "highest")):
-        at_step = Surroundings(MachineViews.of(OPINIONS), step)
+        at_step = Surroundings(sigmas(OPINIONS), step)
         assert probabilities("alternating", "abcde", at_step) == probabilities(same, "abcde", at_step)
 
 
 def test_graded_items_count_for_selectivity() -> None:
     """An assertion that fails every open item and passed the graded ones is telling."""
     opinions = {"old": (_says("f", "pass"),), "x": (_says("f", "fail"),), "y": (_says("g", "fail"),)}
-    assert probabilities("highest", "xy", Surroundings(MachineViews.of(opinions))) == {"x": 1, "y": 0}
+    assert probabilities("highest", "xy", Surroundings(sigmas(opinions))) == {"x": 1, "y": 0}
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -82,47 +79,8 @@ def test_without_opinions_the_first_choices_are_random(policy: str) -> None:
     assert set(probabilities(policy, "abcd", Surroundings()).values()) == {0.25}
 
 
-def test_disagreement_gives_each_source_one_voice() -> None:
-    many = tuple(_says(f"c{index}", "pass") for index in range(9))
-    against = (*many, _says("code", "fail", source="check"))
-    assert disagreement(against) == {"r1": 1.0}
-    assert disagreement(many) == {"r1": 0.0}
-    assert disagreement((_says("a", "pass"), _says("b", "fail"), _says("c", "none"))) == {"r1": 1.0}
-
-
-CLEAR = (_says("f", "pass"), _says("g", "pass"))
-TORN = (_says("f", "pass"), _says("g", "fail"))
-TORN_ELSEWHERE = (_says("f", "pass", "r2"), _says("g", "fail", "r2"))
-
-
-def test_informative_weighs_contradictions_subjects_with_few_grades_and_near_decisions() -> None:
-    clear, torn, elsewhere = map(disagreement, (CLEAR, TORN, TORN_ELSEWHERE))
-    even = subject_needs(["r1", "r2"], {})
-    assert informativeness(clear, even) < informativeness(torn, even) / 5 == informativeness(elsewhere, even) / 5
-    needs = subject_needs(["r1", "r2"], {"r1": 9})
-    assert needs == {"r1": 0.1, "r2": 1}
-    assert informativeness(clear, needs) < informativeness(torn, needs) < informativeness(elsewhere, needs)
-    assert informativeness(torn, needs, 3.0) == 4 * informativeness(torn, needs)
-    near = probabilities(
-        "informative", "xy", Surroundings(MachineViews.of({"x": CLEAR, "y": CLEAR}), weights={"y": 3.0})
-    )
-    assert near == pytest.approx({"x": 0.2, "y": 0.8})
-
-
-def test_informative_leans_to_the_kind_that_is_scarce_the_more_the_scarcer_it_is() -> None:
-    scores = {"a": 0.0, "b": 1.0, "c": 2.0}
-    for good, bad, order in ((0, 0, "cba"), (5, 0, "cba"), (0, 5, "abc"), (5, 9, "abc")):
-        lean = leaning(scores, good, bad)
-        assert sorted(lean, key=lambda item: -lean[item]) == list(order)
-    assert leaning(scores, 5, 0)["a"] < leaning(scores, 5, 3)["a"] < leaning(scores, 50, 30)["a"]
-    assert min(leaning(scores, 5, 0).values()) > 0
-    opinions = {"a": CLEAR, "b": TORN, "c": (_says("f", "fail"), _says("g", "fail"))}
-    chances = probabilities("informative", "abc", Surroundings(MachineViews.of(opinions), good=5))
-    assert chances["a"] < chances["c"]
-
-
 def test_an_unknown_policy_is_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match=r"no policy is called 'lowes': there are informative.*mean 'lowest'"):
+    with pytest.raises(InputError, match=r"no policy is called 'lowes': there are alternating.*mean 'lowest'"):
         probabilities("lowes", "ab", Surroundings())
 
 
@@ -150,7 +108,7 @@ def test_probabilities_sum_to_one_and_the_choice_has_the_one_it_says(
     graded = data.draw(st.sets(st.sampled_from(keys), max_size=len(keys) - 1))
     reached = data.draw(st.sets(st.sampled_from(keys)))
     progress = GradingProgress(in_order(keys), graded, reached)
-    around = Surroundings(MachineViews.of(pool), step)
+    around = Surroundings(sigmas(pool), step)
     chances = _mixture(progress, around, policy, share)
     assert set(chances) == set(progress.open)
     assert sum(chances.values()) == pytest.approx(1)
@@ -162,7 +120,7 @@ def test_probabilities_sum_to_one_and_the_choice_has_the_one_it_says(
 def test_the_recorded_probability_is_how_often_it_comes_out() -> None:
     """Numbers left to chance: over 4,000 seeds each item is chosen as often as the mixture says."""
     pool = {"a": [_says("f", "fail")], "b": [_says("f", "pass")], "c": [_says("f", "pass")], "d": [_says("f", "pass")]}
-    around = Surroundings(MachineViews.of(pool))
+    around = Surroundings(sigmas(pool))
     counts = dict.fromkeys("abcd", 0)
     for seed in range(4_000):
         choice = draw_next(GradingProgress(in_order(pool, seed)), around, "highest", seed=seed)
@@ -185,7 +143,7 @@ def test_a_turn_used_up_by_a_graded_item_goes_to_the_policy_and_says_so() -> Non
 
 
 def test_asking_again_gives_the_same_item() -> None:
-    progress, around = GradingProgress(in_order("abcdef")), Surroundings(MachineViews.of(OPINIONS), 3)
+    progress, around = GradingProgress(in_order("abcdef")), Surroundings(sigmas(OPINIONS), 3)
     assert draw_next(progress, around) == draw_next(progress, around)
 
 
@@ -208,11 +166,10 @@ class _Counted(Mapping[str, tuple[Opinion, ...]]):
 
 def test_a_desk_goes_through_all_opinions_when_it_gets_them_and_not_after_each_grade(tmp_path: Path) -> None:
     items = [Example(id=output_key({}, text), output=text) for text in "abcdef"]
-    opinions = _Counted({item.id: TORN for item in items})
+    opinions = _Counted({item.id: OPINIONS["b"] for item in items})
     desk = GradingDesk(items, [WHOLE, Subject("r1", "Be brief.")], tmp_path / "p.grades.jsonl", opinions=opinions)
     passes = opinions.passes
     assert passes > 0
     while (assignment := desk.next("ada")) is not None:
         desk.give("ada", assignment.item.id, "output", "good", assignment=assignment)
-        desk.forecasts()
     assert opinions.passes == passes

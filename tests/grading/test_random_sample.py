@@ -14,6 +14,7 @@ import pytest
 from promptpex.core.records import Example, Grade, output_key
 from promptpex.grading.desk import GradingDesk
 from promptpex.grading.next_item import Draw, GradingProgress, draw_next
+from promptpex.grading.opinions import Opinion
 from promptpex.grading.policies import Surroundings
 from promptpex.grading.random_sample import (
     in_order,
@@ -61,20 +62,20 @@ def _one_after_the_other(seed: int) -> _Grading:
     """A policy that always wants the same items first; five are graded."""
     grading = _Grading(seed, KEYS)
     for step in range(5):
-        grading.give(grading.choose("informative", _wanting_the_first(step)))
+        grading.give(grading.choose("highest", _wanting_the_first(step)))
     return grading
 
 
 def _wanting_the_first(step: int) -> Surroundings:
-    return Surroundings(step=step, weights={key: 1e6 / 10**index for index, key in enumerate(KEYS)})
+    return Surroundings({key: 1.0 / (1 + index) for index, key in enumerate(KEYS)}, step)
 
 
 def _two_at_once(seed: int) -> _Grading:
     """Two people: each has an item in hand while the other one is given the next; one goes for other items."""
     grading = _Grading(seed, KEYS)
-    first = grading.choose("informative", _wanting_the_first(0))
+    first = grading.choose("highest", _wanting_the_first(0))
     for step in range(1, 5):
-        second = grading.choose("informative", _wanting_the_first(step), first)
+        second = grading.choose("highest", _wanting_the_first(step), first)
         grading.give(first)
         first = second
     grading.give(first)
@@ -87,7 +88,7 @@ def _picked_by_hand(seed: int) -> _Grading:
     for step, eye_catching in enumerate((KEYS[0], KEYS[1], KEYS[2])):
         if eye_catching not in {grade.key for grade in grading.grades}:
             grading.grades.append(_grade(eye_catching, ""))
-        grading.give(grading.choose("informative", _wanting_the_first(step)))
+        grading.give(grading.choose("highest", _wanting_the_first(step)))
     return grading
 
 
@@ -153,8 +154,8 @@ def test_a_turn_is_used_up_by_an_item_that_is_graded_already() -> None:
     order = in_order(KEYS)
     turn = next_turn(order, {order[0]}, frozenset())
     assert (turn.item, turn.used_by) == ("", order[0])
-    name = policy_after("informative", order[0])
-    assert reached_by([_grade(order[5], name), _grade(order[6], "informative"), _grade(order[7], "random")]) == {
+    name = policy_after("highest", order[0])
+    assert reached_by([_grade(order[5], name), _grade(order[6], "highest"), _grade(order[7], "random")]) == {
         order[0],
         order[7],
     }
@@ -193,17 +194,21 @@ def test_what_the_sample_has_reached_and_waits_for_a_grade_comes_first_whatever_
 def test_a_desk_knows_of_items_in_hand_by_which_policy_they_were_chosen(tmp_path: Path) -> None:
     """What a policy gave to somebody uses up a turn of the sample; what a turn gave to somebody has been reached."""
     items = [Example(id=output_key({}, text), output=text) for text in "abcd"]
-    weights = {items[0].id: 1e6}
+    opinions = {
+        items[0].id: (Opinion("f", "r1", "check", "", "fail"),),
+        items[1].id: (Opinion("f", "r1", "check", "", "pass"),),
+    }
     seen = set()
     for seed in range(60):
-        desk = GradingDesk(items, [WHOLE], tmp_path / "p.grades.jsonl", seed=seed, weights=weights)
+        path = tmp_path / "p.grades.jsonl"
+        desk = GradingDesk(items, [WHOLE], path, seed=seed, opinions=opinions, policy="highest")
         first, second = desk.next("ada"), desk.next("bo")
         assert first is not None
         assert second is not None
         order = in_order((item.id for item in items), seed)
         if first.policy == "random" == second.policy:
             assert (first.item.id, second.item.id) == order[:2]
-        elif first.policy == "informative" and first.item.id == order[0] and second.policy != "informative":
-            assert second.policy == policy_after("informative", order[0])
+        elif first.policy == "highest" and first.item.id == order[0] and second.policy != "highest":
+            assert second.policy == policy_after("highest", order[0])
         seen.add((first.policy, " after " in second.policy))
-    assert seen == {("random", False), ("informative", False), ("informative", True)}
+    assert seen == {("random", False), ("highest", False), ("highest", True)}

@@ -110,7 +110,7 @@ async def test_an_output_whose_grade_was_taken_back_is_new_again(tmp_path: Path,
         await press(page, "z", "z")
         assert await page.text("#hint") == "There is nothing to undo."
     assert current(read_grades(path)) == ()
-    assert all(grade.policy == "informative" and grade.probability for grade in read_grades(path))
+    assert all(grade.policy == "alternating" and grade.probability for grade in read_grades(path))
 
 
 async def test_what_machines_say_is_hidden_until_one_has_graded(tmp_path: Path, browser: Browser) -> None:

@@ -118,8 +118,8 @@ async def test_nothing_that_machines_or_others_say_is_sent_before_the_grade(tmp_
             assert "secret" not in json.dumps(before)
             assert (before[1]["item"]["model_name"], "model" in before[1]["item"]) == ("", False)
             assert SECRET not in json.dumps(before)
-            informative = (await ask(session, "next", grader="ada", policy="informative"))["item"]
-            assert (informative["policy"] != "", informative["policy_name"]) == (True, "")
+            chosen = (await ask(session, "next", grader="ada", policy="highest"))["item"]
+            assert (chosen["policy"] != "", chosen["policy_name"]) == (True, "")
             await ask(session, "give", grades=[grade(item, value="good")])
             opinions = (await ask(session, "opinions", grader="ada", item=item))["opinions"]
     assert [(one["who"], one["subject"], one["status"]) for one in opinions] == [
@@ -158,7 +158,7 @@ async def test_grades_of_other_programs_appear_and_old_words_are_marked(tmp_path
     assert "1 output has a grade under an older wording" in sentences
 
 
-async def test_progress_says_what_more_would_bring(tmp_path: Path) -> None:
+async def test_progress_says_how_far_grading_is(tmp_path: Path) -> None:
     desk = desk_of(tmp_path / "pos.grades.jsonl", texts(60))
     with served(ports_of(desk)) as server:
         async with server.session() as session:
@@ -174,21 +174,14 @@ async def test_progress_says_what_more_would_bring(tmp_path: Path) -> None:
                 ]
                 await ask(session, "give", grades=given)
             progress = (await ask(session, "progress", grader="ada"))["progress"]
-            by_chance = (await ask(session, "progress", grader="ada", policy="random"))["progress"]
             item = (await ask(session, "next", grader="ada", policy="random"))["item"]
             await ask(session, "give", grades=[grade(item["id"], subject="r1", wording=RULES[1].digest, value="good")])
             begun = (await ask(session, "progress", grader="ada"))["progress"]
     assert (progress["mine"], progress["begun"]) == (12, 0)
     assert (begun["mine"], begun["begun"]) == (12, 1)
-    needed = [[int(line.split()[0]) for line in one["forecasts"]] for one in (progress, by_chance)]
-    assert needed == [[36, 36, 36], [12, 12, 12]], "of every third output and of each one"
     assert "12 of 60 outputs graded by anybody: 4 good, 8 bad, 0 unsure." in progress["sentences"]
     assert "Chosen: random 12." in progress["sentences"]
     assert "The random sample is 12 outputs: estimates for all 60 are made from it." in progress["sentences"]
-    assert any(
-        "more and j's error on r1 is known to within 30 points, if bad outputs are also graded on r1." in line
-        for line in progress["forecasts"]
-    )
     assert progress["finish"][0] == "The grades come to 4 good and 8 bad outputs."
     measured = "Judges are measured on the random sample alone. So far it has: r1 0, r2 0, r3 0."
     waiting = "8 bad outputs are still to be graded on r1: go back, or run `promptpex grade --on r1`."

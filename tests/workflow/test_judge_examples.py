@@ -43,7 +43,7 @@ async def judged_again(place: Path, folder: Path, **given: Any) -> tuple[Run, li
     return runs.read(place), list(client.requests), notices
 
 
-def graded_run(folder: Path, *, share: float = 1.0, policy: str = "informative") -> tuple[Run, Path]:
+def graded_run(folder: Path, *, share: float = 1.0, policy: str = "highest") -> tuple[Run, Path]:
     run = made(folder, cases=60, models=("a",))
     place = kept(run, folder)
     graded(run, folder, share, subject="r1", policy=policy)

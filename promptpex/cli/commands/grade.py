@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 @options.of_judging(
     "--policy",
     metavar="NAME",
-    default="informative",
+    default="alternating",
     expert=True,
-    help="What to grade next: informative, random, highest, lowest or alternating [informative].",
+    help="What to grade next: alternating, highest, lowest or random [alternating].",
 )
 @options.of_judging(
     "--criteria-after",

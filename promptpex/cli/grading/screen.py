@@ -38,8 +38,8 @@ _KEYS_WIDTH = 11
 ROWS = 24
 """Rows of a terminal that each of inputs and output takes at most, until all of it is asked for."""
 _LONG = 200_000
-_FORECASTS = 8
-"""Sentences about what more would bring: one for each rule that a judge decides, of a usual spec."""
+_MOST_LACKING = 8
+"""Sentences about grades that are missing: one for each rule that a judge decides, of a usual spec."""
 
 
 def show_head(prompt: str, grader: str, rules: LabelRules) -> None:
@@ -153,7 +153,7 @@ def show_end(progress: Progress, path: str) -> None:
 
 
 def show_outlook(desk: GradingDesk) -> None:
-    """How far graders agree, how accurate they are where that counts, and what more grades would bring."""
+    """How far graders agree, how accurate they are where that counts, and which grades are missing."""
     for pair in desk.book.person_pairs(OUTPUT_SUBJECT, desk.pool):
         both = sum(map(sum, pair.table))
         if both:
@@ -171,9 +171,7 @@ def show_outlook(desk: GradingDesk) -> None:
     accuracies = [f"{name} {share:.0%}" for name, share in desk.book.accuracies.items()]
     if accuracies:
         say(tr("Estimated accuracy: {names}.", names=named(accuracies)))
-    for forecast in desk.forecasts()[:_FORECASTS]:
-        say(f"{forecast.sentence()}.")
-    for subject, count in list(desk.lacking().items())[:_FORECASTS]:
+    for subject, count in list(desk.lacking().items())[:_MOST_LACKING]:
         say(missing_grades_sentence(subject, count))
 
 

@@ -28,11 +28,10 @@ SCRIPTS = (
 """In the order in which they run: each adds to one object."""
 
 POLICIES = {
-    "informative": Key("where machines disagree, and what has few grades"),
-    "random": Key("by chance alone"),
+    "alternating": Key("the next two in turn, as EvalGen does"),
     "highest": Key("what assertions fail most surely comes first"),
     "lowest": Key("what assertions fail least surely comes first"),
-    "alternating": Key("the last two in turn, as EvalGen does"),
+    "random": Key("by chance alone"),
 }
 """The policies in words; each leaves a share to the random sample."""
 ENDINGS = (CARD, CRITERIA)

@@ -1,4 +1,4 @@
-"""How far grading is, in sentences: who graded how much, how it was chosen, what more brings, what it is good for."""
+"""How far grading is, in sentences: who graded how much, how it was chosen, what it is good for."""
 
 from __future__ import annotations
 
@@ -15,18 +15,14 @@ from promptpex.web.grading.views import own_policy, trail
 
 ENOUGH_TO_CHOOSE = 8
 """Outputs with a label from which a choice of assertions means something: half of the 16 of EvalGen's evaluation."""
-MOST_FORECASTS = 100
 MOST_LACKING = 8
 KEPT = Key("The grades stand in a file beside the prompt: commit it, and others can add theirs.")
 
 
-def progress_view(desk: GradingDesk, grader: str, policy: str | None = None) -> dict[str, Any]:
+def progress_view(desk: GradingDesk, grader: str) -> dict[str, Any]:
     """All that the page shows of it.
 
     ``mine`` is how many outputs this person has graded as far as is asked, ``begun`` how many others in part.
-
-    Args:
-        policy: by which this person has outputs chosen; None = as the desk does.
     """
     progress = desk.progress(grader)
     counts = desk.book.counts(OUTPUT_SUBJECT, desk.pool)
@@ -38,7 +34,6 @@ def progress_view(desk: GradingDesk, grader: str, policy: str | None = None) -> 
         "mine": graded_by_me,
         "begun": len(seen_items) - graded_by_me,
         "sentences": [*_stand(progress, counts), *_people(desk), *_chosen(desk), _sample(sample, progress.items)],
-        "forecasts": _forecasts(desk, policy),
         "finish": [*_good_for(counts), *_measured(desk), KEPT.tr()],
     }
 
@@ -100,12 +95,6 @@ def _sample(size: int, items: int) -> str:
         size,
         all=items,
     )
-
-
-def _forecasts(desk: GradingDesk, policy: str | None) -> list[str]:
-    """The one that is reached first stands first, those that are reached already last."""
-    ordered_forecasts = sorted(desk.forecasts(policy), key=lambda one: (one.grades == 0, one.grades))
-    return [f"{one.sentence()}." for one in ordered_forecasts[:MOST_FORECASTS]]
 
 
 def _measured(desk: GradingDesk) -> list[str]:

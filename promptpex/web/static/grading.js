@@ -12,7 +12,7 @@
   // What the server answers; it writes every grade to disk before it does.
   const ask = (what, fields = {}) => own.ask(`/grade/${what}`, { grader: now.grader, ...fields });
 
-  const count = own.counting(() => ask('progress', { policy: own.byId('policy').value }), settings.first);
+  const count = own.counting(() => ask('progress'), settings.first);
 
   const hint = (text) => own.say(own.byId('hint'), text);
 

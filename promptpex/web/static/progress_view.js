@@ -1,5 +1,5 @@
 'use strict';
-// How far the grading is, what more of it would bring, and the screen at the end.
+// How far the grading is, and the screen at the end.
 (() => {
   const own = globalThis.promptpex;
 
@@ -13,9 +13,6 @@
     const graded = own.trN('{mine} of {count} output graded by you', '{mine} of {count} outputs graded by you', progress.items, { mine: progress.mine });
     own.byId('graded-count').textContent = progress.begun ? own.tr('{graded}, {count} more begun', { graded, count: progress.begun }) : graded;
     lines(own.byId('progress-lines'), progress.sentences);
-    lines(own.byId('forecast-lines'), progress.forecasts);
-    own.byId('forecasts').hidden = !progress.forecasts.length;
-    own.byId('next-forecast').textContent = progress.forecasts[0] ?? '';
     if (first) showCountdown(progress.mine, first);
   };
 

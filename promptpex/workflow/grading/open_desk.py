@@ -23,7 +23,6 @@ from promptpex.synthesis.candidate_file import candidates_in
 from promptpex.synthesis.examples import examples_of, merged, of_version
 from promptpex.synthesis.folder import SynthesisFolder
 from promptpex.workflow.grading.machine_opinions import opinions_of
-from promptpex.workflow.grading.near_decisions import near_decisions
 from promptpex.workflow.grading.peoples_grades import prompt_file_of
 
 
@@ -115,7 +114,6 @@ def open_desk(sources: Sequence[Path], results: Path, wishes: GradingWishes, emi
         sibling(file, "grades"),
         rules=wishes.rules,
         opinions=opinions,
-        weights=near_decisions(read_runs),
         policy=wishes.policy,
         ask=_asked(wishes.ask, subjects),
         second_share=wishes.second_share,

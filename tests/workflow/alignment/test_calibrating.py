@@ -72,7 +72,7 @@ def test_further_grades_take_the_place_and_other_judges_stay(tmp_path: Path) -> 
 def test_grades_that_a_policy_chose_measure_no_judge(tmp_path: Path) -> None:
     run = made(tmp_path)
     place = kept(run, tmp_path)
-    graded(run, tmp_path, 0.5, subject="r1", policy="informative")
+    graded(run, tmp_path, 0.5, subject="r1", policy="highest")
     text = (tmp_path / "prompt.spec.yaml").read_bytes()
     made_of = tried(place, tmp_path)
     assert (made_of.calibrations, made_of.untried, made_of.changed) == ({}, {"r1": 0}, False)

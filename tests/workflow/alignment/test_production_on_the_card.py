@@ -38,7 +38,7 @@ def put_up(world: AlignedFolder) -> list[Example]:
         for each in inputs
     ]
     world.folder.write_examples([*world.folder.read_examples(), *made])
-    grade(world, made, PRODUCTION, policy="informative")
+    grade(world, made, PRODUCTION, policy="highest")
     return made
 
 
