@@ -157,7 +157,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         text = reply(body)
-        time.sleep(0.3 if body["model"] == "small" else 0)
+        time.sleep(1.5 if body["model"] == "small" else 0)  # which of the two is fastest is no chance
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         usage = {"prompt_tokens": len(str(body["messages"])) // 4, "completion_tokens": len(text) // 4 + 1}
         refused = body["model"] == "small" and text in ("", "[]")

@@ -48,6 +48,7 @@ SMALL_FILES = {
     "promptpex/codecs/text/template_marks.py": "what begins a template: checks, imports and exports share it",
     "promptpex/core/ids.py": "how everything is hashed",
     "promptpex/core/normal_forms.py": "the one place that takes Unicode's normal forms; four packages share it",
+    "promptpex/core/temporary_environment.py": "worker processes and litellm are started with it",
     "promptpex/core/records/gc_pause.py": "YAML, runs and reports share it (docs/written-by-hand.md)",
     "promptpex/report/colours.py": "the one place of colours: reports and progress share it",
     "promptpex/synthesis/candidate_names.py": "names of criteria and candidates: all that makes some shares it",

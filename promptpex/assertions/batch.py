@@ -41,7 +41,7 @@ def _received(row_id: str, report: CheckReport) -> RowReport:
 
 def chunks(rows: Iterable[CheckRow]) -> Iterator[list[CheckRow]]:
     """The rows in order, some at a time; where reading them fails, those before it and then the error."""
-    return in_groups(rows, lambda _: CHUNK, size=lambda row: row.length, most_size=CHUNK_CHARACTERS)
+    return in_groups(rows, CHUNK, size=lambda row: row.length, most_size=CHUNK_CHARACTERS)
 
 
 @dataclass(frozen=True, slots=True)

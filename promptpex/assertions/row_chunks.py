@@ -132,7 +132,7 @@ def _parts(file: Path) -> Iterator[RowPart]:
 
 def _grouped(items: Iterator[T], size: Callable[[T], int]) -> Iterator[list[T]]:
     """The items of each part."""
-    return in_groups(items, lambda _: PART_ROWS, size=size, most_size=PART_BYTES)
+    return in_groups(items, PART_ROWS, size=size, most_size=PART_BYTES)
 
 
 class Checked(NamedTuple):

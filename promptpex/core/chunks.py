@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 def in_groups(
     items: Iterable[T],
-    most: Callable[[int], int],
+    most: int,
     *,
     size: Callable[[T], int] = lambda _: 0,
     most_size: int = 0,
@@ -18,19 +18,19 @@ def in_groups(
     """The items in order, some at a time; where taking one fails, those before it and then the error.
 
     Args:
-        most: how many items the group of this number has, from 0.
+        most: how many items a group has.
         size: of an item.
         most_size: the size beyond which a group ends.
     """
-    group, total, number = list[T](), 0, 0
+    group, total = list[T](), 0
     failure: Exception | None = None
     try:
         for item in items:
             group.append(item)
             total += size(item)
-            if len(group) >= most(number) or total > most_size:
+            if len(group) >= most or total > most_size:
                 yield group
-                group, total, number = [], 0, number + 1
+                group, total = [], 0
     except Exception as error:
         failure = error
     if group:

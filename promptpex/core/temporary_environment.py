@@ -15,14 +15,9 @@ SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 
 @contextmanager
-def environment_with(values: Mapping[str, str], *, kept: tuple[str, ...] = ()) -> Iterator[None]:
-    """These variables for as long as this lasts; afterwards they are as they were.
-
-    Args:
-        values: the variables and what they are.
-        kept: others that are then as they were, too.
-    """
-    before = {name: os.environ.get(name) for name in (*values, *kept)}
+def environment_with(values: Mapping[str, str]) -> Iterator[None]:
+    """These variables for as long as this lasts; afterwards they are as they were."""
+    before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
         yield
