@@ -97,7 +97,7 @@ async def test_no_command_prints_what_is_obeyed(project: Path) -> None:
         for printed in (done.out, done.err):
             assert_nothing_is_obeyed(printed, own="--format github" in call)
             shown |= {call} if "# #vso[" in printed else set()
-    assert {"export junit latest", "export csv latest", "export markdown latest"} <= shown
+    assert {"export junit latest", "export csv latest"} <= shown
 
 
 async def test_tests_of_pytest_print_nothing_that_is_obeyed(project: Path) -> None:
