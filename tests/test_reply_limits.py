@@ -51,7 +51,6 @@ TYPES: dict[str, type[BaseModel]] = {
     "synthesis/criteria": list_reply(criteria.CriterionReply, categorise.LIMIT),
     "synthesis/infer": list_reply(suggest_criteria.InferredReply, suggest_criteria.MOST),
     "synthesis/notes": list_reply(suggest_criteria.NoteReply, suggest_criteria.MOST),
-    "synthesis/reword": suggest_criteria.WordingReply,
     "synthesis/candidates": list_reply(propose_candidates.CandidateReply, 18),
     "judging/rules_with_examples": modes.mode("rules").reply_type(spec().rules),
     **{mode.template: mode.reply_type(mode.rules(spec(), all_rules=True)) for mode in map(modes.mode, modes.names())},

@@ -89,28 +89,6 @@ def reword(synthesis: Synthesis, name: str, text: str) -> Synthesis:
     return synthesis.replace(criteria=criteria, candidates=tuple(dated))
 
 
-def merge(synthesis: Synthesis, names: Sequence[str], text: str) -> Synthesis:
-    """With one criterion in the place of several: the first one's id, these words, and the candidates of all.
-
-    Raises:
-        SynthesisError: fewer than two, one that is not there, or a rule of the spec that would be gone.
-    """
-    names = list(dict.fromkeys(names))
-    if len(names) < 2:
-        raise SynthesisError("choose at least two criteria to merge")
-    old = [find(synthesis, name) for name in names]
-    rules = [one for one in old if one.rule is not None]
-    if len(rules) > 1:
-        raise SynthesisError(f"{rules[0].rule} and {rules[1].rule} are rules of the spec: merge them there")
-    surviving = rules[0] if rules else old[0]
-    merged_ids = {one.id for one in old if one is not surviving}
-    notes = tuple(dict.fromkeys(note for one in old for note in one.notes))
-    merged = edited(surviving, text=checked_text(text), notes=notes)
-    candidates = [_moved(_dated(one, old), merged_ids, surviving.id) for one in synthesis.candidates]
-    criteria = tuple(one for one in _with(synthesis.criteria, merged) if one.id not in merged_ids)
-    return synthesis.replace(criteria=criteria, candidates=tuple(candidates))
-
-
 def delete(synthesis: Synthesis, name: str) -> Synthesis:
     """Without a criterion and the candidates that are for it alone.
 
@@ -224,17 +202,6 @@ def _dated(candidate: Candidate, criteria: Iterable[Criterion]) -> Candidate:
     """The candidate, which says of these criteria for which words it was written: these, if it does not say yet."""
     wordings = {one.id: one.wording for one in criteria if one.id in candidate.criteria}
     return candidate.replace(wordings={**wordings, **candidate.wordings}) if wordings else candidate
-
-
-def _moved(candidate: Candidate, gone: set[str], to: str) -> Candidate:
-    """The candidate of a criterion that is merged into another one."""
-    if gone.isdisjoint(candidate.criteria):
-        return candidate
-    own = candidate.wordings
-    criteria = tuple(dict.fromkeys(to if name in gone else name for name in candidate.criteria))
-    wordings = {name: digest for name, digest in own.items() if name not in gone}
-    wordings.setdefault(to, next(own[name] for name in candidate.criteria if name in gone))
-    return edited(candidate, criteria=criteria, wordings=wordings)
 
 
 def _without_dangling(synthesis: Synthesis) -> Synthesis:

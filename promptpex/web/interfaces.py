@@ -6,7 +6,7 @@ is declared here as a Protocol, implemented in ``workflow`` and handed in by the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -39,9 +39,6 @@ class CriteriaPort(Protocol):
     def reword(self, name: str, text: str) -> str:
         """Rewords a criterion."""
 
-    def merge(self, names: Sequence[str], text: str) -> str:
-        """Makes one criterion of several, in these words."""
-
     def delete(self, name: str) -> str:
         """Deletes a criterion with its candidates."""
 
@@ -68,12 +65,6 @@ class CriteriaPort(Protocol):
 
     def from_notes(self) -> str:
         """Has criteria made of notes on bad outputs."""
-
-    def suggest_words(self, name: str) -> str:
-        """Has other words suggested for a criterion."""
-
-    def leave_words(self, name: str) -> str:
-        """Puts suggested words away."""
 
     def make(self, name: str = "", wish: str = "") -> str:
         """Has candidates made, for one criterion or for all that have none in their present words."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from promptpex.core.errors import CheckError, SynthesisError
+from promptpex.core.errors import CheckError
 from promptpex.core.records import Candidate, Check, Criterion, Implication, Synthesis
 from promptpex.core.records.criteria_board import CandidateForm
 from promptpex.synthesis import edit_criteria
@@ -81,24 +81,6 @@ SYNTHESIS = Synthesis(
     candidates=(BOTH.written_for(CRITERIA), TWO),
     implications=(Implication(stronger="both", weaker="for_two", evidence="judge"),),
 )
-
-
-def test_candidates_of_merged_criteria_follow_and_say_for_which_words_they_are() -> None:
-    merged = edit_criteria.merge(SYNTHESIS, ["one", "two"], "It is one.")
-    assert [one.id for one in merged.criteria] == ["one", "three"]
-    both, two = merged.candidates
-    assert (both.criteria, two.criteria) == (("one",), ("one",))
-    assert not both.is_outdated(merged.criteria), "it was written for these very words, too"
-    assert two.is_outdated(merged.criteria)
-    assert {one.origin for one in merged.candidates} == {"edited"}
-
-
-def test_a_rule_of_the_spec_stays_when_criteria_are_merged() -> None:
-    rule, other = CRITERIA[1].replace(rule="r1"), CRITERIA[2].replace(rule="r2")
-    synthesis = SYNTHESIS.replace(criteria=(CRITERIA[0], rule, other))
-    assert [one.id for one in edit_criteria.merge(synthesis, ["one", "two"], "x").criteria] == ["two", "three"]
-    with pytest.raises(SynthesisError, match="r1 and r2 are rules of the spec"):
-        edit_criteria.merge(synthesis, ["two", "three"], "x")
 
 
 def test_what_is_deleted_leaves_nothing_that_names_it() -> None:

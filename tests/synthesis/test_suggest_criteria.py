@@ -10,7 +10,7 @@ from promptpex.core.records import Criterion, Example, Grade, Request, Rule
 from promptpex.grading.book import GradeBook
 from promptpex.grading.subjects import subjects_of
 from promptpex.synthesis.proposing.graded_examples import GradedExamples, examples_for, examples_for_notes
-from promptpex.synthesis.proposing.suggest_criteria import Suggestions, criterion_id, reword, suggest_criteria
+from promptpex.synthesis.proposing.suggest_criteria import Suggestions, criterion_id, suggest_criteria
 from tests.samples import asked, prompt, role_model
 
 RULE = Rule(id="r1", rule="The output is one word.")
@@ -157,14 +157,6 @@ async def test_long_outputs_and_notes_are_cut_in_requests() -> None:
     (shown,) = examples_for_notes(book, [one], most_bad=12).bad
     assert len(shown.output) <= 2_001
     assert len(shown.reason) <= 2_001
-
-
-async def test_a_complaint_becomes_a_criterion_on_demand() -> None:
-    author, client = role_model(lambda request: {"criterion": " All letters\nare capitals. "})
-    assert await reword(author, prompt(), "WHY LOWER CASE?!", response="blue") == "All letters are capitals."
-    assert "WHY LOWER CASE?!" in asked(client.requests[0])
-    author, _ = role_model(lambda request: "no")
-    assert await reword(author, prompt(), "x") == ""
 
 
 def test_ids_of_criteria_are_free() -> None:

@@ -104,26 +104,14 @@ async def test_what_one_writes_survives_what_others_do_and_a_refusal(bench: Benc
 
 
 @pytest.mark.browser
-async def test_criteria_are_reworded_merged_set_aside_and_deleted(bench: Bench, browser: Browser) -> None:
-    bench.replies["reword"] = json.dumps({"criterion": "Every letter is a capital."})
+async def test_criteria_are_reworded_set_aside_and_deleted(bench: Bench, browser: Browser) -> None:
     note = bench.grade(bench.pool[2], "bad", "why not in capitals")
     bench.note(note)
-    bench.project.add("It is kind.", "Kind")
     async with opened(bench, browser) as page:
         await page.evaluate("document.querySelectorAll('[data-name=words]').forEach((one) => { one.open = true; })")
-        await page.click("article [data-do=suggest-words]")
-        await page.until("document.querySelector('.suggestion') !== null")
-        await page.click(".suggestion button[type=submit]")
+        await write(page, "[data-name=words] textarea", "Every letter is a capital.")
+        await page.click("[data-name=words] button[type=submit]")
         await page.until_text("Every letter is a capital.", "article .words")
-        for place in (1, 2):
-            await page.click(f"#list > article:nth-child({place}) [data-merge]")
-        await page.until("!document.getElementById('merge').hidden")
-        assert await page.evaluate("document.getElementById('merge-text').value") == (
-            "Every letter is a capital. It is kind."
-        )
-        await page.click("#merge button")
-        await page.until(f"{SHOWN} === 1")
-        assert await page.text("article .words") == "Every letter is a capital. It is kind."
         await page.click("article input[name=selected]")
         await page.until_text("Set aside", "article")
         assert bench.on_file().criteria[0].selected is False
@@ -199,9 +187,7 @@ async def test_hostile_texts_execute_nothing_and_fit_a_phone(bench: Bench, brows
     bench.replies["candidates"] = [
         proposed(f"<b>{text}</b>"[:50], "regex", f"([{text}", names[0]) for text in texts[:12]
     ]
-    bench.replies["reword"] = json.dumps({"criterion": texts[0]})
     bench.project.make(names[0])
-    bench.project.suggest_words(names[0])
     bench.settled()
     with served(Ports(bench.path, criteria=bench.project)) as page_server:
         page = await browser.page()
@@ -228,8 +214,6 @@ async def posted(page_server: Served, path: str, sent: Any) -> tuple[int, dict[s
         ("add", {"text": 7}, "a text of at most 50,000 characters"),
         ("add", {"text": "x" * 2_000}, "at most 1,000 characters"),
         ("reword", {"id": "gone", "text": "x"}, "no criterion 'gone'"),
-        ("merge", {"ids": "all", "text": "x"}, "a list of texts"),
-        ("merge", {"ids": ["capitals"], "text": "x"}, "at least two"),
         ("settle", {"id": "capitals", "by": "magic", "selected": True, "must": False}, "one of code, judge, both"),
         ("settle", {"id": "capitals", "by": "code", "selected": 1, "must": False}, "true or false"),
         ("settle", {"id": "capitals", "by": "code", "selected": True, "must": False, "max_ffr": "2"}, "from 0 to 1"),

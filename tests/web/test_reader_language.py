@@ -74,7 +74,6 @@ BOARD = CriteriaBoard(
             stale=1,
             candidates=CANDIDATES,
             refused={"odd": "Planted reason."},
-            suggestion="Planted suggestion.",
         ),
         ShownCriterion(id="other", text="Other words.", comes_from="from 2 notes", selected=False),
     ),

@@ -100,7 +100,6 @@ class ShownCriterion(Record):
         verdict: what to know of its candidates as a whole, in a sentence.
         is_lacking: whether there is something to do about that.
         working: what is being done for it; empty: nothing.
-        suggestion: other words that the author suggests.
     """
 
     id: str
@@ -121,7 +120,6 @@ class ShownCriterion(Record):
     verdict: str = ""
     is_lacking: bool = False
     working: str = ""
-    suggestion: str = ""
 
 
 class ShownWork(Record):

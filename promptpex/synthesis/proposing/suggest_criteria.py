@@ -1,4 +1,4 @@
-"""Criteria without a history: inferred from a prompt, made of people's grades and notes, put into clear words
+"""Criteria without a history: inferred from a prompt, made of people's grades and notes
 (EvalGen, arXiv 2404.12272, sections 4.1 and 7)."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from promptpex.llm.schemas import list_up_to, shortened
 from promptpex.synthesis.candidate_names import free_name, slug
 from promptpex.synthesis.history.deltas import same_sentence
 from promptpex.synthesis.proposing.criteria import MOST_KNOWN
-from promptpex.synthesis.proposing.graded_examples import LONGEST_TEXT, GradedExamples
+from promptpex.synthesis.proposing.graded_examples import GradedExamples
 from promptpex.synthesis.proposing.replies import ask_list
 
 INFER = "infer"
@@ -71,12 +71,6 @@ class NoteReply(SuggestedReply):
     def evidence_fields(self, grades: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
         """The grades of the answers that break it."""
         return {"notes": tuple(dict.fromkeys(one for name in self.answers for one in grades.get(name.strip(), ())))}
-
-
-class WordingReply(BaseModel):
-    """A criterion in other words."""
-
-    criterion: Annotated[str, shortened(LONGEST_CRITERION), Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,41 +152,6 @@ async def suggest_criteria(
     (items,) = await map_requests(stage, author.label, [rendered], ask, emit, default=None)
     grades = {one.id: one.grades for one in graded.bad} if graded is not None else {}
     return _suggestions(items, known, taken, grades, emit)
-
-
-async def reword(
-    author: RoleModel,
-    prompt: Prompt,
-    text: str,
-    *,
-    response: str = "",
-    instructions: str = "",
-    turn: int = 0,
-    emit: Listener = ignore_events,
-) -> str:
-    """What somebody wrote, as a criterion; empty where the author gave no usable reply.
-
-    Args:
-        response: the output that it was said of; empty where that is not known.
-        turn: as in ``suggest_criteria``.
-
-    Raises:
-        ModelError: of a kind that holds for the whole model.
-    """
-    rendered = render(
-        "synthesis/reword",
-        prompt=prompt.text(),
-        text=cut(text, LONGEST_TEXT),
-        response=cut(response, LONGEST_TEXT),
-        instructions=instructions,
-    )
-
-    async def ask(rendered: Rendered) -> str:
-        reply = await author.ask(rendered, WordingReply, stage="reword", repeat=turn)
-        return " ".join(reply.value.criterion.split())
-
-    (text_or_none,) = await map_requests("reword", author.label, [rendered], ask, emit, default=None)
-    return text_or_none or ""
 
 
 def criterion_id(words: str, taken: Collection[str]) -> str:

@@ -122,13 +122,6 @@ def _limit(sent: Sent) -> float | None:
         raise InputError("the limit of false alarms is a share from 0 to 1, such as 0.1") from None
 
 
-def _names(sent: Sent) -> tuple[str, ...]:
-    value = sent.get("ids")
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise InputError("send 'ids' as a list of texts")
-    return tuple(value)
-
-
 def _choice(sent: Sent) -> Choice | None:
     words: tuple[Literal["must", "never", "open"], ...] = ("must", "never", "open")
     chosen = _one_of(sent, "choice", words)
@@ -149,7 +142,6 @@ ACTIONS: dict[str, Callable[[CriteriaPort, Sent], str]] = {
     "add": lambda port, sent: port.add(_text(sent, "text", needed=False), _text(sent, "title", needed=False)),
     "from-note": lambda port, sent: port.from_note(*(_text(sent, name) for name in ("grader", "item", "subject"))),
     "reword": lambda port, sent: port.reword(_text(sent, "id"), _text(sent, "text", needed=False)),
-    "merge": lambda port, sent: port.merge(_names(sent), _text(sent, "text", needed=False)),
     "delete": lambda port, sent: port.delete(_text(sent, "id")),
     "settle": _settle,
     "add-candidate": lambda port, sent: port.add_candidate(
@@ -163,8 +155,6 @@ ACTIONS: dict[str, Callable[[CriteriaPort, Sent], str]] = {
     "delete-candidate": lambda port, sent: port.delete_candidate(_text(sent, "candidate")),
     "infer": lambda port, sent: port.infer(),
     "from-notes": lambda port, sent: port.from_notes(),
-    "suggest-words": lambda port, sent: port.suggest_words(_text(sent, "id")),
-    "leave-words": lambda port, sent: port.leave_words(_text(sent, "id")),
     "make": lambda port, sent: port.make(_text(sent, "id", needed=False), _text(sent, "wish", needed=False)),
     "ask-judge": lambda port, sent: port.ask_judge(),
     "renew": lambda port, sent: port.renew(_yes(sent, "on")),

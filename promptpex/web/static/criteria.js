@@ -38,12 +38,10 @@
 
   const replace = (old, made) => {
     const open = new Set([...old.querySelectorAll('details[open]')].map((one) => one.dataset.name));
-    const marked = old.querySelector('[data-merge]')?.checked;
     const focused = old.contains(document.activeElement) ? document.activeElement : null;
     const button = focused ? [...old.querySelectorAll('button, summary, input')].indexOf(focused) : -1;
     const part = document.importNode(made, true);
     for (const one of part.querySelectorAll('details')) one.open = open.has(one.dataset.name);
-    if (marked) part.querySelector('[data-merge]').checked = true;
     old.replaceWith(part);
     if (button >= 0) [...part.querySelectorAll('button, summary, input')][button]?.focus({ preventScroll: true });
   };
@@ -70,7 +68,6 @@
         else list.insertBefore(document.importNode(one, true), list.children[place] ?? null);
       });
       document.getElementById('none').hidden = page.getElementById('none').hidden;
-      showMerge();
     }
     const isWorking = document.getElementById('whole').dataset.working === 'yes';
     clearTimeout(timer);
@@ -99,30 +96,16 @@
     return fields;
   };
 
-  const marked = () => [...document.querySelectorAll('[data-merge]:checked')].map((one) => one.closest('article'));
-
-  const showMerge = () => {
-    const form = document.getElementById('merge');
-    const chosen = marked();
-    form.hidden = chosen.length < 2;
-    const text = form.querySelector('textarea');
-    if (!form.hidden && !isChanged(text) && document.activeElement !== text) {
-      text.value = text.defaultValue = chosen.map((one) => one.querySelector('textarea[id^=words-]').defaultValue).join(' ');
-    }
-  };
-
   const settle = async (form) => {
     const fields = fieldsOf(form);
     for (const field of form.elements) {
-      if (field.name && field.name !== 'merge') fields[field.name] = field.type === 'checkbox' ? field.checked : field.value;
+      if (field.name) fields[field.name] = field.type === 'checkbox' ? field.checked : field.value;
     }
-    if (form.dataset.do === 'merge') fields.ids = marked().map((one) => one.dataset.id);
     if (!(await act(form.dataset.do, fields))) return;
     for (const field of form.querySelectorAll('textarea, input:not([type=checkbox])')) {
       if (['add', 'add-candidate', 'make'].includes(form.dataset.do)) field.value = '';
       field.defaultValue = field.value;
     }
-    if (form.dataset.do === 'merge') for (const one of document.querySelectorAll('[data-merge]')) one.checked = false;
     if (form.contains(document.activeElement)) document.activeElement.blur();
     await refresh();
   };
@@ -134,8 +117,7 @@
 
   document.addEventListener('change', async (event) => {
     const field = event.target;
-    if (field.matches('[data-merge]')) showMerge();
-    else if (field.matches('input[data-do]')) {
+    if (field.matches('input[data-do]')) {
       await act(field.dataset.do, { [field.dataset.as]: field.checked });
       await refresh();
     } else if (field.form?.matches('[data-at-once]')) settle(field.form);

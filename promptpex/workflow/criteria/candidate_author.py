@@ -1,4 +1,4 @@
-"""What the page of criteria asks an author for: criteria, candidates with graded outputs as examples, other words."""
+"""What the page of criteria asks an author for: criteria, candidates with graded outputs as examples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from promptpex.synthesis import edit_criteria
 from promptpex.synthesis.proposing.graded_examples import GradedExamples, examples_for
 from promptpex.synthesis.proposing.propose_candidates import Demand, NewCandidates, Shown, propose_candidates
 from promptpex.synthesis.proposing.regeneration_triggers import may_be_shown
-from promptpex.synthesis.proposing.suggest_criteria import INFER, MOST_BAD, NOTES, reword
+from promptpex.synthesis.proposing.suggest_criteria import INFER, MOST_BAD, NOTES
 from promptpex.workflow.criteria.background import Background
 from promptpex.workflow.criteria.criteria_files import CriteriaFiles, taken_ids
 from promptpex.workflow.criteria.streamed_candidates import ArrivingCandidates
@@ -93,25 +93,6 @@ class CandidateAuthor:
         if not names:
             return tr("0 new criteria.")
         return tr_n("{count} new criterion: {names}.", "{count} new criteria: {names}.", len(new), names=names)
-
-    async def reworded(self, name: str) -> str:
-        """Clearer words for a criterion; empty where the author gave none.
-
-        Raises:
-            InputError, ModelError: as ``infer``.
-        """
-        session, prompt = await self._ready()
-        criterion = edit_criteria.find(self._files.read(), name)
-        keys = self._files.noted_on(criterion.notes[:1])
-        said_of = next((one.output for one in self._pool if one.id in keys), "")
-        note = instructions_of(session.settings, prompt).get("reword", "")
-        turn = self._in_vain[criterion.wording]
-        author = session.roles.author()
-        words = await reword(
-            author, prompt, criterion.text, response=said_of, instructions=note, turn=turn, emit=session.emit
-        )
-        self._in_vain[criterion.wording] += not words
-        return words
 
     async def candidates(self, name: str, wish: str = "", *, unasked: bool = False) -> tuple[int, str]:
         """Adds candidates for a criterion: how many there are, and a sentence.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from promptpex.codecs.files.file_state import FileState, state_of
 from promptpex.core.errors import SynthesisError
@@ -121,25 +121,13 @@ class CriteriaFiles:
         Raises:
             InputError: it cannot be done, or a file cannot be read or edited.
         """
-        return self._in_other_words(lambda synthesis: edit_criteria.reword(synthesis, name, text))
-
-    def merge(self, names: Sequence[str], text: str) -> Synthesis:
-        """Makes one criterion of several, and gives what the file then says; a rule of the spec among them is reworded
-        there, too.
-
-        Raises:
-            InputError: it cannot be done, or a file cannot be read or edited.
-        """
-        return self._in_other_words(lambda synthesis: edit_criteria.merge(synthesis, names, text))
-
-    def _in_other_words(self, step: Callable[[Synthesis], Synthesis]) -> Synthesis:
         with self._alone():
-            before = {one.id: one.text for one in self.read().criteria}
-            written = self.edit(step)
-            for one in written.criteria:
-                if one.rule is not None and one.text != before[one.id] and self.spec.exists():
-                    self._reword_rule(one)
-                    return self.read()
+            before = edit_criteria.find(self.read(), name)
+            written = self.edit(lambda synthesis: edit_criteria.reword(synthesis, name, text))
+            after = edit_criteria.find(written, name)
+            if after.rule is not None and after.text != before.text and self.spec.exists():
+                self._reword_rule(after)
+                return self.read()
             return written
 
     def _reword_rule(self, criterion: Criterion) -> None:
@@ -189,14 +177,6 @@ class CriteriaFiles:
         if not own_grades:
             raise SynthesisError("this grade is not in the file of grades; load the page again")
         return max(own_grades, key=moment)
-
-    def noted_on(self, grades: Collection[str]) -> frozenset[str]:
-        """The keys of the outputs that these grades, by their ids, are on.
-
-        Raises:
-            GradeError: the file cannot be read.
-        """
-        return frozenset(one.key for one in read_grades(self.grades) if one.id in grades)
 
     def stamp(self) -> tuple[FileState | None, ...]:
         """What changes whenever one of the files does."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
@@ -31,8 +30,6 @@ from promptpex.workflow.criteria.streamed_candidates import ArrivingCandidates
 from promptpex.workflow.project_files import Files
 from promptpex.workflow.roles import require_author
 
-LOOK_EVERY_S = 2.0
-"""Seconds between two looks at the file of grades, while candidates are made again as grades come."""
 MOST_NOTICES = 4
 
 
@@ -47,7 +44,6 @@ class CriteriaProject(CriteriaEdits):
         changed: told of criteria and candidates whenever they or their results have changed.
         provider: who answers; None = the real ones.
         emit: is given the events of the work.
-        look_every_s: see ``LOOK_EVERY_S``.
     """
 
     def __init__(
@@ -60,10 +56,9 @@ class CriteriaProject(CriteriaEdits):
         *,
         provider: Client | None = None,
         emit: Listener = ignore_events,
-        look_every_s: float = LOOK_EVERY_S,
     ) -> None:
         self.pool, self._changed, self._emit = tuple(pool), changed, emit
-        self._settings, self._look_every_s = resolved.settings, look_every_s
+        self._settings = resolved.settings
         self._notices: deque[str] = deque(maxlen=MOST_NOTICES)
         self._background = Background(resolved, provider=provider, emit=self._hear)
         super().__init__(CriteriaFiles(files, how), self._follow)
@@ -73,6 +68,7 @@ class CriteriaProject(CriteriaEdits):
         self._jobs = JobList(self._background, self._halt)
         self._next_run: Future[None] | None = None
         self._renewing, self._made = False, 0
+        self._looked_at: object = None
         self._price: tuple[int, str] = (-1, "")
         self._kept: tuple[object, BoardSources] | None = None
 
@@ -92,13 +88,15 @@ class CriteriaProject(CriteriaEdits):
         name = self.files.prompt.name
         if self._next_run is None:
             self._run_soon()
+        if self._renewing:
+            self._ask_what_is_due()
         is_working = self._is_working  # what ends after this look is not on the page yet
         try:
             sources = self._sources()
             noted = len(self._author.noted(sources.synthesis, sources.book, most=len(self.pool)).bad)
         except InputError as failure:
             return CriteriaBoard(prompt=name, trouble=str(failure), work=self._jobs.shown())
-        criteria = shown_criteria(sources, self._jobs.working(), dict(self._suggestions))
+        criteria = shown_criteria(sources, self._jobs.working())
         self._ask_price(len(self._open(sources)))
         book, rows = sources.book, [row for one in criteria for row in one.candidates]
         waiting = {row.id: row.waiting for row in rows if row.state == "waiting"}
@@ -190,19 +188,6 @@ class CriteriaProject(CriteriaEdits):
         self._start(stored("criteria from notes"), "", self._author.from_notes)
         return tr("The author is asked for criteria.")
 
-    def suggest_words(self, name: str) -> str:
-        """Has other words suggested for a criterion; they are shown, and taken only by a person."""
-        require_author(self._settings)
-
-        async def work() -> str:
-            words = await self._author.reworded(name)
-            if words:
-                self._suggestions[name] = words
-            return tr("Another wording is suggested.") if words else tr("The author suggested no other wording.")
-
-        self._start(stored("other words"), name, work)
-        return tr("The author is asked for another wording.")
-
     def make(self, name: str = "", wish: str = "") -> str:
         """Has candidates made: for one criterion, or for all that nothing was asked for in their present words.
 
@@ -239,7 +224,7 @@ class CriteriaProject(CriteriaEdits):
         if on and not self._renewing:
             require_author(self._settings)
             self._renewing, self._runs.asks = True, True
-            self._background.start(self._keep_looking())
+            self._looked_at = None
         self._renewing = on
         again, asked_sentence = (
             tr("Candidates are made again as grades come."),
@@ -310,17 +295,12 @@ class CriteriaProject(CriteriaEdits):
         except (PromptpexError, OSError) as failure:
             self._notices.append(tr("candidates were not run: {reason}", reason=failure))
 
-    async def _keep_looking(self) -> None:
-        """Asks again where grades or criteria have changed, as long as that is wanted."""
-        last_state: object = None
-        while self._renewing:
-            stamp = self.files.stamp()
-            if stamp != last_state and not self._jobs.is_working:
-                last_state = stamp
-                self._ask_what_is_due()
-            await asyncio.sleep(self._look_every_s)
-
     def _ask_what_is_due(self) -> None:
+        """Asks again where grades or criteria have changed since the last look."""
+        stamp = self.files.stamp()
+        if stamp == self._looked_at or self._jobs.is_working:
+            return
+        self._looked_at = stamp
         try:
             for name in self._due(self._sources()):
                 self._make(name, unasked=True)

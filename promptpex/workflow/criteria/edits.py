@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from promptpex.core.errors import SynthesisError
 from promptpex.core.records import Choice, Means, Synthesis
 from promptpex.core.records.criteria_board import CandidateForm
-from promptpex.core.translation import tr, tr_n
+from promptpex.core.translation import tr
 from promptpex.synthesis import edit_criteria
 from promptpex.synthesis.candidate_notation import name_of, written
 from promptpex.synthesis.proposing.suggest_criteria import LONGEST_CRITERION
@@ -24,7 +24,6 @@ class CriteriaEdits:
 
     def __init__(self, files: CriteriaFiles, took: Callable[[Synthesis], None]) -> None:
         self.files, self._took = files, took
-        self._suggestions: dict[str, str] = {}
 
     def add(self, text: str, title: str = "") -> str:
         """Adds a person's criterion, and says what it is called.
@@ -73,7 +72,6 @@ class CriteriaEdits:
         """
         before = edit_criteria.find(self.files.read(), name)
         written = self.files.reword(name, text)
-        self.leave_words(name)
         after = edit_criteria.find(written, name)
         if before.text == after.text:
             return tr("Nothing has changed.")
@@ -86,25 +84,6 @@ class CriteriaEdits:
                 rule=after.rule,
             )
         return tr("{name} is reworded. Its grades and candidates were for the old wording.", name=name)
-
-    def merge(self, names: Sequence[str], text: str) -> str:
-        """Makes one criterion of several.
-
-        Raises:
-            InputError: it cannot be done.
-        """
-        before = {one.id: one.text for one in self.files.read().criteria}
-        written = self.files.merge(names, text)
-        self._took(written)
-        reworded = [one.rule for one in written.criteria if one.rule is not None and one.text != before[one.id]]
-        rules = [tr("The rule {rule} of the spec is reworded.", rule=name) for name in reworded]
-        count = len(set(names))
-        merged = tr_n(
-            "{count} criterion merged, with its candidates.",
-            "{count} criteria merged, with their candidates.",
-            count,
-        )
-        return " ".join((merged, *rules))
 
     def delete(self, name: str) -> str:
         """Deletes a criterion with its candidates.
@@ -187,11 +166,6 @@ class CriteriaEdits:
         """
         self._edit(lambda synthesis: edit_criteria.delete_candidate(synthesis, name))
         return tr("{name} is deleted.", name=name)
-
-    def leave_words(self, name: str) -> str:
-        """Puts suggested words away."""
-        self._suggestions.pop(name, None)
-        return tr("The wording stays as it is.")
 
     def _edit(self, step: Callable[[Synthesis], Synthesis]) -> None:
         self._took(self.files.edit(step))

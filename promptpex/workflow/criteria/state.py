@@ -74,21 +74,15 @@ class BoardSources:
         return [name for name, label in labels if label == "good"], [name for name, label in labels if label == "bad"]
 
 
-def shown_criteria(
-    sources: BoardSources, working: Mapping[str, str], suggestions: Mapping[str, str]
-) -> tuple[ShownCriterion, ...]:
+def shown_criteria(sources: BoardSources, working: Mapping[str, str]) -> tuple[ShownCriterion, ...]:
     """The criteria in the file's order, each with its candidates.
 
     Args:
         working: what is being done for a criterion, by its id.
-        suggestions: other words that an author suggests, by id.
     """
     rows = _CandidateRows(sources)
     notes = {grade.id: grade.note for grade in sources.book.grades}
-    return tuple(
-        _shown(sources, one, rows, notes, working.get(one.id, ""), suggestions.get(one.id, ""))
-        for one in sources.synthesis.criteria
-    )
+    return tuple(_shown(sources, one, rows, notes, working.get(one.id, "")) for one in sources.synthesis.criteria)
 
 
 def _shown(
@@ -97,7 +91,6 @@ def _shown(
     rows: _CandidateRows,
     notes: Mapping[str, str],
     working: str,
-    suggestion: str,
 ) -> ShownCriterion:
     counts = sources.book.counts(sources.subject(criterion), sources.graded)
     candidates = rows.of(criterion)
@@ -123,7 +116,6 @@ def _shown(
         verdict=verdict,
         is_lacking=is_lacking,
         working=working,
-        suggestion=suggestion,
     )
 
 

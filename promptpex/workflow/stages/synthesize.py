@@ -58,17 +58,6 @@ STAGES: tuple[Stage, ...] = (
         exact=True,
     ),
     Stage(
-        name="reword",
-        label=Key("rewording"),
-        part="synthesize",
-        role="author",
-        requests=lambda work: 0,  # but one for each that is asked for on the local page
-        request_tokens=beyond_prompt(300 + TYPICAL_ANSWER),
-        answer_tokens=lambda work: TYPICAL_CRITERION,
-        templates=("synthesis/reword",),
-        exact=True,
-    ),
-    Stage(
         name="candidates",
         label=Key("candidates"),
         part="synthesize",

@@ -83,7 +83,6 @@ class Bench:
             LabelRules(),
             self._changed,
             provider=self.client,
-            look_every_s=0.01,
         )
 
     def _changed(self, synthesis: Synthesis) -> None:

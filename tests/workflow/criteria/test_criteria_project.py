@@ -87,7 +87,7 @@ def test_nothing_is_lost_when_the_server_dies_and_nothing_is_paid_twice(bench: B
     assert len(bench.asked("candidates")) == 2
 
 
-def test_a_criterion_is_made_of_a_note_at_once_and_reworded_on_demand(bench: Bench) -> None:
+def test_a_criterion_is_made_of_a_note_at_once_and_reworded(bench: Bench) -> None:
     grade = bench.grade(bench.pool[2], "bad", "why  not in\ncapitals?!")
     assert bench.project.board().noted == 1
     sentence = bench.note(grade)
@@ -96,19 +96,11 @@ def test_a_criterion_is_made_of_a_note_at_once_and_reworded_on_demand(bench: Ben
     assert sentence.startswith(f"{made.id} is a criterion now")
     assert bench.note(grade) == f"{made.id} was made from this note."
     assert bench.project.board().noted == 0
-    bench.replies["reword"] = json.dumps({"criterion": TEXT})
-    bench.project.suggest_words(made.id)
-    board = bench.until(lambda board: bool(board.criteria[0].suggestion))
-    assert (board.criteria[0].suggestion, board.criteria[0].text) == (TEXT, "why not in capitals?!")
-    assert "blue" in asked(bench.asked("reword")[0])
     with pytest.raises(SynthesisError, match="write the criterion"):
         bench.project.reword(made.id, " ")
-    assert bench.project.board().criteria[0].suggestion == TEXT, "it is not lost by what could not be done"
     bench.project.reword(made.id, TEXT)
     (shown,) = bench.project.board().criteria
-    assert (shown.text, shown.suggestion, shown.comes_from, shown.notes) == (
-        TEXT, "", "from 1 note", ("why  not in\ncapitals?!",),
-    )  # fmt: skip
+    assert (shown.text, shown.comes_from, shown.notes) == (TEXT, "from 1 note", ("why  not in\ncapitals?!",))
     with pytest.raises(SynthesisError, match="no note"):
         bench.note(bench.grade(bench.pool[0], "good"))
 
@@ -131,16 +123,14 @@ def test_criteria_come_from_the_prompt_and_from_the_first_grades(bench: Bench) -
 
 
 def test_an_author_that_gives_nothing_is_named_and_breaks_nothing(bench: Bench) -> None:
-    bench.replies = dict.fromkeys(("infer", "candidates", "reword"), "Sure! Here you are.")
+    bench.replies = dict.fromkeys(("infer", "candidates"), "Sure! Here you are.")
     bench.project.add(TEXT, "Capitals")
     bench.project.infer()
     bench.project.make()
-    bench.project.suggest_words("capitals")
     board = bench.settled()
     sentences = " ".join(one.sentence for one in board.work)
     assert "openai/author gave nothing usable for infer" in sentences
     assert "openai/author gave nothing usable for candidates" in sentences
-    assert "suggested no other wording" in sentences
     assert criterion(board, "capitals").verdict.startswith("The author gave no candidate that can be used.")
     bench.replies["candidates"] = CAPITALS[2:]
     bench.project.make()
@@ -223,16 +213,14 @@ def test_rewording_makes_grades_and_candidates_stale_until_somebody_says_they_fi
     assert not candidate(bench.project.board(), "all_capitals").outdated
 
 
-def test_criteria_are_merged_set_aside_and_deleted_and_their_candidates_follow(bench: Bench) -> None:
+def test_criteria_are_set_aside_and_deleted_and_their_candidates_follow(bench: Bench) -> None:
     for title in ("one", "two", "three"):
         bench.project.add(f"It is {title}.", title)
         bench.project.add_candidate(title, "yaml", f"kind: contains\nvalue: {title}")
     bench.grade(bench.pool[0], "bad", subject="two", text="It is two.")
-    bench.project.merge(["one", "two"], "It is one or two.")
+    bench.project.delete("two")
     board = bench.settled()
     assert [one.id for one in board.criteria] == ["one", "three"]
-    rows = criterion(board, "one").candidates
-    assert [(row.id, row.outdated) for row in rows] == [("checks_one", True), ("checks_two", True)]
     assert board.notices == ("1 grade on removed rules or criteria (two) not counted",)
     bench.project.settle("three", "both", False, None, False)
     board = bench.settled()
@@ -240,21 +228,7 @@ def test_criteria_are_merged_set_aside_and_deleted_and_their_candidates_follow(b
     assert criterion(board, "three").candidates[0].state == "aside"
     bench.project.delete("three")
     synthesis = bench.on_file()
-    assert ([one.id for one in synthesis.criteria], len(synthesis.candidates)) == (["one"], 2)
-    for names in (["one"], ["one", "gone"]):
-        with pytest.raises(SynthesisError):
-            bench.project.merge(names, "x")
-
-
-def test_a_rule_of_the_spec_that_takes_up_another_criterion_is_reworded_there_too(ruled: Bench) -> None:
-    ruled.project.add("It is a colour.", "Colour")
-    words = "The output is one word, which is a colour."
-    sentence = ruled.project.merge(["colour", "c1"], words)
-    assert sentence == "2 criteria merged, with their candidates. The rule r1 of the spec is reworded."
-    (rule,) = read_spec(ruled.path / "colours.spec.yaml").rules
-    board = ruled.settled()
-    assert (rule.rule, [(one.id, one.text) for one in board.criteria]) == (words, [("c1", words)])
-    assert criterion(board, "c1").candidates[0].outdated
+    assert ([one.id for one in synthesis.criteria], len(synthesis.candidates)) == (["one"], 1)
 
 
 def test_without_an_author_nothing_is_begun_and_people_write(tmp_path: Path) -> None:
@@ -264,7 +238,6 @@ def test_without_an_author_nothing_is_begun_and_people_write(tmp_path: Path) -> 
         bench.project.infer,
         bench.project.from_notes,
         bench.project.make,
-        lambda: bench.project.suggest_words("capitals"),
         lambda: bench.project.renew(True),
     )
     for ask in asking:
