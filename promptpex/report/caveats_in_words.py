@@ -178,11 +178,13 @@ def not_asked(rows: Sequence[TableRow]) -> list[str]:
             tr("{some} of {all} outputs of {model}", some=row["not_asked"], all=row["outputs"], model=row["model"])
             for row in part
         )
-        sentences.append(
-            tr(
+        if len(rows) > 1:
+            words = tr(
                 "The run ended before {missing}: the figures rest on the others, and models are compared on the cases "
                 "asked of both.",
                 missing=missing,
             )
-        )
+        else:
+            words = tr("The run ended before {missing}: the figures rest on the others.", missing=missing)
+        sentences.append(words)
     return sentences

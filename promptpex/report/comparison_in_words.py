@@ -217,7 +217,7 @@ def change_notes(before: RunTables, after: RunTables, common: int, rows: Sequenc
         yield tr("The first run is not complete ({reason}).", reason=from_data(one.partial))
     if two.partial:
         yield tr("The second run is not complete ({reason}).", reason=from_data(two.partial))
-    if any(row["cases"] < FEW for row in rows):
+    if any(row["cases"] < FEW for row in rows) and not (one.failed_in or two.failed_in):
         yield tr("Fewer than {few} cases were scored in both: only a large change could be detected.", few=FEW)
 
 

@@ -171,7 +171,7 @@ def _of_model(row: TableRow, limits: Limits, confidence: float) -> Decided:
     if row["worst_case"] > limit >= row["non_compliance"]:
         return few + Decided(untold=(_unscored_above(row, limit),))
     share, end = ("non_compliance", "ci_low") if row["non_compliance"] > limit else ("worst_case", "worst_high")
-    needed = cases_to_tell(graded or row["cases"], row[share], row[end], limit, confidence)
+    needed = cases_to_tell(graded or _asked(row), row[share], row[end], limit, confidence)
     return few + Decided(untold=(_cannot_tell(_non_compliance(row), _basis(row), limit, needed),))
 
 
@@ -222,7 +222,14 @@ def _basis(row: TableRow) -> str:
 
 
 def _cases(row: TableRow) -> str:
-    return tr_n("{count} case", "{count} cases", row["cases"])
+    return tr_n("{count} case", "{count} cases", _asked(row))
+
+
+def _asked(row: TableRow) -> int:
+    """How many cases a model was asked: all, but for what a budget, a deadline or a stop left out."""
+    cases: int = row["cases"]
+    left_out = row.get("not_asked") or 0
+    return max(1, round(cases * (1 - left_out / row["outputs"]))) if left_out else cases
 
 
 def _of_accuracy(row: TableRow, limits: Limits, confidence: float) -> Decided:
@@ -240,7 +247,7 @@ def _of_accuracy(row: TableRow, limits: Limits, confidence: float) -> Decided:
         return Decided(untold=(_uncompared_below(row, limit),))
     below = row["accuracy"] < limit
     share, end = ("accuracy", "accuracy_ci_high") if below else ("accuracy_worst", "accuracy_worst_low")
-    needed = cases_to_tell(row["cases"], row[share], row[end], limit, confidence)
+    needed = cases_to_tell(_asked(row), row[share], row[end], limit, confidence)
     return Decided(untold=(_cannot_tell(next(_accuracy(row)), _cases(row), limit, needed),))
 
 

@@ -93,14 +93,18 @@ def chosen_by_outcome(rows: Sequence[TableRow], manifest: Manifest) -> str:
         all=subset.of,
         run=subset.failed_in,
     )
-    return " ".join([chosen, *map(_passing_now, rows), tr("Some would by chance: run the whole suite to know.")])
+    passing = [_passing_now(row, of_several=len(rows) > 1) for row in rows]
+    return " ".join([chosen, *passing, tr("Some would by chance: run the whole suite to know.")])
 
 
-def _passing_now(row: TableRow) -> str:
+def _passing_now(row: TableRow, *, of_several: bool) -> str:
+    """How many pass; not "now" where another model may have been the one that failed."""
     outputs = row["outputs"] - row["not_asked"]
     of = {"model": row["model"], "passed": row["passed"], "all": outputs, "unscored": outputs - row["scored"]}
     if outputs - row["scored"]:
-        return tr("{model}: {passed} of the {all} now pass, {unscored} are unscored.", **of)
+        return tr("{model}: {passed} of the {all} pass in this run, {unscored} are unscored.", **of)
+    if of_several:
+        return tr("{model}: {passed} of the {all} pass in this run.", **of)
     return tr("{model}: {passed} of the {all} now pass.", **of)
 
 

@@ -33,6 +33,9 @@ NOT_THE_MODEL = Key(
     "shown"
 )
 NOT_SHOWN = Key("{before} in the baseline, {points}, not clearly up by more than {margin}")
+NOT_SHOWN_ON_SOME = Key(
+    "on the {cases} of both {before} in the baseline and {after} now, {points}, not clearly up by more than {margin}"
+)
 OTHER_RULES = Key(
     "non-compliance rose from {before} to {after}, {points}, but by other rules or judges than those of the baseline"
 )
@@ -119,12 +122,14 @@ def regressions(
         return Regressions(tables.without_claims(table), untold, {}, notes)
     same = _same_rules(blessed, run) and blessed.judges == run.manifest.judges
     decisions = {name: _decided(row, margin, same_rules=same) for name, row in rows.items()}
-    passed = {name: _passed(row, margin) for name, row in rows.items() if decisions[name] == Decided()}
+    on_some = len(common) < len(run.suite.usable())
+    passed = {name: _passed(row, margin, on_some=on_some) for name, row in rows.items() if decisions[name] == Decided()}
     return Regressions(table, decisions, passed, notes, tuple(noise))
 
 
-def _passed(row: TableRow, margin: float) -> str:
-    return (NOT_THE_MODEL if row["changed_same_texts"] else NOT_SHOWN).tr(**_figures(row, margin))
+def _passed(row: TableRow, margin: float, *, on_some: bool) -> str:
+    words = NOT_SHOWN_ON_SOME if on_some else NOT_SHOWN
+    return (NOT_THE_MODEL if row["changed_same_texts"] else words).tr(**_figures(row, margin))
 
 
 def _same_texts(blessed: Blessed, made: RunTables, models: Sequence[tuple[str, str]]) -> list[frozenset[str]]:

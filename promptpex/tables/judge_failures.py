@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptpex.core.records import NOT_ASKED, UNCLEAR
+from promptpex.tables.counts_per_case import CUT_CODES
 from promptpex.tables.frames import grouped, is_from, typed
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _failed(replies: pd.DataFrame) -> npt.NDArray[np.bool_]:
 
 
 def _add(judge: _JudgeTally, requests: pd.DataFrame) -> None:
-    cut = requests["_failed"] & requests["unscored"].isin(NOT_ASKED).fillna(False)
+    cut = requests["_failed"] & requests["unscored"].isin(NOT_ASKED | CUT_CODES).fillna(False)
     failed = requests[requests["_failed"] & ~cut]
     judge.asked += len(requests) - int(cut.sum())
     judge.outputs += int((~requests.loc[~cut].duplicated(["model", "case", "repeat"])).sum())

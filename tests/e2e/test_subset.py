@@ -130,7 +130,7 @@ async def test_cases_chosen_by_their_outcome_carry_no_claim_anywhere(chance: Cha
     answer = " ".join(chance.shown.out.split())
     for row in rows:
         assert row["chosen_by_outcome"] == "True"
-        assert f"{row['model']}: {row['passed']} of the {asked} now pass." in answer
+        assert f"{row['model']}: {row['passed']} of the {asked} pass in this run." in answer
         for name in ("non_compliance", "ci_low", "ci_high", "worst_high", "decision", "versus", "p", "best_case"):
             assert row[name] == "", name
     assert answer.endswith("Some would by chance: run the whole suite to know.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 import re
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 import promptpex
 from promptpex import tables
 from promptpex.config import load
+from promptpex.core.errors import StoreFull
 from promptpex.core.events import ignore_events
 from promptpex.core.records import Request, Run
 from promptpex.llm.fake import FakeClient
@@ -185,27 +187,20 @@ def test_a_deadline_does_not_remove_the_failures_that_come_late(tmp_path: Path, 
     assert run.manifest.partial == "deadline"
 
 
-@pytest.mark.parametrize("models", ["a", "abcd"])
-@pytest.mark.parametrize("way", ["stop", "budget"])
-def test_a_run_that_ends_at_two_thirds_has_two_thirds_of_its_answers_scored(way: str, models: str) -> None:
-    """The models and the judge share one server, in virtual time."""
-    prompt, spec, suite = material(cases(60, 3), 3, judge=True)
-    world, sent, most = World(suite, by({model: first(0) for model in models})), 0, 80 * len(models)
+def run_in_virtual_time(suite_size: int, reply: Callable[[World, Any, Request], Any], **given: Any) -> Run:
+    """A run of cases that a judge decides; ``reply`` answers after 0.1 s."""
+    prompt, spec, suite = material(cases(suite_size, suite_size // 20), suite_size // 20, judge=True)
+    world = World(suite, by({model: first(0) for model in "abcd"}))
 
     async def made() -> Run:
-        async def reply(request: Request) -> Any:
-            nonlocal sent
-            sent += 1
-            if way == "stop" and sent == most:
-                client.cancel()
+        async def answered(request: Request) -> Any:
+            text = reply(world, client, request)
             await asyncio.sleep(0.1)
-            return world(request)
+            return text
 
-        given: dict[str, Any] = {"models": [f"fake/{model}" for model in models], "judge": ["fake/judge"]}
-        given |= {"max_requests": most} if way == "budget" else {}
-        resolved = load({**given, "concurrency": 16}, start=Path(), env={})
+        resolved = load({"concurrency": 16, **given}, start=Path(), env={})
         client = build(
-            FakeClient(reply),
+            FakeClient(answered),
             store=None,
             rng=random.Random(0),
             clock=asyncio.get_running_loop().time,
@@ -216,12 +211,60 @@ def test_a_run_that_ends_at_two_thirds_has_two_thirds_of_its_answers_scored(way:
         return await run_records.execute(session, await run_records.begin(session, prompt, spec, suite))
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        run = runner.run(made())
+        return runner.run(made())
+
+
+@pytest.mark.parametrize("models", ["a", "abcd"])
+@pytest.mark.parametrize("way", ["stop", "budget"])
+def test_a_run_that_ends_at_two_thirds_has_two_thirds_of_its_answers_scored(way: str, models: str) -> None:
+    """The models and the judge share one server."""
+    sent, most = 0, 80 * len(models)
+
+    def reply(world: World, client: Any, request: Request) -> Any:
+        nonlocal sent
+        sent += 1
+        if way == "stop" and sent == most:
+            client.cancel()
+        return world(request)
+
+    given: dict[str, Any] = {"models": [f"fake/{model}" for model in models], "judge": ["fake/judge"]}
+    run = run_in_virtual_time(60, reply, **given, **({"max_requests": most} if way == "budget" else {}))
     rows = summed(run)[1].values()
     scored = sum(row["scored"] for row in rows)
     assert scored + sum(row["not_asked"] for row in rows) == 60 * len(models)
     assert scored >= {"budget": 40, "stop": 30 if models == "a" else 36}[way] * len(models)
     assert run.manifest.partial == ("budget" if way == "budget" else "interrupted")
+
+
+HERE = "?api_base=http://127.0.0.1:9/v1"
+"""A server of one model at a time."""
+
+
+def test_a_server_that_loads_one_model_at_a_time_changes_over_for_each_quarter_of_the_suite() -> None:
+    stages: list[str] = []
+
+    def reply(world: World, client: Any, request: Request) -> Any:
+        stages.append(request.stage)
+        return world(request.replace(model=request.model.replace("openai/", "fake/")))
+
+    run = run_in_virtual_time(80, reply, models=[f"openai/a{HERE}"], judge=[f"openai/judge{HERE}"])
+    assert (stages.count("output"), stages.count("judge")) == (80, 80)
+    assert 3 <= sum(before != after for before, after in itertools.pairwise(stages)) <= 8, stages
+    assert stages[:60].count("judge") >= 20
+    assert not any(output.error for output in run.outputs)
+
+
+@pytest.mark.parametrize("server", ["fake/a fake/judge", f"openai/a{HERE} openai/judge{HERE}"])
+def test_what_ends_the_judging_ends_the_answers_that_wait_for_it(server: str) -> None:
+    model, judge = server.split()
+
+    def reply(world: World, client: Any, request: Request) -> Any:
+        if request.stage == "judge":
+            raise StoreFull("no room left")
+        return world(request.replace(model="fake/a"))
+
+    with pytest.raises(StoreFull, match="no room left"):
+        run_in_virtual_time(200, reply, models=[model], judge=[judge], concurrency=4)
 
 
 def test_a_deadline_is_a_limit_like_a_budget() -> None:

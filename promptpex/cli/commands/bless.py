@@ -103,7 +103,9 @@ def _to_dict(path: Path, blessed: Blessed) -> dict[str, Any]:
 def _say(path: Path, blessed: Blessed, folder: Path, columns: AnyRun) -> None:
     if columns.manifest.subset is not None:
         cases = tr_n("{count} case", "{count} cases", len(blessed.cases))
-        say(tr("note: only {cases} of {all} were run", cases=cases, all=columns.manifest.subset.of), err=True)
+        subset = columns.manifest.subset
+        why = from_data(subset.words)
+        say(tr("note: only {cases} of {all} were run ({reason})", cases=cases, all=subset.of, reason=why), err=True)
     if columns.manifest.partial:
         say(tr("note: this run is not complete ({reason})", reason=from_data(columns.manifest.partial)), err=True)
     models = tr_n("{count} model", "{count} models", len(blessed.models))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
@@ -13,6 +14,10 @@ from promptpex.llm.pacing.budget import Spending
 from promptpex.llm.pacing.changes import Changes
 from promptpex.workflow.execution.collect import STAGE as OUTPUT
 from promptpex.workflow.session import Session
+
+PARTS, LEAST = 4, 16
+"""Into how many parts the outputs of a model are divided where its server loads one model at a time, and has to change
+between the model and the judge for each; and the fewest outputs of a part."""
 
 ROUNDS = 3
 """Times the concurrency that answers under way and verdicts waited for may be, and once more for each judge: all slots
@@ -31,14 +36,18 @@ class LeadOfAnswers:
     Args:
         session: has the budget, and counts what requests take.
         judges: all are asked about every output.
+        outputs_of_model: how many outputs each model has, where a judge shares a server that loads one model at a time.
     """
 
-    def __init__(self, session: Session, judges: Sequence[Judge]) -> None:
+    def __init__(self, session: Session, judges: Sequence[Judge], *, outputs_of_model: int | None = None) -> None:
         self._session, self._judges = session, len(judges)
         self._requests = sum(len(judge.questions({})) for judge in judges)
         self._most = (ROUNDS + len(judges)) * session.settings.concurrency
+        if outputs_of_model is not None:
+            self._most = max(LEAST, math.ceil(outputs_of_model / PARTS))
         self._under_way = Counter[str]()
-        self._outputs = self._questions = 0
+        self._outputs = self._questions = self._due = 0
+        self._ended = False
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._changes = Changes()
 
@@ -47,19 +56,29 @@ class LeadOfAnswers:
         if not self._judges:
             return
         async with self._turns[model.label]:
-            while self._under_way[model.label] + self._questions >= self._most or not self._lasts():
+            while not self._ended and (self._ahead_of(model.label) >= self._most or not self._lasts()):
                 await self._changes.wait()
             self._under_way[model.label] += 1
             self._outputs += 1
 
-    def answered(self, model: str) -> None:
-        """An output is in."""
+    def _ahead_of(self, model: str) -> int:
+        return self._under_way[model] + self._due + self._questions
+
+    def end(self) -> None:
+        """Nobody judges any more: nobody waits."""
+        self._ended = True
+        self._changes.announce()
+
+    def answered(self, model: str, *, due: int) -> None:
+        """An output is in, and so many may be looked at now."""
         self._under_way[model] -= 1
+        self._due += due
         self._changes.announce()
 
     def looked_at(self, outputs: int) -> None:
         """Code has looked at so many outputs, and it is known which judges are asked about them."""
         self._outputs -= outputs
+        self._due -= outputs
         self._changes.announce()
 
     def asks(self, questions: int) -> None:

@@ -92,8 +92,7 @@ class OutputVerdicts:
     async def along(self, places: Sequence[int], models: Sequence[str]) -> AsyncIterator[None]:
         """Makes the verdicts on the outputs at these places, which come while the context is open (``add``).
 
-        They are made when all are in where workers check them, where checks put questions to a judge, and as far as
-        judges are concerned where one shares a server that loads one model at a time.
+        They are made when all are in where workers check them, and where checks put questions to a judge.
 
         Args:
             places: in the order in which they are asked.
@@ -105,12 +104,13 @@ class OutputVerdicts:
             yield
             await self.make(places)
             return
-        asks = not _take_turns_on_a_server(self._session, self.judges)
         self._turns = _Turns(places, models)
-        self._lead = LeadOfAnswers(self._session, self.judges if asks else ())
+        part = len(places) // len(set(models)) if _take_turns_on_a_server(self._session, self.judges) else None
+        self._lead = LeadOfAnswers(self._session, self.judges, outputs_of_model=part)
         async with RuleCheckJob(tuple(self._rules)).open() as check:
-            with stage_events(self._session.emit, STAGE, self._totals(len(places)) if asks else {}):
-                self._following = asyncio.create_task(self._follow(check, asks=asks))
+            with stage_events(self._session.emit, STAGE, self._totals(len(places))):
+                self._following = asyncio.create_task(self._follow(check))
+                self._following.add_done_callback(lambda _: self._lead.end())
                 try:
                     yield
                     self._turns.end()
@@ -118,11 +118,8 @@ class OutputVerdicts:
                 finally:
                     self._following.cancel()
                     await asyncio.gather(self._following, return_exceptions=True)
-                if asks:
-                    await self._ask([asked for asked in self._judging_order() if asked[2]])
-                    self._take_without_questions()
-        if not asks:
-            await self._judge_all()
+                await self._ask([asked for asked in self._judging_order() if asked[2]])
+                self._take_without_questions()
 
     async def room(self, model: ModelName) -> None:
         """Waits, before another output of a model is asked for, while answers are far enough ahead of verdicts.
@@ -132,26 +129,26 @@ class OutputVerdicts:
         """
         if self._following is None:
             return
+        await self._lead.room(model)
         if self._following.done():
             await self._following
-        await self._lead.room(model)
 
     def add(self, place: int, output: Output) -> None:
         """An output is among the records."""
         if self._turns is not None:
-            self._turns.add(place, output.model)
-            self._lead.answered(output.model)
+            due = self._turns.add(place, output.model)
+            self._lead.answered(output.model, due=due)
 
-    async def _follow(self, check: RunChecks, *, asks: bool) -> None:
-        """Looks at the outputs in their order; ``asks``: judges are asked at once."""
+    async def _follow(self, check: RunChecks) -> None:
+        """Looks at the outputs in their order, and asks judges about them."""
         assert self._turns is not None
         alive, first = asyncio.Semaphore(JUDGED_AT_ONCE), 0
         try:
             async with asyncio.TaskGroup() as tasks:
                 async for places in self._turns.due(PART_ALONG):
-                    await self._look_at(places, check, steps=asks)
+                    await self._look_at(places, check, steps=True)
                     self._lead.looked_at(len(places))
-                    for at in range(first, len(self._to_judge.keys)) if asks else ():
+                    for at in range(first, len(self._to_judge.keys)):
                         for asked in ((judge, at, 0) for judge in range(len(self.judges))):
                             self._order.append(asked)
                             if self._to_judge.has_question(asked):
@@ -275,15 +272,16 @@ class _Turns:
         self._early, self._due = set[int](), deque[int]()
         self._all_in, self._changes = False, Changes()
 
-    def add(self, place: int, model: str) -> None:
-        """An output is in."""
+    def add(self, place: int, model: str) -> int:
+        """An output is in; gives how many have their turn by that."""
         self._early.add(place)
-        expected = self._expected[model]
+        expected, before = self._expected[model], len(self._due)
         while expected and expected[0] in self._early:
             self._early.remove(expected[0])
             self._due.append(expected.popleft())
         if self._due:
             self._changes.announce()
+        return len(self._due) - before
 
     def end(self) -> None:
         """All are in."""
